@@ -1,0 +1,34 @@
+# cmake/dependencies.cmake: third-party libraries as targets. Debian's names are in packages.txt.
+find_package(Threads REQUIRED)
+find_package(TBB CONFIG REQUIRED)
+find_package(fmt CONFIG REQUIRED)
+
+# ---- LLVM, linked statically so that users install nothing
+set(CMAKE_DISABLE_FIND_PACKAGE_LibEdit ON) # for parts of LLVM that are not used here
+set(CMAKE_DISABLE_FIND_PACKAGE_CURL ON)
+find_package(LLVM 19.1 CONFIG REQUIRED HINTS /usr/lib/llvm-19) # accepts 19.1.x only
+llvm_map_components_to_libnames(UMBEL_LLVM_LIBS
+    native core support analysis codegen mc object target passes scalaropts instcombine
+    transformutils vectorize orcjit jitlink executionengine runtimedyld)
+add_library(umbel_llvm INTERFACE)
+add_library(umbel::llvm ALIAS umbel_llvm)
+target_include_directories(umbel_llvm SYSTEM INTERFACE ${LLVM_INCLUDE_DIRS})
+target_link_libraries(umbel_llvm INTERFACE ${UMBEL_LLVM_LIBS})
+separate_arguments(UMBEL_LLVM_DEFINITIONS NATIVE_COMMAND "${LLVM_DEFINITIONS}")
+target_compile_definitions(umbel_llvm INTERFACE ${UMBEL_LLVM_DEFINITIONS})
+if(NOT LLVM_ENABLE_RTTI)
+    message(FATAL_ERROR "${LLVM_DIR}: this LLVM was built without RTTI, which Umbel uses; "
+                        "Debian's and Ubuntu's llvm-19-dev have it")
+endif()
+
+# ---- Libraries without a package file on every distribution: static where there is a choice
+function(umbel_library name header archive)
+    find_path(UMBEL_${name}_INCLUDE ${header} REQUIRED)
+    find_library(UMBEL_${name}_LIBRARY NAMES lib${archive}.a ${archive} REQUIRED)
+    add_library(umbel_${name} INTERFACE)
+    add_library(umbel::${name} ALIAS umbel_${name})
+    target_include_directories(umbel_${name} SYSTEM INTERFACE ${UMBEL_${name}_INCLUDE})
+    target_link_libraries(umbel_${name} INTERFACE ${UMBEL_${name}_LIBRARY})
+endfunction()
+umbel_library(xxhash xxhash.h xxhash)
+umbel_library(zstd zstd.h zstd)

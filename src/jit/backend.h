@@ -1,0 +1,64 @@
+// jit/backend.h: what a machine must offer to run programs.
+#pragma once
+#include "jit/program.h"
+#include <memory>
+#include <string_view>
+
+namespace umbel::jit {
+
+/// Collects what a launch reports besides its results. Functions may be called from any thread.
+class LaunchLog {
+public:
+    virtual ~LaunchLog() = default;
+    /// `frame` as for ExternFn; `site` indexes Program::externs.
+    virtual void print(uint32_t site, uint64_t first_lane, uint32_t lanes, const int32_t *mask,
+                       const void *frame) = 0;
+    /// Lanes of the mask failed assertion `site`.
+    virtual void assertion(uint32_t site, uint64_t first_lane, uint32_t lanes, const int32_t *mask) = 0;
+    /// The checking mode found an error.
+    virtual void error(const std::string &message) = 0;
+};
+
+/// One launch: argument i of the program is args[i]. `sizes[i]` counts the elements behind it.
+struct Launch {
+    void *const *args;
+    const uint64_t *sizes;
+    uint64_t size;      // lanes
+    LaunchLog *log;
+};
+
+/// A program made ready to run.
+class Kernel {
+public:
+    virtual ~Kernel() = default;
+    /// Runs lanes [begin, end); begin is a multiple of `Grain`. Called from several threads at once.
+    virtual void run(const Launch &launch, uint64_t begin, uint64_t end) const = 0;
+    /// Bytes from which Backend::load makes the kernel again; empty where that is not worthwhile.
+    virtual std::string save() const { return {}; }
+    /// Lanes that are processed together.
+    virtual uint32_t width() const = 0;
+    /// Bytes of machine code, for the kernel history.
+    virtual size_t code_bytes() const { return 0; }
+};
+
+/// Ranges handed to Kernel::run start at multiples of this.
+constexpr uint64_t Grain = 1024;
+
+class Backend {
+public:
+    virtual ~Backend() = default;
+    virtual const char *name() const = 0;
+    /// Names everything besides the program that the code depends on: CPU, width, version.
+    virtual std::string fingerprint() const = 0;
+    virtual std::unique_ptr<Kernel> compile(const Program &program, const std::string &kernel_name) = 0;
+    /// Null where the bytes are not a kernel of this backend and machine.
+    virtual std::unique_ptr<Kernel> load(std::string_view) { return nullptr; }
+};
+
+/// `llvm` or `interp`; made on first use, alive until the process ends.
+Backend &llvm_backend();
+Backend &interp_backend();
+/// `interp` with bounds, initialization and NaN checks.
+Backend &checking_backend();
+
+} // namespace umbel::jit

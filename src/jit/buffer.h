@@ -1,0 +1,98 @@
+// jit/buffer.h: reference-counted memory for arrays, from a caching allocator.
+//
+// Fresh memory costs a page fault per page, about as much as a kernel that fills it. Freed blocks are
+// therefore kept in bins by size and handed out again while they are warm.
+#pragma once
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <utility>
+
+namespace umbel::jit {
+
+class BufferRef;
+
+/// Bytes past the requested end of a buffer that kernels may read and write: 64 elements of 8 bytes.
+constexpr uint64_t BufferPadding = 512;
+
+/// A block of memory with a reference count. Lives through `BufferRef` only.
+class Buffer {
+public:
+    void *data() const { return m_data; }
+    /// Bytes asked for, without padding.
+    uint64_t bytes() const { return m_bytes; }
+    /// Memory of others (see `borrow`): no padding, no promise of alignment.
+    bool borrowed() const { return m_capacity == 0; }
+
+private:
+    friend class BufferRef;
+    friend BufferRef allocate(uint64_t bytes);
+    friend BufferRef borrow(void *data, uint64_t bytes, std::function<void()> on_release);
+
+    Buffer() = default;
+    Buffer(const Buffer &) = delete;
+    void destroy() noexcept;
+
+    std::atomic<uint32_t> m_count{ 1 };
+    void *m_data = nullptr;
+    uint64_t m_bytes = 0;
+    uint64_t m_capacity = 0; // size class of the block; 0: borrowed
+    std::function<void()> m_on_release;
+};
+
+/// Owning handle of a buffer, or null. Distinct handles may be used from distinct threads.
+class BufferRef {
+public:
+    BufferRef() = default;
+    BufferRef(std::nullptr_t) {}
+    BufferRef(const BufferRef &o) : m_buffer(o.m_buffer) {
+        if (m_buffer)
+            m_buffer->m_count.fetch_add(1, std::memory_order_relaxed);
+    }
+    BufferRef(BufferRef &&o) noexcept : m_buffer(std::exchange(o.m_buffer, nullptr)) {}
+    BufferRef &operator=(BufferRef o) noexcept {
+        std::swap(m_buffer, o.m_buffer);
+        return *this;
+    }
+    ~BufferRef() {
+        if (m_buffer && m_buffer->m_count.fetch_sub(1, std::memory_order_acq_rel) == 1)
+            m_buffer->destroy();
+    }
+
+    explicit operator bool() const { return m_buffer != nullptr; }
+    Buffer *operator->() const { return m_buffer; }
+    Buffer &operator*() const { return *m_buffer; }
+    Buffer *get() const { return m_buffer; }
+    void reset() { *this = BufferRef(); }
+    /// Whether this is the only handle: its memory may be overwritten in place.
+    bool unique() const { return m_buffer && m_buffer->m_count.load(std::memory_order_acquire) == 1; }
+    friend bool operator==(const BufferRef &a, const BufferRef &b) { return a.m_buffer == b.m_buffer; }
+
+private:
+    friend BufferRef allocate(uint64_t bytes);
+    friend BufferRef borrow(void *data, uint64_t bytes, std::function<void()> on_release);
+    explicit BufferRef(Buffer *adopted) : m_buffer(adopted) {}
+
+    Buffer *m_buffer = nullptr;
+};
+
+/// Uninitialised memory, 64-byte aligned, with `BufferPadding` usable bytes past its end. Throws
+/// DeviceError where the system has no more, after having given the cache back.
+BufferRef allocate(uint64_t bytes);
+/// Wraps memory of others; `on_release` runs when the last handle goes, on whichever thread that is.
+BufferRef borrow(void *data, uint64_t bytes, std::function<void()> on_release);
+
+/// Byte counts include padding and rounding; borrowed memory is not counted.
+struct MemoryStats {
+    uint64_t in_use = 0;      // bytes of live buffers
+    uint64_t cached = 0;      // bytes kept for reuse
+    uint64_t peak = 0;        // largest in_use so far
+    uint64_t buffers = 0;     // live buffers
+    uint64_t allocations = 0; // calls of `allocate` so far ...
+    uint64_t reused = 0;      // ... and how many of them the cache served
+};
+MemoryStats memory_stats();
+/// Gives all cached memory back to the system.
+void trim();
+
+} // namespace umbel::jit

@@ -1,0 +1,430 @@
+// jit/call.cpp: polymorphic calls: tracing of all instances, separation of code and data, hoisting.
+#include "jit/assemble.h"
+#include "jit/control.h"
+#include <unordered_map>
+#include <xxhash.h>
+
+namespace umbel::jit {
+
+namespace {
+
+struct Traced { // what one instance returned
+    std::vector<Value> outputs;
+    std::vector<NodeId> effects; // owned references
+};
+
+class CallTracer {
+public:
+    CallTracer(Context &c, const char *name, const Value &id, const Value &mask,
+               const std::vector<Value *> &args, uint32_t instances, const detail::Callee &callee)
+        : c(c), g(c.graph), m_name(name), m_id(id), m_mask(mask), m_args(args), m_count(instances),
+          m_callee(callee) {
+        for (Value *v : args)
+            m_saved.push_back(*v);
+    }
+
+    std::vector<Value> record();
+    std::vector<Value> evaluate();
+    /// All lanes call instance number i (from 0), or none.
+    std::vector<Value> direct(uint32_t i, const Mask &condition);
+    /// Zeros of the types that the instances return.
+    std::vector<Value> nothing();
+
+private:
+    void bind_parameters();
+    void restore_args() {
+        for (size_t k = 0; k < m_args.size(); ++k)
+            *m_args[k] = m_saved[k];
+    }
+    std::vector<Value> zeros_like(const std::vector<Value> &v) const {
+        std::vector<Value> out;
+        for (const Value &x : v)
+            out.push_back(literal(x.type(), 0));
+        return out;
+    }
+    void check_outputs(uint32_t i, const std::vector<Value> &out);
+    void add_instance(uint32_t i, Traced traced);
+    NodeId hoist(NodeId output);
+    std::vector<Value> finish(uint32_t size);
+
+    Context &c;
+    Graph &g;
+    const char *m_name;
+    Value m_id, m_mask;
+    const std::vector<Value *> &m_args;
+    uint32_t m_count;
+    const detail::Callee &m_callee;
+    std::vector<Value> m_saved; // the actual arguments
+    std::unique_ptr<CallRecord> m_record = std::make_unique<CallRecord>();
+    std::vector<Value> m_owned;    // references that the record will take
+    std::vector<Value> m_common;   // outputs that have been the same for all instances so far
+    std::unordered_map<std::string, uint32_t> m_bodies;
+    uint32_t m_size = 1;
+};
+
+void CallTracer::bind_parameters() {
+    bool propagate = c.has(Flag::OptimizeCalls);
+    for (size_t k = 0; k < m_args.size(); ++k) {
+        const Value &v = m_saved[k];
+        if (v.node().length)
+            fail("{}: argument {} is a local array; pass its elements", m_name, k + 1);
+        m_record->args.push_back(v.id());
+        m_owned.push_back(v);
+        if (v.is_literal() && propagate) { // constants go in
+            *m_args[k] = Value::adopt(c, g.literal(v.type(), v.literal_bits()));
+            continue;
+        }
+        size_t first = 0; // a value passed twice is one parameter
+        while (m_saved[first].id() != v.id())
+            ++first;
+        *m_args[k] = Value::adopt(c, g.make({ .op = Op::Param, .type = v.type(), .size = m_size,
+                                              .imm = uint64_t(m_record->region) << 32 | first }));
+    }
+}
+
+void CallTracer::check_outputs(uint32_t i, const std::vector<Value> &out) {
+    for (size_t k = 0; k < out.size(); ++k) {
+        if (!out[k].valid())
+            fail("{}: result {} of instance {} is uninitialized", m_name, k + 1, i + 1);
+        if (out[k].node().length)
+            fail("{}: result {} of instance {} is a local array; return its elements", m_name, k + 1,
+                 i + 1);
+    }
+    if (m_record->bodies.empty() && m_common.empty()) {
+        for (const Value &v : out)
+            m_record->out_types.push_back(v.type());
+        m_common = out;
+        return;
+    }
+    if (out.size() != m_record->out_types.size())
+        fail("{}: instance {} returns {} values, those before it {}", m_name, i + 1, out.size(),
+             m_record->out_types.size());
+    for (size_t k = 0; k < out.size(); ++k) {
+        if (out[k].type() != m_record->out_types[k])
+            fail("{}: result {} of instance {} has type {}, those before it {}", m_name, k + 1, i + 1,
+                 name(out[k].type()), name(m_record->out_types[k]));
+        if (m_common[k].valid() && m_common[k].id() != out[k].id())
+            m_common[k] = Value();
+    }
+}
+
+// Instances whose traces differ in data alone share a body.
+void CallTracer::add_instance(uint32_t i, Traced traced) {
+    CallRecord &r = *m_record;
+    CallRecord::Body body;
+    for (const Value &v : traced.outputs)
+        body.outputs.push_back(v.id());
+    body.effects = traced.effects;
+    if (!body.effects.empty())
+        r.effects = true;
+    CanonicalBody canonical = canonicalize(c, r, body);
+    if (!c.has(Flag::MergeFunctions))
+        canonical.bytes += fmt::format("#{}", i);
+
+    CallRecord::Instance &instance = r.instances[i];
+    instance.leaves = canonical.leaves;
+    for (NodeId leaf : canonical.leaves)
+        m_owned.push_back(Value::share(c, leaf));
+    auto [it, fresh] = m_bodies.emplace(std::move(canonical.bytes), uint32_t(r.bodies.size()));
+    instance.body = it->second;
+    if (!fresh) {
+        for (NodeId e : traced.effects)
+            g.release(e);
+        return;
+    }
+    for (NodeId id : canonical.captures) {
+        if (g[id].length)
+            fail("{}: an instance uses a local array of the caller; pass its elements", m_name);
+        if (std::find(r.captures.begin(), r.captures.end(), id) == r.captures.end()) {
+            r.captures.push_back(id);
+            m_owned.push_back(Value::share(c, id));
+        }
+    }
+    body.leaves = instance.leaves;
+    for (const Value &v : traced.outputs)
+        m_owned.push_back(v);
+    for (NodeId e : traced.effects)
+        m_owned.push_back(Value::adopt(c, e));
+    r.bodies.push_back(std::move(body));
+}
+
+// The output as an expression of the caller, where it consists of arithmetic on arguments alone; else 0.
+// The caller gets a reference.
+NodeId CallTracer::hoist(NodeId output) {
+    std::unordered_map<NodeId, Value> done;
+    std::vector<NodeId> stack{ output };
+    while (!stack.empty()) {
+        NodeId id = stack.back();
+        if (done.count(id)) {
+            stack.pop_back();
+            continue;
+        }
+        const Node n = g[id];
+        if (g.region(n.region).function != m_record->region) {
+            done.emplace(id, Value::share(c, id));
+        } else if (n.op == Op::Param) {
+            done.emplace(id, m_saved[uint32_t(n.imm)]);
+        } else if (n.op >= Op::Neg && n.op <= Op::Select) {
+            bool ready = true;
+            for (NodeId d : n.dep)
+                if (d && !done.count(d)) {
+                    stack.push_back(d);
+                    ready = false;
+                }
+            if (!ready)
+                continue;
+            Value v;
+            if (n.op == Op::Cast)
+                v = cast(n.type, done[n.dep[0]]);
+            else if (n.op == Op::Bitcast)
+                v = bitcast(n.type, done[n.dep[0]]);
+            else if (n.dep[2])
+                v = ternary(n.op, done[n.dep[0]], done[n.dep[1]], done[n.dep[2]]);
+            else if (n.dep[1])
+                v = binary(n.op, done[n.dep[0]], done[n.dep[1]]);
+            else
+                v = unary(n.op, done[n.dep[0]]);
+            done.emplace(id, v);
+        } else {
+            return 0;
+        }
+    }
+    NodeId id = done[output].id();
+    g.retain(id);
+    return id;
+}
+
+std::vector<Value> CallTracer::record() {
+    m_size = std::max(m_id.size(), m_mask.size());
+    for (const Value &v : m_saved) {
+        if (m_size != 1 && v.size() != 1 && v.size() != m_size)
+            fail("{}: sizes {} and {} of its arguments do not match", m_name, m_size, v.size());
+        m_size = std::max(m_size, v.size());
+    }
+    std::vector<NodeId> masks = std::exchange(c.masks, {}); // the call's own mask covers them
+    RegionId outside = c.region;
+    m_record->region = c.enter("call", false, true);
+    m_record->instances.resize(m_count);
+    auto clean_up = [&] {
+        restore_args();
+        while (c.region != outside)
+            c.leave();
+        c.masks = masks;
+    };
+    try {
+        bind_parameters();
+        std::vector<Value> params;
+        for (Value *v : m_args)
+            params.push_back(*v);
+        for (uint32_t i = 0; i < m_count; ++i) {
+            for (size_t k = 0; k < m_args.size(); ++k)
+                *m_args[k] = params[k];
+            auto outputs = m_callee(i);
+            std::vector<NodeId> effects = std::exchange(g.region(m_record->region).effects, {});
+            if (!outputs)
+                continue;
+            for (NodeId e : effects)
+                m_size = std::max(m_size, g[e].size);
+            check_outputs(i, *outputs);
+            add_instance(i, { std::move(*outputs), std::move(effects) });
+        }
+    } catch (...) {
+        clean_up();
+        m_owned.clear();
+        m_common.clear();
+        g.discard_region(m_record->region);
+        throw;
+    }
+    clean_up();
+    for (NodeId id : m_record->captures)
+        m_size = std::max(m_size, g[id].size);
+    return finish(m_size);
+}
+
+std::vector<Value> CallTracer::finish(uint32_t size) {
+    CallRecord &r = *m_record;
+    Mask called = Mask(m_mask) & (UInt32(m_id) != 0u) & (UInt32(m_id) <= UInt32(m_count));
+    bool complete = true; // every id calls something
+    for (auto &i : r.instances)
+        complete = complete && i.body != ~0u;
+
+    // Results common to all instances move out
+    std::vector<Value> out(r.out_types.size());
+    bool remaining = r.effects;
+    for (size_t k = 0; k < out.size(); ++k) {
+        if (complete && m_common[k].valid() && c.has(Flag::OptimizeCalls))
+            if (NodeId id = hoist(m_common[k].id())) {
+                Value v = Value::adopt(c, id);
+                out[k] = ternary(Op::Select, called, v, literal(v.type(), 0));
+                Value zero = literal(v.type(), 0);
+                m_owned.push_back(zero);
+                for (auto &b : r.bodies)
+                    b.outputs[k] = zero.id();
+                continue;
+            }
+        remaining = true;
+    }
+    m_common.clear();
+    if (!remaining || r.bodies.empty()) {
+        m_owned.clear();
+        g.discard_region(r.region);
+        return out;
+    }
+
+    // The node
+    XXH3_state_t *hash = XXH3_createState();
+    XXH3_128bits_reset(hash);
+    for (auto &[bytes, index] : m_bodies) { // order does not matter: each is hashed with its number
+        XXH3_128bits_update(hash, &index, sizeof(index));
+    }
+    std::vector<std::string_view> ordered(m_bodies.size());
+    for (auto &[bytes, index] : m_bodies)
+        ordered[index] = bytes;
+    for (auto bytes : ordered)
+        XXH3_128bits_update(hash, bytes.data(), bytes.size());
+    for (auto &i : r.instances) {
+        XXH3_128bits_update(hash, &i.body, sizeof(i.body));
+        XXH3_128bits_update(hash, i.leaves.data(), i.leaves.size() * sizeof(NodeId));
+    }
+    XXH128_hash_t h = XXH3_128bits_digest(hash);
+    XXH3_freeState(hash);
+    r.signature = { h.low64, h.high64 };
+    for (const Value &v : m_owned) {
+        r.nodes.push_back(v.id());
+        g.retain(v.id());
+    }
+    m_owned.clear();
+    r.regions = { r.region };
+    Value mask = Value::adopt(c, c.effective_mask(m_mask.id()));
+    Value node = Value::adopt(
+        c, g.make_pinned({ .op = Op::Call, .type = Type::Void, .size = size,
+                           .imm = reinterpret_cast<uint64_t>(m_record.release()),
+                           .dep = { m_id.id(), mask.id(), 0, 0 } },
+                         c.region));
+    g.region(r.region).owner = node.id();
+    if (r.effects) {
+        g.retain(node.id());
+        c.add_effect(node.id());
+    }
+    for (size_t k = 0; k < out.size(); ++k)
+        if (!out[k].valid())
+            out[k] = Value::adopt(c, g.make({ .op = Op::CallOut, .type = r.out_types[k], .size = size,
+                                              .imm = k, .dep = { node.id(), 0, 0, 0 } }));
+    return out;
+}
+
+std::vector<Value> CallTracer::direct(uint32_t i, const Mask &condition) {
+    std::vector<Value> shape;
+    return detail::if_(
+        m_name, condition,
+        [&] {
+            auto out = m_callee(i);
+            shape = *out;
+            return *out;
+        },
+        [&] { return zeros_like(shape); });
+}
+
+std::vector<Value> CallTracer::nothing() {
+    for (uint32_t i = 0; i < m_count; ++i) {
+        RegionId r = c.enter("call", false, true); // traced for the types alone
+        std::optional<std::vector<Value>> out;
+        try {
+            out = m_callee(i);
+        } catch (...) {
+            c.leave();
+            g.discard_region(r);
+            throw;
+        }
+        c.leave();
+        std::vector<Value> zeros;
+        if (out)
+            zeros = zeros_like(*out);
+        bool found = out.has_value();
+        out.reset();
+        g.discard_region(r);
+        if (found)
+            return zeros;
+    }
+    return {};
+}
+
+// Lanes are grouped by instance; each group is gathered, computed by kernels of its own, scattered back.
+std::vector<Value> CallTracer::evaluate() {
+    uint32_t size = std::max(m_id.size(), m_mask.size());
+    for (const Value &v : m_saved)
+        size = std::max(size, v.size());
+    Mask mask(m_mask);
+    if (!c.masks.empty())
+        mask = mask & Mask(Value::share(c, c.masks.back()));
+    std::vector<NodeId> masks = std::exchange(c.masks, {});
+    struct Restore {
+        CallTracer &t;
+        std::vector<NodeId> &masks;
+        ~Restore() {
+            t.restore_args();
+            t.c.masks = masks;
+        }
+    } restore{ *this, masks };
+    std::vector<Value> results;
+    bool known = false;
+    for (uint32_t i = 0; i < m_count; ++i) {
+        Mask here = mask & (UInt32(m_id) == UInt32(i + 1));
+        if (here.size() != size)
+            here = here & Mask(literal(Type::Bool, 1, size));
+        Value lanes = compress(here);
+        if (lanes.size() == 0 && (known || i + 1 < m_count))
+            continue;
+        for (size_t k = 0; k < m_args.size(); ++k)
+            *m_args[k] = m_saved[k].size() == 1 ? m_saved[k]
+                                                : gather(m_saved[k], lanes, literal(Type::Bool, 1));
+        auto out = m_callee(i);
+        if (!out)
+            continue;
+        if (!known) {
+            for (const Value &v : *out)
+                results.push_back(full(v.type(), 0, size));
+            known = true;
+        }
+        for (size_t k = 0; k < out->size() && lanes.size(); ++k)
+            scatter(results[k], (*out)[k], lanes, literal(Type::Bool, 1));
+        c.evaluate({});
+    }
+    return known ? results : nothing();
+}
+
+} // namespace
+
+std::vector<Value> detail::call(const char *name, const Value &id, const Value &mask,
+                                const std::vector<Value *> &args, uint32_t instances,
+                                const Callee &callee) {
+    if (!id.valid() || id.type() != Type::U32)
+        fail("{}: the instance must be an array of u32", name);
+    Context &c = id.context();
+    int number = 0;
+    for (const Value *v : args) {
+        ++number;
+        if (!v->valid())
+            fail("{}: argument {} is an uninitialized value", name, number);
+        if (&v->context() != &c)
+            fail("{}: argument {} belongs to another context (thread)", name, number);
+        if (v->node().flags & Dirty)
+            c.settle(v->id(), name);
+    }
+    CallTracer tracer(c, name, id, mask, args, instances, callee);
+
+    // Known at once: no lane calls, or all call the same
+    if (id.is_literal()) {
+        uint64_t i = id.literal_bits();
+        if (i == 0 || i > instances)
+            return tracer.nothing();
+        return tracer.direct(uint32_t(i - 1), Mask(mask));
+    }
+    if (instances == 1 && c.has(Flag::OptimizeCalls))
+        return tracer.direct(0, Mask(mask) & (UInt32(id) == 1u));
+    if (!c.has(Flag::RecordCalls) && c.region == 0)
+        return tracer.evaluate();
+    return tracer.record();
+}
+
+} // namespace umbel::jit

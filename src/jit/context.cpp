@@ -1,0 +1,101 @@
+// jit/context.cpp: masks, regions and pending effects of a recording thread.
+#include "jit/context.h"
+#include "jit/value.h"
+#include <cstdlib>
+
+namespace umbel::jit {
+
+namespace {
+thread_local Context *t_current = nullptr;
+
+Backend &default_backend() {
+    const char *name = std::getenv("UMBEL_BACKEND");
+    std::string_view s = name ? name : "llvm";
+    if (s == "llvm")
+        return llvm_backend();
+    if (s == "interp")
+        return interp_backend();
+    if (s == "check")
+        return checking_backend();
+    fail("UMBEL_BACKEND={}: unknown backend; it is llvm, interp or check", s);
+}
+} // namespace
+
+Context &Context::current() {
+    if (!t_current) [[unlikely]] {
+        thread_local Context context(default_backend());
+        t_current = &context;
+    }
+    return *t_current;
+}
+
+ContextScope::ContextScope(Context &context) : m_previous(t_current) { t_current = &context; }
+ContextScope::~ContextScope() { t_current = m_previous; }
+
+// ---- masks
+
+NodeId Context::active_mask() {
+    return graph.make({ .op = Op::Active, .type = Type::Bool, .imm = uint64_t(region) << 32 });
+}
+
+NodeId Context::effective_mask(NodeId mask) {
+    Value m = binary(Op::And, Value::share(*this, mask), Value::adopt(*this, active_mask()));
+    if (!masks.empty())
+        m = binary(Op::And, m, Value::share(*this, masks.back()));
+    graph.retain(m.id());
+    return m.id();
+}
+
+// ---- regions and effects
+
+RegionId Context::enter(const char *kind, bool loop, bool function) {
+    if (region == 0)
+        m_traced_since = graph.sequence();
+    return region = graph.open_region(region, kind, loop, function);
+}
+
+void Context::leave() {
+    graph.close_region(region);
+    region = graph.region(region).parent;
+}
+
+void Context::add_effect(NodeId id) { graph.region(region).effects.push_back(id); }
+
+void Context::mark_dirty(NodeId buffer) {
+    if (graph[buffer].flags & Dirty)
+        return;
+    graph[buffer].flags |= Dirty;
+    graph.retain(buffer);
+    m_dirty.push_back({ buffer, graph.sequence() });
+}
+
+// Effects of regions that are still being traced stay pending.
+void Context::clear_dirty() {
+    std::vector<DirtyBuffer> rest;
+    for (DirtyBuffer d : std::exchange(m_dirty, {})) {
+        if (region != 0 && d.seq >= m_traced_since) {
+            rest.push_back(d);
+            continue;
+        }
+        graph[d.node].flags &= uint8_t(~Dirty);
+        graph.release(d.node);
+    }
+    m_dirty.insert(m_dirty.end(), rest.begin(), rest.end());
+}
+
+void Context::settle(NodeId buffer, const char *what) {
+    evaluate({});
+    if (graph[buffer].flags & Dirty)
+        fail("{}: reads an array that the {} being recorded writes to; that would be a race between "
+             "lanes. Use two arrays, or evaluate between the two",
+             what, graph.region(region).kind);
+}
+
+void Context::schedule(NodeId id) {
+    if (graph[id].op == Op::Buffer)
+        return;
+    graph.retain(id);
+    m_scheduled.push_back(id);
+}
+
+} // namespace umbel::jit

@@ -1,0 +1,163 @@
+// jit/context.h: a thread's recording state: its graph, its backend, its flags, its stream of kernels.
+#pragma once
+#include "jit/backend.h"
+#include "jit/graph.h"
+#include "jit/stream.h"
+#include <map>
+#include <span>
+#include <string>
+#include <unordered_map>
+
+namespace umbel::jit {
+
+/// Optimizations and modes, each of which can be turned off to measure it.
+enum class Flag : uint32_t {
+    ValueNumbering = 1 << 0, // equal nodes are one
+    Simplify = 1 << 1,       // algebraic rules and constant folding
+    RecordLoops = 1 << 2,    // off: evaluated, an iteration at a time
+    RecordIfs = 1 << 3,      // off: both branches evaluated and selected from
+    RecordCalls = 1 << 4,    // off: lanes grouped by instance, a kernel for each
+    OptimizeLoops = 1 << 5,  // drop invariant and unread state
+    OptimizeCalls = 1 << 6,  // constants into callees; drop unused inputs and outputs; hoist
+    MergeFunctions = 1 << 7, // identical subroutines become one
+    CodeMotion = 1 << 8,     // invariant code out of loops, one-sided code into branches
+    FlattenIfs = 1 << 9,     // cheap conditionals become selects
+    KernelCache = 1 << 10,   // in memory and on disk
+    History = 1 << 11,       // record each launch; see kernel_history()
+    Async = 1 << 12,         // off: every evaluation waits for its kernels
+    Verify = 1 << 13,        // check each assembled program
+};
+constexpr uint32_t DefaultFlags = (1u << 13) - 1 - uint32_t(Flag::History);
+
+/// One launch of a kernel or of a built-in algorithm.
+struct KernelRecord {
+    std::string name;     // kernel_<hash> or the algorithm's name
+    std::string backend;
+    uint64_t size = 0;    // lanes
+    uint32_t operations = 0, functions = 0, inputs = 0, outputs = 0;
+    double codegen_seconds = 0; // from graph to program
+    double backend_seconds = 0; // from program to machine code; 0 on a hit
+    double run_seconds = 0;
+    bool memory_hit = false, disk_hit = false;
+    size_t code_bytes = 0;
+};
+
+struct NodeScratch { // per node, for assembly; valid where epoch matches
+    uint32_t epoch = 0, value = 0;
+    RegionId late = 0;
+    uint32_t order = 0;
+};
+
+class Context {
+public:
+    explicit Context(Backend &backend);
+    ~Context();
+    Context(const Context &) = delete;
+
+    /// The calling thread's context; made on first use, with the backend named by UMBEL_BACKEND
+    /// (default llvm).
+    static Context &current();
+
+    bool has(Flag f) const { return m_flags & uint32_t(f); }
+    void set(Flag f, bool on) { m_flags = on ? m_flags | uint32_t(f) : m_flags & ~uint32_t(f); }
+
+    Backend &backend() const { return *m_backend; }
+    /// Takes effect with the next evaluation.
+    void set_backend(Backend &b) { m_backend = &b; }
+
+    // ---- recording
+    Graph graph;
+    RegionId region = 0;       // being traced
+    std::vector<NodeId> masks; // innermost last; memory operations respect it
+    /// Mask of the lanes that run the current region; a new reference.
+    NodeId active_mask();
+    /// `mask` and the current mask; a new reference.
+    NodeId effective_mask(NodeId mask);
+    /// Appends a pinned side effect to the current region; takes over the reference.
+    void add_effect(NodeId id);
+    /// Marks a buffer as the target of pending side effects.
+    void mark_dirty(NodeId buffer);
+    /// Opens a region inside the current one and enters it.
+    RegionId enter(const char *kind, bool loop, bool function);
+    /// Closes the current region and returns to its parent.
+    void leave();
+
+    // ---- evaluation
+    /// Computes these nodes and all pending side effects.
+    void evaluate(std::span<const NodeId> roots);
+    /// Marks a node for the next evaluation.
+    void schedule(NodeId id);
+    /// The node's array, evaluated if need be.
+    BufferRef data(NodeId id);
+    /// Reads of a buffer with pending side effects see them: evaluates first.
+    void settle(NodeId buffer, const char *what);
+    void synchronize() { m_stream.synchronize(); }
+    Stream &stream() { return m_stream; }
+    /// Runs an algorithm over buffers as a job of the stream.
+    void launch_algorithm(const char *name, uint64_t size, std::function<void()> job);
+    void enqueue(std::string name, std::function<void()> job, bool small = false);
+
+    // ---- instances of classes for polymorphic calls
+    struct Registry {
+        std::vector<void *> instances; // id - 1; null where free
+        std::vector<uint32_t> free;
+    };
+    std::map<std::string, Registry, std::less<>> registries;
+
+    // ---- introspection
+    std::vector<KernelRecord> take_history();
+    void record_launch(KernelRecord record);
+    std::string last_program_text() const { return m_last_program.text(); }
+    const Program &last_program() const { return m_last_program; }
+
+    // ---- scratch space of assemble()
+    std::vector<NodeScratch> scratch;
+    uint32_t epoch = 0;
+
+private:
+    void evaluate_group(uint32_t size, const std::vector<NodeId> &outputs,
+                        const std::vector<NodeId> &effects);
+    void fill_literal(NodeId id);
+    void launch_ordered_scatter(NodeId effect);
+    void clear_dirty();
+    struct DirtyBuffer {
+        NodeId node;
+        uint64_t seq; // when it was first written to
+    };
+    std::vector<DirtyBuffer> m_dirty; // owned references
+    uint64_t m_traced_since = 0;      // when the outermost open region was entered
+
+    Backend *m_backend;
+    uint32_t m_flags = DefaultFlags;
+    std::vector<NodeId> m_scheduled;
+    Program m_last_program;
+    std::shared_ptr<struct History> m_history;
+    Stream m_stream; // last: drained before the rest goes
+};
+
+/// Makes `context` the calling thread's current one while in scope.
+class ContextScope {
+public:
+    explicit ContextScope(Context &context);
+    ~ContextScope();
+
+private:
+    Context *m_previous;
+};
+
+/// Turns a flag on or off while in scope, in the current context.
+class FlagScope {
+public:
+    FlagScope(Flag flag, bool on)
+        : m_context(Context::current()), m_flag(flag), m_before(m_context.has(flag)) {
+        m_context.set(flag, on);
+    }
+    ~FlagScope() { m_context.set(m_flag, m_before); }
+
+private:
+    Context &m_context;
+    Flag m_flag;
+    bool m_before;
+};
+
+} // namespace umbel::jit

@@ -1,0 +1,321 @@
+// jit/graph.cpp: storage of nodes and regions, value numbering.
+#include "jit/graph.h"
+#include <cstdlib>
+#include <cstring>
+#include <new>
+
+namespace umbel::jit {
+
+static bool has_record(const Node &n) {
+    return n.op == Op::Loop || n.op == Op::If || n.op == Op::Call || n.op == Op::Extern;
+}
+
+Graph::Graph() {
+    m_regions.emplace_back();
+    m_regions[0].open = true;
+    m_regions[0].refs = 1;
+    grow();
+}
+
+Graph::~Graph() {
+    // What is still referenced now outlived its context by misuse; its records are freed here.
+    for (uint32_t i = 1; i < m_used; ++i) {
+        if (m_nodes[i].refs == 0)
+            continue;
+        if (has_record(m_nodes[i]))
+            delete record_of(i);
+    }
+    std::free(m_nodes);
+    std::free(m_table);
+}
+
+void Graph::grow() {
+    uint32_t capacity = m_capacity ? m_capacity * 2 : 4096;
+    if (capacity > (1u << 30))
+        throw DeviceError("more than 2^30 live nodes: evaluate intermediate results");
+    auto *nodes = static_cast<Node *>(std::aligned_alloc(4096, size_t(capacity) * sizeof(Node)));
+    auto *table = static_cast<uint32_t *>(std::calloc(size_t(capacity), sizeof(uint32_t)));
+    if (!nodes || !table) {
+        std::free(nodes);
+        std::free(table);
+        throw DeviceError(fmt::format("out of memory at {} nodes", m_capacity));
+    }
+    if (m_nodes)
+        std::memcpy(static_cast<void *>(nodes), m_nodes, size_t(m_used) * sizeof(Node));
+    std::free(m_nodes);
+    std::free(m_table);
+    m_nodes = nodes;
+    m_table = table;
+    m_capacity = capacity;
+    m_mask = capacity - 1;
+    for (uint32_t i = 1; i < m_used; ++i) {
+        Node &n = m_nodes[i];
+        if (n.refs && (n.flags & Hashed)) {
+            uint32_t b = hash(n) & m_mask;
+            n.next = m_table[b];
+            m_table[b] = i;
+        }
+    }
+}
+
+// ---- value numbering
+
+// The bucket follows the newest operand, with a little spread: nodes that are made one after the other
+// meet the same cache lines of the table, which a well-mixing hash would prevent.
+uint32_t Graph::bucket(Op op, Type type, uint64_t imm, uint32_t length, uint32_t size,
+                       const NodeId *dep) {
+    uint64_t h = (uint64_t(op) << 8 | uint64_t(type)) + imm * 0x9e3779b97f4a7c15ull;
+    h ^= ((uint64_t(dep[0]) + dep[1]) * 0xd6e8feb86659fd93ull) ^ (uint64_t(dep[2]) * 0xe7037ed1a0b428dbull) ^ (uint64_t(dep[3]) << 32);
+    h += (uint64_t(length) << 20) + (uint64_t(size) << 3);
+    h *= 0x9e3779b97f4a7c15ull;
+    NodeId newest = std::max(std::max(dep[0], dep[1]), std::max(dep[2], dep[3]));
+    return newest ? newest + uint32_t(h >> 58) : uint32_t(h >> 32);
+}
+
+uint32_t Graph::hash(const Node &n) {
+    return bucket(n.op, n.type, n.imm, n.length, n.size, n.dep);
+}
+
+// a + b and b + a are one node. The order in which operands were given is kept, not sorted: ids differ
+// from one tracing of a program to the next, its text must not.
+static bool equal(const Node &n, const NodeKey &k) {
+    bool same = n.dep[0] == k.dep[0] && n.dep[1] == k.dep[1];
+    if (!same && commutes(k.op))
+        same = n.dep[0] == k.dep[1] && n.dep[1] == k.dep[0];
+    return same && n.op == k.op && n.type == k.type && n.dep[2] == k.dep[2] && n.dep[3] == k.dep[3] && n.imm == k.imm && n.size == k.size &&
+           n.length == k.length;
+}
+
+NodeId Graph::find(const NodeKey &k) const {
+    for (NodeId i = m_table[bucket(k.op, k.type, k.imm, k.length, k.size, k.dep) & m_mask]; i;
+         i = m_nodes[i].next)
+        if (equal(m_nodes[i], k))
+            return i;
+    return 0;
+}
+
+NodeId Graph::allocate() {
+    NodeId id;
+    if (m_free) {
+        id = m_free;
+        m_free = m_nodes[id].next;
+    } else {
+        if (m_used == m_capacity)
+            grow();
+        id = m_used++;
+    }
+    ++m_live;
+    return id;
+}
+
+NodeId Graph::make(const NodeKey &k) {
+    uint32_t h = bucket(k.op, k.type, k.imm, k.length, k.size, k.dep);
+    for (NodeId i = m_table[h & m_mask]; i; i = m_nodes[i].next) {
+        if (equal(m_nodes[i], k)) {
+            ++m_nodes[i].refs;
+            return i;
+        }
+    }
+    RegionId region = region_of(k);
+    NodeId id = allocate(); // may grow the table
+    Node &n = m_nodes[id];
+    n = { .op = k.op, .type = k.type, .flags = Hashed, .refs = 1,
+          .dep = { k.dep[0], k.dep[1], k.dep[2], k.dep[3] }, .imm = k.imm, .size = k.size,
+          .region = region, .next = m_table[h & m_mask], .length = k.length, .seq = m_seq++ };
+    m_table[h & m_mask] = id;
+    for (NodeId d : k.dep)
+        if (d)
+            ++m_nodes[d].refs;
+    if (region)
+        ++m_regions[region].refs;
+    return id;
+}
+
+NodeId Graph::make_pinned(const NodeKey &k, RegionId region) {
+    NodeId id = allocate();
+    m_nodes[id] = { .op = k.op, .type = k.type, .flags = Pinned, .refs = 1,
+                    .dep = { k.dep[0], k.dep[1], k.dep[2], k.dep[3] }, .imm = k.imm,
+                    .size = k.size, .region = region, .next = 0, .length = k.length,
+                    .seq = m_seq++ };
+    for (NodeId d : k.dep)
+        if (d)
+            ++m_nodes[d].refs;
+    if (region)
+        ++m_regions[region].refs;
+    return id;
+}
+
+NodeId Graph::literal(Type type, uint64_t bits, uint32_t size) {
+    return make({ .op = Op::Literal, .type = type, .size = size, .imm = bits });
+}
+
+NodeId Graph::buffer(Type type, BufferRef buffer, uint32_t size) {
+    NodeId id = allocate();
+    m_nodes[id] = { .op = Op::Buffer, .type = type, .flags = 0, .refs = 1, .dep = { 0, 0, 0, 0 },
+                    .imm = store_buffer(std::move(buffer)), .size = size, .region = 0,
+                    .next = 0, .length = 0, .seq = m_seq++ };
+    return id;
+}
+
+uint32_t Graph::store_buffer(BufferRef buffer) {
+    if (m_free_buffers.empty()) {
+        m_buffers.push_back(std::move(buffer));
+        return uint32_t(m_buffers.size() - 1);
+    }
+    uint32_t slot = m_free_buffers.back();
+    m_free_buffers.pop_back();
+    m_buffers[slot] = std::move(buffer);
+    return slot;
+}
+
+void Graph::replace_buffer(NodeId id, BufferRef buffer) {
+    m_buffers[m_nodes[id].imm] = std::move(buffer);
+}
+
+void Graph::become_buffer(NodeId id, BufferRef buffer) {
+    unlink(id);
+    drop_operands(id);
+    Node &n = m_nodes[id];
+    n.op = Op::Buffer;
+    n.flags = 0;
+    n.imm = store_buffer(std::move(buffer));
+    n.region = 0;
+}
+
+void Graph::unlink(NodeId id) {
+    Node &n = m_nodes[id];
+    if (!(n.flags & Hashed))
+        return;
+    uint32_t *link = &m_table[hash(n) & m_mask];
+    while (*link != id)
+        link = &m_nodes[*link].next;
+    *link = n.next;
+    n.flags &= uint8_t(~Hashed);
+}
+
+// Gives up what the node refers to. Operands that die are queued, not visited recursively.
+void Graph::drop_operands(NodeId id) {
+    Node &n = m_nodes[id];
+    NodeId dep[4] = { n.dep[0], n.dep[1], n.dep[2], n.dep[3] };
+    std::memset(n.dep, 0, sizeof(n.dep));
+    RegionId region = n.region;
+    n.region = 0;
+    if (n.op == Op::Buffer) {
+        m_buffers[n.imm].reset();
+        m_free_buffers.push_back(uint32_t(n.imm));
+    } else if (has_record(n) && n.imm) {
+        std::unique_ptr<Record> record(record_of(id));
+        n.imm = 0;
+        for (NodeId d : record->nodes)
+            release(d);
+        for (RegionId r : record->regions)
+            discard_region(r);
+    }
+    for (NodeId d : dep)
+        if (d)
+            release(d);
+    if (region)
+        release_region(region);
+}
+
+void Graph::destroy(NodeId id) {
+    m_dying.push_back(id);
+    if (m_destroying)
+        return;
+    m_destroying = true;
+    while (!m_dying.empty()) {
+        NodeId i = m_dying.back();
+        m_dying.pop_back();
+        unlink(i);
+        drop_operands(i);
+        m_nodes[i].op = Op::Literal;
+        m_nodes[i].flags = 0;
+        m_nodes[i].next = m_free;
+        m_free = i;
+        --m_live;
+    }
+    m_destroying = false;
+}
+
+// ---- regions
+
+RegionId Graph::open_region(RegionId parent, const char *kind, bool loop, bool function) {
+    RegionId id;
+    if (!m_free_regions.empty()) {
+        id = m_free_regions.back();
+        m_free_regions.pop_back();
+    } else {
+        id = RegionId(m_regions.size());
+        m_regions.emplace_back();
+    }
+    const Region &p = m_regions[parent];
+    Region r;
+    r.parent = parent;
+    r.function = function ? id : p.function;
+    r.depth = p.depth + 1;
+    r.loop_depth = function ? 0 : p.loop_depth + loop;
+    r.refs = 1;
+    r.open = true;
+    r.kind = kind;
+    m_regions[id] = std::move(r);
+    ++m_regions[parent].refs; // a parent's number must not be reused while a child is alive
+    return id;
+}
+
+void Graph::close_region(RegionId id) { m_regions[id].open = false; }
+
+void Graph::discard_region(RegionId id) {
+    m_regions[id].owner = 0;
+    for (NodeId e : std::exchange(m_regions[id].effects, {}))
+        release(e); // effects lie in the region: it lives at least as long as they do
+    release_region(id);
+}
+
+void Graph::release_region(RegionId id) {
+    while (--m_regions[id].refs == 0) {
+        m_free_regions.push_back(id);
+        id = m_regions[id].parent;
+    }
+}
+
+bool Graph::encloses(RegionId outer, RegionId inner) const {
+    while (m_regions[inner].depth > m_regions[outer].depth)
+        inner = m_regions[inner].parent;
+    return inner == outer;
+}
+
+RegionId Graph::common_ancestor(RegionId a, RegionId b) const {
+    while (a != b) {
+        if (m_regions[a].depth >= m_regions[b].depth)
+            a = m_regions[a].parent;
+        else
+            b = m_regions[b].parent;
+    }
+    return a;
+}
+
+RegionId Graph::region_of(const NodeKey &k) const {
+    if (k.op == Op::Active || k.op == Op::Phi || k.op == Op::Param)
+        return RegionId(k.imm >> 32);
+    RegionId region = 0;
+    for (NodeId d : k.dep) {
+        if (!d)
+            continue;
+        RegionId r = m_nodes[d].region;
+        if (r == region || r == 0)
+            continue;
+        if (!m_regions[r].open)
+            report_escape(k, r);
+        if (m_regions[r].depth > m_regions[region].depth)
+            region = r;
+    }
+    return region;
+}
+
+void Graph::report_escape(const NodeKey &k, RegionId region) const {
+    fail("{}: an operand was computed inside a recorded {} and is used outside of it; make it part of "
+         "the state that the {} returns",
+         name(k.op), m_regions[region].kind, m_regions[region].kind);
+}
+
+} // namespace umbel::jit

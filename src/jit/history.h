@@ -1,0 +1,30 @@
+// jit/history.h: the launches of a context, recorded by its frontend and timed by its stream.
+#pragma once
+#include "jit/context.h"
+#include <mutex>
+
+namespace umbel::jit {
+
+struct History {
+    size_t add(KernelRecord r) {
+        std::lock_guard lock(mutex);
+        records.push_back(std::move(r));
+        return first + records.size() - 1;
+    }
+    void set_run_time(size_t index, double seconds) {
+        std::lock_guard lock(mutex);
+        if (index >= first && index - first < records.size())
+            records[index - first].run_seconds = seconds;
+    }
+    std::vector<KernelRecord> take() {
+        std::lock_guard lock(mutex);
+        first += records.size();
+        return std::exchange(records, {});
+    }
+
+    std::mutex mutex;
+    std::vector<KernelRecord> records;
+    size_t first = 0; // number of records taken so far
+};
+
+} // namespace umbel::jit

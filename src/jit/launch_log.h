@@ -1,0 +1,38 @@
+// jit/launch_log.h: messages and failed assertions of one launch, shown in the order of lanes.
+#pragma once
+#include "jit/backend.h"
+#include <functional>
+#include <mutex>
+
+namespace umbel::jit {
+
+class CollectingLog final : public LaunchLog {
+public:
+    explicit CollectingLog(const std::vector<ExternSite> &sites) : m_sites(sites) {}
+
+    void print(uint32_t site, uint64_t first_lane, uint32_t lanes, const int32_t *mask,
+               const void *frame) override;
+    void assertion(uint32_t site, uint64_t first_lane, uint32_t lanes, const int32_t *mask) override;
+    void error(const std::string &message) override;
+
+    /// Shows what was printed; throws UserError for the first failed lane.
+    void finish();
+
+private:
+    struct Line {
+        uint64_t lane;
+        uint32_t site, sequence; // of the same lane and site: program order
+        std::string text;
+    };
+    const std::vector<ExternSite> &m_sites;
+    std::mutex m_mutex;
+    std::vector<Line> m_lines;
+    uint64_t m_failed_lane = ~0ull, m_failures = 0;
+    uint32_t m_failed_site = 0;
+    std::string m_error;
+};
+
+/// Where kernel-side print() goes; by default standard output. Null: default.
+void set_print_sink(std::function<void(const std::string &)> sink);
+
+} // namespace umbel::jit

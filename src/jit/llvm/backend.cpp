@@ -1,0 +1,139 @@
+// jit/llvm/backend.cpp: the llvm backend: kernels that run, are saved and are loaded again.
+#include "jit/backend.h"
+#include "jit/error.h"
+#include "jit/llvm/compile.h"
+#include "jit/llvm/emit.h"
+#include "jit/llvm/image.h"
+#include <cstring>
+
+namespace umbel::jit {
+
+namespace llvm_ir {
+
+namespace {
+
+void print(const Context *c, uint64_t site, uint64_t first, uint64_t lanes, const int32_t *mask, const void *frame) {
+    if (c->log)
+        static_cast<LaunchLog *>(c->log)->print(uint32_t(site), first, uint32_t(lanes), mask, frame);
+}
+
+void assertion(const Context *c, uint64_t site, uint64_t first, uint64_t lanes, const int32_t *mask) {
+    if (c->log)
+        static_cast<LaunchLog *>(c->log)->assertion(uint32_t(site), first, uint32_t(lanes), mask);
+}
+
+/// An argument that kernels read at the lane.
+struct InputArg {
+    uint32_t number, bytes;
+};
+
+class LlvmKernel final : public Kernel {
+public:
+    LlvmKernel(std::vector<std::string> objects, std::string entry, uint32_t width, uint32_t args,
+               std::vector<InputArg> inputs)
+        : m_objects(std::move(objects)), m_name(std::move(entry)), m_width(width), m_args(args),
+          m_inputs(std::move(inputs)), m_image(link(m_objects, m_name)),
+          m_entry(reinterpret_cast<EntryFn>(m_image->entry())) {}
+
+    void run(const Launch &launch, uint64_t begin, uint64_t end) const override {
+        Context context{ launch.log, print, assertion };
+        uint64_t full = begin + (end - begin) / m_width * m_width;
+        if (full > begin)
+            m_entry(launch.args, &context, begin, full);
+        if (full < end)
+            run_tail(launch, context, full, end);
+    }
+
+    std::string save() const override {
+        std::string header(4 * (2 + 2 * m_inputs.size()), '\0');
+        std::vector<uint32_t> words = { m_width, m_args };
+        for (const InputArg &i : m_inputs) {
+            words.push_back(i.number);
+            words.push_back(i.bytes);
+        }
+        std::memcpy(header.data(), words.data(), header.size());
+        std::vector<std::string> parts = { fingerprint(host_target()), m_name, header };
+        parts.insert(parts.end(), m_objects.begin(), m_objects.end());
+        return pack(parts);
+    }
+
+    static std::unique_ptr<Kernel> load(std::string_view bytes) {
+        std::vector<std::string> parts;
+        Target target = host_target();
+        if (!unpack(bytes, parts) || parts.size() < 4 || parts[0] != fingerprint(target))
+            return nullptr;
+        std::vector<uint32_t> words(parts[2].size() / 4);
+        if (words.size() < 2 || words.size() % 2 || parts[2].size() % 4)
+            return nullptr;
+        std::memcpy(words.data(), parts[2].data(), parts[2].size());
+        if (words[0] != target.width)
+            return nullptr;
+        std::vector<InputArg> inputs;
+        for (size_t k = 2; k < words.size(); k += 2) {
+            if (words[k] >= words[1])
+                return nullptr;
+            inputs.push_back({ words[k], words[k + 1] });
+        }
+        std::string entry = std::move(parts[1]);
+        uint32_t args = words[1];
+        parts.erase(parts.begin(), parts.begin() + 3);
+        return std::make_unique<LlvmKernel>(std::move(parts), std::move(entry), target.width, args,
+                                            std::move(inputs));
+    }
+
+    uint32_t width() const override { return m_width; }
+    size_t code_bytes() const override { return m_image->code_bytes(); }
+
+private:
+    // The last packet reads W elements of each input, more than there may be: it gets copies.
+    void run_tail(const Launch &launch, const Context &context, uint64_t begin, uint64_t end) const {
+        std::vector<void *> args(launch.args, launch.args + m_args);
+        std::vector<uint64_t> room(m_inputs.size() * 16); // 16 lanes of 8 bytes for each input
+        char *copy = reinterpret_cast<char *>(room.data());
+        for (const InputArg &i : m_inputs) {
+            const char *from = static_cast<const char *>(launch.args[i.number]) + begin * i.bytes;
+            std::memcpy(copy, from, (end - begin) * i.bytes);
+            // So that element `begin` is the first one copied.
+            args[i.number] = reinterpret_cast<void *>(reinterpret_cast<uintptr_t>(copy) - begin * i.bytes);
+            copy += 128;
+        }
+        m_entry(args.data(), &context, begin, end);
+    }
+
+    std::vector<std::string> m_objects;
+    std::string m_name;
+    uint32_t m_width, m_args;
+    std::vector<InputArg> m_inputs;
+    std::unique_ptr<Image> m_image;
+    EntryFn m_entry;
+};
+
+class LlvmBackend final : public Backend {
+public:
+    const char *name() const override { return "llvm"; }
+    std::string fingerprint() const override { return llvm_ir::fingerprint(host_target()); }
+
+    std::unique_ptr<Kernel> compile(const Program &program, const std::string &kernel_name) override {
+        Target target = host_target();
+        std::vector<InputArg> inputs;
+        for (uint32_t a = 0; a < program.args.size(); ++a)
+            if (program.args[a].kind == ArgKind::Input)
+                inputs.push_back({ a, uint32_t(bytes(program.args[a].type)) });
+        return std::make_unique<LlvmKernel>(compile_objects(program, kernel_name, target), kernel_name,
+                                            target.width, uint32_t(program.args.size()), std::move(inputs));
+    }
+
+    std::unique_ptr<Kernel> load(std::string_view bytes) override { return LlvmKernel::load(bytes); }
+};
+
+} // namespace
+
+} // namespace llvm_ir
+
+Backend &llvm_backend() {
+    // Never destroyed: kernels may outlive static objects.
+    static llvm_ir::LlvmBackend *backend = new llvm_ir::LlvmBackend;
+    return *backend;
+}
+
+} // namespace umbel::jit

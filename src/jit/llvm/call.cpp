@@ -1,0 +1,210 @@
+// jit/llvm/call.cpp: polymorphic calls, and calls of host functions.
+#include "jit/llvm/emit.h"
+
+namespace umbel::jit::llvm_ir {
+
+// ---- Polymorphic calls
+//
+// Arguments and results travel in one frame on the caller's stack: arguments first, each 64 bytes or
+// more. Every callee that some lane wants is called once, for all its lanes, and blends its results in.
+
+namespace {
+/// Up to so many callees are tested one after another; beyond, the next wanted one is looked up.
+constexpr size_t MostTested = 8;
+} // namespace
+
+Value *Emitter::call_frame(uint64_t bytes) {
+    if (!m_call_frame)
+        m_call_frame = stack(0);
+    m_call_bytes = std::max(m_call_bytes, bytes);
+    return m_call_frame;
+}
+
+void Emitter::emit_call(uint32_t i) {
+    const Inst &in = inst(i);
+    const CallSite &site = m_program.calls[in.imm];
+    Value *id = vec(in.arg[0]), *mask = m_b.CreateAnd(vec(in.arg[1]), m_active);
+
+    // Which callee, and where its data
+    Value *table = arg_pointer(site.table);
+    table = m_b.CreateSelect(m_b.CreateIsNull(table), zero_record(), table); // no table: no ids
+    Value *count = m_b.CreateAlignedLoad(m_b.getInt32Ty(), table, llvm::Align(4));
+    mask = m_b.CreateAnd(mask, m_b.CreateICmpULT(m_b.CreateSub(id, splat(m_b, i32(1))), splat(m_b, count)));
+    Value *entries = m_b.CreateGEP(m_b.getInt64Ty(), table, m_b.CreateZExt(id, wide(Type::U64)));
+    Value *pair = m_b.CreateMaskedGather(wide(Type::U64), entries, llvm::Align(4), mask, zero(Type::U64));
+    Value *callee = m_b.CreateTrunc(pair, wide(Type::U32));
+    Value *offsets = m_b.CreateTrunc(m_b.CreateLShr(pair, llvm::ConstantInt::get(pair->getType(), 32)),
+                                     wide(Type::U32));
+    mask = m_b.CreateAnd(mask, m_b.CreateICmpULT(callee, splat(m_b, i32(uint32_t(site.callees.size())))));
+
+    // Arguments; results are 0 where nothing is called
+    uint64_t in_bytes = 0, out_bytes = 0;
+    for (uint32_t a : site.args)
+        in_bytes += call_slot_bytes(inst(a).type, m_width);
+    for (Type t : site.out_types)
+        out_bytes += call_slot_bytes(t, m_width);
+    Value *frame = call_frame(in_bytes + out_bytes), *out = offset(m_b, frame, in_bytes);
+    uint64_t at = 0;
+    for (uint32_t a : site.args) {
+        store_bits_packet(m_b, vec(a), offset(m_b, frame, at), inst(a).type);
+        at += call_slot_bytes(inst(a).type, m_width);
+    }
+    at = 0;
+    for (Type t : site.out_types) {
+        store_bits_packet(m_b, zero(t), offset(m_b, out, at), t);
+        at += call_slot_bytes(t, m_width);
+    }
+
+    Value *data = m_ctx; // not read unless some callee has data
+    for (uint32_t f : site.callees)
+        if (m_program.functions[f].data_bytes)
+            data = arg_pointer(site.data);
+    auto call = [&](size_t k, Value *lanes) {
+        m_b.CreateCall(m_scope.unit(site.callees[k], 0),
+                       { m_args, m_ctx, m_base, mask_bits(lanes), offsets, data, frame, out });
+    };
+    if (site.callees.size() <= MostTested)
+        for (size_t k = 0; k < site.callees.size(); ++k) {
+            Value *lanes = m_b.CreateAnd(mask, m_b.CreateICmpEQ(callee, splat(m_b, i32(uint32_t(k)))));
+            llvm::BasicBlock *wanted = block("call"), *next = block("next");
+            m_b.CreateCondBr(any(lanes), wanted, next);
+            m_b.SetInsertPoint(wanted);
+            call(k, lanes);
+            m_b.CreateBr(next);
+            m_b.SetInsertPoint(next);
+        }
+    else
+        call_by_lookup(site.callees.size(), callee, mask, call);
+
+    // Results
+    for (uint32_t r = m_plan.first_result[i]; r != NoValue; r = m_plan.next_result[r]) {
+        if (!m_plan.uses[r])
+            continue;
+        uint64_t place = 0;
+        for (uint64_t k = 0; k < inst(r).imm; ++k)
+            place += call_slot_bytes(site.out_types[k], m_width);
+        define(r, load_bits_packet(m_b, offset(m_b, out, place), inst(r).type));
+    }
+}
+
+/// While lanes are left: take the first one's callee, call it for all lanes that want the same.
+void Emitter::call_by_lookup(size_t count, Value *callee, Value *mask,
+                             const std::function<void(size_t, Value *)> &call) {
+    Value *numbers = stack(4 * m_width); // lanes are picked by number, which only memory can do
+    m_b.CreateAlignedStore(callee, numbers, llvm::Align(64));
+    Value *all = mask_bits(mask);
+    llvm::BasicBlock *before = m_b.GetInsertBlock(), *test = block("test"), *pick = block("pick"),
+                     *called = block("called"), *done = block("done");
+    m_b.CreateBr(test);
+    m_b.SetInsertPoint(test);
+    llvm::PHINode *left = m_b.CreatePHI(all->getType(), 2);
+    left->addIncoming(all, before);
+    m_b.CreateCondBr(m_b.CreateIsNotNull(left), pick, done);
+
+    m_b.SetInsertPoint(pick);
+    Value *lane = m_b.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, left, m_b.getTrue());
+    Value *p = m_b.CreateGEP(m_b.getInt32Ty(), numbers, m_b.CreateZExt(lane, m_b.getInt64Ty()));
+    Value *number = m_b.CreateAlignedLoad(m_b.getInt32Ty(), p, llvm::Align(4));
+    Value *lanes = m_b.CreateAnd(bits_mask(left), m_b.CreateICmpEQ(callee, splat(m_b, number)));
+    Value *rest = m_b.CreateAnd(left, m_b.CreateNot(mask_bits(lanes)));
+    llvm::BasicBlock *never = block("never");
+    llvm::SwitchInst *choice = m_b.CreateSwitch(number, never, unsigned(count));
+    for (size_t k = 0; k < count; ++k) {
+        llvm::BasicBlock *one = block("call");
+        choice->addCase(m_b.getInt32(uint32_t(k)), one);
+        m_b.SetInsertPoint(one);
+        call(k, lanes);
+        m_b.CreateBr(called);
+    }
+    m_b.SetInsertPoint(never);
+    m_b.CreateUnreachable(); // numbers past the last were masked out
+    m_b.SetInsertPoint(called);
+    left->addIncoming(rest, called);
+    m_b.CreateBr(test);
+    m_b.SetInsertPoint(done);
+}
+
+// ---- Host functions
+
+void Emitter::emit_extern(uint32_t i) {
+    const Inst &in = inst(i);
+    const ExternSite &site = m_program.externs[in.imm];
+    Value *mask = m_b.CreateAnd(vec(site.mask), m_active);
+    bool assertion = site.kind == ExternSite::Assert;
+    if (assertion)
+        mask = m_b.CreateAnd(mask, m_b.CreateNot(vec(site.inputs[0])));
+
+    // The mask as i32, then inputs and outputs end to end
+    uint64_t bytes_in = 0, bytes_out = 0;
+    for (Type t : site.in_types)
+        bytes_in += bytes(t) * m_width;
+    for (Type t : site.out_types)
+        bytes_out += bytes(t) * m_width;
+    Value *masks = call_frame(64 + bytes_in + bytes_out), *frame = offset(m_b, masks, 64);
+    std::vector<Value *> inputs;
+    if (!assertion)
+        for (uint32_t v : site.inputs)
+            inputs.push_back(vec(v));
+    bool uniform = site.kind != ExternSite::Function ||
+                   (m_plan.uniform[site.fn] && m_plan.uniform[site.user]);
+    Value *fn = nullptr, *user = nullptr;
+    if (site.kind == ExternSite::Function) {
+        fn = uniform ? scalar(site.fn) : vec(site.fn);
+        user = uniform ? scalar(site.user) : vec(site.user);
+    }
+    // Outputs of lanes for which nothing is called
+    uint64_t at = bytes_in;
+    for (Type t : site.out_types) {
+        store_packet(m_b, zero(t), offset(m_b, frame, at), t, 1);
+        at += bytes(t) * m_width;
+    }
+
+    llvm::BasicBlock *wanted = block("host"), *after = block("after");
+    m_b.CreateCondBr(any(mask), wanted, after);
+    m_b.SetInsertPoint(wanted);
+    m_b.CreateAlignedStore(m_b.CreateSExt(mask, wide(Type::I32)), masks, llvm::Align(64));
+    at = 0;
+    for (size_t k = 0; k < inputs.size(); ++k) {
+        store_packet(m_b, inputs[k], offset(m_b, frame, at), site.in_types[k], 1);
+        at += bytes(site.in_types[k]) * m_width;
+    }
+    if (!uniform) {
+        // Said to be the same for all lanes, though not known to us: the first active one's.
+        Value *lane = m_b.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, mask_bits(mask), m_b.getTrue());
+        fn = m_b.CreateExtractElement(fn, lane);
+        user = m_b.CreateExtractElement(user, lane);
+    }
+    call_host(site, in.imm, fn, user, masks, frame);
+    m_b.CreateBr(after);
+    m_b.SetInsertPoint(after);
+
+    for (uint32_t r = m_plan.first_result[i]; r != NoValue; r = m_plan.next_result[r]) {
+        if (!m_plan.uses[r])
+            continue;
+        uint64_t place = bytes_in;
+        for (uint64_t k = 0; k < inst(r).imm; ++k)
+            place += bytes(site.out_types[k]) * m_width;
+        define(r, load_packet(m_b, offset(m_b, frame, place), inst(r).type, 1));
+    }
+}
+
+void Emitter::call_host(const ExternSite &site, uint64_t number, Value *fn, Value *user, Value *masks, Value *frame) {
+    llvm::Type *none = m_b.getVoidTy(), *ptr = m_b.getPtrTy(), *u64 = m_b.getInt64Ty();
+    if (site.kind == ExternSite::Function) {
+        auto *type = llvm::FunctionType::get(none, { ptr, u64, m_b.getInt32Ty(), ptr, ptr }, false);
+        m_b.CreateCall(type, fn, { user, m_base, i32(m_width), masks, frame });
+        return;
+    }
+    bool print = site.kind == ExternSite::Print;
+    uint64_t place = print ? offsetof(Context, print) : offsetof(Context, assertion);
+    fn = m_b.CreateAlignedLoad(ptr, offset(m_b, m_ctx, place), llvm::Align(8));
+    std::vector<llvm::Type *> params = { ptr, u64, u64, u64, ptr };
+    std::vector<Value *> args = { m_ctx, i64(number), m_base, i64(m_width), masks };
+    if (print) {
+        params.push_back(ptr);
+        args.push_back(frame);
+    }
+    m_b.CreateCall(llvm::FunctionType::get(none, params, false), fn, args);
+}
+
+} // namespace umbel::jit::llvm_ir

@@ -1,0 +1,172 @@
+// jit/llvm/compile.cpp: distributes units over modules, optimizes them and makes object code.
+#include "jit/llvm/compile.h"
+#include "jit/llvm/emit.h"
+#include <cstdlib>
+#include <llvm/Analysis/CGSCCPassManager.h>
+#include <llvm/Analysis/LoopAnalysisManager.h>
+#include <llvm/IR/LegacyPassManager.h>
+#include <llvm/IR/PassManager.h>
+#include <llvm/IR/Verifier.h>
+#include <llvm/Passes/PassBuilder.h>
+#include <llvm/Support/FileSystem.h>
+#include <llvm/Support/SmallVectorMemoryBuffer.h>
+#include <llvm/Support/raw_ostream.h>
+#include <llvm/Target/TargetMachine.h>
+#include <llvm/Transforms/Scalar/EarlyCSE.h>
+#include <tbb/parallel_for.h>
+// After LLVM, which has functions called `check`.
+#include "jit/error.h"
+
+namespace umbel::jit::llvm_ir {
+
+namespace {
+
+const char *setting(const char *name) {
+    const char *s = std::getenv(name);
+    return s && *s ? s : nullptr;
+}
+
+struct UnitId {
+    uint32_t function, unit;
+};
+
+/// Cuts the list of units into modules of about equal weight.
+std::vector<std::vector<UnitId>> distribute(const std::vector<FunctionPlan> &plans, uint64_t module_weight) {
+    std::vector<std::vector<UnitId>> modules;
+    uint64_t weight = 0;
+    for (uint32_t f = 0; f < plans.size(); ++f)
+        for (uint32_t u = 0; u < plans[f].units.size(); ++u) {
+            uint64_t w = plans[f].units[u].weight;
+            if (modules.empty() || weight + w > module_weight) {
+                modules.emplace_back();
+                weight = 0;
+            }
+            modules.back().push_back({ f, u });
+            weight += w;
+        }
+    return modules;
+}
+
+void optimize(llvm::Module &module) {
+    llvm::FunctionAnalysisManager fam;
+    llvm::PassBuilder builder;
+    builder.registerFunctionAnalyses(fam);
+    llvm::FunctionPassManager passes;
+    passes.addPass(llvm::EarlyCSEPass());
+    for (llvm::Function &f : module)
+        if (!f.isDeclaration())
+            passes.run(f, fam);
+}
+
+void write_file(const std::string &path, const std::function<void(llvm::raw_pwrite_stream &)> &body) {
+    std::error_code error;
+    llvm::raw_fd_ostream out(path, error);
+    if (error)
+        fail("UMBEL_DUMP_LLVM: cannot write {}: {}", path, error.message());
+    body(out);
+}
+
+void dump(llvm::Module &module, llvm::TargetMachine &machine, const std::string &stem) {
+    write_file(stem + ".ll", [&](llvm::raw_pwrite_stream &out) { module.print(out, nullptr); });
+    write_file(stem + ".s", [&](llvm::raw_pwrite_stream &out) {
+        llvm::legacy::PassManager passes;
+        machine.addPassesToEmitFile(passes, out, nullptr, llvm::CodeGenFileType::AssemblyFile);
+        passes.run(module);
+    });
+}
+
+class ModuleCompiler {
+public:
+    ModuleCompiler(const Program &program, const std::vector<FunctionPlan> &plans, const std::string &name,
+                   const Target &target)
+        : m_program(program), m_plans(plans), m_name(name), m_target(target) {}
+
+    std::string run(const std::vector<UnitId> &units, size_t number) const {
+        MachineLease machine(m_target);
+        // Without names and with its own context: nothing is shared between threads.
+        llvm::LLVMContext context;
+        context.setDiscardValueNames(!setting("UMBEL_DUMP_LLVM"));
+        llvm::Module module(m_name, context);
+        module.setTargetTriple(m_target.triple);
+        module.setDataLayout(machine->createDataLayout());
+        emit(module, units);
+        if (setting("UMBEL_VERIFY"))
+            verify_module(module);
+        optimize(module);
+        if (const char *dir = setting("UMBEL_DUMP_LLVM")) {
+            // Code generation changes the module: assembly is made from a second one.
+            std::string stem = fmt::format("{}/{}_{}", dir, m_name, number);
+            dump_copy(units, *machine, stem);
+        }
+        return make_object(module, *machine);
+    }
+
+private:
+    void emit(llvm::Module &module, const std::vector<UnitId> &units) const {
+        Scope scope{ m_program, m_plans, m_target, m_name, module, {} };
+        for (UnitId u : units) {
+            const FunctionPlan &plan = m_plans[u.function];
+            for (uint32_t i = plan.units[u.unit].first; i < plan.units[u.unit].last; ++i) {
+                const Inst &inst = m_program.functions[u.function].insts[i];
+                if (is_math(inst.op) && plan.unit[i] == u.unit)
+                    ++scope.math_uses[{ inst.op, inst.type == Type::F16 ? Type::F32 : inst.type }];
+            }
+        }
+        for (UnitId u : units)
+            Emitter(scope, u.function, u.unit).run();
+    }
+
+    void verify_module(llvm::Module &module) const {
+        std::string text;
+        llvm::raw_string_ostream out(text);
+        if (llvm::verifyModule(module, &out))
+            throw InternalError(fmt::format("llvm backend: broken IR in {}: {}", m_name, text));
+    }
+
+    void dump_copy(const std::vector<UnitId> &units, llvm::TargetMachine &machine, const std::string &stem) const {
+        llvm::LLVMContext context;
+        llvm::Module module(m_name, context);
+        module.setTargetTriple(m_target.triple);
+        module.setDataLayout(machine.createDataLayout());
+        emit(module, units);
+        optimize(module);
+        dump(module, machine, stem);
+    }
+
+    static std::string make_object(llvm::Module &module, llvm::TargetMachine &machine) {
+        llvm::SmallVector<char, 0> bytes;
+        llvm::raw_svector_ostream out(bytes);
+        llvm::legacy::PassManager passes;
+        llvm::MCContext *mc = nullptr;
+        if (machine.addPassesToEmitMC(passes, mc, out, /* disable verify */ true))
+            throw DeviceError("llvm backend: this target cannot make object code");
+        passes.run(module);
+        return std::string(bytes.data(), bytes.size());
+    }
+
+    const Program &m_program;
+    const std::vector<FunctionPlan> &m_plans;
+    const std::string &m_name;
+    const Target &m_target;
+};
+
+} // namespace
+
+std::vector<std::string> compile_objects(const Program &program, const std::string &kernel_name,
+                                         const Target &target) {
+    PlanOptions options = plan_options(target.width);
+    std::vector<FunctionPlan> plans(program.functions.size());
+    tbb::parallel_for(size_t(0), plans.size(), [&](size_t f) { plans[f] = make_plan(program, uint32_t(f), options); });
+
+    uint64_t module_weight = 4000;
+    if (const char *s = setting("UMBEL_MODULE_WEIGHT"))
+        module_weight = std::strtoull(s, nullptr, 10);
+    std::vector<std::vector<UnitId>> modules = distribute(plans, module_weight);
+    std::vector<std::string> objects(modules.size());
+    ModuleCompiler compiler(program, plans, kernel_name, target);
+    tbb::parallel_for(size_t(0), modules.size(), [&](size_t m) { objects[m] = compiler.run(modules[m], m); },
+                      tbb::simple_partitioner());
+    return objects;
+}
+
+} // namespace umbel::jit::llvm_ir

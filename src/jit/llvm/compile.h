@@ -1,0 +1,14 @@
+// jit/llvm/compile.h: from a program to object code.
+#pragma once
+#include "jit/llvm/target.h"
+#include "jit/program.h"
+
+namespace umbel::jit::llvm_ir {
+
+/// Objects that together define `kernel_name` (an EntryFn, jit/llvm/emit.h); made in parallel.
+///
+/// `UMBEL_VERIFY=1` checks the IR; `UMBEL_DUMP_LLVM=dir` writes IR and assembly there.
+std::vector<std::string> compile_objects(const Program &program, const std::string &kernel_name,
+                                         const Target &target);
+
+} // namespace umbel::jit::llvm_ir

@@ -1,0 +1,151 @@
+// jit/llvm/memory.cpp: loads and stores of packets, gathers and scatters.
+#include "jit/llvm/emit.h"
+
+namespace umbel::jit::llvm_ir {
+
+// ---- Packets
+
+/// W consecutive elements, as buffers hold them.
+Value *Emitter::load_packet(Builder &b, Value *pointer, Type t, uint32_t align) {
+    Value *v = b.CreateAlignedLoad(wide(memory_type(m_context, t)), pointer, llvm::Align(align));
+    return t == Type::Bool ? b.CreateICmpNE(v, llvm::Constant::getNullValue(v->getType())) : v;
+}
+
+void Emitter::store_packet(Builder &b, Value *v, Value *pointer, Type t, uint32_t align) {
+    if (t == Type::Bool)
+        v = b.CreateZExt(v, wide(b.getInt8Ty()));
+    b.CreateAlignedStore(v, pointer, llvm::Align(align));
+}
+
+/// The same in frames, where a mask is W bits.
+Value *Emitter::load_bits_packet(Builder &b, Value *pointer, Type t) {
+    if (t == Type::Bool)
+        return b.CreateBitCast(b.CreateAlignedLoad(bits_type(), pointer, llvm::Align(8)), wide(t));
+    return b.CreateAlignedLoad(wide(t), pointer, llvm::Align(64));
+}
+
+void Emitter::store_bits_packet(Builder &b, Value *v, Value *pointer, Type t) {
+    if (t == Type::Bool)
+        b.CreateAlignedStore(b.CreateBitCast(v, bits_type()), pointer, llvm::Align(8));
+    else
+        b.CreateAlignedStore(v, pointer, llvm::Align(64));
+}
+
+// ---- Addresses
+
+/// Whether indices into the array behind a pointer fit an i32, which gathers are twice as fast with.
+bool Emitter::small_pointer(uint32_t pointer) const {
+    const Inst &in = inst(pointer);
+    return in.op == Op::ArgPtr && m_program.args[in.imm].small;
+}
+
+/// Pointers to elements of `size` bytes. A small array's index is extended by its sign, which the
+/// addressing of gathers does for free.
+Value *Emitter::addresses(Value *pointer, Value *index, uint64_t size, bool small) {
+    llvm::Type *element = llvm::IntegerType::get(m_context, unsigned(8 * size));
+    if (!small)
+        index = m_b.CreateZExt(index, wide(Type::U64));
+    return m_b.CreateGEP(element, pointer, index);
+}
+
+// ---- Gathers
+
+Value *Emitter::gather_elements(Value *pointer, Value *index, Value *mask, Type t, bool small) {
+    uint64_t size = bytes(t);
+    if (size >= 4 || !small || pointer->getType()->isVectorTy())
+        return gather_at(addresses(pointer, index, size, small), mask, t);
+
+    // Narrow elements: gather the aligned words around them (which cannot cross a page that the
+    // element does not touch), then shift.
+    Value *p = m_b.CreatePtrToInt(pointer, m_b.getInt64Ty());
+    Value *base = m_b.CreateIntToPtr(m_b.CreateAnd(p, i64(~3ull)), m_b.getPtrTy());
+    uint64_t per_word = 4 / size;
+    Value *skew = m_b.CreateTrunc(m_b.CreateLShr(m_b.CreateAnd(p, i64(3)), i64(size / 2)), m_b.getInt32Ty());
+    Value *e = m_b.CreateAdd(index, splat(m_b, skew));
+    Value *word = m_b.CreateLShr(e, llvm::ConstantInt::get(e->getType(), per_word / 2));
+    Value *shift = m_b.CreateMul(m_b.CreateAnd(e, llvm::ConstantInt::get(e->getType(), per_word - 1)),
+                                 llvm::ConstantInt::get(e->getType(), 8 * size));
+    Value *v = gather_at(m_b.CreateGEP(m_b.getInt32Ty(), base, word), mask, Type::U32);
+    v = m_b.CreateTrunc(m_b.CreateLShr(v, shift), wide(llvm::IntegerType::get(m_context, unsigned(8 * size))));
+    if (t == Type::Bool)
+        return m_b.CreateICmpNE(v, llvm::Constant::getNullValue(v->getType()));
+    return m_b.CreateBitCast(v, wide(t));
+}
+
+/// One element from each lane's address; 0 outside the mask.
+Value *Emitter::gather_at(Value *pointers, Value *mask, Type t) {
+    uint64_t size = bytes(t);
+    if (size >= 4)
+        return m_b.CreateMaskedGather(wide(t), pointers, llvm::Align(size), mask,
+                                      llvm::Constant::getNullValue(wide(t)));
+    Value *p = m_b.CreatePtrToInt(pointers, wide(Type::U64));
+    auto c64 = [&](uint64_t v) { return llvm::ConstantInt::get(p->getType(), v); };
+    Value *words = m_b.CreateIntToPtr(m_b.CreateAnd(p, c64(~3ull)), pointers->getType());
+    Value *v = gather_at(words, mask, Type::U32);
+    Value *shift = m_b.CreateTrunc(m_b.CreateShl(m_b.CreateAnd(p, c64(3)), c64(3)), v->getType());
+    v = m_b.CreateTrunc(m_b.CreateLShr(v, shift), wide(llvm::IntegerType::get(m_context, unsigned(8 * size))));
+    if (t == Type::Bool)
+        return m_b.CreateICmpNE(v, llvm::Constant::getNullValue(v->getType()));
+    return m_b.CreateBitCast(v, wide(t));
+}
+
+void Emitter::emit_gather(uint32_t i) {
+    const Inst &in = inst(i);
+    bool uniform = m_plan.uniform[in.arg[0]];
+    Value *pointer = uniform ? scalar(in.arg[0]) : vec(in.arg[0]);
+    Value *index = vec(in.arg[1]), *mask = vec(in.arg[2]);
+    define(i, gather_elements(pointer, index, mask, in.type, small_pointer(in.arg[0])));
+}
+
+void Emitter::emit_uniform_gather(uint32_t i) {
+    const Inst &in = inst(i);
+    Value *pointer = scalar(in.arg[0]), *index = scalar(in.arg[1]), *mask = scalar(in.arg[2]);
+    llvm::Type *t = memory_type(m_context, in.type);
+    Value *p = m_pre.CreateGEP(t, pointer, m_pre.CreateZExt(index, m_pre.getInt64Ty()));
+    p = m_pre.CreateSelect(mask, p, zero_record());
+    Value *v = m_pre.CreateAlignedLoad(t, p, llvm::Align(bytes(in.type)));
+    if (in.type == Type::Bool)
+        v = m_pre.CreateICmpNE(v, m_pre.getInt8(0));
+    define(i, v);
+}
+
+/// Zeros to load from in place of what must not be touched.
+Value *Emitter::zero_record() {
+    const char *name = "zeros";
+    if (llvm::GlobalVariable *g = m_scope.module.getGlobalVariable(name, true))
+        return g;
+    auto *type = llvm::ArrayType::get(llvm::Type::getInt8Ty(m_context), ZeroBytes);
+    auto *g = new llvm::GlobalVariable(m_scope.module, type, true, llvm::GlobalValue::InternalLinkage,
+                                       llvm::Constant::getNullValue(type), name);
+    g->setAlignment(llvm::Align(64));
+    return g;
+}
+
+// ---- Scatters
+
+void Emitter::emit_scatter(uint32_t i) {
+    const Inst &in = inst(i);
+    Type t = inst(in.arg[2]).type;
+    bool uniform = m_plan.uniform[in.arg[0]];
+    Value *pointer = uniform ? scalar(in.arg[0]) : vec(in.arg[0]);
+    Value *index = vec(in.arg[1]), *value = vec(in.arg[2]), *mask = vec(in.arg[3]);
+    Value *p = addresses(pointer, index, bytes(t), small_pointer(in.arg[0]));
+    if (t == Type::Bool)
+        value = m_b.CreateZExt(value, wide(m_b.getInt8Ty()));
+    ReduceOp op = ReduceOp(in.imm);
+    if (op == ReduceOp::Store)
+        m_b.CreateMaskedScatter(value, p, llvm::Align(bytes(t)), mask); // lane order: the last one wins
+    else
+        m_b.CreateCall(reduce_helper(op, t), { p, value, mask_bits(mask) });
+}
+
+void Emitter::emit_scatter_inc(uint32_t i) {
+    const Inst &in = inst(i);
+    bool uniform = m_plan.uniform[in.arg[0]];
+    Value *pointer = uniform ? scalar(in.arg[0]) : vec(in.arg[0]);
+    Value *index = vec(in.arg[1]), *mask = vec(in.arg[2]);
+    Value *p = addresses(pointer, index, 4, small_pointer(in.arg[0]));
+    define(i, m_b.CreateCall(increment_helper(), { p, mask_bits(mask) }));
+}
+
+} // namespace umbel::jit::llvm_ir

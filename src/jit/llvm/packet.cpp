@@ -1,0 +1,208 @@
+// jit/llvm/packet.cpp: gathers of several consecutive elements: whole records are loaded lane by
+// lane and transposed in registers, which costs far fewer loads than a gather per element.
+#include "jit/llvm/emit.h"
+#include <llvm/ADT/SmallVector.h>
+
+namespace umbel::jit::llvm_ir {
+
+namespace {
+
+using Shuffle = llvm::SmallVector<int, 64>;
+
+// One step of the transpose takes vectors a and b to two vectors. `unit` elements move together;
+// `lane` of them make 128 bits, within which shuffles are cheapest.
+//
+// interleave: per 128 bits, the low (high) halves of a and b alternating (unpcklps and the like)
+// separate:   the even (odd) units of a, then those of b (shufps; on 128-bit units, vshuff32x4)
+void interleave(int n, int lane, int unit, int half, Shuffle &s) {
+    for (int l = 0; l < n; l += lane)
+        for (int u = half * lane / 2; u < half * lane / 2 + lane / 2; u += unit)
+            for (int from = 0; from < 2; ++from)
+                for (int e = 0; e < unit; ++e)
+                    s.push_back(from * n + l + u + e);
+}
+
+void separate(int n, int lane, int unit, int half, Shuffle &s) {
+    for (int l = 0; l < n; l += lane)
+        for (int from = 0; from < 2; ++from)
+            for (int u = half * unit; u < lane; u += 2 * unit)
+                for (int e = 0; e < unit; ++e)
+                    s.push_back(from * n + l + u + e);
+}
+
+// The shuffles of all steps, and where everything ends up.
+struct Transpose {
+    struct Step {
+        Shuffle low, high;
+    };
+    std::vector<Step> steps;         // step s combines vectors whose numbers differ in bit s
+    std::vector<int> column;         // of each vector in the end
+    std::vector<int> row;            // that must be put in place (vector * rows per vector + place)
+
+    /// `count` columns, vectors of n elements, `lane` elements in 128 bits.
+    Transpose(int count, int n, int lane) {
+        int left = count;
+        if (count >= lane)
+            for (int unit = 1; unit < lane; unit *= 2, left /= 2) {
+                Step s;
+                interleave(n, lane, unit, 0, s.low);
+                interleave(n, lane, unit, 1, s.high);
+                steps.push_back(s);
+            }
+        // What is left of the columns: units of one element within 128 bits, or of 128 bits.
+        for (; left > 1; left /= 2) {
+            Step s;
+            bool small = count < lane;
+            separate(n, small ? lane : n, small ? 1 : lane, 0, s.low);
+            separate(n, small ? lane : n, small ? 1 : lane, 1, s.high);
+            steps.push_back(s);
+        }
+        simulate(count, n);
+    }
+
+private:
+    // Follows element (vector k, place r, column j) through the steps.
+    void simulate(int count, int n) {
+        struct Tag {
+            int place, column;
+        };
+        int rows = n / count;
+        std::vector<std::vector<Tag>> v(count);
+        for (int k = 0; k < count; ++k)
+            for (int e = 0; e < n; ++e)
+                v[k].push_back({ k * rows + e / count, e % count });
+        for (size_t s = 0; s < steps.size(); ++s)
+            for (int k = 0; k < count; ++k) {
+                int other = k | 1 << s;
+                if (other == k)
+                    continue;
+                std::vector<Tag> low, high;
+                for (int m : steps[s].low)
+                    low.push_back(m < n ? v[k][m] : v[other][m - n]);
+                for (int m : steps[s].high)
+                    high.push_back(m < n ? v[k][m] : v[other][m - n]);
+                v[k] = low;
+                v[other] = high;
+            }
+        row.assign(n, 0);
+        for (int k = 0; k < count; ++k)
+            column.push_back(v[k][0].column);
+        for (int e = 0; e < n; ++e)
+            row[v[0][e].place] = e;
+    }
+};
+
+} // namespace
+
+void Emitter::emit_packet(uint32_t i) {
+    const Inst &in = inst(i);
+    Type t = in.type;
+    uint32_t n = uint32_t(in.imm);
+    std::vector<uint8_t> used(n, 0);
+    uint32_t used_count = 0;
+    for (uint32_t r = m_plan.first_result[i]; r != NoValue; r = m_plan.next_result[r])
+        if (m_plan.uses[r] && !used[inst(r).imm]) {
+            used[inst(r).imm] = 1;
+            ++used_count;
+        }
+    bool uniform = m_plan.uniform[in.arg[0]];
+    Value *pointer = uniform ? scalar(in.arg[0]) : vec(in.arg[0]);
+    Value *index = m_b.CreateZExt(vec(in.arg[1]), wide(Type::U64)), *mask = vec(in.arg[2]);
+    Value *records = m_b.CreateGEP(m_b.getInt8Ty(), pointer,
+                                   m_b.CreateMul(index, llvm::ConstantInt::get(index->getType(), n * bytes(t))));
+
+    std::vector<Value *> out(n, nullptr);
+    if (used_count * 8 <= n || n == 1 || bytes(t) == 1 || n * bytes(t) > ZeroBytes) {
+        // Few elements, bytes, or records longer than our zeros: one gather each
+        for (uint32_t k = 0; k < n; ++k)
+            if (used[k])
+                out[k] = gather_at(m_b.CreateConstGEP1_64(m_b.getInt8Ty(), records, k * bytes(t)), mask, t);
+    } else {
+        Value *safe = m_b.CreateSelect(mask, records, splat(m_b, zero_record()));
+        uint32_t longest = std::min<uint32_t>({ m_width, uint32_t(register_bytes() / bytes(t)), 16u });
+        // Records of other lengths in pieces: nothing beyond them may be read.
+        llvm::AllocaInst *pointers = nullptr;
+        for (uint32_t first = 0; first < n;) {
+            uint32_t count = longest;
+            while (count > n - first)
+                count /= 2;
+            bool any_used = false;
+            for (uint32_t k = first; k < first + count; ++k)
+                any_used |= used[k];
+            if (!any_used) {
+                first += count;
+                continue;
+            }
+            if (count == 1) {
+                out[first] = gather_at(m_b.CreateConstGEP1_64(m_b.getInt8Ty(), records, first * bytes(t)), mask, t);
+            } else {
+                if (!pointers) {
+                    // Through memory: extracting lanes from registers would keep the shuffle unit busy.
+                    pointers = stack(8 * m_width);
+                    m_b.CreateAlignedStore(safe, pointers, llvm::Align(64));
+                }
+                packet_piece(pointers, t, first, count, out);
+            }
+            first += count;
+        }
+    }
+    for (uint32_t r = m_plan.first_result[i]; r != NoValue; r = m_plan.next_result[r])
+        if (m_plan.uses[r])
+            define(r, out[inst(r).imm]);
+}
+
+/// Elements [first, first + count) of all lanes' records; count is a power of two that fits a register.
+void Emitter::packet_piece(Value *pointers, Type t, uint32_t first, uint32_t count,
+                           std::vector<Value *> &out) {
+    int lanes = int(std::min<uint64_t>(m_width, register_bytes() / bytes(t)));
+    int in_128 = int(std::min<uint64_t>(16 / bytes(t), lanes));
+    Transpose transpose(int(count), lanes, in_128);
+    int rows = lanes / int(count);
+    auto *row_type = llvm::FixedVectorType::get(element_type(m_context, t), count);
+
+    std::vector<std::vector<Value *>> parts(count); // of each column, by groups of lanes
+    for (uint32_t group = 0; group < m_width; group += uint32_t(lanes)) {
+        std::vector<Value *> v(count);
+        for (uint32_t k = 0; k < count; ++k) {
+            std::vector<Value *> row(rows);
+            for (int r = 0; r < rows; ++r) {
+                uint32_t lane = group + uint32_t(transpose.row[k * rows + r]);
+                Value *p = m_b.CreateAlignedLoad(m_b.getPtrTy(), offset(m_b, pointers, 8 * lane), llvm::Align(8));
+                row[r] = m_b.CreateAlignedLoad(row_type, offset(m_b, p, first * bytes(t)),
+                                               llvm::Align(bytes(t)));
+            }
+            v[k] = concatenate(row);
+        }
+        for (size_t s = 0; s < transpose.steps.size(); ++s)
+            for (uint32_t k = 0; k < count; ++k) {
+                uint32_t other = k | 1u << s;
+                if (other == k)
+                    continue;
+                Value *a = v[k], *b = v[other];
+                v[k] = m_b.CreateShuffleVector(a, b, transpose.steps[s].low);
+                v[other] = m_b.CreateShuffleVector(a, b, transpose.steps[s].high);
+            }
+        for (uint32_t k = 0; k < count; ++k)
+            parts[transpose.column[k]].push_back(v[k]);
+    }
+    for (uint32_t k = 0; k < count; ++k)
+        out[first + k] = concatenate(parts[k]);
+}
+
+/// A power of two of equal vectors end to end.
+Value *Emitter::concatenate(std::vector<Value *> v) {
+    while (v.size() > 1) {
+        int n = int(llvm::cast<llvm::FixedVectorType>(v[0]->getType())->getNumElements());
+        Shuffle s;
+        for (int k = 0; k < 2 * n; ++k)
+            s.push_back(k);
+        for (size_t k = 0; k < v.size() / 2; ++k)
+            v[k] = m_b.CreateShuffleVector(v[2 * k], v[2 * k + 1], s);
+        v.resize(v.size() / 2);
+    }
+    return v[0];
+}
+
+uint64_t Emitter::register_bytes() const { return std::max<uint64_t>(16, 4 * m_width); }
+
+} // namespace umbel::jit::llvm_ir

@@ -1,0 +1,105 @@
+// jit/llvm/target.cpp: host detection and the pool of target machines.
+#include "jit/llvm/target.h"
+#include "jit/llvm/image.h"
+#include <algorithm>
+#include <cstdlib>
+#include <llvm/ADT/StringMap.h>
+#include <llvm/Config/llvm-config.h>
+#include <llvm/MC/TargetRegistry.h>
+#include <llvm/Support/TargetSelect.h>
+#include <llvm/Support/xxhash.h>
+#include <llvm/Target/TargetMachine.h>
+#include <llvm/Target/TargetOptions.h>
+#include <llvm/TargetParser/Host.h>
+#include <mutex>
+#include <vector>
+// After LLVM, which has functions called `check`.
+#include "jit/error.h"
+
+namespace umbel::jit::llvm_ir {
+
+namespace {
+
+Target detect() {
+    llvm::InitializeNativeTarget();
+    llvm::InitializeNativeTargetAsmPrinter();
+    Target t;
+    t.triple = llvm::sys::getProcessTriple();
+    t.cpu = llvm::sys::getHostCPUName().str();
+    llvm::StringMap<bool> found = llvm::sys::getHostCPUFeatures();
+    std::vector<std::string> names;
+    for (const auto &f : found)
+        names.push_back((f.second ? "+" : "-") + f.first().str());
+    // A string map has no order of its own, and the fingerprint must not change between runs.
+    std::sort(names.begin(), names.end(),
+              [](const std::string &a, const std::string &b) { return a.substr(1) < b.substr(1); });
+    for (const std::string &n : names)
+        t.features += (t.features.empty() ? "" : ",") + n;
+    auto has = [&](const char *name) {
+        auto it = found.find(name);
+        return it != found.end() && it->second;
+    };
+    t.mask_registers = has("avx512f") && has("avx512bw") && has("avx512dq") && has("avx512vl");
+    t.width = t.mask_registers ? 16 : has("avx2") ? 8 : 4;
+    return t;
+}
+
+struct Pool {
+    std::mutex mutex;
+    std::vector<std::unique_ptr<llvm::TargetMachine>> free;
+};
+
+// Never destroyed: kernels may still be compiled while static objects go down.
+Pool &pool() {
+    static Pool *p = new Pool;
+    return *p;
+}
+
+} // namespace
+
+Target host_target() {
+    static const Target host = detect();
+    Target t = host;
+    if (const char *s = std::getenv("UMBEL_WIDTH"); s && *s) {
+        int w = std::atoi(s);
+        if (w != 4 && w != 8 && w != 16)
+            fail("UMBEL_WIDTH: \"{}\" is not a width; use 4, 8 or 16", s);
+        t.width = uint32_t(w);
+    }
+    return t;
+}
+
+std::string fingerprint(const Target &t) {
+    return fmt::format("llvm-{} format-{} {} {} {:016x} width-{}", LLVM_VERSION_STRING,
+                       ImageFormat, t.triple, t.cpu, llvm::xxh3_64bits(t.features), t.width);
+}
+
+MachineLease::MachineLease(const Target &target) {
+    {
+        std::lock_guard lock(pool().mutex);
+        if (!pool().free.empty()) {
+            m_machine = std::move(pool().free.back());
+            pool().free.pop_back();
+            return;
+        }
+    }
+    std::string error;
+    const llvm::Target *t = llvm::TargetRegistry::lookupTarget(target.triple, error);
+    if (!t)
+        throw DeviceError(fmt::format("llvm backend: {}", error));
+    llvm::TargetOptions options;
+    options.AllowFPOpFusion = llvm::FPOpFusion::Strict;
+    options.EmulatedTLS = false;
+    m_machine.reset(t->createTargetMachine(target.triple, target.cpu, target.features, options,
+                                           llvm::Reloc::PIC_, llvm::CodeModel::Small,
+                                           llvm::CodeGenOptLevel::Default, /* JIT */ true));
+    if (!m_machine)
+        throw DeviceError(fmt::format("llvm backend: no code generator for {}", target.triple));
+}
+
+MachineLease::~MachineLease() {
+    std::lock_guard lock(pool().mutex);
+    pool().free.push_back(std::move(m_machine));
+}
+
+} // namespace umbel::jit::llvm_ir

@@ -1,0 +1,343 @@
+// jit/memory.cpp: gathers, scatters, local arrays, messages: operations that touch memory.
+#include "jit/array.h"
+#include "jit/record.h"
+
+namespace umbel::jit {
+
+namespace {
+
+Context &check_args(const char *what, std::initializer_list<const Value *> values) {
+    Context *c = nullptr;
+    int number = 0;
+    for (const Value *v : values) {
+        ++number;
+        if (!v->valid())
+            fail("{}: operand {} is an uninitialized value", what, number);
+        if (c && &v->context() != c)
+            fail("{}: operand {} belongs to another context (thread)", what, number);
+        c = &v->context();
+    }
+    for (const Value *v : values)
+        if (v->node().flags & Dirty)
+            c->settle(v->id(), what);
+    return *c;
+}
+
+uint32_t broadcast(const char *what, std::initializer_list<uint32_t> sizes) {
+    uint32_t size = 1;
+    for (uint32_t s : sizes) {
+        if (size != 1 && s != 1 && s != size)
+            fail("{}: sizes {} and {} do not match (only a size of 1 broadcasts)", what, size, s);
+        if (s != 1)
+            size = s;
+    }
+    return size;
+}
+
+void check_type(const char *what, const char *role, const Value &v, Type t) {
+    if (v.type() != t)
+        fail("{}: the {} has type {}, not {}", what, role, name(v.type()), name(t));
+}
+
+// The address of an evaluated array as a node; evaluates it if need be.
+Value address_of(Context &c, const Value &array) {
+    if (!array.is_evaluated())
+        c.evaluate(std::array{ array.id() });
+    return Value::adopt(c, c.graph.make({ .op = Op::Address, .type = Type::Ptr,
+                                          .dep = { array.id(), 0, 0, 0 } }));
+}
+
+// A gather under the mask of an enclosing region reads the same, for lanes of this one: reuse it.
+NodeId find_in_enclosing(Context &c, NodeKey key, const Value &mask) {
+    if (!mask.is_literal())
+        return 0;
+    for (RegionId r = c.region; r != 0;) {
+        r = c.graph.region(r).parent;
+        if (c.graph.region(r).function != c.graph.region(c.region).function)
+            break;
+        NodeId active = c.graph.find({ .op = Op::Active, .type = Type::Bool, .imm = uint64_t(r) << 32 });
+        if (!active)
+            continue;
+        key.dep[2] = active;
+        if (NodeId id = c.graph.find(key))
+            return id;
+    }
+    return 0;
+}
+
+} // namespace
+
+Value gather(const Value &source, const Value &index, const Value &mask) {
+    Context &c = check_args("gather", { &source, &index, &mask });
+    check_type("gather", "index", index, Type::U32);
+    check_type("gather", "mask", mask, Type::Bool);
+    if (source.node().length)
+        fail("gather: the source is a local array; use its get()");
+    uint32_t size = broadcast("gather", { index.size(), mask.size() });
+    Value zero = literal(source.type(), 0);
+    if (mask.is_literal() && !mask.literal_bits())
+        return full(source.type(), 0, size);
+
+    // Sources that need no memory
+    if (source.is_literal()) {
+        Value v = literal(source.type(), source.literal_bits(), size);
+        return mask.is_literal() ? v : ternary(Op::Select, mask, v, zero);
+    }
+    if (source.node().op == Op::Lane)
+        return mask.is_literal() && size == index.size() ? index
+                                                         : ternary(Op::Select, mask, index, zero);
+
+    if (source.node().region && source.node().size != 1)
+        fail("gather: the source is computed in the loop or call that is being recorded; gather from an "
+             "array that exists before it");
+    Value address = address_of(c, source);
+    Value active = Value::adopt(c, c.effective_mask(mask.id()));
+    NodeKey key{ .op = Op::Gather, .type = source.type(), .size = size,
+                 .dep = { address.id(), index.id(), active.id(), 0 } };
+    if (NodeId id = find_in_enclosing(c, key, mask))
+        return Value::share(c, id);
+    return Value::adopt(c, c.graph.make(key));
+}
+
+std::vector<Value> gather_packet(const Value &source, const Value &index, uint32_t n,
+                                 const Value &mask) {
+    Context &c = check_args("gather_packet", { &source, &index, &mask });
+    check_type("gather_packet", "index", index, Type::U32);
+    check_type("gather_packet", "mask", mask, Type::Bool);
+    if (n == 0 || n > 64)
+        fail("gather_packet: {} elements a lane; 1 to 64 are possible", n);
+    if (source.size() % n)
+        fail("gather_packet: the source has {} elements, not a multiple of {}", source.size(), n);
+    if (n == 1)
+        return { gather(source, index, mask) };
+    uint32_t size = broadcast("gather_packet", { index.size(), mask.size() });
+    Value address = address_of(c, source);
+    Value active = Value::adopt(c, c.effective_mask(mask.id()));
+    NodeKey key{ .op = Op::Packet, .type = source.type(), .size = size, .imm = n,
+                 .dep = { address.id(), index.id(), active.id(), 0 } };
+    NodeId found = find_in_enclosing(c, key, mask);
+    Value packet = found ? Value::share(c, found) : Value::adopt(c, c.graph.make(key));
+    std::vector<Value> out;
+    for (uint32_t i = 0; i < n; ++i)
+        out.push_back(Value::adopt(c, c.graph.make({ .op = Op::PacketGet, .type = source.type(),
+                                                     .size = size, .imm = i,
+                                                     .dep = { packet.id(), 0, 0, 0 } })));
+    return out;
+}
+
+// ---- writing
+
+// Makes the target's buffer exclusively ours: other values that share or read it keep what they saw.
+static void own_target(Context &c, Value &target, const char *what) {
+    if (!target.is_evaluated())
+        c.evaluate(std::array{ target.id() });
+    bool dirty = target.node().flags & Dirty;
+    uint32_t exclusive = dirty ? 3 : 1; // the list of dirty buffers and one Address node refer to it
+    if (target.node().refs <= exclusive && !c.graph.buffer_of(target.id())->borrowed())
+        return;
+    if (dirty)
+        c.settle(target.id(), what);
+    if (target.node().refs == 1 && !c.graph.buffer_of(target.id())->borrowed())
+        return;
+    BufferRef old = c.graph.buffer_of(target.id());
+    uint32_t size = target.size();
+    uint64_t n = uint64_t(size) * bytes(target.type());
+    BufferRef fresh = allocate(n);
+    c.launch_algorithm("copy", size, [old, fresh, n] { std::memcpy(fresh->data(), old->data(), n); });
+    target = Value::adopt(c, c.graph.buffer(target.type(), fresh, size));
+}
+
+// Pending effects of another size or kind on the same target must come first.
+static void order_effects(Context &c, const Value &target, uint32_t size, uint64_t kind) {
+    if (c.region || !(target.node().flags & Dirty))
+        return;
+    for (NodeId e : c.graph.region(0).effects) {
+        const Node &n = c.graph[e];
+        bool same = n.op == Op::Scatter && n.size == size && n.imm == kind;
+        bool here = n.op != Op::Scatter && n.op != Op::ScatterInc;
+        if (here || (c.graph[n.dep[0]].dep[0] == target.id() && !same)) {
+            c.settle(target.id(), "scatter");
+            return;
+        }
+    }
+}
+
+// The value in all `size` lanes; the rules would fold it back.
+static Value expand(Context &c, const Value &v, uint32_t size) {
+    if (v.size() == size)
+        return v;
+    Value all = literal(Type::Bool, 1, size);
+    return Value::adopt(c, c.graph.make({ .op = Op::Select, .type = v.type(), .size = size,
+                                          .dep = { all.id(), v.id(), v.id(), 0 } }));
+}
+
+void scatter(Value &target, const Value &value, const Value &index, const Value &mask, ReduceOp op) {
+    if (!target.valid())
+        fail("scatter: the target is an uninitialized value");
+    Context &c = check_args("scatter", { &value, &index, &mask });
+    check_type("scatter", "index", index, Type::U32);
+    check_type("scatter", "mask", mask, Type::Bool);
+    check_type("scatter", "value", value, target.type());
+    if (target.node().length || target.node().region)
+        fail("scatter: the target must be an array that exists outside of the recorded {}",
+             c.graph.region(target.node().region).kind);
+    if ((op == ReduceOp::And || op == ReduceOp::Or) && is_float(target.type()))
+        fail("scatter: {} is not defined for {}", name(op), name(target.type()));
+    if (op != ReduceOp::Store && op != ReduceOp::And && op != ReduceOp::Or && target.type() == Type::Bool)
+        fail("scatter: {} is not defined for masks", name(op));
+    if (mask.is_literal() && !mask.literal_bits())
+        return;
+    uint32_t size = broadcast("scatter", { index.size(), value.size(), mask.size() });
+    uint64_t kind = uint64_t(op);
+    order_effects(c, target, size, kind);
+    own_target(c, target, "scatter");
+    Value address = address_of(c, target);
+    // At the top level, reductions run in lane order after the kernel: no atomics, the same bits always
+    bool ordered = c.region == 0 && op != ReduceOp::Store;
+    Value active = mask, at = index;
+    if (!ordered || !c.masks.empty())
+        active = Value::adopt(c, c.effective_mask(mask.id()));
+    if (ordered) {
+        at = expand(c, index, size);
+        if (!active.is_literal())
+            active = expand(c, active, size);
+    }
+    NodeId effect = c.graph.make_pinned({ .op = Op::Scatter, .type = Type::Void, .size = size, .imm = kind,
+                                          .dep = { address.id(), at.id(), value.id(), active.id() } },
+                                        c.region);
+    if (ordered)
+        c.graph[effect].flags |= Ordered;
+    c.mark_dirty(target.id());
+    c.add_effect(effect);
+}
+
+Value scatter_inc(Value &target, const Value &index, const Value &mask) {
+    if (!target.valid())
+        fail("scatter_inc: the target is an uninitialized value");
+    Context &c = check_args("scatter_inc", { &index, &mask });
+    check_type("scatter_inc", "target", target, Type::U32);
+    check_type("scatter_inc", "index", index, Type::U32);
+    check_type("scatter_inc", "mask", mask, Type::Bool);
+    uint32_t size = broadcast("scatter_inc", { index.size(), mask.size() });
+    order_effects(c, target, size, ~0ull);
+    own_target(c, target, "scatter_inc");
+    Value address = address_of(c, target);
+    Value active = Value::adopt(c, c.effective_mask(mask.id()));
+    NodeId effect = c.graph.make_pinned({ .op = Op::ScatterInc, .type = Type::U32, .size = size,
+                                          .dep = { address.id(), index.id(), active.id(), 0 } },
+                                        c.region);
+    c.mark_dirty(target.id());
+    Value result = Value::share(c, effect);
+    c.add_effect(effect);
+    return result;
+}
+
+// ---- local arrays
+
+Value local_array(const Value &initial, uint32_t length) {
+    Context &c = check_args("local_array", { &initial });
+    if (length == 0 || length > 65536)
+        fail("local_array: a length of {}; 1 to 65536 is possible", length);
+    return Value::adopt(c, c.graph.make({ .op = Op::ArrayNew, .type = initial.type(),
+                                          .size = initial.size(), .length = length,
+                                          .dep = { initial.id(), 0, 0, 0 } }));
+}
+
+Value local_get(const Value &array, const Value &index, const Value &mask) {
+    Context &c = check_args("local_get", { &array, &index, &mask });
+    if (!array.node().length)
+        fail("local_get: operand 1 is not a local array");
+    check_type("local_get", "index", index, Type::U32);
+    check_type("local_get", "mask", mask, Type::Bool);
+    uint32_t size = broadcast("local_get", { array.size(), index.size(), mask.size() });
+    Value active = Value::adopt(c, c.effective_mask(mask.id()));
+    return Value::adopt(c, c.graph.make({ .op = Op::ArrayGet, .type = array.type(), .size = size,
+                                          .dep = { array.id(), index.id(), active.id(), 0 } }));
+}
+
+Value local_set(const Value &array, const Value &index, const Value &value, const Value &mask) {
+    Context &c = check_args("local_set", { &array, &index, &value, &mask });
+    if (!array.node().length)
+        fail("local_set: operand 1 is not a local array");
+    check_type("local_set", "index", index, Type::U32);
+    check_type("local_set", "value", value, array.type());
+    check_type("local_set", "mask", mask, Type::Bool);
+    uint32_t size = broadcast("local_set", { array.size(), index.size(), value.size(), mask.size() });
+    Value active = Value::adopt(c, c.effective_mask(mask.id()));
+    return Value::adopt(c, c.graph.make({ .op = Op::ArraySet, .type = array.type(), .size = size,
+                                          .length = array.node().length,
+                                          .dep = { array.id(), index.id(), value.id(), active.id() } }));
+}
+
+// ---- host functions and messages
+
+static Value make_extern(Context &c, std::unique_ptr<ExternRecord> record, std::span<const Value> inputs,
+                         const Value &mask, bool effect = true) {
+    Value active = Value::adopt(c, c.effective_mask(mask.id()));
+    uint32_t size = mask.size();
+    record->mask = active.id();
+    record->nodes.push_back(active.id());
+    for (const Value &v : inputs) {
+        check_args(record->text.c_str(), { &v, &mask });
+        size = broadcast(record->text.c_str(), { size, v.size() });
+        record->inputs.push_back(v.id());
+        record->nodes.push_back(v.id());
+    }
+    for (NodeId id : { record->fn, record->user })
+        if (id)
+            record->nodes.push_back(id);
+    for (NodeId id : record->nodes)
+        c.graph.retain(id);
+    NodeId id = c.graph.make_pinned({ .op = Op::Extern, .type = Type::Void, .size = size,
+                                      .imm = reinterpret_cast<uint64_t>(record.release()) },
+                                    c.region);
+    Value result = Value::share(c, id);
+    if (effect)
+        c.add_effect(id);
+    else
+        c.graph.release(id);
+    return result;
+}
+
+void print(std::string format, std::span<const Value> args, const Value &mask) {
+    Context &c = check_args("print", { &mask });
+    auto record = std::make_unique<ExternRecord>();
+    record->kind = ExternSite::Print;
+    record->text = std::move(format);
+    make_extern(c, std::move(record), args, mask);
+}
+
+void assert_lanes(const Mask &condition, std::string message, const Mask &mask) {
+    Context &c = check_args("assert_lanes", { &condition, &mask });
+    if (condition.is_literal() && condition.literal_bits())
+        return;
+    auto record = std::make_unique<ExternRecord>();
+    record->kind = ExternSite::Assert;
+    record->text = std::move(message);
+    make_extern(c, std::move(record), std::array<Value, 1>{ condition }, mask);
+}
+
+std::vector<Value> call_host(std::string name, ExternFn fn, void *user, std::span<const Value> inputs,
+                             std::span<const Type> outputs, const Value &mask, bool effect) {
+    Context &c = check_args("call_host", { &mask });
+    auto pointer = [&](void *p) { // bound at launch, so that the program does not depend on it
+        Value holder = Value::adopt(c, c.graph.buffer(Type::U8, borrow(p, 1, {}), 1));
+        return Value::adopt(c, c.graph.make({ .op = Op::Address, .type = Type::Ptr,
+                                              .dep = { holder.id(), 0, 0, 0 } }));
+    };
+    Value f = pointer(reinterpret_cast<void *>(fn)), u = pointer(user);
+    auto record = std::make_unique<ExternRecord>();
+    record->text = std::move(name);
+    record->fn = f.id();
+    record->user = u.id();
+    record->out_types.assign(outputs.begin(), outputs.end());
+    Value site = make_extern(c, std::move(record), inputs, mask, effect);
+    std::vector<Value> out;
+    for (size_t k = 0; k < outputs.size(); ++k)
+        out.push_back(Value::adopt(c, c.graph.make({ .op = Op::ExternOut, .type = outputs[k],
+                                                     .size = site.size(), .imm = k,
+                                                     .dep = { site.id(), 0, 0, 0 } })));
+    return out;
+}
+
+} // namespace umbel::jit

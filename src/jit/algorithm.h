@@ -24,13 +24,14 @@ uint64_t count(const uint8_t *mask, uint64_t n);
 /// Stable permutation that sorts keys ascending (descending): out[i] is the index of the i-th element.
 /// Floats: -0 before +0; NaNs with the sign bit clear sort last.
 void sort_permutation(Type t, const void *keys, uint64_t n, bool descending, uint32_t *out);
-/// target[index[i]] op= value[i] for all i in [0, n) with mask[i] (null: all), as if i ran from 0 upward,
-/// to the bit. value_uniform: value[0] for all. Indices past target_size are skipped. Min and max keep
-/// the target where the value is NaN.
+/// target[index[i]] op= value[i] for all i in [0, n) with mask[i] (null: all), as if i ran from 0
+/// upward, to the bit. value_uniform: value[0] for all. Indices past target_size are skipped. Min
+/// and max keep the target where the value is NaN.
 ///
 /// One exception, for sums and products of floats: with n >= 4096, target_size <= 65536 and n >= 64
-/// target_size, blocks of lanes (whose length follows from n and target_size alone) accumulate in f64,
-/// and each cell of the target takes one rounded update. That is more accurate than the sequential order.
+/// target_size, blocks of lanes (whose length follows from n and target_size alone) accumulate in
+/// f64, and each cell of the target takes one rounded update. That is more accurate than the
+/// sequential order.
 void scatter_reduce(Type t, ReduceOp op, void *target, uint64_t target_size, const uint32_t *index,
                     const void *value, bool value_uniform, const uint8_t *mask, uint64_t n);
 

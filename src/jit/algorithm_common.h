@@ -1,4 +1,5 @@
-// jit/algorithm_common.h: what the array algorithms share: vectors, dispatch over types, arithmetic.
+// jit/algorithm_common.h: what array algorithms share: vectors, dispatch over types, arithmetic.
+// arithmetic.
 #pragma once
 #include "jit/error.h"
 #include "jit/op.h"
@@ -6,19 +7,21 @@
 #include <cstring>
 #include <limits>
 #include <type_traits>
+#include <utility>
 
-// Compiles a function for several generations of x86 and picks one at program start. The results do not
-// depend on the choice: vector lengths are written out and contraction to FMA is off in all of Umbel.
-// Sanitizers do not survive the early resolvers.
+// Compiles a function for several generations of x86 and picks one at program start. The results do
+// not depend on the choice: vector lengths are written out and contraction to FMA is off in all of
+// Umbel. Sanitizers do not survive the early resolvers.
 #if defined(__x86_64__) && defined(__ELF__) && defined(__GNUC__) && !defined(__clang__) &&         \
     !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-#define UMBEL_CLONES                                                                               \
-    __attribute__((target_clones("default", "arch=x86-64-v3", "arch=x86-64-v4")))
+#define UMBEL_CLONES __attribute__((target_clones("default", "arch=x86-64-v3", "arch=x86-64-v4")))
 #else
 #define UMBEL_CLONES
 #endif
-// Such a function must see the code of its helpers, else these would be compiled for the baseline only.
+// Such a function must see the code of its helpers, else these would be compiled for the baseline
+// only.
 #define UMBEL_INLINE inline __attribute__((always_inline))
+#define UMBEL_INLINE_LAMBDA __attribute__((always_inline))
 
 namespace umbel::jit {
 
@@ -38,16 +41,22 @@ template <class T, int N> using Vec = typename detail::VecOf<T, N>::type;
 
 /// Lanes N of `in`, converted to A. By reference: passing vectors by value depends on the target.
 template <int N, class A, class T> UMBEL_INLINE void load(const T *in, Vec<A, N> &out) {
-    if constexpr (std::is_same_v<T, f16>) { // by hand: the compiler's conversion is a call per element
+    if constexpr (std::is_same_v<T,
+                                 f16>) { // by hand: the compiler's conversion is a call per element
         using U = Vec<uint32_t, N>;
         Vec<uint16_t, N> h;
         std::memcpy(&h, in, sizeof(h));
         U x = __builtin_convertvector(h, U), magnitude = x & 0x7fff;
         Vec<float, N> subnormal = __builtin_convertvector(magnitude, Vec<float, N>) * 0x1p-24f;
         U normal = (magnitude << 13) + (112u << 23), special = (magnitude << 13) | 0x7f800000;
-        U bits = magnitude < 0x400 ? (U) subnormal : magnitude < 0x7c00 ? normal : special;
+        U bits = magnitude < 0x400 ? (U)subnormal : magnitude < 0x7c00 ? normal : special;
         bits |= (x & 0x8000) << 16;
-        out = __builtin_convertvector((Vec<float, N>) bits, Vec<A, N>);
+        out = __builtin_convertvector((Vec<float, N>)bits, Vec<A, N>);
+    } else if constexpr (std::is_same_v<T, float> && std::is_same_v<A, double>) {
+        // One instruction this way; __builtin_convertvector goes by way of two halves.
+        [&]<int... I>(std::integer_sequence<int, I...>) UMBEL_INLINE_LAMBDA {
+            out = Vec<A, N>{ double(in[I])... };
+        }(std::make_integer_sequence<int, N>());
     } else {
         Vec<T, N> x;
         std::memcpy(&x, in, sizeof(x));
@@ -57,9 +66,11 @@ template <int N, class A, class T> UMBEL_INLINE void load(const T *in, Vec<A, N>
 
 // ---- Reductions
 
-template <class T> constexpr bool is_float_v = std::is_floating_point_v<T> || std::is_same_v<T, f16>;
+template <class T>
+constexpr bool is_float_v = std::is_floating_point_v<T> || std::is_same_v<T, f16>;
 
-/// What sums and products of T are accumulated in: floats in f64, save min and max, which are exact.
+/// What sums and products of T are accumulated in: floats in f64, save min and max, which are
+/// exact.
 template <class T, ReduceOp op>
 using Accumulator =
     std::conditional_t<is_float_v<T>,
@@ -82,7 +93,8 @@ template <class T, ReduceOp op> constexpr T identity() {
         return T(0);
 }
 
-/// acc = acc op x, for scalars and vectors. Min and max pass over NaNs: a NaN compares false, acc stays.
+/// acc = acc op x, for scalars and vectors. Min and max pass over NaNs: a NaN compares false, acc
+/// stays.
 template <ReduceOp op, class V> UMBEL_INLINE void combine(V &acc, const V &x) {
     if constexpr (op == ReduceOp::Store)
         acc = x;
@@ -155,7 +167,8 @@ template <class F> bool with_number(Type t, F f) {
     }
 }
 
-/// Calls f.template operator()<T, op>(), where T has the memory layout and the arithmetic that `op` needs.
+/// Calls f.template operator()<T, op>(), where T has the memory layout and the arithmetic that `op`
+/// needs.
 template <class F> void with_reduction(const char *caller, Type t, ReduceOp op, F f) {
     bool known = false;
     if (t == Type::Bool && (op == ReduceOp::And || op == ReduceOp::Or || op == ReduceOp::Store))

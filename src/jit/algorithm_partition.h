@@ -1,8 +1,9 @@
 // jit/algorithm_partition.h: a stable parallel partition of records into buckets.
 //
-// The step that radix sort and scattering share. Chunks of the input count their buckets, sums of the
-// counts tell each chunk where its part of each bucket starts, then all chunks move their records. A
-// chunk gathers a cache line per bucket before it writes it, past the caches: memory sees whole lines.
+// The step that radix sort and scattering share. Chunks of the input count their buckets, sums of
+// the counts tell each chunk where its part of each bucket starts, then all chunks move their
+// records. A chunk gathers a cache line per bucket before it writes it, past the caches: memory
+// sees whole lines.
 #pragma once
 #include "jit/buffer.h"
 #include "jit/stream.h"
@@ -24,15 +25,15 @@ template <class Rec> struct alignas(64) BucketLine {
     void stream_to(Rec *out) const {
 #if defined(__SSE2__)
         for (int k = 0; k < 4; ++k)
-            _mm_stream_si128((__m128i *) out + k, _mm_load_si128((const __m128i *) rec + k));
+            _mm_stream_si128((__m128i *)out + k, _mm_load_si128((const __m128i *)rec + k));
 #else
         std::memcpy(out, rec, 64);
 #endif
     }
 };
 
-/// Moves the records of one chunk. pos[b]: where bucket b's next record goes, in elements of `out`; an
-/// entry more, 0, is for records to be dropped.
+/// Moves the records of one chunk. pos[b]: where bucket b's next record goes, in elements of `out`;
+/// an entry more, 0, is for records to be dropped.
 template <class Rec, class Load>
 void move_chunk(uint64_t begin, uint64_t end, uint32_t buckets, uint32_t *pos, Rec *out,
                 const Load &load) {
@@ -41,8 +42,8 @@ void move_chunk(uint64_t begin, uint64_t end, uint32_t buckets, uint32_t *pos, R
     uint32_t skew = uint32_t(uintptr_t(out) % 64 / sizeof(Rec));
     out -= skew;
     BufferRef memory = allocate((buckets + 1) * (sizeof(BucketLine<Rec>) + sizeof(uint32_t)));
-    auto *line = (BucketLine<Rec> *) memory->data();
-    auto *first = (uint32_t *) (line + buckets + 1);
+    auto *line = (BucketLine<Rec> *)memory->data();
+    auto *first = (uint32_t *)(line + buckets + 1);
     for (uint32_t b = 0; b < buckets; ++b)
         first[b] = pos[b] += skew;
 
@@ -73,15 +74,16 @@ void move_chunk(uint64_t begin, uint64_t end, uint32_t buckets, uint32_t *pos, R
 #endif
 }
 
-/// Partitions records 0 to n - 1 (fewer than 2^31) into `out`. `load(i, rec)` makes record i and returns
-/// its bucket, or `buckets` to have it dropped; it is called twice. Rec: 4, 8 or 16 bytes, `out` aligned to their size. Returns
-/// where each bucket starts, then where the last one ends. There is one stable partition, so the
-/// result depends neither on the chunks nor on the threads.
+/// Partitions records 0 to n - 1 (fewer than 2^31) into `out`. `load(i, rec)` makes record i and
+/// returns its bucket, or `buckets` to have it dropped; it is called twice. Rec: 4, 8 or 16 bytes,
+/// `out` aligned to their size. Returns where each bucket starts, then where the last one ends.
+/// There is one stable partition, so the result depends neither on the chunks nor on the threads.
 template <class Rec, class Load>
 std::vector<uint32_t> partition(uint64_t n, uint32_t buckets, Rec *out, const Load &load) {
     // A chunk is worth its counters, and a thread gets several to even out the load
     uint64_t threads = uint64_t(tbb::this_task_arena::max_concurrency());
-    uint64_t chunks = std::clamp<uint64_t>(n / (16 * buckets + 4096), 1, threads == 1 ? 1 : 4 * threads);
+    uint64_t chunks =
+        std::clamp<uint64_t>(n / (16 * buckets + 4096), 1, threads == 1 ? 1 : 4 * threads);
     uint64_t chunk = (n + chunks - 1) / chunks;
     uint64_t stride = buckets + 1; // the last bucket takes what is dropped
     std::vector<uint32_t> counts(chunks * stride);

@@ -1,7 +1,7 @@
 // jit/algorithm_reduce.cpp: reduce, block_reduce, dot.
 //
-// An array (or a run of it) is cut into pieces of fixed length; a piece is reduced by several vector
-// accumulators in a fixed pattern, and the results of the pieces are combined in order.
+// An array (or a run of it) is cut into pieces of fixed length; a piece is reduced by several
+// vector accumulators in a fixed pattern, and the results of the pieces are combined in order.
 #include "jit/algorithm.h"
 #include "jit/algorithm_common.h"
 #include "jit/stream.h"
@@ -138,7 +138,7 @@ void reduce(Type t, ReduceOp op, const void *in, uint64_t n, void *out) {
         return;
     }
     with_reduction("reduce", t, op, [&]<class T, ReduceOp o> {
-        *(T *) out = t == Type::Bool && op == ReduceOp::And ? T(1) : identity<T, o>();
+        *(T *)out = t == Type::Bool && op == ReduceOp::And ? T(1) : identity<T, o>();
     });
 }
 
@@ -149,7 +149,8 @@ void block_reduce(Type t, ReduceOp op, const void *in, uint64_t n, uint64_t bloc
         if constexpr (o == ReduceOp::Store)
             throw InternalError("block_reduce: storing is no reduction");
         else
-            reduce_runs<T, o>((const T *) in, n, std::min(block, std::max<uint64_t>(n, 1)), (T *) out);
+            reduce_runs<T, o>((const T *)in, n, std::min(block, std::max<uint64_t>(n, 1)),
+                              (T *)out);
     });
 }
 
@@ -158,11 +159,12 @@ void dot(Type t, const void *a, const void *b, uint64_t n, void *out) {
     with_reduction("dot", t, ReduceOp::Add, [&]<class T, ReduceOp o> {
         if constexpr (o == ReduceOp::Add) {
             if (n == 0)
-                *(T *) out = T(0);
+                *(T *)out = T(0);
             else
-                reduce_long_runs<T, Accumulator<T, o>, o>(n, n, (T *) out, [&](uint64_t i, uint64_t count) {
-                    return Dot<T>::piece((const T *) a + i, (const T *) b + i, count);
-                });
+                reduce_long_runs<T, Accumulator<T, o>, o>(
+                    n, n, (T *)out, [&](uint64_t i, uint64_t count) {
+                        return Dot<T>::piece((const T *)a + i, (const T *)b + i, count);
+                    });
         }
     });
 }

@@ -1,9 +1,10 @@
 // jit/algorithm_scan.cpp: prefix_sum, compress, count.
 //
-// Prefix sums are made of nested groups: lanes of a vector, four vectors, a piece, the run. In each, the
-// sum of all that precedes is added to sums that start at the group itself (Sklansky's scheme). Every
-// level rounds monotonically, so that sums of nonnegative floats never decrease, and an exclusive sum is
-// the inclusive one moved by an element, to the bit: a table of cumulative probabilities can be searched.
+// Prefix sums are made of nested groups: lanes of a vector, four vectors, a piece, the run. In
+// each, the sum of all that precedes is added to sums that start at the group itself (Sklansky's
+// scheme). Every level rounds monotonically, so that sums of nonnegative floats never decrease, and
+// an exclusive sum is the inclusive one moved by an element, to the bit: a table of cumulative
+// probabilities can be searched.
 #include "jit/algorithm.h"
 #include "jit/algorithm_common.h"
 #include "jit/stream.h"
@@ -24,11 +25,7 @@ template <class T> struct Scan {
     static constexpr int N = ScanLanes<A>;
     static constexpr int Group = 4 * N;
     using V = Vec<A, N>;
-    using Index = Vec<std::conditional_t<sizeof(A) == 8, int64_t,
-                                         std::conditional_t<sizeof(A) == 4, int32_t,
-                                                            std::conditional_t<sizeof(A) == 2, int16_t, int8_t>>>,
-                      N>;
-
+    using Index = Vec<std::make_signed_t<Unsigned<A>>, N>;
     using LaneNumbers = std::make_integer_sequence<int, N>;
 
     // Lane i takes lane i - 1, and lane 0 the last one of `before`.
@@ -57,8 +54,10 @@ template <class T> struct Scan {
             scan_step<1>(x[k], LaneNumbers());
         }
         V last;
-        x[1] += (broadcast_last(x[0], last), last);
-        x[3] += (broadcast_last(x[2], last), last);
+        broadcast_last(x[0], last);
+        x[1] += last;
+        broadcast_last(x[2], last);
+        x[3] += last;
         broadcast_last(x[1], last);
         x[2] += last;
         x[3] += last;
@@ -121,9 +120,12 @@ template <class T> struct Scan {
                 load<4, A>(in + i + 8, c);
                 load<4, A>(in + i + 12, d);
                 using I = Vec<int64_t, 4>;
-                V ab = __builtin_shuffle(a, b, I{ 0, 4, 2, 6 }) + __builtin_shuffle(a, b, I{ 1, 5, 3, 7 });
-                V cd = __builtin_shuffle(c, d, I{ 0, 4, 2, 6 }) + __builtin_shuffle(c, d, I{ 1, 5, 3, 7 });
-                V t = __builtin_shuffle(ab, cd, I{ 0, 1, 4, 5 }) + __builtin_shuffle(ab, cd, I{ 2, 3, 6, 7 });
+                V ab = __builtin_shuffle(a, b, I{ 0, 4, 2, 6 }) +
+                       __builtin_shuffle(a, b, I{ 1, 5, 3, 7 });
+                V cd = __builtin_shuffle(c, d, I{ 0, 4, 2, 6 }) +
+                       __builtin_shuffle(c, d, I{ 1, 5, 3, 7 });
+                V t = __builtin_shuffle(ab, cd, I{ 0, 1, 4, 5 }) +
+                      __builtin_shuffle(ab, cd, I{ 2, 3, 6, 7 });
                 sum += (t[0] + t[1]) + (t[2] + t[3]);
             } else {
                 V x, y, z, w;
@@ -206,7 +208,7 @@ UMBEL_CLONES uint64_t count_piece(const uint8_t *mask, uint64_t n) {
         uint64_t stop = std::min(n, i + 255 * 64);
         for (; i + 64 <= stop; i += 64) {
             std::memcpy(&x, mask + i, 64);
-            acc -= (V) (x != 0); // true is -1
+            acc -= (V)(x != 0); // true is -1
         }
         uint8_t lane[64];
         std::memcpy(lane, &acc, 64);
@@ -258,7 +260,7 @@ void prefix_sum(Type t, const void *in, uint64_t n, uint64_t block, bool exclusi
         throw InternalError("prefix_sum: the block is empty");
     with_reduction("prefix_sum", t, ReduceOp::Add, [&]<class T, ReduceOp op> {
         if constexpr (op == ReduceOp::Add)
-            scan_runs((const T *) in, n, std::min(block, n), exclusive, (T *) out);
+            scan_runs((const T *)in, n, std::min(block, n), exclusive, (T *)out);
     });
 }
 

@@ -1,9 +1,10 @@
 // jit/algorithm_scatter.cpp: scatter_reduce, in one of three ways.
 //
 //  - Few lanes: a loop, one lane after another.
-//  - Small targets, many lanes: blocks of lanes reduce into copies of their own, merged in order of the blocks.
-//  - Large targets: lanes are partitioned by target region, stably; a region stays in a core's cache
-//    while one thread applies its lanes in order. No atomics, no waiting for memory.
+//  - Small targets, many lanes: blocks of lanes reduce into copies of their own, merged in order of
+//    the blocks.
+//  - Large targets: lanes are partitioned by target region, stably; a region stays in a core's
+//    cache while one thread applies its lanes in order. No atomics, no waiting for memory.
 #include "jit/algorithm.h"
 #include "jit/algorithm_common.h"
 #include "jit/algorithm_partition.h"
@@ -13,8 +14,8 @@ namespace umbel::jit {
 namespace {
 
 constexpr uint64_t FewLanes = 4096;
-// Largest target with copies, which must fit the L2 cache, and the fewest lanes per cell: copies cost a
-// merge, where the partition costs two more passes over the lanes.
+// Largest target with copies, which must fit the L2 cache, and the fewest lanes per cell: copies
+// cost a merge, where the partition costs two more passes over the lanes.
 constexpr uint64_t CopiedCells = 1 << 16;
 constexpr uint64_t CopiedLanesPerCell = 64;
 // Up to this many bytes a loop on one thread (1.4 ns a lane) beats a partition (6.3 ns) on four.
@@ -39,7 +40,7 @@ struct Lanes {
 // ---- One lane after another
 
 template <class T, ReduceOp op> void scatter_sequential(T *target, const Lanes &lanes) {
-    const T *value = (const T *) lanes.value;
+    const T *value = (const T *)lanes.value;
     for (uint64_t i = 0; i < lanes.count; ++i)
         if (lanes.active(i))
             combine<op>(target[lanes.index[i]], value[i * lanes.stride]);
@@ -58,18 +59,20 @@ template <class T, ReduceOp op> void scatter_copies(T *target, const Lanes &lane
     // At most 256 copies, each at most a sixteenth as large as its block of lanes
     uint64_t block = std::max({ uint64_t(1) << 16, 16 * size, (lanes.count + 255) / 256 });
     uint64_t blocks = (lanes.count + block - 1) / block;
-    // Lanes i, i + ways, ... of a block share a copy: additions to one cell need not wait for each other.
+    // Lanes i, i + ways, ... of a block share a copy: additions to one cell need not wait for each
+    // other.
     uint64_t ways = size <= 1024 ? 4 : 1;
     BufferRef memory = allocate(blocks * ways * size * sizeof(A));
-    A *copies = (A *) memory->data();
-    const T *value = (const T *) lanes.value;
+    A *copies = (A *)memory->data();
+    const T *value = (const T *)lanes.value;
 
     parallel_blocks(lanes.count, block, [&](uint64_t begin, uint64_t end) {
         A *copy = copies + begin / block * ways * size;
         std::fill(copy, copy + ways * size, neutral<A, op>());
         for (uint64_t i = begin; i < end; ++i)
             if (lanes.active(i))
-                combine<op>(copy[(i & (ways - 1)) * size + lanes.index[i]], A(value[i * lanes.stride]));
+                combine<op>(copy[(i & (ways - 1)) * size + lanes.index[i]],
+                            A(value[i * lanes.stride]));
     });
 
     parallel_blocks(size, 64, [&](uint64_t begin, uint64_t end) {
@@ -98,7 +101,8 @@ struct Regions {
 
 // Rec: IndexValue<U>, where only the size of U matters, or uint32_t, the index alone.
 template <class Rec> Regions partition_lanes(const Lanes &lanes) {
-    // At least 128 regions, for the balance between threads, and no more than the lines of a chunk allow
+    // At least 128 regions, for the balance between threads, and no more than the lines of a chunk
+    // allow
     int size_bits = int(std::bit_width(lanes.size - 1));
     int shift = std::min(RegionBits, std::max(0, size_bits - 7));
     shift = std::max(shift, size_bits - MaxRegionCountBits);
@@ -112,12 +116,12 @@ template <class Rec> Regions partition_lanes(const Lanes &lanes) {
             if constexpr (std::is_same_v<Rec, uint32_t>)
                 rec = index;
             else
-                rec = { index, ((decltype(Rec::value) *) lanes.value)[i] };
+                rec = { index, ((decltype(Rec::value) *)lanes.value)[i] };
             // Without a jump, which random masks would have mispredicted.
             uint32_t keep = -uint32_t(active(i, index));
             return ((index >> shift) & keep) | (regions & ~keep);
         };
-        result.start = partition(lanes.count, regions, (Rec *) result.memory->data(), load);
+        result.start = partition(lanes.count, regions, (Rec *)result.memory->data(), load);
     };
     uint64_t size = lanes.size;
     if (const uint8_t *mask = lanes.mask)
@@ -130,8 +134,8 @@ template <class Rec> Regions partition_lanes(const Lanes &lanes) {
 template <class T, ReduceOp op> void scatter_regions(T *target, const Lanes &lanes) {
     if (lanes.stride == 0) {
         Regions regions = partition_lanes<uint32_t>(lanes);
-        const uint32_t *index = (const uint32_t *) regions.memory->data();
-        T value = *(const T *) lanes.value;
+        const uint32_t *index = (const uint32_t *)regions.memory->data();
+        T value = *(const T *)lanes.value;
         parallel_blocks(regions.start.size() - 1, 1, [&](uint64_t r, uint64_t) {
             for (uint32_t i = regions.start[r]; i < regions.start[r + 1]; ++i)
                 combine<op>(target[index[i]], value);
@@ -140,7 +144,7 @@ template <class T, ReduceOp op> void scatter_regions(T *target, const Lanes &lan
     }
     using U = Unsigned<T>;
     Regions regions = partition_lanes<IndexValue<U>>(lanes);
-    const IndexValue<U> *records = (const IndexValue<U> *) regions.memory->data();
+    const IndexValue<U> *records = (const IndexValue<U> *)regions.memory->data();
     parallel_blocks(regions.start.size() - 1, 1, [&](uint64_t r, uint64_t) {
         for (uint32_t i = regions.start[r]; i < regions.start[r + 1]; ++i)
             combine<op>(target[records[i].index], std::bit_cast<T>(records[i].value));
@@ -162,7 +166,7 @@ template <class T, ReduceOp op> void scatter(T *target, const Lanes &lanes) {
     for (uint64_t begin = 0; begin < lanes.count; begin += Slab) {
         Lanes slab = lanes;
         slab.index += begin;
-        slab.value = (const T *) lanes.value + begin * lanes.stride;
+        slab.value = (const T *)lanes.value + begin * lanes.stride;
         slab.mask = lanes.mask ? lanes.mask + begin : nullptr;
         slab.count = std::min(Slab, lanes.count - begin);
         scatter_regions<T, op>(target, slab);
@@ -181,7 +185,7 @@ void scatter_reduce(Type t, ReduceOp op, void *target, uint64_t target_size, con
     uint64_t size = std::min(target_size, uint64_t(1) << 32);
     Lanes lanes = { size, index, value, value_uniform ? uint64_t(0) : 1, mask, n };
     with_reduction("scatter_reduce", t, op,
-                   [&]<class T, ReduceOp o> { scatter<T, o>((T *) target, lanes); });
+                   [&]<class T, ReduceOp o> { scatter<T, o>((T *)target, lanes); });
 }
 
 } // namespace umbel::jit

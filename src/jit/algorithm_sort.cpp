@@ -60,8 +60,7 @@ template <class T> T varying_bits(const T *keys, uint64_t n, bool is_float) {
     return is_float && both_signs ? T(~T(0)) : varying; // negative keys are complemented
 }
 
-template <class T>
-void sort_radix(const T *keys, uint64_t n, KeyOrder<T> order, uint32_t *out) {
+template <class T> void sort_radix(const T *keys, uint64_t n, KeyOrder<T> order, uint32_t *out) {
     using K = std::conditional_t<sizeof(T) == 8, uint64_t, uint32_t>;
     using Rec = KeyIndex<K>;
     K varying = varying_bits(keys, n, order.is_float);
@@ -91,7 +90,7 @@ void sort_radix(const T *keys, uint64_t n, KeyOrder<T> order, uint32_t *out) {
             rec = { K(order(keys[i])), uint32_t(i) };
             return digit(rec.key);
         };
-        const Rec *source = from ? (const Rec *) from->data() : nullptr;
+        const Rec *source = from ? (const Rec *)from->data() : nullptr;
         auto load_pair = [&](uint64_t i, Rec &rec) {
             rec = source[i];
             return digit(rec.key);
@@ -116,9 +115,9 @@ void sort_radix(const T *keys, uint64_t n, KeyOrder<T> order, uint32_t *out) {
         if (!to)
             to = allocate(n * sizeof(Rec));
         if (first)
-            partition(n, buckets, (Rec *) to->data(), load_key);
+            partition(n, buckets, (Rec *)to->data(), load_key);
         else
-            partition(n, buckets, (Rec *) to->data(), load_pair);
+            partition(n, buckets, (Rec *)to->data(), load_pair);
         std::swap(from, to);
     }
 }
@@ -126,9 +125,9 @@ void sort_radix(const T *keys, uint64_t n, KeyOrder<T> order, uint32_t *out) {
 template <class T> void sort(Type t, const void *keys, uint64_t n, bool descending, uint32_t *out) {
     KeyOrder<T> order(t, descending);
     if (n <= SmallSort)
-        sort_small((const T *) keys, uint32_t(n), order, out);
+        sort_small((const T *)keys, uint32_t(n), order, out);
     else
-        sort_radix((const T *) keys, n, order, out);
+        sort_radix((const T *)keys, n, order, out);
 }
 
 } // namespace
@@ -137,7 +136,8 @@ template <class T> void sort(Type t, const void *keys, uint64_t n, bool descendi
 
 void sort_permutation(Type t, const void *keys, uint64_t n, bool descending, uint32_t *out) {
     if (n >= uint64_t(1) << 31)
-        throw UserError(fmt::format("sort: {} elements; at most 2^31 - 1 can be sorted at once", n));
+        throw UserError(
+            fmt::format("sort: {} elements; at most 2^31 - 1 can be sorted at once", n));
     switch (bytes(t)) {
     case 1: return sort<uint8_t>(t, keys, n, descending, out);
     case 2: return sort<uint16_t>(t, keys, n, descending, out);

@@ -62,9 +62,15 @@ Value opaque(const Value &v) {
         return v;
     if (v.is_literal()) { // a fresh node: the literal itself stays a constant for others
         uint64_t width = bytes(v.type());
+        auto keep_gradient = [&](Value r) {
+            if (!v.grad_id())
+                return r;
+            c.tracker->retain(v.grad_id());
+            return Value::attach(std::move(r), v.grad_id());
+        };
         if (v.size() == 1) {
             uint64_t data = v.literal_bits();
-            return copy_from(v.type(), &data, 1);
+            return keep_gradient(copy_from(v.type(), &data, 1));
         }
         BufferRef buffer;
         Value r = result(c, v.type(), v.size(), buffer);
@@ -74,7 +80,7 @@ Value opaque(const Value &v) {
             for (uint64_t i = 0; i < n; ++i)
                 std::memcpy(p + i * width, &imm, width);
         });
-        return r;
+        return keep_gradient(std::move(r));
     }
     c.evaluate(std::array{ v.id() });
     return v;
@@ -120,6 +126,8 @@ void read(const Value &v, void *out, uint32_t first, uint32_t count) {
 Value reduce(ReduceOp op, const Value &v) {
     Context &c = need("reduce", v);
     need_reducible("reduce", op, v.type());
+    if (v.grad_id()) [[unlikely]]
+        return c.tracker->reduce(op, v);
     BufferRef in = operand("reduce", v), out;
     Type t = v.type();
     uint64_t n = v.size();
@@ -133,6 +141,8 @@ Value block_reduce(ReduceOp op, const Value &v, uint32_t block) {
     need_reducible("block_reduce", op, v.type());
     if (block == 0)
         fail("block_reduce: a block size of 0");
+    if (v.grad_id()) [[unlikely]]
+        return c.tracker->block_reduce(op, v, block);
     BufferRef in = operand("block_reduce", v), out;
     Type t = v.type();
     uint64_t n = v.size();
@@ -145,6 +155,8 @@ Value block_reduce(ReduceOp op, const Value &v, uint32_t block) {
 Value prefix_sum(const Value &v, bool exclusive, uint32_t block) {
     Context &c = need("prefix_sum", v);
     need_reducible("prefix_sum", ReduceOp::Add, v.type());
+    if (v.grad_id()) [[unlikely]]
+        return c.tracker->prefix_sum(v, exclusive, block);
     BufferRef in = operand("prefix_sum", v), out;
     Type t = v.type();
     uint64_t n = v.size(), run = block ? block : std::max<uint64_t>(n, 1);
@@ -159,6 +171,8 @@ Value dot(const Value &a, const Value &b) {
     need("dot", b);
     if (a.type() != b.type() || !is_number(a.type()))
         fail("dot: operands of types {} and {}", name(a.type()), name(b.type()));
+    if (a.grad_id() | b.grad_id()) [[unlikely]]
+        return c.tracker->dot(a, b);
     if (a.size() != b.size()) // one of them broadcasts, or it is an error
         return reduce(ReduceOp::Add, binary(Op::Mul, a, b));
     BufferRef x = operand("dot", a), y = operand("dot", b), out;

@@ -13,8 +13,8 @@
 #if defined(__SANITIZE_ADDRESS__)
 #include <sanitizer/asan_interface.h>
 #else
-#define ASAN_POISON_MEMORY_REGION(data, bytes) ((void) (data), (void) (bytes))
-#define ASAN_UNPOISON_MEMORY_REGION(data, bytes) ((void) (data), (void) (bytes))
+#define ASAN_POISON_MEMORY_REGION(data, bytes) ((void)(data), (void)(bytes))
+#define ASAN_UNPOISON_MEMORY_REGION(data, bytes) ((void)(data), (void)(bytes))
 #endif
 
 namespace umbel::jit {
@@ -25,7 +25,8 @@ constexpr uint64_t Alignment = 64;
 constexpr uint64_t HugePage = 2 * MiB;
 // From here on blocks are mapped one by one, in huge pages; smaller ones come from malloc.
 constexpr uint64_t MapThreshold = MiB;
-// Of a mapped block: room to start on another cache line than its neighbours (see `Allocator::map`).
+// Of a mapped block: room to start on another cache line than its neighbours (see
+// `Allocator::map`).
 constexpr uint64_t ColourSpan = 4096;
 constexpr uint64_t MaxBytes = uint64_t(1) << 56;
 
@@ -91,17 +92,18 @@ void *Allocator::system_alloc(uint64_t capacity) {
     return capacity < MapThreshold ? std::aligned_alloc(Alignment, capacity) : map(capacity);
 }
 
-// Huge pages want an address that is a multiple of their size. Were all blocks to start on one, equal
-// indices of many arrays would compete for one cache set: each block starts on a line of its own.
+// Huge pages want an address that is a multiple of their size. Were all blocks to start on one,
+// equal indices of many arrays would compete for one cache set: each block starts on a line of its
+// own.
 void *Allocator::map(uint64_t capacity) {
     uint64_t size = capacity + ColourSpan;
-    char *base = (char *) mmap(nullptr, size + HugePage, PROT_READ | PROT_WRITE,
-                               MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    char *base = (char *)mmap(nullptr, size + HugePage, PROT_READ | PROT_WRITE,
+                              MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (base == MAP_FAILED)
         return nullptr;
-    char *start = (char *) ((uintptr_t(base) + HugePage - 1) & ~(HugePage - 1));
-    char *end = (char *) ((uintptr_t(start) + size + 4095) & ~uintptr_t(4095));
-    char *mapped_end = (char *) ((uintptr_t(base) + size + HugePage + 4095) & ~uintptr_t(4095));
+    char *start = (char *)((uintptr_t(base) + HugePage - 1) & ~(HugePage - 1));
+    char *end = (char *)((uintptr_t(start) + size + 4095) & ~uintptr_t(4095));
+    char *mapped_end = (char *)((uintptr_t(base) + size + HugePage + 4095) & ~uintptr_t(4095));
     if (start > base)
         munmap(base, start - base);
     if (mapped_end > end)
@@ -116,7 +118,7 @@ void Allocator::system_free(void *data, uint64_t capacity) {
         std::free(data);
         return;
     }
-    char *start = (char *) (uintptr_t(data) & ~(ColourSpan - 1));
+    char *start = (char *)(uintptr_t(data) & ~(ColourSpan - 1));
     munmap(start, (capacity + ColourSpan + 4095) & ~uint64_t(4095));
 }
 
@@ -178,8 +180,8 @@ void Allocator::shrink_cache(uint64_t limit) {
     while (m_stats.cached > limit) {
         size_t oldest = ClassCount;
         for (size_t i = 0; i < ClassCount; ++i)
-            if (!m_bins[i].empty() && (oldest == ClassCount || m_bins[i].front().freed <
-                                                                   m_bins[oldest].front().freed))
+            if (!m_bins[i].empty() &&
+                (oldest == ClassCount || m_bins[i].front().freed < m_bins[oldest].front().freed))
                 oldest = i;
         // Half of the bin at once, to keep the cost of the search and of the erasure small.
         std::vector<Block> &bin = m_bins[oldest];
@@ -194,8 +196,8 @@ void Allocator::shrink_cache(uint64_t limit) {
 
 // ---- How much to keep
 //
-// An iteration of a program allocates up to its peak and then frees nearly all of it. The limit is taken
-// from the peak of the last seconds, lest every iteration pay for its page faults again.
+// An iteration of a program allocates up to its peak and then frees nearly all of it. The limit is
+// taken from the peak of the last seconds, lest every iteration pay for its page faults again.
 
 constexpr std::chrono::seconds Window(5);
 constexpr uint64_t Allowance = 256 * MiB;
@@ -229,13 +231,14 @@ BufferRef allocate(uint64_t bytes) {
     }
     if (!data) {
         MemoryStats s = memory_stats();
-        throw DeviceError(fmt::format("out of memory: cannot allocate {} bytes ({:.1f} MiB); {:.1f} MiB "
-                                      "are in use and {:.1f} MiB cached",
-                                      bytes, double(bytes) / MiB, double(s.in_use) / MiB,
-                                      double(s.cached) / MiB));
+        throw DeviceError(fmt::format(
+            "out of memory: cannot allocate {} bytes ({:.1f} MiB); {:.1f} MiB "
+            "are in use and {:.1f} MiB cached",
+            bytes, double(bytes) / MiB, double(s.in_use) / MiB, double(s.cached) / MiB));
     }
     // What rounding adds is nobody's: let a sanitizer see who touches it.
-    ASAN_POISON_MEMORY_REGION((char *) data + bytes + BufferPadding, capacity - bytes - BufferPadding);
+    ASAN_POISON_MEMORY_REGION((char *)data + bytes + BufferPadding,
+                              capacity - bytes - BufferPadding);
     Buffer *buffer;
     try {
         buffer = new Buffer;

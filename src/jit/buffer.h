@@ -1,7 +1,7 @@
 // jit/buffer.h: reference-counted memory for arrays, from a caching allocator.
 //
-// Fresh memory costs a page fault per page, about as much as a kernel that fills it. Freed blocks are
-// therefore kept in bins by size and handed out again while they are warm.
+// Fresh memory costs a page fault per page, about as much as a kernel that fills it. Freed blocks
+// are therefore kept in bins by size and handed out again while they are warm.
 #pragma once
 #include <atomic>
 #include <cstdint>
@@ -12,7 +12,8 @@ namespace umbel::jit {
 
 class BufferRef;
 
-/// Bytes past the requested end of a buffer that kernels may read and write: 64 elements of 8 bytes.
+/// Bytes past the requested end of a buffer that kernels may read and write: 64 elements of 8
+/// bytes.
 constexpr uint64_t BufferPadding = 512;
 
 /// A block of memory with a reference count. Lives through `BufferRef` only.
@@ -65,8 +66,12 @@ public:
     Buffer *get() const { return m_buffer; }
     void reset() { *this = BufferRef(); }
     /// Whether this is the only handle: its memory may be overwritten in place.
-    bool unique() const { return m_buffer && m_buffer->m_count.load(std::memory_order_acquire) == 1; }
-    friend bool operator==(const BufferRef &a, const BufferRef &b) { return a.m_buffer == b.m_buffer; }
+    bool unique() const {
+        return m_buffer && m_buffer->m_count.load(std::memory_order_acquire) == 1;
+    }
+    friend bool operator==(const BufferRef &a, const BufferRef &b) {
+        return a.m_buffer == b.m_buffer;
+    }
 
 private:
     friend BufferRef allocate(uint64_t bytes);
@@ -79,7 +84,8 @@ private:
 /// Uninitialised memory, 64-byte aligned, with `BufferPadding` usable bytes past its end. Throws
 /// DeviceError where the system has no more, after having given the cache back.
 BufferRef allocate(uint64_t bytes);
-/// Wraps memory of others; `on_release` runs when the last handle goes, on whichever thread that is.
+/// Wraps memory of others; `on_release` runs when the last handle goes, on whichever thread that
+/// is.
 BufferRef borrow(void *data, uint64_t bytes, std::function<void()> on_release);
 
 /// Byte counts include padding and rounding; borrowed memory is not counted.

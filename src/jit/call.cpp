@@ -252,7 +252,7 @@ std::vector<Value> CallTracer::finish(uint32_t size) {
     std::vector<Value> out(r.out_types.size());
     bool remaining = r.effects;
     for (size_t k = 0; k < out.size(); ++k) {
-        if (complete && m_common[k].valid() && c.has(Flag::OptimizeCalls))
+        if (complete && m_common[k].valid() && c.has(Flag::OptimizeCalls) && c.hoist_results)
             if (NodeId id = hoist(m_common[k].id())) {
                 Value v = Value::adopt(c, id);
                 out[k] = ternary(Op::Select, called, v, literal(v.type(), 0));
@@ -411,6 +411,15 @@ std::vector<Value> detail::call(const char *name, const Value &id, const Value &
         if (v->node().flags & Dirty)
             c.settle(v->id(), name);
     }
+    if (c.tracker && c.tracker->following()) [[unlikely]]
+        return c.tracker->call(name, id, mask, args, instances, callee);
+    return plain_call(name, id, mask, args, instances, callee);
+}
+
+std::vector<Value> detail::plain_call(const char *name, const Value &id, const Value &mask,
+                                      const std::vector<Value *> &args, uint32_t instances,
+                                      const Callee &callee) {
+    Context &c = id.context();
     CallTracer tracer(c, name, id, mask, args, instances, callee);
 
     // Known at once: no lane calls, or all call the same

@@ -3,6 +3,7 @@
 #include "jit/backend.h"
 #include "jit/graph.h"
 #include "jit/stream.h"
+#include "jit/tracker.h"
 #include <map>
 #include <span>
 #include <string>
@@ -67,6 +68,8 @@ public:
 
     // ---- recording
     Graph graph;
+    /// Follows values that carry gradients; null until the first one does.
+    std::unique_ptr<Tracker> tracker;
     RegionId region = 0;       // being traced
     std::vector<NodeId> masks; // innermost last; memory operations respect it
     /// Mask of the lanes that run the current region; a new reference.
@@ -81,6 +84,9 @@ public:
     RegionId enter(const char *kind, bool loop, bool function);
     /// Closes the current region and returns to its parent.
     void leave();
+
+    /// Whether results common to all instances leave a call.
+    bool hoist_results = true;
 
     // ---- evaluation
     /// Computes these nodes and all pending side effects.

@@ -221,6 +221,14 @@ void detail::loop(const char *name, const std::vector<Value *> &state, const Con
                   const Body &body) {
     Context &c = state.empty() ? Context::current() : state[0]->context();
     check_state(name, c, state);
+    if (c.tracker && c.tracker->following()) [[unlikely]]
+        return c.tracker->loop(name, state, condition, body);
+    plain_loop(name, state, condition, body);
+}
+
+void detail::plain_loop(const char *name, const std::vector<Value *> &state,
+                        const Condition &condition, const Body &body) {
+    Context &c = state.empty() ? Context::current() : state[0]->context();
     if (!c.has(Flag::RecordLoops) && c.region == 0)
         return evaluate_loop(c, name, state, condition, body);
     std::vector<uint8_t> fixed(state.size(), 0);
@@ -236,6 +244,14 @@ std::vector<Value> detail::if_(const char *name, const Value &condition, const B
     check_condition(name, c, condition);
     if (condition.is_literal())
         return condition.literal_bits() ? then_branch() : else_branch();
+    if (c.tracker && c.tracker->following()) [[unlikely]]
+        return c.tracker->if_(name, condition, then_branch, else_branch);
+    return plain_if(name, condition, then_branch, else_branch);
+}
+
+std::vector<Value> detail::plain_if(const char *name, const Value &condition,
+                                    const Branch &then_branch, const Branch &else_branch) {
+    Context &c = condition.context();
 
     // Evaluated: both branches under their masks
     if (!c.has(Flag::RecordIfs) && c.region == 0) {

@@ -12,18 +12,21 @@
 namespace umbel::jit {
 
 namespace detail {
-using Body = std::function<void()>;
-using Condition = std::function<Value()>;
-using Branch = std::function<std::vector<Value>()>;
-/// Traces instance number i (from 0) and returns its results; nothing for a number that is free.
-using Callee = std::function<std::optional<std::vector<Value>>(uint32_t)>;
-
 void loop(const char *name, const std::vector<Value *> &state, const Condition &condition,
           const Body &body);
 std::vector<Value> if_(const char *name, const Value &condition, const Branch &then_branch,
                        const Branch &else_branch);
 std::vector<Value> call(const char *name, const Value &id, const Value &mask,
                         const std::vector<Value *> &args, uint32_t instances, const Callee &callee);
+
+// The same, not followed by the tracker
+void plain_loop(const char *name, const std::vector<Value *> &state, const Condition &condition,
+                const Body &body);
+std::vector<Value> plain_if(const char *name, const Value &condition, const Branch &then_branch,
+                            const Branch &else_branch);
+std::vector<Value> plain_call(const char *name, const Value &id, const Value &mask,
+                              const std::vector<Value *> &args, uint32_t instances,
+                              const Callee &callee);
 
 template <class R> std::vector<Value> flatten(R &r) {
     std::vector<Value> out;

@@ -1,8 +1,9 @@
 // jit/math_data.h: the polynomials and constants behind jit/math.h.
 //
-// Each array is a minimax fit (exchange algorithm in 60 digits; low coefficients were rounded first and
-// the others fitted again around them), lowest power first. The comment names what it approximates and
-// the largest error that it causes in its function, relative to the function's value.
+// Each array is a minimax fit (exchange algorithm in 60 digits; low coefficients were rounded first
+// and the others fitted again around them), lowest power first. The comment names what it
+// approximates and the largest error that it causes in its function, relative to the function's
+// value.
 #pragma once
 #include <cstdint>
 
@@ -70,7 +71,7 @@ template <> struct Fit<float> {
         -0x1.d203b8p-4f, 0x1.db2a0cp-3f, 0x1.7a6deep-7f, -0x1.31fb1cp-9f, -0x1.0b125ap-13f,
         0x1.75477ap-15f, 0x1.0caf86p-18f, -0x1.09c6fap-19f, 0x1.db7572p-23f, -0x1.2e981ap-27f,
     };
-    static constexpr float ErfinvEnd = 0.9966f, ErfinvTailCentre = 3;
+    static constexpr float ErfinvCentre = 0, ErfinvEnd = 0.9966f, ErfinvTailCentre = 3;
     // erfinv(x) / x in sqrt(w) - 3, w in [5, 16.8]: 2^-25.7
     static constexpr float ErfinvTail[] = {
         0x1.6a9efcp1f, 0x1.006dc2p0f, 0x1.357898p-7f, -0x1.f45218p-8f, 0x1.7539p-8f,
@@ -153,18 +154,18 @@ template <> struct Fit<double> {
         -0x1.2896943888f76p-35, 0x1.5e88e43406591p-40,
     };
     static constexpr double LogErfcEnd = 6;
-    // erfinv(x) / x - 1 in w = -log(1 - x^2) in [0, 6.25]: 2^-54.1
+    // erfinv(x) / x - 1 in w - 3, w = -log(1 - x^2) in [0, 6.25]: 2^-54.6
     static constexpr double Erfinv[] = {
-        -0x1.d203b725884aap-4, 0x1.db29fb2fee582p-3, 0x1.7a72e72c2b234p-7, -0x1.3211026056e93p-9,
-        -0x1.0c86b76b09479p-13, 0x1.87013fbb378cp-15, 0x1.0f20a00ae14c7p-19,
-        -0x1.0fd68b262e497p-20, -0x1.3f0585dcc1ab8p-25, 0x1.850c0bb89971ap-26,
-        0x1.d78e5418d61a1p-31, -0x1.3cb5d193db499p-31, 0x1.4ba08f6335e1bp-41,
-        0x1.713f792d52143p-37, -0x1.53cc50dbff58ap-40, 0x1.d927bf396d16dp-41,
-        -0x1.e8c1c283e2c5bp-42, 0x1.033c338e606bbp-43, -0x1.564ac96ae897ep-46,
-        0x1.301ee7dff237cp-49, -0x1.71578f33f3ae1p-53, 0x1.292898a434defp-57,
-        -0x1.1fb18345ff21dp-62, 0x1.fe2e37de1eb8ep-69,
+        0x1.3f40e5dae5b77p-1, 0x1.eedbebdce73ecp-3, -0x1.780def1d3f577p-8, -0x1.b6666b152ef97p-11,
+        0x1.9912c04a5cd01p-13, -0x1.aab13d1982ffp-17, -0x1.d539ca21f7fcp-20, 0x1.e32b0cd73f07p-22,
+        -0x1.96f81c6e0b036p-26, -0x1.77b38bddc6052p-28, 0x1.3155597910698p-30,
+        -0x1.1470e795971adp-35, -0x1.30d76a9591864p-36, 0x1.7bef0b1c5833cp-39,
+        0x1.b9b932cbc77edp-48, -0x1.ddd208140975bp-45, 0x1.c9535f5e6a4efp-48,
+        0x1.4ceb9e3057708p-52, -0x1.78318fb382857p-53, 0x1.b0fa0d279f70cp-57,
+        0x1.3122b77af6589p-59, -0x1.9316f420be37bp-62, -0x1.94ca4d4de265ep-67,
+        0x1.fe218cb2a3992p-69,
     };
-    static constexpr double ErfinvEnd = 0.999, ErfinvTailCentre = 3.25;
+    static constexpr double ErfinvCentre = 3, ErfinvEnd = 0.999, ErfinvTailCentre = 3.25;
     // erfinv(x) / x in sqrt(w) - 3.25, w in [6.25, 16]: 2^-53.1
     static constexpr double ErfinvTail[] = {
         0x1.8abcc380d5a48p1, 0x1.0158a6d641d56p0, 0x1.5ffcfe5b7170fp-8, -0x1.ebadabba1a49cp-9,
@@ -189,7 +190,7 @@ template <> struct Fit<double> {
         0x1.9999999999996p-3, 0x1.2492492492f51p-3, 0x1.c71c71c5968f3p-4, 0x1.745d18295753dp-4,
         0x1.3b1364c8d520cp-4, 0x1.11206f49d6255p-4, 0x1.de3d6a82242e8p-5, 0x1.eac5fe56629b7p-5,
     };
-    // lgamma(2 + d) / d, d in [1 - sqrt(2) - 0.18, sqrt(2) - 1]: 2^-55.3
+    // lgamma(2 + d) / d, d in [-0.59, sqrt(2) - 1]: 2^-55.3
     static constexpr double Lgamma[] = {
         0x1.b0ee6072093cep-2, 0x1.4a34cc4a60fa9p-2, -0x1.13e001a5574e9p-4, 0x1.51322ac7d5c1ep-6,
         -0x1.e404fc22256a8p-8, 0x1.7add6eb2e605cp-9, -0x1.38ac5bafd4975p-10, 0x1.0b36ad58710d8p-11,

@@ -7,8 +7,8 @@ namespace umbel::jit::math {
 
 // ---- exponentials
 
-/// e^x = (1 + p) s^2. Scaling by s twice reaches subnormal and just overflowing results with one rounding,
-/// at the price of an r in [-log 2, log 2] instead of half of that.
+/// e^x = (1 + p) s^2. Scaling by s twice reaches subnormal and just overflowing results with one
+/// rounding, at the price of an r in [-log 2, log 2] instead of half of that.
 template <class F> struct ExpParts {
     F p, s;
 };
@@ -110,7 +110,7 @@ template <class F> Split<F> split(F x) {
     Mask<F> tiny = x < F(C::MinNormal);
     constexpr Scalar<F> Bias = C::Integer + C::Bias, Shift = C::Mantissa + (is_single<F> ? 1 : 2);
     return detail::split_biased(select(tiny, x * F(C::SubnormalScale), x),
-                         select(tiny, F(Bias + Shift), F(Bias)));
+                                select(tiny, F(Bias + Shift), F(Bias)));
 }
 
 /// For normal x > 0.
@@ -241,7 +241,8 @@ template <class F> F pow_finite(F a, F y) {
         W r = p - (t - W(Format<double>::Magic));
         return to_single(poly(r, Fit<double>::Exp2Single) * exp2_of_magic<W>(to_bits(t)));
     } else {
-        // The logarithm in two words, since y magnifies its error: log m = 2 atanh s, s = f / (2 + f)
+        // The logarithm in two words, since y magnifies its error: log m = 2 atanh s, s = f / (2 +
+        // f)
         using C = Format<double>;
         auto [m, e] = split(a);
         F f = m - F(1);
@@ -285,7 +286,8 @@ template <class F> F pow_finite(F a, F y) {
     }
 }
 
-/// pow where x is not positive and finite, or y is NaN or huge; `moderate` is |x|^y from pow_finite.
+/// pow where x is not positive and finite, or y is NaN or huge; `moderate` is |x|^y from
+/// pow_finite.
 template <class F> F pow_special(F x, F y, F moderate, Scalar<F> huge_power) {
     using C = FormatOf<F>;
     F a = abs(x), half = F(0.5f) * y;

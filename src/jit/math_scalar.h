@@ -1,17 +1,17 @@
 // jit/math_scalar.h: the vocabulary in which the functions of jit/math.h are written, for scalars.
 //
-// A function of jit/math.h is a template over a number type F. It runs on `float` and `double` with the
-// definitions below, and emits vector code when F is a type that records instructions. Such a type
-// specializes Traits and supplies the same names as overloads found through its own namespace. Both then
-// round in the same places, so results agree to the bit, provided that neither contracts a * b + c into
-// a fused operation on its own (-ffp-contract=off): every fma is spelled out.
+// A function of jit/math.h is a template over a number type F. It runs on `float` and `double` with
+// the definitions below, and emits vector code when F is a type that records instructions. Such a
+// type specializes Traits and supplies the same names as overloads found through its own namespace.
+// Both then round in the same places, so results agree to the bit, provided that neither contracts
+// a * b + c into a fused operation on its own (-ffp-contract=off): every fma is spelled out.
 //
 //     F      constructible from its scalar S; + - * / unary -; < <= == != give M
 //     U, I   unsigned and signed integers as wide as F; U constructible from uint32_t (f32) or
 //            uint64_t (f64); U: + - * & | ^ << >> (by int and by U); comparisons give M
 //     M      mask; & | !
-//     if_any lanes of the mask take the value of a function that may be skipped when there are none;
-//            the function must be harmless for the other lanes
+//     if_any lanes of the mask take the value of a function, which is skipped when there are none
+//            and must be harmless for the other lanes
 #pragma once
 #include <bit>
 #include <cstddef>
@@ -116,7 +116,8 @@ template <> struct Format<float> {
     using Bits = uint32_t;
     static constexpr int Mantissa = 23, Width = 32;
     static constexpr float Bias = 127, Integer = 0x1p23f; // at Integer, an ulp is 1
-    static constexpr float Magic = 0x1.8p23f; // adding it rounds to an integer, held in the low bits
+    static constexpr float Magic =
+        0x1.8p23f; // adding it rounds to an integer, held in the low bits
     static constexpr float MinNormal = 0x1p-126f, SubnormalScale = 0x1p24f;
     static constexpr float Pio2[3] = { 0x1.921fb6p0f, -0x1.777a5cp-25f, -0x1.ee59dap-50f };
     static constexpr float Ln2[2] = { 0x1.62e43p-1f, -0x1.05c61p-29f };

@@ -20,9 +20,9 @@ template <class F> F erfinv(F x) {
     using C = FormatOf<F>;
     using T = Fit<Scalar<F>>;
     F a = abs(x);
-    auto [m, e] = split_normal(fma(-x, x, F(1)));
+    auto [m, e] = split_normal(fma(-a, a, F(1)));
     F w = -log_of(m - F(1), e);
-    F y = poly(w, T::Erfinv);
+    F y = poly(w - F(T::ErfinvCentre), T::Erfinv);
     y = if_any(F(T::ErfinvEnd) < a, y, [&] {
         F q = sqrt(w);
         F tail = poly(q - F(T::ErfinvTailCentre), T::ErfinvTail);
@@ -31,7 +31,7 @@ template <class F> F erfinv(F x) {
         tail = select(a == F(1), F(C::Inf), tail);
         return select(F(1) < a, F(C::NaN), tail - F(1));
     });
-    return fma(x, y, x);
+    return flip_sign_by(fma(a, y, a), x);
 }
 
 namespace detail {
@@ -68,7 +68,8 @@ template <class F> F lgamma_right(F x) {
     F inv = F(1) / x;
     F series = inv * poly(inv * inv, T::Stirling);
     F log_x = fma(e, F(C::Ln2[0]), f + fma(e, F(C::Ln2[1]), -tail));
-    F far = fma(x - F(0.5), log_x - F(1), F(0x1.acfe390c97d69p-2) + series); // log(2 pi) / 2 - 1 / 2
+    F far =
+        fma(x - F(0.5), log_x - F(1), F(0x1.acfe390c97d69p-2) + series); // log(2 pi) / 2 - 1 / 2
     F r = select(stirling, far, near);
     return select((x == F(0)) | (x == F(C::Inf)), F(C::Inf), r);
 }
@@ -83,8 +84,9 @@ template <class F> F lgamma_left(F x, F mirrored) {
     F angle2 = angle * angle;
     F sine = select(above, cos_poly(angle2), sin_poly(angle, angle2));
 
-    // log |gamma(x)| = -log(a |sin pi a| / pi) - log gamma(a). Up to 18 there are zeros; there gamma(a)
-    // joins the logarithm's argument, all but its last factor, so that nothing large cancels
+    // log |gamma(x)| = -log(a |sin pi a| / pi) - log gamma(a). Up to 18 there are zeros; there
+    // gamma(a) joins the logarithm's argument, all but its last factor, so that nothing large
+    // cancels
     Mask<F> small = a < F(18);
     F t = a, q = select(a < F(1 + LgammaEnd), F(1), a);
     for (int i = 0; i < 16; ++i) {

@@ -1,7 +1,7 @@
 // jit/math_trig.h: sin, cos, tan and their inverses.
 //
-// sin, cos and tan reduce |x| to r in [-pi/4, pi/4] and a quadrant. All three write the reduction in the
-// same way, so that common subexpressions of sin(x) and cos(x) merge.
+// sin, cos and tan reduce |x| to r in [-pi/4, pi/4] and a quadrant. All three write the reduction
+// in the same way, so that common subexpressions of sin(x) and cos(x) merge.
 #pragma once
 #include "jit/math_data.h"
 #include "jit/math_scalar.h"
@@ -16,7 +16,8 @@ template <class F> struct Angle {
 
 template <class F> constexpr Scalar<F> HugeAngle = is_single<F> ? 1e5 : 1e9;
 
-/// For 0 <= x <= HugeAngle. The first product cancels exactly, the others carry pi/2 to three words.
+/// For 0 <= x <= HugeAngle. The first product cancels exactly, the others carry pi/2 to three
+/// words.
 template <class F> Angle<F> reduce_angle(F x) {
     using C = FormatOf<F>;
     F t = fma(x, F(C::TwoOverPi), F(C::Magic));
@@ -27,8 +28,9 @@ template <class F> Angle<F> reduce_angle(F x) {
     return { r, to_bits(t) };
 }
 
-/// For x > HugeAngle, by Payne and Hanek: x = m 2^k with an integer m, and only those digits of 2/pi take
-/// part whose product with x is neither a multiple of 4 nor below the precision wanted. Infinity gives NaN.
+/// For x > HugeAngle, by Payne and Hanek: x = m 2^k with an integer m, and only those digits of
+/// 2/pi take part whose product with x is neither a multiple of 4 nor below the precision wanted.
+/// Infinity gives NaN.
 template <class F> Angle<F> reduce_huge_angle(F x) {
     using C = FormatOf<F>;
     using U = UInt<F>;
@@ -40,7 +42,8 @@ template <class F> Angle<F> reduce_huge_angle(F x) {
     U m = (b & uint_of<F>((typename C::Bits(1) << C::Mantissa) - 1)) |
           uint_of<F>(typename C::Bits(1) << C::Mantissa);
 
-    // Three words of digits, the first of which has weight 2: bit k - 1 behind the point, after 64 zeros
+    // Three words of digits, the first of which has weight 2: bit k - 1 behind the point, after 64
+    // zeros
     U bit = (b >> C::Mantissa) + uint_of<F>(62 - C::Mantissa - int(C::Bias));
     U word = bit >> 5, shift = bit & uint_of<F>(31);
     auto digits_at = [&](int i) {
@@ -137,7 +140,8 @@ template <class F> F tan(F x) {
 // ---- inverses
 
 namespace detail {
-/// s + q is asin |x| up to 1/2, and asin sqrt((1 - |x|) / 2), half the angle missing to pi/2, above.
+/// s + q is asin |x| up to 1/2, and asin sqrt((1 - |x|) / 2), half the angle missing to pi/2,
+/// above.
 template <class F> struct AsinParts {
     F s, q;
 };
@@ -173,20 +177,19 @@ template <class F> F acos(F x) {
 }
 
 namespace detail {
-/// atan(t) for 0 <= t <= 1, or pi/2 - atan(t) where `complement`.
-template <class F> F atan_part(F t, Mask<F> complement) {
-    using C = FormatOf<F>;
+/// atan(t) for 0 <= t <= 1.
+template <class F> F atan_part(F t) {
     F t2 = t * t;
-    F p = fma(t * t2, poly(t2, Fit<Scalar<F>>::Atan), t);
-    return select(complement, F(C::Pio2[0]) + (F(C::Pio2[1]) - p), p);
+    return fma(t * t2, poly(t2, Fit<Scalar<F>>::Atan), t);
 }
 } // namespace detail
 
 template <class F> F atan(F x) {
+    using C = FormatOf<F>;
     F a = abs(x);
     Mask<F> above = F(1) < a;
-    F t = select(above, F(1), a) / max(F(1), a);
-    return flip_sign_by(detail::atan_part(t, above), x);
+    F p = detail::atan_part(select(above, F(1), a) / max(F(1), a));
+    return flip_sign_by(select(above, F(C::Pio2[0]) + (F(C::Pio2[1]) - p), p), x);
 }
 
 template <class F> F atan2(F y, F x) {
@@ -195,13 +198,13 @@ template <class F> F atan2(F y, F x) {
     Mask<F> steep = ax < ay;
     F num = select(steep, ax, ay), den = select(steep, ay, ax);
     F t = num / select(den == F(0), F(1), den);
-    t = select(num == F(C::Inf), F(1), t);
-    F p = detail::atan_part(t, steep);
+    F p = detail::atan_part(select(num == F(C::Inf), F(1), t));
 
-    // The left half plane, and -0, by the sign bit
-    UInt<F> left = as_unsigned(as_signed(to_bits(x)) >> (C::Width - 1));
-    F reflected = F(2 * C::Pio2[0]) + (F(2 * C::Pio2[1]) - p);
-    p = select(left == uint_of<F>(0), p, reflected);
+    // Count from the nearest axis; the left half plane, with -0, by the sign bit
+    Mask<F> left = as_signed(to_bits(x)) < as_signed(uint_of<F>(0));
+    F axis = select(steep, F(C::Pio2[0]), select(left, F(2 * C::Pio2[0]), F(0)));
+    F axis_low = select(steep, F(C::Pio2[1]), select(left, F(2 * C::Pio2[1]), F(0)));
+    p = axis + (axis_low + select((steep & !left) | (left & !steep), -p, p));
     return select((x == x) & (y == y), flip_sign_by(p, y), x + y);
 }
 

@@ -73,6 +73,8 @@ Value gather(const Value &source, const Value &index, const Value &mask) {
     check_type("gather", "mask", mask, Type::Bool);
     if (source.node().length)
         fail("gather: the source is a local array; use its get()");
+    if (source.grad_id()) [[unlikely]]
+        return c.tracker->gather(source, index, mask);
     uint32_t size = broadcast("gather", { index.size(), mask.size() });
     Value zero = literal(source.type(), 0);
     if (mask.is_literal() && !mask.literal_bits())
@@ -110,6 +112,8 @@ std::vector<Value> gather_packet(const Value &source, const Value &index, uint32
         fail("gather_packet: the source has {} elements, not a multiple of {}", source.size(), n);
     if (n == 1)
         return { gather(source, index, mask) };
+    if (source.grad_id()) [[unlikely]]
+        return c.tracker->gather_packet(source, index, n, mask);
     uint32_t size = broadcast("gather_packet", { index.size(), mask.size() });
     Value address = address_of(c, source);
     Value active = Value::adopt(c, c.effective_mask(mask.id()));
@@ -187,6 +191,8 @@ void scatter(Value &target, const Value &value, const Value &index, const Value 
         fail("scatter: {} is not defined for masks", name(op));
     if (mask.is_literal() && !mask.literal_bits())
         return;
+    if (target.grad_id() | value.grad_id()) [[unlikely]]
+        return c.tracker->scatter(target, value, index, mask, op);
     uint32_t size = broadcast("scatter", { index.size(), value.size(), mask.size() });
     uint64_t kind = uint64_t(op);
     order_effects(c, target, size, kind);
@@ -238,6 +244,8 @@ Value local_array(const Value &initial, uint32_t length) {
     Context &c = check_args("local_array", { &initial });
     if (length == 0 || length > 65536)
         fail("local_array: a length of {}; 1 to 65536 is possible", length);
+    if (initial.grad_id()) [[unlikely]]
+        return c.tracker->local_array(initial, length);
     return Value::adopt(c, c.graph.make({ .op = Op::ArrayNew, .type = initial.type(),
                                           .size = initial.size(), .length = length,
                                           .dep = { initial.id(), 0, 0, 0 } }));
@@ -249,6 +257,8 @@ Value local_get(const Value &array, const Value &index, const Value &mask) {
         fail("local_get: operand 1 is not a local array");
     check_type("local_get", "index", index, Type::U32);
     check_type("local_get", "mask", mask, Type::Bool);
+    if (array.grad_id()) [[unlikely]]
+        return c.tracker->local_get(array, index, mask);
     uint32_t size = broadcast("local_get", { array.size(), index.size(), mask.size() });
     Value active = Value::adopt(c, c.effective_mask(mask.id()));
     return Value::adopt(c, c.graph.make({ .op = Op::ArrayGet, .type = array.type(), .size = size,
@@ -262,6 +272,8 @@ Value local_set(const Value &array, const Value &index, const Value &value, cons
     check_type("local_set", "index", index, Type::U32);
     check_type("local_set", "value", value, array.type());
     check_type("local_set", "mask", mask, Type::Bool);
+    if (array.grad_id() | value.grad_id()) [[unlikely]]
+        return c.tracker->local_set(array, index, value, mask);
     uint32_t size = broadcast("local_set", { array.size(), index.size(), value.size(), mask.size() });
     Value active = Value::adopt(c, c.effective_mask(mask.id()));
     return Value::adopt(c, c.graph.make({ .op = Op::ArraySet, .type = array.type(), .size = size,

@@ -91,6 +91,13 @@ struct Rules {
         return c.graph.literal(t, out, size());
     }
 
+    bool constant_select(NodeId i) const {
+        return n(i).op == Op::Select && lit(n(i).dep[1]) && lit(n(i).dep[2]);
+    }
+    Value sum(NodeId x, NodeId y) {
+        return binary(Op::Add, Value::share(c, x), Value::share(c, y));
+    }
+
     NodeId apply();
 };
 
@@ -106,6 +113,9 @@ NodeId Rules::apply() {
             if (lit(a)) std::swap(a, b);
             RULE(integral() && is_zero(b), keep(a));  // x + 0 = x, not for floats: -0 + 0 is +0
             RULE(is_neg_zero(b), keep(a));            // x + -0 = x, floats
+            RULE(constant_select(a) && constant_select(b) && n(a).dep[0] == n(b).dep[0],
+                 node(Op::Select, n(a).dep[0],        // (m ? 1 : 2) + (m ? 3 : 4) = m ? 4 : 6
+                      sum(n(a).dep[1], n(b).dep[1]).id(), sum(n(a).dep[2], n(b).dep[2]).id()));
             break;
         case Op::Sub:
             RULE(is_zero(b), keep(a));                // x - 0 = x
@@ -224,7 +234,7 @@ NodeId simplify(Context &c, Op op, Type type, NodeId &a, NodeId &b, NodeId &d) {
         const Graph &g = c.graph;
         bool literal = g[a].op == Op::Literal || (b && g[b].op == Op::Literal) ||
                        (d && g[d].op == Op::Literal);
-        bool special = a == b || op == Op::Select || op == Op::Cast || op == Op::Bitcast ||
+        bool special = a == b || (op == Op::Add && g[a].op == Op::Select) || op == Op::Select || op == Op::Cast || op == Op::Bitcast ||
                        op == Op::Not || op == Op::Neg || op == Op::Abs || op == Op::And;
         if (literal || special) {
             Rules rules{ c, op, type, a, b, d };

@@ -85,8 +85,8 @@ std::exception_ptr named_error(const std::string &job) noexcept {
 
 // ---- Stream
 //
-// Whoever sets `running` owns the front of the queue: the dispatcher, a thread in `synchronize`, or one
-// that runs a small job inline. Order follows from there being one owner at a time.
+// Whoever sets `running` owns the front of the queue: the dispatcher, a thread in `synchronize`, or
+// one that runs a small job inline. Order follows from there being one owner at a time.
 
 struct Stream::State {
     struct Job {
@@ -234,7 +234,8 @@ void run_in_arena(const std::function<void()> &fn) {
     arena->arena.execute(fn);
 }
 
-void parallel_blocks(uint64_t n, uint64_t block, const std::function<void(uint64_t, uint64_t)> &fn) {
+void parallel_blocks(uint64_t n, uint64_t block,
+                     const std::function<void(uint64_t, uint64_t)> &fn) {
     if (n <= block) {
         if (n)
             fn(0, n);

@@ -7,11 +7,12 @@
 
 namespace umbel::jit {
 
-/// A queue of jobs that run one after another while the caller goes on. A job runs inside the shared
-/// TBB arena, so that parallel loops in it use all threads. All functions may be called from any thread.
+/// A queue of jobs that run one after another while the caller goes on. A job runs inside the
+/// shared TBB arena, so that parallel loops in it use all threads. All functions may be called from
+/// any thread.
 ///
-/// A job that throws makes the stream skip (and release) all jobs up to the next `synchronize`, which
-/// reports the error: nothing is computed from garbage.
+/// A job that throws makes the stream skip (and release) all jobs up to the next `synchronize`,
+/// which reports the error: nothing is computed from garbage.
 class Stream {
 public:
     Stream();
@@ -26,8 +27,8 @@ public:
     /// Waits for all jobs. Throws the first error as "<job>: <message>" in its own type: UserError,
     /// DeviceError or InternalError; a DeviceError for any other.
     ///
-    /// The caller does not merely wait: jobs that no thread has begun run on the calling thread, which
-    /// spares a caller that alternates `enqueue` and `synchronize` both hand-offs.
+    /// The caller does not merely wait: jobs that no thread has begun run on the calling thread,
+    /// which spares a caller that alternates `enqueue` and `synchronize` both hand-offs.
     void synchronize();
     /// Whether no job is waiting or running.
     bool idle() const;
@@ -48,8 +49,8 @@ private:
 /// Runs `fn` on the arena of streams (with `Stream::thread_count` threads) and waits.
 void run_in_arena(const std::function<void()> &fn);
 
-/// fn(begin, end) for [0, block), [block, 2 block), ... up to n, in parallel on the calling thread's
-/// arena. The blocks never depend on the number of threads.
+/// fn(begin, end) for [0, block), [block, 2 block), ... up to n, in parallel on the calling
+/// thread's arena. The blocks never depend on the number of threads.
 void parallel_blocks(uint64_t n, uint64_t block,
                      const std::function<void(uint64_t begin, uint64_t end)> &fn);
 

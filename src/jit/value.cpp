@@ -1,6 +1,7 @@
 // jit/value.cpp: checked construction of element-wise operations.
 #include "jit/value.h"
 #include "jit/interp/half.h"
+#include <array>
 
 namespace umbel::jit {
 
@@ -75,6 +76,8 @@ Value unary(Op op, const Value &a) {
     Type t = a.type();
     if (!accepts(op, t))
         report_type(op, 1, t);
+    if (a.grad_id()) [[unlikely]]
+        return c.tracker->elementwise(op, t, std::array{ &a });
     return Value::adopt(c, finish(c, op, t, a.id(), 0, 0, a.size()));
 }
 
@@ -91,6 +94,8 @@ Value binary(Op op, const Value &a, const Value &b) {
     if (!accepts(op, t))
         report_type(op, 1, t);
     bool mask = op >= Op::Eq && op <= Op::Le;
+    if ((a.grad_id() | b.grad_id()) && !mask) [[unlikely]]
+        return c.tracker->elementwise(op, t, std::array{ &a, &b });
     uint32_t size = common_size(op, a.size(), b.size());
     return Value::adopt(c, finish(c, op, mask ? Type::Bool : t, a.id(), b.id(), 0, size));
 }
@@ -110,6 +115,8 @@ Value ternary(Op op, const Value &a, const Value &b, const Value &d) {
         fail("Select: operand 1 must be a mask, not {}", name(a.type()));
     if (!accepts(op, t))
         report_type(op, 2, t);
+    if (a.grad_id() | b.grad_id() | d.grad_id()) [[unlikely]]
+        return c.tracker->elementwise(op, t, std::array{ &a, &b, &d });
     uint32_t length = b.node().length;
     if (length != d.node().length)
         fail("{}: local arrays of lengths {} and {} do not match", name(op), length, d.node().length);
@@ -125,6 +132,8 @@ Value cast(Type type, const Value &a) {
     auto ok = [](Type t) { return is_number(t) || t == Type::Bool; };
     if (!ok(type) || !ok(a.type()))
         fail("Cast: from {} to {} is not defined", name(a.type()), name(type));
+    if (a.grad_id() && is_float(type)) [[unlikely]]
+        return c.tracker->elementwise(Op::Cast, type, std::array{ &a });
     return Value::adopt(c, finish(c, Op::Cast, type, a.id(), 0, 0, a.size()));
 }
 

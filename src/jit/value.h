@@ -13,11 +13,14 @@ namespace umbel::jit {
 class Value {
 public:
     Value() = default;
-    Value(const Value &o) : m_context(o.m_context), m_id(o.m_id) {
+    Value(const Value &o) : m_context(o.m_context), m_id(o.m_id), m_grad(o.m_grad) {
         if (m_id)
             m_context->graph.retain(m_id);
+        if (m_grad) [[unlikely]]
+            m_context->tracker->retain(m_grad);
     }
-    Value(Value &&o) noexcept : m_context(o.m_context), m_id(std::exchange(o.m_id, 0)) {}
+    Value(Value &&o) noexcept
+        : m_context(o.m_context), m_id(std::exchange(o.m_id, 0)), m_grad(std::exchange(o.m_grad, 0)) {}
     Value &operator=(const Value &o) {
         Value copy(o);
         return *this = std::move(copy);
@@ -25,11 +28,14 @@ public:
     Value &operator=(Value &&o) noexcept {
         std::swap(m_context, o.m_context);
         std::swap(m_id, o.m_id);
+        std::swap(m_grad, o.m_grad);
         return *this;
     }
     ~Value() {
         if (m_id)
             m_context->graph.release(m_id);
+        if (m_grad) [[unlikely]]
+            m_context->tracker->release(m_grad);
     }
 
     /// Takes over a reference.
@@ -45,6 +51,18 @@ public:
         return adopt(c, id);
     }
 
+    /// The value with a gradient id, whose reference it takes over.
+    static Value attach(Value v, GradId grad) {
+        if (v.m_grad)
+            v.m_context->tracker->release(v.m_grad);
+        v.m_grad = grad;
+        return v;
+    }
+    /// The value without its gradient id.
+    Value detached() const { return m_id ? share(*m_context, m_id) : Value(); }
+    /// Names the value's node in the graph of derivatives; 0: none.
+    GradId grad_id() const { return m_grad; }
+
     bool valid() const { return m_id != 0; }
     NodeId id() const { return m_id; }
     Context &context() const { return *m_context; }
@@ -59,6 +77,7 @@ public:
 private:
     Context *m_context = nullptr;
     NodeId m_id = 0;
+    GradId m_grad = 0;
 };
 
 // ---- the dynamically typed operations; errors name the operation and the operand

@@ -36,7 +36,9 @@ public:
         m_used += bytes;
         return p;
     }
-    template <class T> T *take(size_t count) { return reinterpret_cast<T *>(take(count * sizeof(T))); }
+    template <class T> T *take(size_t count) {
+        return reinterpret_cast<T *>(take(count * sizeof(T)));
+    }
 
     class Scope {
     public:

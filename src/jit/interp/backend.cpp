@@ -51,8 +51,11 @@ public:
     explicit InterpBackend(bool checked) : m_checked(checked) {}
 
     const char *name() const override { return m_checked ? "interp-checked" : "interp"; }
-    std::string fingerprint() const override { return fmt::format("{} {} 1", name(), loops().name); }
-    std::unique_ptr<Kernel> compile(const Program &program, const std::string &kernel_name) override {
+    std::string fingerprint() const override {
+        return fmt::format("{} {} 1", name(), loops().name);
+    }
+    std::unique_ptr<Kernel> compile(const Program &program,
+                                    const std::string &kernel_name) override {
         return std::make_unique<InterpKernel>(make_plan(program, kernel_name, m_checked));
     }
 

@@ -31,17 +31,19 @@ void Checker::report(const Frame &f, const Step &s, const StepOrigin &origin, Wh
 
 /// Lane by lane: is the value at `loc` one that this lane wrote? Lanes outside `mask` do not matter, nor
 /// those for which the mask `chosen` is not `chosen_value`.
-void Checker::read(const Frame &f, const Step &s, const StepOrigin &origin, Loc loc, Loc mask, Loc chosen,
-                   bool chosen_value) {
+void Checker::read(const Frame &f, const Step &s, const StepOrigin &origin, Loc loc, Loc mask,
+                   Loc chosen, bool chosen_value) {
     if (is_uniform(loc))
         return;
     const uint8_t *valid = f.shadow + size_t(offset_of(loc)) * m_plan.block;
     Operand<uint8_t> active(f, origin.mask), wanted(f, mask);
     Operand<uint8_t> choice(f, chosen == NoLoc ? mask : chosen);
     for (uint32_t i = 0; i < f.n; ++i)
-        if (active[i] && wanted[i] && !valid[i] && (chosen == NoLoc || bool(choice[i]) == chosen_value)) {
+        if (active[i] && wanted[i] && !valid[i] &&
+            (chosen == NoLoc || bool(choice[i]) == chosen_value)) {
             report(f, s, origin, Uninitialized, i,
-                   "reads a value that this lane did not compute; it was made in a region that the lane "
+                   "reads a value that this lane did not compute; it was made in a region that the "
+                   "lane "
                    "did not enter");
             return;
         }
@@ -53,15 +55,15 @@ bool makes_nan(const Step &s) {
     if (s.kind != StepKind::Loop || !is_float(s.type) || !is_pure(s.op))
         return false;
     switch (s.op) {
-        case Op::Neg:
-        case Op::Abs:
-        case Op::Min:
-        case Op::Max:
-        case Op::Cast:
-        case Op::Bitcast:
-        case Op::Select:
-        case Op::Merge: return false; // these only hand NaNs on
-        default: return true;
+    case Op::Neg:
+    case Op::Abs:
+    case Op::Min:
+    case Op::Max:
+    case Op::Cast:
+    case Op::Bitcast:
+    case Op::Select:
+    case Op::Merge: return false; // these only hand NaNs on
+    default: return true;
     }
 }
 
@@ -84,51 +86,49 @@ bool is_nan(Type t, const std::byte *p, size_t i) {
 void Checker::before(const Frame &f, const Step &s, const StepOrigin &origin) {
     Loc all = origin.mask;
     switch (s.kind) {
-        case StepKind::Loop:
-        case StepKind::SelectArray:
-            if (s.op == Op::Phi)
-                break; // hands its marks on
-            read(f, s, origin, s.a, all);
-            if (s.op == Op::Select || s.op == Op::Merge) {
-                read(f, s, origin, s.b, all, s.a, true);
-                read(f, s, origin, s.c, all, s.a, false);
-            } else {
-                if (operands(s.op) > 1)
-                    read(f, s, origin, s.b, all);
-                if (operands(s.op) > 2)
-                    read(f, s, origin, s.c, all);
-            }
-            break;
-        case StepKind::Gather:
-        case StepKind::Packet:
-        case StepKind::ScatterInc:
-        case StepKind::ArrayGet:
-            read(f, s, origin, s.a, s.c);
-            read(f, s, origin, s.b, s.c);
-            break;
-        case StepKind::Scatter:
-            read(f, s, origin, s.a, s.e);
-            [[fallthrough]];
-        case StepKind::ArraySet:
-            read(f, s, origin, s.b, s.e);
-            read(f, s, origin, s.c, s.e);
-            break;
-        case StepKind::ArrayNew:
-        case StepKind::StoreLane: read(f, s, origin, s.a, all); break;
-        case StepKind::LoopWhile: read(f, s, origin, s.a, s.d); break;
-        case StepKind::IfBegin: read(f, s, origin, s.a, s.b); break;
-        case StepKind::Call: {
-            const CallPlan &call = m_plan.calls[s.imm];
-            read(f, s, origin, call.id, call.mask);
-            for (const Transfer &t : call.args)
-                read(f, s, origin, t.loc, call.mask);
-            break;
+    case StepKind::Loop:
+    case StepKind::SelectArray:
+        if (s.op == Op::Phi)
+            break; // hands its marks on
+        read(f, s, origin, s.a, all);
+        if (s.op == Op::Select || s.op == Op::Merge) {
+            read(f, s, origin, s.b, all, s.a, true);
+            read(f, s, origin, s.c, all, s.a, false);
+        } else {
+            if (operands(s.op) > 1)
+                read(f, s, origin, s.b, all);
+            if (operands(s.op) > 2)
+                read(f, s, origin, s.c, all);
         }
-        case StepKind::Extern:
-            for (const Transfer &t : m_plan.externs[s.imm].inputs)
-                read(f, s, origin, t.loc, m_plan.externs[s.imm].mask);
-            break;
-        default: break;
+        break;
+    case StepKind::Gather:
+    case StepKind::Packet:
+    case StepKind::ScatterInc:
+    case StepKind::ArrayGet:
+        read(f, s, origin, s.a, s.c);
+        read(f, s, origin, s.b, s.c);
+        break;
+    case StepKind::Scatter: read(f, s, origin, s.a, s.e); [[fallthrough]];
+    case StepKind::ArraySet:
+        read(f, s, origin, s.b, s.e);
+        read(f, s, origin, s.c, s.e);
+        break;
+    case StepKind::ArrayNew:
+    case StepKind::StoreLane: read(f, s, origin, s.a, all); break;
+    case StepKind::LoopWhile: read(f, s, origin, s.a, s.d); break;
+    case StepKind::IfBegin: read(f, s, origin, s.a, s.b); break;
+    case StepKind::Call: {
+        const CallPlan &call = m_plan.calls[s.imm];
+        read(f, s, origin, call.id, call.mask);
+        for (const Transfer &t : call.args)
+            read(f, s, origin, t.loc, call.mask);
+        break;
+    }
+    case StepKind::Extern:
+        for (const Transfer &t : m_plan.externs[s.imm].inputs)
+            read(f, s, origin, t.loc, m_plan.externs[s.imm].mask);
+        break;
+    default: break;
     }
 
     if (!makes_nan(s))
@@ -152,22 +152,22 @@ void Checker::after(const Frame &f, const Step &s, const StepOrigin &origin) {
 
     auto marks = [&](Loc loc) { return f.shadow + size_t(offset_of(loc)) * m_plan.block; };
     switch (s.kind) {
-        case StepKind::LoopWhile:
-        case StepKind::Jump:
-        case StepKind::IfBegin:
-        case StepKind::Else:
-        case StepKind::Scatter:
-        case StepKind::StoreLane: return; // no result
-        case StepKind::Call:
-            for (const Transfer &t : m_plan.calls[s.imm].outs)
-                written(f, t.loc);
-            return;
-        case StepKind::Extern:
-            for (const Transfer &t : m_plan.externs[s.imm].outs)
-                written(f, t.loc);
-            return;
-        case StepKind::Splat: written(f, s.d); return;
-        default: break;
+    case StepKind::LoopWhile:
+    case StepKind::Jump:
+    case StepKind::IfBegin:
+    case StepKind::Else:
+    case StepKind::Scatter:
+    case StepKind::StoreLane: return; // no result
+    case StepKind::Call:
+        for (const Transfer &t : m_plan.calls[s.imm].outs)
+            written(f, t.loc);
+        return;
+    case StepKind::Extern:
+        for (const Transfer &t : m_plan.externs[s.imm].outs)
+            written(f, t.loc);
+        return;
+    case StepKind::Splat: written(f, s.d); return;
+    default: break;
     }
     if (is_uniform(s.d))
         return;
@@ -206,26 +206,26 @@ Operand<uint8_t> Checker::safe_lanes(const Frame &f, const Step &s, const StepOr
     uint64_t size, width = 1;
     std::string of;
     switch (s.kind) {
-        case StepKind::ArraySet: mask_loc = s.e; [[fallthrough]];
-        case StepKind::ArrayGet:
-            size = s.length;
-            of = "a local array";
-            break;
-        case StepKind::Scatter: mask_loc = s.e; [[fallthrough]];
-        case StepKind::Packet:
-        case StepKind::Gather:
-        case StepKind::ScatterInc: {
-            if (origin.arg == ~0u || !m_launch.sizes)
-                return { nullptr, 0 };
-            // The array may hold elements of another width than those that are accessed.
-            size = m_launch.sizes[origin.arg];
-            if (size_t theirs = bytes(m_plan.args[origin.arg].type))
-                size = size * theirs / bytes(s.type);
-            width = s.kind == StepKind::Packet ? s.length : 1;
-            of = fmt::format("argument {}", origin.arg);
-            break;
-        }
-        default: return { nullptr, 0 };
+    case StepKind::ArraySet: mask_loc = s.e; [[fallthrough]];
+    case StepKind::ArrayGet:
+        size = s.length;
+        of = "a local array";
+        break;
+    case StepKind::Scatter: mask_loc = s.e; [[fallthrough]];
+    case StepKind::Packet:
+    case StepKind::Gather:
+    case StepKind::ScatterInc: {
+        if (origin.arg == ~0u || !m_launch.sizes)
+            return { nullptr, 0 };
+        // The array may hold elements of another width than those that are accessed.
+        size = m_launch.sizes[origin.arg];
+        if (size_t theirs = bytes(m_plan.args[origin.arg].type))
+            size = size * theirs / bytes(s.type);
+        width = s.kind == StepKind::Packet ? s.length : 1;
+        of = fmt::format("argument {}", origin.arg);
+        break;
+    }
+    default: return { nullptr, 0 };
     }
     uint8_t *safe = arena.take<uint8_t>(f.n);
     Operand<uint8_t> mask(f, mask_loc), active(f, origin.mask);

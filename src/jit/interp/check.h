@@ -32,14 +32,15 @@ public:
     void before(const Frame &f, const Step &s, const StepOrigin &origin);
     void after(const Frame &f, const Step &s, const StepOrigin &origin);
     /// The mask of a memory access without the lanes that would leave their array; null for other steps.
-    Operand<uint8_t> safe_lanes(const Frame &f, const Step &s, const StepOrigin &origin, Arena &arena);
+    Operand<uint8_t> safe_lanes(const Frame &f, const Step &s, const StepOrigin &origin,
+                                Arena &arena);
     /// All lanes of a register have a value.
     void written(const Frame &f, Loc loc) const;
 
 private:
     enum What { Bounds, NotANumber, Uninitialized };
-    void read(const Frame &f, const Step &s, const StepOrigin &origin, Loc loc, Loc mask, Loc chosen,
-              bool chosen_value);
+    void read(const Frame &f, const Step &s, const StepOrigin &origin, Loc loc, Loc mask,
+              Loc chosen, bool chosen_value);
     void read(const Frame &f, const Step &s, const StepOrigin &origin, Loc loc, Loc mask) {
         read(f, s, origin, loc, mask, NoLoc, true);
     }
@@ -49,7 +50,8 @@ private:
     const Plan &m_plan;
     const Launch &m_launch;
     Reported &m_reported;
-    uint8_t m_nan_before[1024]; // lanes that had a NaN among the operands, which the result may overwrite
+    uint8_t m_nan_before
+        [1024]; // lanes that had a NaN among the operands, which the result may overwrite
 };
 
 } // namespace umbel::jit

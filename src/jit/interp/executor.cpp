@@ -81,7 +81,8 @@ void Executor::run(uint64_t begin, uint64_t end) {
 }
 
 template <bool Checked>
-void Executor::steps(Frame &f, const std::vector<Step> &list, const std::vector<StepOrigin> &origins) {
+void Executor::steps(Frame &f, const std::vector<Step> &list,
+                     const std::vector<StepOrigin> &origins) {
     const Step *first = list.data(), *s = first, *last = first + list.size();
     const size_t n = f.padded;
     while (s != last) {
@@ -89,62 +90,63 @@ void Executor::steps(Frame &f, const std::vector<Step> &list, const std::vector<
             m_checker->before(f, *s, origins[s - first]);
         const Step &now = *s++;
         switch (now.kind) {
-            case StepKind::Loop:
-            case StepKind::Splat:
-                now.fn(f.at(now.d), f.at(now.a), f.at(now.b), f.at(now.c), n);
-                break;
-            case StepKind::Copy:
-                std::memcpy(f.at(now.d), f.at(now.a), size_t(now.length) * m_plan.block);
-                break;
-            case StepKind::LoopWhile: {
-                uint8_t *mask = f.as<uint8_t>(now.d);
-                const uint8_t *cond = f.as<uint8_t>(now.a);
-                if (is_uniform(now.a) ? !*cond : !m_loops.mask_and(mask, mask, cond, n)) {
-                    s = first + now.imm;
-                    continue; // the loop is over; its condition makes no value
-                }
-                break;
+        case StepKind::Loop:
+        case StepKind::Splat: now.fn(f.at(now.d), f.at(now.a), f.at(now.b), f.at(now.c), n); break;
+        case StepKind::Copy:
+            std::memcpy(f.at(now.d), f.at(now.a), size_t(now.length) * m_plan.block);
+            break;
+        case StepKind::LoopWhile: {
+            uint8_t *mask = f.as<uint8_t>(now.d);
+            const uint8_t *cond = f.as<uint8_t>(now.a);
+            if (is_uniform(now.a) ? !*cond : !m_loops.mask_and(mask, mask, cond, n)) {
+                s = first + now.imm;
+                continue; // the loop is over; its condition makes no value
             }
-            case StepKind::Jump: s = first + now.imm; break;
-            case StepKind::IfBegin: {
-                uint8_t *then = f.as<uint8_t>(now.d), *other = f.as<uint8_t>(now.e);
-                const uint8_t *around = f.as<uint8_t>(now.b), *cond = f.as<uint8_t>(now.a);
-                size_t count;
-                if (is_uniform(now.a)) {
-                    count = *cond;
-                    std::memcpy(*cond ? then : other, around, n);
-                    std::memset(*cond ? other : then, 0, n);
-                } else {
-                    m_loops.mask_and_not(other, around, cond, n);
-                    count = m_loops.mask_and(then, around, cond, n);
-                }
-                if (!count)
-                    s = first + now.imm;
-                break;
+            break;
+        }
+        case StepKind::Jump: s = first + now.imm; break;
+        case StepKind::IfBegin: {
+            uint8_t *then = f.as<uint8_t>(now.d), *other = f.as<uint8_t>(now.e);
+            const uint8_t *around = f.as<uint8_t>(now.b), *cond = f.as<uint8_t>(now.a);
+            size_t count;
+            if (is_uniform(now.a)) {
+                count = *cond;
+                std::memcpy(*cond ? then : other, around, n);
+                std::memset(*cond ? other : then, 0, n);
+            } else {
+                m_loops.mask_and_not(other, around, cond, n);
+                count = m_loops.mask_and(then, around, cond, n);
             }
-            case StepKind::Else: {
-                const uint8_t *other = f.as<uint8_t>(now.e);
-                if (!std::memchr(other, 1, f.n))
-                    s = first + now.imm;
-                break;
+            if (!count)
+                s = first + now.imm;
+            break;
+        }
+        case StepKind::Else: {
+            const uint8_t *other = f.as<uint8_t>(now.e);
+            if (!std::memchr(other, 1, f.n))
+                s = first + now.imm;
+            break;
+        }
+        case StepKind::End: return;
+        default:
+            if constexpr (Checked) {
+                Arena::Scope scope(m_arena);
+                Operand<uint8_t> mask =
+                    m_checker->safe_lanes(f, now, origins[&now - first], m_arena);
+                special(f, now, mask.p, mask.stride);
+            } else {
+                special(f, now, nullptr, 0);
             }
-            case StepKind::End: return;
-            default:
-                if constexpr (Checked) {
-                    Arena::Scope scope(m_arena);
-                    Operand<uint8_t> mask = m_checker->safe_lanes(f, now, origins[&now - first], m_arena);
-                    special(f, now, mask.p, mask.stride);
-                } else {
-                    special(f, now, nullptr, 0);
-                }
         }
         if constexpr (Checked)
             m_checker->after(f, now, origins[&now - first]);
     }
 }
 
-template void Executor::steps<false>(Frame &, const std::vector<Step> &, const std::vector<StepOrigin> &);
-template void Executor::steps<true>(Frame &, const std::vector<Step> &, const std::vector<StepOrigin> &);
+template void Executor::steps<false>(Frame &, const std::vector<Step> &,
+                                     const std::vector<StepOrigin> &);
+template void Executor::steps<true>(Frame &, const std::vector<Step> &,
+                                    const std::vector<StepOrigin> &);
 
 /// Steps that are not plain loops. The checking mode hands in the mask of lanes that may touch memory.
 void Executor::special(Frame &f, const Step &s, const uint8_t *mask, size_t mask_stride) {
@@ -152,43 +154,43 @@ void Executor::special(Frame &f, const Step &s, const uint8_t *mask, size_t mask
         return mask ? Operand<uint8_t>(mask, mask_stride) : Operand<uint8_t>(f, loc);
     };
     switch (s.kind) {
-        case StepKind::SelectArray: {
-            size_t step = bytes(s.type) * m_plan.block;
-            for (size_t k = 0; k < s.length; ++k)
-                s.fn(f.at(s.d) + k * step, f.at(s.a), f.at(s.b) + k * step, f.at(s.c) + k * step,
-                     f.padded);
-            break;
-        }
-        case StepKind::Lane: {
-            uint32_t *d = f.as<uint32_t>(s.d), first = uint32_t(f.first_lane);
-            if (f.lanes)
-                for (uint32_t i = 0; i < f.n; ++i)
-                    d[i] = first + f.lanes[i];
-            else
-                for (uint32_t i = 0; i < f.n; ++i)
-                    d[i] = first + i;
-            break;
-        }
-        case StepKind::LoadLane: load_lane(f, s); break;
-        case StepKind::LoadScalar: {
-            uint64_t value = 0;
-            std::memcpy(&value, m_launch.args[s.imm], bytes(s.type));
-            *f.as<uint64_t>(s.d) = value;
-            break;
-        }
-        case StepKind::ArgPtr: *f.as<void *>(s.d) = m_launch.args[s.imm]; break;
-        case StepKind::Data: load_data(f, s); break;
-        case StepKind::StoreLane: store_lane(f, s); break;
-        case StepKind::Gather: gather(f, s, lanes_of(s.c)); break;
-        case StepKind::Packet: packet(f, s, lanes_of(s.c)); break;
-        case StepKind::Scatter: scatter(f, s, lanes_of(s.e)); break;
-        case StepKind::ScatterInc: scatter_inc(f, s, lanes_of(s.c)); break;
-        case StepKind::ArrayNew: array_new(f, s); break;
-        case StepKind::ArrayGet: array_get(f, s, lanes_of(s.c)); break;
-        case StepKind::ArraySet: array_set(f, s, lanes_of(s.e)); break;
-        case StepKind::Call: call(f, m_plan.calls[s.imm]); break;
-        case StepKind::Extern: host_call(f, m_plan.externs[s.imm]); break;
-        default: break;
+    case StepKind::SelectArray: {
+        size_t step = bytes(s.type) * m_plan.block;
+        for (size_t k = 0; k < s.length; ++k)
+            s.fn(f.at(s.d) + k * step, f.at(s.a), f.at(s.b) + k * step, f.at(s.c) + k * step,
+                 f.padded);
+        break;
+    }
+    case StepKind::Lane: {
+        uint32_t *d = f.as<uint32_t>(s.d), first = uint32_t(f.first_lane);
+        if (f.lanes)
+            for (uint32_t i = 0; i < f.n; ++i)
+                d[i] = first + f.lanes[i];
+        else
+            for (uint32_t i = 0; i < f.n; ++i)
+                d[i] = first + i;
+        break;
+    }
+    case StepKind::LoadLane: load_lane(f, s); break;
+    case StepKind::LoadScalar: {
+        uint64_t value = 0;
+        std::memcpy(&value, m_launch.args[s.imm], bytes(s.type));
+        *f.as<uint64_t>(s.d) = value;
+        break;
+    }
+    case StepKind::ArgPtr: *f.as<void *>(s.d) = m_launch.args[s.imm]; break;
+    case StepKind::Data: load_data(f, s); break;
+    case StepKind::StoreLane: store_lane(f, s); break;
+    case StepKind::Gather: gather(f, s, lanes_of(s.c)); break;
+    case StepKind::Packet: packet(f, s, lanes_of(s.c)); break;
+    case StepKind::Scatter: scatter(f, s, lanes_of(s.e)); break;
+    case StepKind::ScatterInc: scatter_inc(f, s, lanes_of(s.c)); break;
+    case StepKind::ArrayNew: array_new(f, s); break;
+    case StepKind::ArrayGet: array_get(f, s, lanes_of(s.c)); break;
+    case StepKind::ArraySet: array_set(f, s, lanes_of(s.e)); break;
+    case StepKind::Call: call(f, m_plan.calls[s.imm]); break;
+    case StepKind::Extern: host_call(f, m_plan.externs[s.imm]); break;
+    default: break;
     }
 }
 

@@ -12,15 +12,17 @@ class Checker;
 /// One activation of a function for up to `Plan::block` lanes.
 struct Frame {
     const FunctionPlan *plan = nullptr;
-    std::byte *base[3] = {};   // by Space
-    uint32_t scale[3] = {};    // bytes of an offset's unit
-    uint8_t *shadow = nullptr; // checking mode: one byte a lane of each register, 1 where it was written
-    uint32_t n = 0;            // lanes
-    uint32_t padded = 0;       // lanes that element-wise loops compute: whole vectors
-    uint32_t block_lanes = 0;  // lanes of the kernel's block
-    uint64_t first_lane = 0;   // of the kernel's block
-    const uint16_t *lanes = nullptr; // where each lane is in the kernel's block; null: at its own index
-    const std::byte *data = nullptr; // records of a subroutine's instances
+    std::byte *base[3] = {}; // by Space
+    uint32_t scale[3] = {};  // bytes of an offset's unit
+    uint8_t *shadow =
+        nullptr;         // checking mode: one byte a lane of each register, 1 where it was written
+    uint32_t n = 0;      // lanes
+    uint32_t padded = 0; // lanes that element-wise loops compute: whole vectors
+    uint32_t block_lanes = 0; // lanes of the kernel's block
+    uint64_t first_lane = 0;  // of the kernel's block
+    const uint16_t *lanes =
+        nullptr; // where each lane is in the kernel's block; null: at its own index
+    const std::byte *data = nullptr;       // records of a subroutine's instances
     const uint32_t *data_offset = nullptr; // of each lane's record
 
     std::byte *at(Loc loc) const {
@@ -78,17 +80,17 @@ private:
     Arena &m_arena;
     Checker *m_checker;
     const LoopTable &m_loops;
-    std::byte **m_uniforms;  // of each function
+    std::byte **m_uniforms;   // of each function
     uint8_t *m_uniforms_made; // at its first activation
 };
 
 /// Runs `fn` with a value of the unsigned type of `size` bytes.
 template <class Fn> void with_size(size_t size, Fn fn) {
     switch (size) {
-        case 1: fn(uint8_t()); break;
-        case 2: fn(uint16_t()); break;
-        case 4: fn(uint32_t()); break;
-        default: fn(uint64_t()); break;
+    case 1: fn(uint8_t()); break;
+    case 2: fn(uint16_t()); break;
+    case 4: fn(uint32_t()); break;
+    default: fn(uint64_t()); break;
     }
 }
 

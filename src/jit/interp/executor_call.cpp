@@ -15,7 +15,8 @@ struct TableEntry {
 };
 
 /// d[i] = a[lanes[i]]
-void pack(std::byte *d, const std::byte *a, bool uniform, size_t size, const uint16_t *lanes, uint32_t n) {
+void pack(std::byte *d, const std::byte *a, bool uniform, size_t size, const uint16_t *lanes,
+          uint32_t n) {
     with_size(size, [&](auto zero) {
         using T = decltype(zero);
         T *to = reinterpret_cast<T *>(d);
@@ -29,7 +30,8 @@ void pack(std::byte *d, const std::byte *a, bool uniform, size_t size, const uin
 }
 
 /// d[lanes[i]] = a[i]
-void unpack(std::byte *d, const std::byte *a, bool uniform, size_t size, const uint16_t *lanes, uint32_t n) {
+void unpack(std::byte *d, const std::byte *a, bool uniform, size_t size, const uint16_t *lanes,
+            uint32_t n) {
     with_size(size, [&](auto zero) {
         using T = decltype(zero);
         T *to = reinterpret_cast<T *>(d);
@@ -119,7 +121,8 @@ void Executor::run_callee(Frame &f, const CallPlan &call, uint32_t function, con
     body(g);
     for (size_t k = 0; k < call.outs.size(); ++k) {
         Loc from = fp.outputs[k];
-        unpack(f.at(call.outs[k].loc), g.at(from), is_uniform(from), call.outs[k].size, lanes, count);
+        unpack(f.at(call.outs[k].loc), g.at(from), is_uniform(from), call.outs[k].size, lanes,
+               count);
     }
 }
 

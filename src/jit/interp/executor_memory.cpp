@@ -13,7 +13,8 @@ namespace umbel::jit {
 
 void Executor::load_lane(Frame &f, const Step &s) {
     size_t size = bytes(s.type);
-    const std::byte *from = static_cast<const std::byte *>(m_launch.args[s.imm]) + f.first_lane * size;
+    const std::byte *from =
+        static_cast<const std::byte *>(m_launch.args[s.imm]) + f.first_lane * size;
     if (!f.lanes) {
         std::memcpy(f.at(s.d), from, f.n * size);
         return;
@@ -92,11 +93,11 @@ namespace {
 
 template <class T> T reduce(ReduceOp op, T a, T b) {
     switch (op) {
-        case ReduceOp::Add: return T(a + b);
-        case ReduceOp::Mul: return T(a * b);
-        case ReduceOp::Min: return a < b ? a : b;
-        case ReduceOp::Max: return a > b ? a : b;
-        default: return b;
+    case ReduceOp::Add: return T(a + b);
+    case ReduceOp::Mul: return T(a * b);
+    case ReduceOp::Min: return a < b ? a : b;
+    case ReduceOp::Max: return a > b ? a : b;
+    default: return b;
     }
 }
 
@@ -106,11 +107,11 @@ template <class V> void atomic_reduce(ReduceOp op, std::make_unsigned_t<V> *targ
     std::atomic_ref<U> ref(*target);
     constexpr auto Relaxed = std::memory_order_relaxed;
     switch (op) {
-        case ReduceOp::Store: ref.store(U(value), Relaxed); return;
-        case ReduceOp::Add: ref.fetch_add(U(value), Relaxed); return;
-        case ReduceOp::And: ref.fetch_and(U(value), Relaxed); return;
-        case ReduceOp::Or: ref.fetch_or(U(value), Relaxed); return;
-        default: break;
+    case ReduceOp::Store: ref.store(U(value), Relaxed); return;
+    case ReduceOp::Add: ref.fetch_add(U(value), Relaxed); return;
+    case ReduceOp::And: ref.fetch_and(U(value), Relaxed); return;
+    case ReduceOp::Or: ref.fetch_or(U(value), Relaxed); return;
+    default: break;
     }
     U old = ref.load(Relaxed);
     for (;;) {
@@ -156,25 +157,25 @@ void reduce_one(Type t, ReduceOp op, void *target, const void *value) {
         UMBEL_CASE(U64, uint64_t)
         UMBEL_CASE(Ptr, uint64_t)
 #undef UMBEL_CASE
-        case Type::F16:
-            atomic_reduce_float<float>(
-                op, static_cast<uint16_t *>(target), *static_cast<const uint16_t *>(value),
-                [](uint16_t b) { return float_from_half(half{ b }); },
-                [](float x) { return half_from_float(x).bits; });
-            return;
-        case Type::F32:
-            atomic_reduce_float<float>(
-                op, static_cast<uint32_t *>(target), *static_cast<const uint32_t *>(value),
-                [](uint32_t b) { return __builtin_bit_cast(float, b); },
-                [](float x) { return __builtin_bit_cast(uint32_t, x); });
-            return;
-        case Type::F64:
-            atomic_reduce_float<double>(
-                op, static_cast<uint64_t *>(target), *static_cast<const uint64_t *>(value),
-                [](uint64_t b) { return __builtin_bit_cast(double, b); },
-                [](double x) { return __builtin_bit_cast(uint64_t, x); });
-            return;
-        case Type::Void: return;
+    case Type::F16:
+        atomic_reduce_float<float>(
+            op, static_cast<uint16_t *>(target), *static_cast<const uint16_t *>(value),
+            [](uint16_t b) { return float_from_half(half{ b }); },
+            [](float x) { return half_from_float(x).bits; });
+        return;
+    case Type::F32:
+        atomic_reduce_float<float>(
+            op, static_cast<uint32_t *>(target), *static_cast<const uint32_t *>(value),
+            [](uint32_t b) { return __builtin_bit_cast(float, b); },
+            [](float x) { return __builtin_bit_cast(uint32_t, x); });
+        return;
+    case Type::F64:
+        atomic_reduce_float<double>(
+            op, static_cast<uint64_t *>(target), *static_cast<const uint64_t *>(value),
+            [](uint64_t b) { return __builtin_bit_cast(double, b); },
+            [](double x) { return __builtin_bit_cast(uint64_t, x); });
+        return;
+    case Type::Void: return;
     }
 }
 

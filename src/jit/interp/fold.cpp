@@ -6,7 +6,8 @@
 
 namespace umbel::jit {
 
-static_assert(std::endian::native == std::endian::little, "literals hold their value in the low bytes");
+static_assert(std::endian::native == std::endian::little,
+              "literals hold their value in the low bytes");
 
 bool fold(Op op, Type t, Type operand_type, const uint64_t *operand_bits, uint64_t &result_bits) {
     if (!is_pure(op))

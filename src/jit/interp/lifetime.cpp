@@ -8,9 +8,7 @@
 
 namespace umbel::jit {
 
-bool is_pure(Op op) {
-    return (op >= Op::Neg && op <= Op::Select) || op == Op::Merge;
-}
+bool is_pure(Op op) { return (op >= Op::Neg && op <= Op::Select) || op == Op::Merge; }
 
 namespace {
 
@@ -67,43 +65,46 @@ private:
         m.root[i] = i;
         m.last_use[i] = i;
         switch (inst.op) {
-            case Op::LoopBegin: {
-                const LoopSpan &loop = m.loops[m_next_loop];
-                for (uint32_t k = 1; k <= loop.phis; ++k)
-                    use(m_function.insts[i + k].arg[0], i);
-                m_open.push_back(m_next_loop++);
-                ++m_depth;
-                return;
+        case Op::LoopBegin: {
+            const LoopSpan &loop = m.loops[m_next_loop];
+            for (uint32_t k = 1; k <= loop.phis; ++k)
+                use(m_function.insts[i + k].arg[0], i);
+            m_open.push_back(m_next_loop++);
+            ++m_depth;
+            return;
+        }
+        case Op::LoopEnd: {
+            const LoopSpan &loop = m.loops[m_open.back()];
+            for (uint32_t phi = loop.begin + 1; phi <= loop.begin + loop.phis; ++phi) {
+                if (m_function.insts[phi].arg[1] != phi)
+                    use(m_function.insts[phi].arg[1], i);
+                m.last_use[phi] = std::max(m.last_use[phi], i);
             }
-            case Op::LoopEnd: {
-                const LoopSpan &loop = m.loops[m_open.back()];
-                for (uint32_t phi = loop.begin + 1; phi <= loop.begin + loop.phis; ++phi) {
-                    if (m_function.insts[phi].arg[1] != phi)
-                        use(m_function.insts[phi].arg[1], i);
-                    m.last_use[phi] = std::max(m.last_use[phi], i);
-                }
-                m_open.pop_back();
-                --m_depth;
-                return;
-            }
-            case Op::IfBegin: use(inst.arg[0], i); ++m_depth; return;
-            case Op::EndIf: --m_depth; return;
-            case Op::Param: {
-                if (inst.imm >= m_first_param.size())
-                    m_first_param.resize(inst.imm + 1, NoValue);
-                uint32_t &first = m_first_param[inst.imm];
-                if (first == NoValue)
-                    first = i;
-                m.root[i] = first;
-                return;
-            }
-            case Op::PacketGet:
-            case Op::CallOut:
-            case Op::ExternOut:
-                m.root[i] = m.root[inst.arg[0]];
-                m.uniform[i] = m.uniform[inst.arg[0]];
-                return;
-            default: break;
+            m_open.pop_back();
+            --m_depth;
+            return;
+        }
+        case Op::IfBegin:
+            use(inst.arg[0], i);
+            ++m_depth;
+            return;
+        case Op::EndIf: --m_depth; return;
+        case Op::Param: {
+            if (inst.imm >= m_first_param.size())
+                m_first_param.resize(inst.imm + 1, NoValue);
+            uint32_t &first = m_first_param[inst.imm];
+            if (first == NoValue)
+                first = i;
+            m.root[i] = first;
+            return;
+        }
+        case Op::PacketGet:
+        case Op::CallOut:
+        case Op::ExternOut:
+            m.root[i] = m.root[inst.arg[0]];
+            m.uniform[i] = m.uniform[inst.arg[0]];
+            return;
+        default: break;
         }
         m.uniform[i] = find_uniform(inst);
         for_each_operand(m_program, inst, [&](uint32_t v) { use(v, i); });
@@ -111,18 +112,18 @@ private:
 
     bool find_uniform(const Inst &inst) const {
         switch (inst.op) {
-            case Op::Literal:
-            case Op::LoadScalar:
-            case Op::ArgPtr: return true;
-            case Op::Gather:
-            case Op::Packet:
-                // Ahead of its time only where it would have run anyway.
-                if (!inst.uniform || m_depth || !m_kernel)
-                    return false;
-                break;
-            default:
-                if (!is_pure(inst.op) || inst.length)
-                    return false;
+        case Op::Literal:
+        case Op::LoadScalar:
+        case Op::ArgPtr: return true;
+        case Op::Gather:
+        case Op::Packet:
+            // Ahead of its time only where it would have run anyway.
+            if (!inst.uniform || m_depth || !m_kernel)
+                return false;
+            break;
+        default:
+            if (!is_pure(inst.op) || inst.length)
+                return false;
         }
         for (int k = 0, n = operands(inst.op); k < n; ++k)
             if (!m.uniform[inst.arg[k]])

@@ -11,11 +11,12 @@ struct LoopSpan {
 
 /// Facts about the values of a function, each indexed by instruction.
 struct Lifetimes {
-    std::vector<uint8_t> uniform;     // computed once, in the prelude
-    std::vector<uint32_t> root;       // the value whose register holds this one (elements of packets, results)
-    std::vector<uint32_t> last_use;   // position up to which the register is read; itself when never
-    std::vector<uint32_t> in_place;   // ArraySets that may write into the register of a Phi: that Phi
-    std::vector<LoopSpan> loops;      // in order of their begins
+    std::vector<uint8_t> uniform; // computed once, in the prelude
+    std::vector<uint32_t>
+        root; // the value whose register holds this one (elements of packets, results)
+    std::vector<uint32_t> last_use; // position up to which the register is read; itself when never
+    std::vector<uint32_t> in_place; // ArraySets that may write into the register of a Phi: that Phi
+    std::vector<LoopSpan> loops;    // in order of their begins
 };
 
 Lifetimes find_lifetimes(const Program &program, uint32_t function);

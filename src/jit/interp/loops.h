@@ -14,12 +14,13 @@ using LoopFn = void (*)(void *d, const void *a, const void *b, const void *c, si
 using MaskFn = size_t (*)(uint8_t *d, const uint8_t *mask, const uint8_t *cond, size_t n);
 
 struct LoopTable {
-    LoopFn unary[OpCount][TypeCount] = {};     // by result type; Cast is apart
-    LoopFn binary[OpCount][TypeCount][3] = {}; // by operand type; both varying, b uniform, a uniform
-    LoopFn fma[TypeCount][8] = {};             // bit k is set where operand k is uniform
+    LoopFn unary[OpCount][TypeCount] = {}; // by result type; Cast is apart
+    LoopFn binary[OpCount][TypeCount]
+                 [3] = {};         // by operand type; both varying, b uniform, a uniform
+    LoopFn fma[TypeCount][8] = {}; // bit k is set where operand k is uniform
     LoopFn select[TypeCount][8] = {};
-    LoopFn cast[TypeCount][TypeCount] = {};    // from, to
-    LoopFn splat[TypeCount] = {};              // all elements of d are the one at a
+    LoopFn cast[TypeCount][TypeCount] = {}; // from, to
+    LoopFn splat[TypeCount] = {};           // all elements of d are the one at a
     MaskFn mask_and = nullptr, mask_and_not = nullptr;
     const char *name = nullptr;
 };
@@ -30,19 +31,19 @@ const LoopTable &loops();
 /// Null where `op` is not a pure element-wise operation on these types. `uniform`: bit k for operand k.
 inline LoopFn find_loop(const LoopTable &table, Op op, Type t, Type operand, unsigned uniform) {
     switch (op) {
-        case Op::Cast: return table.cast[int(operand)][int(t)];
-        case Op::Fma: return table.fma[int(t)][uniform & 7];
-        case Op::Merge:
-        case Op::Select: return table.select[int(t)][uniform & 7];
-        case Op::Eq:
-        case Op::Ne:
-        case Op::Lt:
-        case Op::Le:
-            return table.binary[int(op)][int(operand)][uniform == 2 ? 1 : uniform == 1 ? 2 : 0];
-        default:
-            if (operands(op) == 2)
-                return table.binary[int(op)][int(t)][uniform == 2 ? 1 : uniform == 1 ? 2 : 0];
-            return table.unary[int(op)][int(t)];
+    case Op::Cast: return table.cast[int(operand)][int(t)];
+    case Op::Fma: return table.fma[int(t)][uniform & 7];
+    case Op::Merge:
+    case Op::Select: return table.select[int(t)][uniform & 7];
+    case Op::Eq:
+    case Op::Ne:
+    case Op::Lt:
+    case Op::Le:
+        return table.binary[int(op)][int(operand)][uniform == 2 ? 1 : uniform == 1 ? 2 : 0];
+    default:
+        if (operands(op) == 2)
+            return table.binary[int(op)][int(t)][uniform == 2 ? 1 : uniform == 1 ? 2 : 0];
+        return table.unary[int(op)][int(t)];
     }
 }
 

@@ -29,7 +29,9 @@ public:
     uint32_t top() const { return m_top; }
 
 private:
-    std::vector<uint32_t> &bin(uint32_t units) { return units <= 8 ? m_small[units] : m_large[units]; }
+    std::vector<uint32_t> &bin(uint32_t units) {
+        return units <= 8 ? m_small[units] : m_large[units];
+    }
     std::vector<uint32_t> m_small[9];
     std::map<uint32_t, std::vector<uint32_t>> m_large;
     uint32_t m_top = 0;
@@ -160,55 +162,55 @@ private:
             return;
         }
         switch (inst.op) {
-            case Op::Literal:
-                m_loc[m_at] = make_loc(Constant, uint32_t(m_out.constants.size()));
-                m_out.constants.push_back(inst.imm);
-                return;
-            case Op::Lane: leaf(StepKind::Lane, inst); return;
-            case Op::LoadLane: leaf(StepKind::LoadLane, inst); return;
-            case Op::LoadScalar: leaf(StepKind::LoadScalar, inst); return;
-            case Op::ArgPtr: leaf(StepKind::ArgPtr, inst); return;
-            case Op::Data: leaf(StepKind::Data, inst); return;
-            case Op::Active: leaf(StepKind::Copy, inst); return;
-            case Op::Phi:
-            case Op::Param: return; // at LoopBegin; by the caller
-            case Op::PacketGet: {
-                uint32_t size = is_uniform(loc(inst.arg[0])) ? 1 : uint32_t(bytes(inst.type));
-                m_loc[m_at] = loc(inst.arg[0]) + uint32_t(inst.imm) * size;
-                return;
-            }
-            case Op::CallOut:
-                element_of(inst, m_program.calls[m_insts[inst.arg[0]].imm].out_types);
-                return;
-            case Op::ExternOut:
-                element_of(inst, m_program.externs[m_insts[inst.arg[0]].imm].out_types);
-                return;
-            case Op::StoreLane: {
-                check(m_kernel);
-                Step &s = step(StepKind::StoreLane, inst.type == Type::Void ? m_insts[inst.arg[0]].type
-                                                                            : inst.type);
-                s.a = loc(inst.arg[0]);
-                s.imm = uint32_t(inst.imm);
-                s.e = m_masks.size() == 1 ? NoLoc : m_masks.back();
-                release();
-                return;
-            }
-            case Op::LoopBegin: loop_begin(); return;
-            case Op::LoopWhile: {
-                Step &s = step(StepKind::LoopWhile, Type::Bool);
-                s.a = loc(inst.arg[0]);
-                s.d = m_masks.back();
-                m_regions.back().exit = uint32_t(m_out.steps.size() - 1);
-                release();
-                return;
-            }
-            case Op::LoopEnd: loop_end(); return;
-            case Op::IfBegin: if_begin(inst); return;
-            case Op::Else: if_else(); return;
-            case Op::EndIf: if_end(); return;
-            case Op::Call: lower_call(inst); return;
-            case Op::Extern: lower_extern(inst); return;
-            default: lower_memory(inst); return;
+        case Op::Literal:
+            m_loc[m_at] = make_loc(Constant, uint32_t(m_out.constants.size()));
+            m_out.constants.push_back(inst.imm);
+            return;
+        case Op::Lane: leaf(StepKind::Lane, inst); return;
+        case Op::LoadLane: leaf(StepKind::LoadLane, inst); return;
+        case Op::LoadScalar: leaf(StepKind::LoadScalar, inst); return;
+        case Op::ArgPtr: leaf(StepKind::ArgPtr, inst); return;
+        case Op::Data: leaf(StepKind::Data, inst); return;
+        case Op::Active: leaf(StepKind::Copy, inst); return;
+        case Op::Phi:
+        case Op::Param: return; // at LoopBegin; by the caller
+        case Op::PacketGet: {
+            uint32_t size = is_uniform(loc(inst.arg[0])) ? 1 : uint32_t(bytes(inst.type));
+            m_loc[m_at] = loc(inst.arg[0]) + uint32_t(inst.imm) * size;
+            return;
+        }
+        case Op::CallOut:
+            element_of(inst, m_program.calls[m_insts[inst.arg[0]].imm].out_types);
+            return;
+        case Op::ExternOut:
+            element_of(inst, m_program.externs[m_insts[inst.arg[0]].imm].out_types);
+            return;
+        case Op::StoreLane: {
+            check(m_kernel);
+            Step &s = step(StepKind::StoreLane,
+                           inst.type == Type::Void ? m_insts[inst.arg[0]].type : inst.type);
+            s.a = loc(inst.arg[0]);
+            s.imm = uint32_t(inst.imm);
+            s.e = m_masks.size() == 1 ? NoLoc : m_masks.back();
+            release();
+            return;
+        }
+        case Op::LoopBegin: loop_begin(); return;
+        case Op::LoopWhile: {
+            Step &s = step(StepKind::LoopWhile, Type::Bool);
+            s.a = loc(inst.arg[0]);
+            s.d = m_masks.back();
+            m_regions.back().exit = uint32_t(m_out.steps.size() - 1);
+            release();
+            return;
+        }
+        case Op::LoopEnd: loop_end(); return;
+        case Op::IfBegin: if_begin(inst); return;
+        case Op::Else: if_else(); return;
+        case Op::EndIf: if_end(); return;
+        case Op::Call: lower_call(inst); return;
+        case Op::Extern: lower_extern(inst); return;
+        default: lower_memory(inst); return;
         }
     }
 
@@ -249,7 +251,8 @@ private:
             uniform |= unsigned(is_uniform(args[k])) << k;
         }
         Type operand = m_insts[inst.arg[0]].type;
-        LoopFn fn = find_loop(m_table, inst.op, inst.type, operand, m_life.uniform[m_at] ? 0 : uniform);
+        LoopFn fn =
+            find_loop(m_table, inst.op, inst.type, operand, m_life.uniform[m_at] ? 0 : uniform);
         if (!fn)
             throw InternalError(fmt::format("interp: no loop for {} {} of {}", name(inst.op),
                                             name(inst.type), name(operand)));
@@ -271,7 +274,8 @@ private:
     /// A mask that a region's program left out is the region's own.
     Loc mask_of(uint32_t value) const {
         const Inst &inst = m_insts[value];
-        return m_masks.size() > 1 && inst.op == Op::Literal && inst.imm ? m_masks.back() : loc(value);
+        return m_masks.size() > 1 && inst.op == Op::Literal && inst.imm ? m_masks.back()
+                                                                        : loc(value);
     }
 
     void lower_memory(const Inst &inst) {
@@ -286,14 +290,14 @@ private:
         }
         StepKind kind;
         switch (inst.op) {
-            case Op::Gather: kind = StepKind::Gather; break;
-            case Op::Packet: kind = StepKind::Packet; break;
-            case Op::Scatter: kind = StepKind::Scatter; break;
-            case Op::ScatterInc: kind = StepKind::ScatterInc; break;
-            case Op::ArrayNew: kind = StepKind::ArrayNew; break;
-            case Op::ArrayGet: kind = StepKind::ArrayGet; break;
-            default:
-                throw InternalError(fmt::format("interp: {} has no place in a program", name(inst.op)));
+        case Op::Gather: kind = StepKind::Gather; break;
+        case Op::Packet: kind = StepKind::Packet; break;
+        case Op::Scatter: kind = StepKind::Scatter; break;
+        case Op::ScatterInc: kind = StepKind::ScatterInc; break;
+        case Op::ArrayNew: kind = StepKind::ArrayNew; break;
+        case Op::ArrayGet: kind = StepKind::ArrayGet; break;
+        default:
+            throw InternalError(fmt::format("interp: {} has no place in a program", name(inst.op)));
         }
         Loc d = inst.op == Op::Scatter ? 0 : own(m_at);
         Step &s = step(kind, inst.op == Op::Scatter ? m_insts[inst.arg[2]].type : inst.type);
@@ -343,10 +347,10 @@ private:
     // ---- control flow
 
     struct Region {
-        uint32_t loop = ~0u;      // index in m_life.loops
-        uint32_t head = 0;        // step to which a loop jumps back
-        uint32_t exit = ~0u;      // step whose target is the end of the region
-        Loc other = 0;            // mask of the else branch
+        uint32_t loop = ~0u; // index in m_life.loops
+        uint32_t head = 0;   // step to which a loop jumps back
+        uint32_t exit = ~0u; // step whose target is the end of the region
+        Loc other = 0;       // mask of the else branch
     };
 
     Loc take_mask() { return make_loc(Varying, m_registers.take(1)); }
@@ -531,9 +535,9 @@ private:
     Lifetimes m_life;
     Registers m_registers;
     std::vector<Loc> m_loc;
-    std::vector<uint8_t> m_owned;            // has a register to give back
+    std::vector<uint8_t> m_owned; // has a register to give back
     std::vector<uint32_t> m_dies, m_next_dead;
-    std::vector<Loc> m_masks;                // of the regions around the current instruction
+    std::vector<Loc> m_masks; // of the regions around the current instruction
     std::vector<Region> m_regions;
     uint32_t m_at = 0, m_next_loop = 0;
 };

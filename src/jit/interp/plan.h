@@ -27,24 +27,24 @@ enum class StepKind : uint8_t {
     Splat,       // fn fills d with a
     SelectArray, // fn(d, a, b, c) for each of `length` elements
     Lane,
-    LoadLane,    // argument imm
+    LoadLane, // argument imm
     LoadScalar,
     ArgPtr,
-    Data,        // byte offset imm
-    StoreLane,   // a to argument imm; e: mask, or NoLoc for all lanes
-    Gather,      // pointer a, index b, mask c
-    Packet,      // likewise; `length` elements
-    Scatter,     // pointer a, index b, value c, mask e; imm: ReduceOp
+    Data,      // byte offset imm
+    StoreLane, // a to argument imm; e: mask, or NoLoc for all lanes
+    Gather,    // pointer a, index b, mask c
+    Packet,    // likewise; `length` elements
+    Scatter,   // pointer a, index b, value c, mask e; imm: ReduceOp
     ScatterInc,
-    ArrayNew,    // a; `length`
-    ArrayGet,    // array a, index b, mask c
-    ArraySet,    // d is a's register or gets its copy first; index b, value c, mask e
-    LoopWhile,   // d &= a; to step imm if none is left
-    Jump,        // to step imm
-    IfBegin,     // d = b & a, e = b & !a; to step imm if d is empty
-    Else,        // to step imm if e is empty
-    Call,        // calls[imm]
-    Extern,      // externs[imm]
+    ArrayNew,  // a; `length`
+    ArrayGet,  // array a, index b, mask c
+    ArraySet,  // d is a's register or gets its copy first; index b, value c, mask e
+    LoopWhile, // d &= a; to step imm if none is left
+    Jump,      // to step imm
+    IfBegin,   // d = b & a, e = b & !a; to step imm if d is empty
+    Else,      // to step imm if e is empty
+    Call,      // calls[imm]
+    Extern,    // externs[imm]
     End,
 };
 
@@ -60,7 +60,7 @@ struct Step {
 /// What the checking mode knows of a step.
 struct StepOrigin {
     uint32_t inst;
-    Loc mask; // lanes that run it
+    Loc mask;           // lanes that run it
     uint32_t arg = ~0u; // memory accesses: argument behind the pointer, if known
 };
 
@@ -85,11 +85,11 @@ struct FunctionPlan {
     std::vector<Step> uniform_steps; // run once for one lane
     std::vector<Step> steps;
     std::vector<StepOrigin> uniform_origins, origins; // checking mode only
-    std::vector<Loc> params;   // NoLoc: not read
+    std::vector<Loc> params;                          // NoLoc: not read
     std::vector<Loc> outputs;
     std::vector<uint64_t> constants;
     uint32_t uniform_slots = 0;
-    uint32_t units = 0;        // of the frame
+    uint32_t units = 0; // of the frame
 };
 
 struct Plan {

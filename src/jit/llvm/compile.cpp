@@ -158,7 +158,7 @@ std::vector<std::string> compile_objects(const Program &program, const std::stri
     std::vector<FunctionPlan> plans(program.functions.size());
     tbb::parallel_for(size_t(0), plans.size(), [&](size_t f) { plans[f] = make_plan(program, uint32_t(f), options); });
 
-    uint64_t module_weight = 4000;
+    uint64_t module_weight = 2000;
     if (const char *s = setting("UMBEL_MODULE_WEIGHT"))
         module_weight = std::strtoull(s, nullptr, 10);
     std::vector<std::vector<UnitId>> modules = distribute(plans, module_weight);

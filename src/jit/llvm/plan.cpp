@@ -359,12 +359,16 @@ void Planner::place_slots() {
         list.pop_back();
         busy.push({ last[v], m_plan.slot[v], size });
     };
+    // Uniform values are written before all others and stay.
+    for (uint32_t i = 0; i < m_count; ++i)
+        if (m_plan.uniform[i])
+            give(i);
     for (uint32_t i = 0; i < m_count; ++i) {
         while (!busy.empty() && busy.top().last < i) {
             free_of(busy.top().size).push_back(busy.top().offset);
             busy.pop();
         }
-        if (born[i] == i)
+        if (born[i] == i && !m_plan.uniform[i])
             give(i);
         for (uint32_t r = m_plan.first_result[i]; r != NoValue; r = m_plan.next_result[r])
             give(r);

@@ -55,7 +55,7 @@ struct FunctionPlan {
 
 struct PlanOptions {
     uint32_t width = 16;
-    uint64_t unit_weight = 2000; // the most that one unit holds, in cheap instructions
+    uint64_t unit_weight = 700; // the most that one unit holds, in cheap instructions
 };
 
 /// `UMBEL_UNIT_WEIGHT` overrides the weight.

@@ -1,0 +1,80 @@
+// ad/control.h: operations on the tape that stand for recorded control flow.
+#pragma once
+#include "ad/ad.h"
+#include "ad/replay.h"
+#include "ad/tracker.h"
+
+namespace umbel::ad {
+
+/// The inputs of a construct while it is traced again with derivatives.
+class Inside {
+public:
+    Inside(Context &c, Tape &tape, const std::vector<Value> &inputs);
+
+    /// Fresh stand-ins for the lanes of the region that is being traced, set in `replay`.
+    std::vector<Value> enter(Replay &replay, const std::vector<Value> *tangents = nullptr);
+    void enable_inner(Value &v);
+    /// What was scattered to the gradient of input i; not valid: nothing.
+    Value memory_gradient(size_t i);
+    Value memory_of(size_t i) { return m_inputs[i].memory.valid() ? m_inputs[i].memory : m_inputs[i].value; }
+    std::vector<Value> memory() const {
+        std::vector<Value> out;
+        for (const Input &i : m_inputs)
+            out.push_back(i.memory);
+        return out;
+    }
+
+private:
+    struct Input {
+        Value value;  // without gradient
+        Value memory; // as an array that is gathered from: gradients are scattered to its node
+    };
+    Context &c;
+    Tape &tape;
+    std::vector<Input> m_inputs;
+};
+
+/// A recorded construct as one operation.
+class RecordedOp : public CustomOp {
+public:
+    RecordedOp(AdTracker &tracker, Value construct, std::vector<Value> inputs, std::vector<Value> outs);
+    std::vector<Value> eval(std::span<const Value>) override { return m_outs; }
+
+protected:
+    /// By number of the construct's output; not valid: none.
+    std::vector<Value> output_gradients(size_t count);
+    std::vector<Value> input_tangents();
+    /// Adds gradients, one a lane, and those that were scattered, to the inputs.
+    void give(Inside &region, const std::vector<Value> &lanes);
+    /// Sets tangents of the outputs, given by number.
+    void take(const std::vector<Value> &tangents);
+
+    AdTracker &tracker;
+    Tape &tape;
+    Context &c;
+    Value construct;           // the Loop, If or Call
+    std::vector<Value> values; // inputs, without gradients
+    std::vector<Value> m_outs; // results that this operation stands for ...
+    std::vector<uint64_t> m_number; // ... and their numbers in the construct
+};
+
+/// Derivatives run outside of whatever body is being traced, with everything followed.
+struct Fresh {
+    AdTracker &t;
+    std::vector<Collector *> saved;
+    ResumeGrad resume;
+    explicit Fresh(AdTracker &t) : t(t), saved(std::exchange(t.collectors, {})) {}
+    ~Fresh() { t.collectors = saved; }
+};
+
+/// The gradient of a value of the region being traced; a literal 0 where none has arrived.
+Value grad_or_zero(const Value &v);
+/// Propagates inside a region: backward from results with these gradients ...
+void run_backward(Tape &tape, std::vector<Value> &outputs, const std::vector<Value> &gradients);
+/// ... or forward from inputs that have theirs.
+void run_forward(Tape &tape, const std::vector<Value> &inputs, const std::vector<Value> &memory);
+
+std::shared_ptr<RecordedOp> make_loop_op(AdTracker &tracker, Value construct, std::vector<Value> inputs,
+                                         std::vector<Value> outs);
+
+} // namespace umbel::ad

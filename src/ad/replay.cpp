@@ -1,0 +1,310 @@
+// ad/replay.cpp: see ad/replay.h.
+#include "ad/replay.h"
+#include <algorithm>
+
+namespace umbel::ad {
+
+using namespace jit;
+
+void operands_of(const Graph &g, NodeId id, std::vector<NodeId> &out) {
+    const Node &n = g[id];
+    for (NodeId d : n.dep)
+        if (d)
+            out.push_back(d);
+    auto add = [&](const std::vector<NodeId> &list) { out.insert(out.end(), list.begin(), list.end()); };
+    if (n.op == Op::Loop) {
+        auto &r = static_cast<const LoopRecord &>(*g.record_of(id));
+        add(r.init);
+        add(r.next);
+        out.push_back(r.condition);
+    } else if (n.op == Op::If) {
+        auto &r = static_cast<const IfRecord &>(*g.record_of(id));
+        add(r.then_out);
+        add(r.else_out);
+    } else if (n.op == Op::Call) {
+        auto &r = static_cast<const CallRecord &>(*g.record_of(id));
+        add(r.args);
+        add(r.captures);
+        for (auto &b : r.bodies)
+            add(b.outputs);
+        for (auto &i : r.instances)
+            add(i.leaves);
+    } else if (n.op == Op::Extern) {
+        add(static_cast<const ExternRecord &>(*g.record_of(id)).inputs);
+    } else if (n.op == Op::Phi) {
+        if (NodeId owner = g.region(n.region).owner) {
+            auto &r = static_cast<const LoopRecord &>(*g.record_of(owner));
+            out.push_back(r.init[uint32_t(n.imm)]);
+        }
+    }
+}
+
+// Whether the node depends on one that was set. Walks with a stack of its own.
+bool Replay::depends(NodeId root) {
+    struct Frame {
+        NodeId id;
+        std::vector<NodeId> operands;
+        size_t next;
+    };
+    std::vector<Frame> stack;
+    auto answer = [&](NodeId id) -> int { // 1, 0, or -1: not known yet
+        if (m_values.count(id) || m_memory.count(id))
+            return 1;
+        auto it = m_depends.find(id);
+        return it == m_depends.end() ? -1 : it->second;
+    };
+    auto push = [&](NodeId id) {
+        m_depends[id] = false; // in progress: cycles through loop state add nothing
+        stack.push_back({ id, {}, 0 });
+        operands_of(g, id, stack.back().operands);
+    };
+    if (int a = answer(root); a >= 0)
+        return a;
+    push(root);
+    while (!stack.empty()) {
+        Frame &f = stack.back();
+        if (f.next == f.operands.size()) {
+            stack.pop_back();
+            continue;
+        }
+        NodeId d = f.operands[f.next++];
+        int a = answer(d);
+        if (a < 0) {
+            push(d);
+            --stack[stack.size() - 2].next; // ask again when it is known
+        } else if (a == 1) {
+            m_depends[f.id] = true;
+            stack.pop_back();
+        }
+    }
+    return m_depends[root];
+}
+
+bool Replay::known(NodeId id) const { return m_values.count(id) != 0; }
+
+Value Replay::get(NodeId root) {
+    std::vector<NodeId> stack{ root };
+    while (!stack.empty()) {
+        NodeId id = stack.back();
+        if (known(id)) {
+            stack.pop_back();
+            continue;
+        }
+        if (auto it = m_leaves.find(id); it != m_leaves.end()) { // another instance's data
+            m_values[id] = m_outer ? m_outer->get(it->second) : Value::share(c, it->second);
+            stack.pop_back();
+            continue;
+        }
+        if (!own(id)) {
+            if (m_outer) {
+                m_values[id] = m_outer->get(id);
+                stack.pop_back();
+                continue;
+            }
+            if (!depends(id)) {
+                m_values[id] = Value::share(c, id);
+                stack.pop_back();
+                continue;
+            }
+        }
+        const Node n = g[id];
+        bool ready = true;
+        bool simple = n.op != Op::LoopOut && n.op != Op::IfOut && n.op != Op::CallOut &&
+                      n.op != Op::ExternOut && n.op != Op::Phi && n.op != Op::Param &&
+                      n.op != Op::Active && n.op != Op::Literal;
+        if (simple)
+            for (NodeId d : n.dep)
+                if (d && g[d].op != Op::Address && !known(d) && g[d].op != Op::Packet) {
+                    stack.push_back(d);
+                    ready = false;
+                }
+        if (!ready)
+            continue;
+        Value v = compute(id);
+        m_values[id] = std::move(v);
+        stack.pop_back();
+    }
+    return m_values[root];
+}
+
+// The array behind an address, or what takes its place.
+Value Replay::source(NodeId address) {
+    if (auto it = m_leaves.find(address); it != m_leaves.end())
+        return m_outer ? m_outer->source(it->second) : Value::share(c, g[it->second].dep[0]);
+    NodeId buffer = g[address].dep[0];
+    if (auto it = m_memory.find(buffer); it != m_memory.end())
+        return it->second;
+    return m_outer ? m_outer->source(address) : Value::share(c, buffer);
+}
+
+Value Replay::compute(NodeId id) {
+    const Node n = g[id];
+    auto at = [&](int i) -> const Value & { return m_values[n.dep[i]]; };
+    switch (n.op) {
+        case Op::Literal: case Op::Buffer: case Op::Address: case Op::Lane:
+            return Value::share(c, id);
+        case Op::Active: return literal(Type::Bool, 1);
+        case Op::Cast: return cast(n.type, at(0));
+        case Op::Bitcast: return bitcast(n.type, at(0));
+        case Op::Param: {
+            if (m_params.empty())
+                throw InternalError("a parameter is replayed outside of its call");
+            return m_params[uint32_t(n.imm)];
+        }
+        case Op::Phi: { // of a loop whose state was not set: invariant
+            auto &r = static_cast<LoopRecord &>(*g.record_of(g.region(n.region).owner));
+            return get(r.init[uint32_t(n.imm)]);
+        }
+        case Op::Gather: return gather(source(n.dep[0]), at(1), at(2));
+        case Op::PacketGet: return outputs_of(n.dep[0])[n.imm];
+        case Op::ArrayNew: return local_array(at(0), n.length);
+        case Op::ArrayGet: return local_get(at(0), at(1), at(2));
+        case Op::ArraySet: return local_set(at(0), at(1), at(2), at(3));
+        case Op::LoopOut: case Op::IfOut: case Op::CallOut: case Op::ExternOut:
+            return outputs_of(n.dep[0])[n.imm];
+        case Op::ScatterInc:
+            fail("a value of scatter_inc is needed again for a derivative, which would count twice; "
+                 "evaluate it first");
+        default: break;
+    }
+    if (n.dep[2])
+        return ternary(n.op, at(0), at(1), at(2));
+    if (n.dep[1])
+        return binary(n.op, at(0), at(1));
+    return unary(n.op, at(0));
+}
+
+const std::vector<Value> &Replay::outputs_of(NodeId id) {
+    auto it = m_outputs.find(id);
+    if (it != m_outputs.end())
+        return it->second;
+    if (m_outer && !own(id))
+        return m_outer->outputs_of(id);
+    std::vector<Value> out;
+    switch (g[id].op) {
+        case Op::Loop: out = run_loop(id); break;
+        case Op::If: out = run_if(id); break;
+        case Op::Call: out = run_call(id); break;
+        case Op::Extern: out = run_extern(id); break;
+        case Op::Packet: {
+            Value index = get(g[id].dep[1]), mask = get(g[id].dep[2]);
+            out = gather_packet(source(g[id].dep[0]), index, uint32_t(g[id].imm), mask);
+            break;
+        }
+        default: throw InternalError("no outputs to replay");
+    }
+    return m_outputs[id] = std::move(out);
+}
+
+// Values of this level that a nested region uses are computed before it is entered.
+void Replay::prepare(RegionId region, const std::vector<NodeId> &roots) {
+    std::vector<NodeId> stack = roots, operands;
+    std::unordered_map<NodeId, bool> seen;
+    while (!stack.empty()) {
+        NodeId id = stack.back();
+        stack.pop_back();
+        if (seen[id])
+            continue;
+        seen[id] = true;
+        if (!g.encloses(region, g[id].region)) {
+            if (g[id].op != Op::Address)
+                get(id);
+            continue;
+        }
+        operands.clear();
+        operands_of(g, id, operands);
+        stack.insert(stack.end(), operands.begin(), operands.end());
+    }
+}
+
+std::vector<Value> Replay::run_loop(NodeId id) {
+    auto &r = static_cast<LoopRecord &>(*g.record_of(id));
+    std::vector<NodeId> roots = r.next;
+    roots.push_back(r.condition);
+    roots.insert(roots.end(), r.init.begin(), r.init.end());
+    prepare(r.head, roots);
+    std::vector<Value> state;
+    std::vector<Value *> pointers;
+    for (NodeId i : r.init)
+        state.push_back(get(i));
+    for (Value &v : state)
+        pointers.push_back(&v);
+    auto inner = [&] {
+        Replay p(c, r.head, this);
+        for (size_t k = 0; k < state.size(); ++k)
+            p.set(r.phi[k], state[k]);
+        return p;
+    };
+    detail::loop(
+        "replayed loop", pointers, [&] { return inner().get(r.condition); },
+        [&] {
+            Replay p = inner();
+            std::vector<Value> next;
+            for (NodeId x : r.next)
+                next.push_back(p.get(x));
+            for (size_t k = 0; k < state.size(); ++k)
+                state[k] = next[k];
+        });
+    return state;
+}
+
+std::vector<Value> Replay::run_if(NodeId id) {
+    auto &r = static_cast<IfRecord &>(*g.record_of(id));
+    prepare(r.then_region, r.then_out);
+    prepare(r.else_region, r.else_out);
+    Value condition = get(g[id].dep[0]);
+    auto branch = [&](RegionId region, const std::vector<NodeId> &outs) {
+        return [&, region] {
+            Replay p(c, region, this);
+            std::vector<Value> v;
+            for (NodeId o : outs)
+                v.push_back(p.get(o));
+            return v;
+        };
+    };
+    return detail::if_("replayed conditional", condition, branch(r.then_region, r.then_out),
+                       branch(r.else_region, r.else_out));
+}
+
+std::vector<Value> Replay::run_call(NodeId id) {
+    auto &r = static_cast<CallRecord &>(*g.record_of(id));
+    for (NodeId x : r.captures)
+        get(x);
+    Value self = get(g[id].dep[0]), mask = get(g[id].dep[1]);
+    std::vector<Value> args;
+    std::vector<Value *> pointers;
+    for (NodeId a : r.args)
+        args.push_back(get(a));
+    for (Value &v : args)
+        pointers.push_back(&v);
+    return detail::call("replayed call", self, mask, pointers, uint32_t(r.instances.size()),
+                        [&](uint32_t i) -> std::optional<std::vector<Value>> {
+                            const auto &instance = r.instances[i];
+                            if (instance.body == ~0u)
+                                return std::nullopt;
+                            const auto &body = r.bodies[instance.body];
+                            Replay p(c, r.region, this);
+                            p.set_params(args);
+                            for (size_t j = 0; j < body.leaves.size(); ++j)
+                                p.set_leaf(body.leaves[j], instance.leaves[j]);
+                            std::vector<Value> out;
+                            for (NodeId o : body.outputs)
+                                out.push_back(p.get(o));
+                            return out;
+                        });
+}
+
+std::vector<Value> Replay::run_extern(NodeId id) {
+    auto &r = static_cast<ExternRecord &>(*g.record_of(id));
+    if (r.kind != ExternSite::Function)
+        return {};
+    std::vector<Value> inputs;
+    for (NodeId i : r.inputs)
+        inputs.push_back(get(i).detached());
+    Value mask = get(r.mask);
+    auto pointer = [&](NodeId address) { return g.buffer_of(g[address].dep[0])->data(); };
+    return call_host(r.text, reinterpret_cast<ExternFn>(pointer(r.fn)), pointer(r.user), inputs,
+                     r.out_types, mask);
+}
+
+} // namespace umbel::ad

@@ -1,0 +1,55 @@
+// ad/replay.h: runs recorded nodes again with other values in the place of some of them.
+//
+// Derivatives of loops, branches and calls need their bodies a second time. The bodies that a user wrote
+// may be gone by then (with all that they refer to); what they recorded is not.
+#pragma once
+#include "jit/control.h"
+#include "jit/record.h"
+#include <unordered_map>
+
+namespace umbel::ad {
+
+class Replay {
+public:
+    /// Nodes of `region` (and of regions in it) are computed anew, and so are those that depend on a
+    /// node that was set; all others are used as they are.
+    Replay(jit::Context &c, jit::RegionId region, Replay *outer = nullptr)
+        : c(c), g(c.graph), m_region(region), m_outer(outer) {}
+
+    void set(jit::NodeId id, jit::Value v) { m_values[id] = std::move(v); }
+    /// Takes the place of the array `id` where it is gathered from.
+    void set_memory(jit::NodeId id, jit::Value v) { m_memory[id] = std::move(v); }
+    /// Arguments of the subroutine whose region this is.
+    void set_params(std::vector<jit::Value> params) { m_params = std::move(params); }
+    void set_leaf(jit::NodeId leaf, jit::NodeId stand_in) { m_leaves[leaf] = stand_in; }
+
+    jit::Value get(jit::NodeId id);
+
+private:
+    bool known(jit::NodeId id) const;
+    bool own(jit::NodeId id) const { return m_region && g.encloses(m_region, g[id].region); }
+    bool depends(jit::NodeId id);
+    jit::Value compute(jit::NodeId id);
+    jit::Value source(jit::NodeId address);
+    const std::vector<jit::Value> &outputs_of(jit::NodeId id);
+    std::vector<jit::Value> run_loop(jit::NodeId id);
+    std::vector<jit::Value> run_if(jit::NodeId id);
+    std::vector<jit::Value> run_call(jit::NodeId id);
+    std::vector<jit::Value> run_extern(jit::NodeId id);
+    void prepare(jit::RegionId region, const std::vector<jit::NodeId> &roots);
+
+    jit::Context &c;
+    jit::Graph &g;
+    jit::RegionId m_region;
+    Replay *m_outer;
+    std::unordered_map<jit::NodeId, jit::Value> m_values, m_memory;
+    std::unordered_map<jit::NodeId, jit::NodeId> m_leaves;
+    std::unordered_map<jit::NodeId, std::vector<jit::Value>> m_outputs; // of loops, calls, packets ...
+    std::unordered_map<jit::NodeId, bool> m_depends;
+    std::vector<jit::Value> m_params;
+};
+
+/// Ids that must be known before `id` is: operands, and what its record names.
+void operands_of(const jit::Graph &g, jit::NodeId id, std::vector<jit::NodeId> &out);
+
+} // namespace umbel::ad

@@ -1,0 +1,349 @@
+// ad/tape.cpp: storage of the graph of derivatives and the propagation along its edges.
+#include "ad/tape.h"
+#include <algorithm>
+#include <unordered_set>
+
+namespace umbel::ad {
+
+using namespace jit;
+
+// ---- nodes
+
+GradId Tape::make_node(Type type, uint32_t size, bool inner, std::string label) {
+    GradId id;
+    if (m_free_nodes.empty()) {
+        id = GradId(m_nodes.size());
+        m_nodes.emplace_back();
+    } else {
+        id = m_free_nodes.back();
+        m_free_nodes.pop_back();
+    }
+    TapeNode &n = m_nodes[id];
+    n.refs = 1;
+    n.size = size;
+    n.type = type;
+    n.inner = inner;
+    n.seq = m_seq++;
+    n.label = std::move(label);
+    ++m_live;
+    note_new(id);
+    return id;
+}
+
+void Tape::release(GradId id) {
+    if (--m_nodes[id].refs)
+        return;
+    m_dying.push_back(id);
+    if (m_releasing)
+        return;
+    m_releasing = true; // long chains die one by one, not recursively
+    while (!m_dying.empty()) {
+        GradId i = m_dying.back();
+        m_dying.pop_back();
+        while (m_nodes[i].in)
+            remove_edge(m_nodes[i].in);
+        while (m_nodes[i].out) // an edge to a living target holds a reference: none is left
+            remove_edge(m_nodes[i].out);
+        Value grad = std::move(m_nodes[i].grad);
+        auto operation = std::move(m_nodes[i].operation);
+        m_nodes[i] = TapeNode();
+        m_free_nodes.push_back(i);
+        --m_live;
+    }
+    m_releasing = false;
+}
+
+std::string Tape::listing() const {
+    std::string out;
+    for (size_t i = 1; i < m_nodes.size(); ++i) {
+        const TapeNode &n = m_nodes[i];
+        if (!n.refs)
+            continue;
+        out += fmt::format("g{}: {} x {}, {} references{}{}{}\n", i, n.size, name(n.type), n.refs,
+                           n.operation ? ", operation " : "", n.operation ? n.operation->name() : "",
+                           n.label.empty() ? "" : ", " + n.label);
+    }
+    return out;
+}
+
+std::string Tape::dot() const {
+    std::string out = "digraph derivatives {\n    node [shape=box, fontname=monospace];\n";
+    for (size_t i = 1; i < m_nodes.size(); ++i)
+        if (m_nodes[i].refs)
+            out += fmt::format("    g{} [label=\"g{} {}\\n{} x {}\"];\n", i, i,
+                               m_nodes[i].operation ? m_nodes[i].operation->name() : m_nodes[i].label,
+                               m_nodes[i].size, name(m_nodes[i].type));
+    for (const Edge &e : m_edges)
+        if (e.source)
+            out += fmt::format("    g{} -> g{}{};\n", e.source, e.target,
+                               e.transfer ? " [style=bold]" : e.mask.valid() ? " [style=dashed]" : "");
+    return out + "}\n";
+}
+
+// ---- edges
+
+uint32_t Tape::connect(GradId source, GradId target, Value weight, Value mask,
+                       std::unique_ptr<Transfer> transfer) {
+    uint32_t id;
+    if (m_free_edges.empty()) {
+        id = uint32_t(m_edges.size());
+        m_edges.emplace_back();
+    } else {
+        id = m_free_edges.back();
+        m_free_edges.pop_back();
+    }
+    Edge &e = m_edges[id];
+    e.source = source;
+    e.target = target;
+    e.weight = std::move(weight);
+    e.mask = std::move(mask);
+    e.transfer = std::move(transfer);
+    e.prev_in = e.prev_out = 0;
+    e.next_in = std::exchange(m_nodes[target].in, id);
+    e.next_out = std::exchange(m_nodes[source].out, id);
+    if (e.next_in)
+        m_edges[e.next_in].prev_in = id;
+    if (e.next_out)
+        m_edges[e.next_out].prev_out = id;
+    e.marked = false;
+    retain(source);
+    return id;
+}
+
+GradId Tape::make_hub(std::shared_ptr<Operation> operation) {
+    GradId id = make_node(Type::Void, 1, false);
+    m_nodes[id].operation = std::move(operation);
+    return id;
+}
+
+void Tape::remove_edge(uint32_t id) {
+    Edge &e = m_edges[id];
+    (e.prev_in ? m_edges[e.prev_in].next_in : m_nodes[e.target].in) = e.next_in;
+    (e.prev_out ? m_edges[e.prev_out].next_out : m_nodes[e.source].out) = e.next_out;
+    if (e.next_in)
+        m_edges[e.next_in].prev_in = e.prev_in;
+    if (e.next_out)
+        m_edges[e.next_out].prev_out = e.prev_out;
+    GradId source = e.source, target = e.target;
+    if (auto &operation = m_nodes[source].operation) // the output of a custom operation is gone
+        std::replace(operation->outputs.begin(), operation->outputs.end(), target, GradId(0));
+    Edge dead = std::move(e); // its values die at the end, when the graph is consistent again
+    m_edges[id] = Edge();
+    m_free_edges.push_back(id);
+    release(source);
+}
+
+// ---- gradients
+
+void Tape::accumulate(GradId id, const Value &g) {
+    TapeNode &n = m_nodes[id];
+    Value grad = g;
+    if (n.size == 1 && !n.inner && (grad.size() != 1 || grad.node().region)) {
+        if (grad.node().region == 0) {
+            grad = reduce(ReduceOp::Add, grad);
+        } else {
+            // In a region that is being traced lanes meet in memory
+            if (!n.grad.valid())
+                n.grad = literal(n.type, 0);
+            scatter(n.grad, grad, literal(Type::U32, 0), literal(Type::Bool, 1), ReduceOp::Add);
+            return;
+        }
+    }
+    if (!n.inner && n.size != 1 && grad.node().region) {
+        if (!n.grad.valid())
+            n.grad = full(n.type, 0, n.size);
+        scatter(n.grad, grad, lane_index(n.size), literal(Type::Bool, 1), ReduceOp::Add);
+        return;
+    }
+    m_nodes[id].grad = n.grad.valid() ? binary(Op::Add, n.grad, grad) : grad;
+}
+
+void Tape::propagate(Mode mode, uint32_t id) {
+    GradId from = mode == Mode::Forward ? m_edges[id].source : m_edges[id].target;
+    GradId to = mode == Mode::Forward ? m_edges[id].target : m_edges[id].source;
+    if (!m_nodes[from].grad.valid())
+        return;
+    Value grad = m_nodes[from].grad;
+    Edge &e = m_edges[id];
+    if (e.transfer) {
+        if (mode == Mode::Backward) {
+            Value into = std::move(m_nodes[to].grad);
+            Transfer *t = m_edges[id].transfer.get();
+            bool done = t->backward_into(into, grad);
+            m_nodes[to].grad = std::move(into);
+            if (done)
+                return;
+            grad = t->backward(grad);
+        } else {
+            grad = e.transfer->forward(grad);
+        }
+        if (!grad.valid())
+            return;
+    } else {
+        if (grad.type() != m_nodes[to].type) // a cast between precisions
+            grad = cast(m_nodes[to].type, grad);
+        if (e.weight.valid())
+            grad = binary(Op::Mul, grad, m_edges[id].weight);
+        if (m_edges[id].mask.valid())
+            grad = ternary(Op::Select, m_edges[id].mask, grad, literal(grad.type(), 0));
+    }
+    if (mode == Mode::Forward && m_nodes[to].size == 1 && grad.size() != 1)
+        m_nodes[to].grad = m_nodes[to].grad.valid() ? binary(Op::Add, m_nodes[to].grad, grad) : grad;
+    else
+        accumulate(to, grad);
+}
+
+// ---- traversal
+
+void Tape::enqueue(Mode mode, GradId id) {
+    ScopeState *isolation = nullptr;
+    for (auto it = m_scopes.rbegin(); it != m_scopes.rend(); ++it)
+        if (it->isolate) {
+            isolation = &*it;
+            break;
+        }
+    retain(id);
+    m_starts.push_back(id);
+    std::vector<GradId> stack{ id };
+    while (!stack.empty()) {
+        GradId n = stack.back();
+        stack.pop_back();
+        bool backward = mode == Mode::Backward;
+        for (uint32_t e = backward ? m_nodes[n].in : m_nodes[n].out; e;
+             e = backward ? m_edges[e].next_in : m_edges[e].next_out) {
+            if (m_edges[e].marked)
+                continue;
+            // Across an isolation boundary only one step is taken; the rest is postponed to its end
+            if (isolation && m_nodes[m_edges[e].target].seq < isolation->boundary) {
+                m_edges[e].marked = true;
+                retain(m_edges[e].source);
+                retain(m_edges[e].target);
+                isolation->postponed.push_back(e);
+            } else {
+                m_edges[e].marked = true;
+                m_todo.push_back(e);
+            }
+            stack.push_back(backward ? m_edges[e].source : m_edges[e].target);
+        }
+    }
+}
+
+void Tape::traverse(Mode mode, uint32_t clear) {
+    std::vector<uint32_t> todo = std::exchange(m_todo, {});
+    std::vector<GradId> starts = std::exchange(m_starts, {});
+    auto target_seq = [&](uint32_t e) { return m_nodes[m_edges[e].target].seq; };
+    auto source_seq = [&](uint32_t e) { return m_nodes[m_edges[e].source].seq; };
+    if (mode == Mode::Backward)
+        std::sort(todo.begin(), todo.end(), [&](uint32_t a, uint32_t b) {
+            return std::pair(target_seq(a), source_seq(a)) > std::pair(target_seq(b), source_seq(b));
+        });
+    else
+        std::sort(todo.begin(), todo.end(), [&](uint32_t a, uint32_t b) {
+            return std::pair(source_seq(a), target_seq(a)) < std::pair(source_seq(b), target_seq(b));
+        });
+    std::vector<GradId> touched;
+    for (uint32_t e : todo) { // nothing on the way may die while we work
+        for (GradId n : { m_edges[e].source, m_edges[e].target }) {
+            retain(n);
+            touched.push_back(n);
+        }
+        m_edges[e].marked = false;
+    }
+    struct Finish {
+        Tape &t;
+        std::vector<GradId> &touched, &starts;
+        ~Finish() {
+            for (auto *list : { &touched, &starts })
+                for (GradId n : *list)
+                    t.release(n);
+        }
+    } finish{ *this, touched, starts };
+
+    // Along the edges; a custom operation runs once, when all that it waits for is there
+    std::unordered_set<GradId> ran;
+    for (uint32_t e : todo) {
+        GradId source = m_edges[e].source, target = m_edges[e].target;
+        bool from_hub = m_nodes[source].operation != nullptr, to_hub = m_nodes[target].operation != nullptr;
+        if (!from_hub && !to_hub) {
+            propagate(mode, e);
+            continue;
+        }
+        GradId hub = from_hub ? source : target;
+        bool run_now = mode == Mode::Backward ? to_hub : from_hub;
+        if (run_now && ran.insert(hub).second) {
+            std::shared_ptr<Operation> operation = m_nodes[hub].operation;
+            if (mode == Mode::Forward)
+                operation->forward();
+            else
+                operation->backward();
+        }
+    }
+
+    // Clear up. A node is an end if the traversal enters it and does not leave it.
+    if (clear & (ClearInterior | ClearInput)) {
+        std::vector<GradId> entered, left;
+        for (uint32_t e : todo) {
+            left.push_back(mode == Mode::Forward ? m_edges[e].source : m_edges[e].target);
+            entered.push_back(mode == Mode::Forward ? m_edges[e].target : m_edges[e].source);
+        }
+        std::sort(entered.begin(), entered.end());
+        std::sort(left.begin(), left.end());
+        auto in = [](const std::vector<GradId> &v, GradId n) {
+            return std::binary_search(v.begin(), v.end(), n);
+        };
+        left.erase(std::unique(left.begin(), left.end()), left.end());
+        for (GradId n : left) {
+            bool interior = in(entered, n);
+            if ((interior && (clear & ClearInterior)) || (!interior && (clear & ClearInput)))
+                m_nodes[n].grad = Value();
+        }
+    }
+    if (clear & ClearEdges)
+        for (uint32_t e : todo)
+            if (m_edges[e].source)
+                remove_edge(e);
+}
+
+// ---- scopes
+
+bool Tape::follows(GradId id) const {
+    if (!id)
+        return false;
+    const ScopeState &s = m_scopes.back();
+    bool listed = std::binary_search(s.ids.begin(), s.ids.end(), id);
+    return s.complement ? !listed : listed;
+}
+
+void Tape::leave_isolation() {
+    std::vector<uint32_t> postponed = std::move(m_scopes.back().postponed);
+    m_scopes.pop_back();
+    ScopeState *outer = nullptr;
+    for (auto it = m_scopes.rbegin(); it != m_scopes.rend() && !outer; ++it)
+        if (it->isolate)
+            outer = &*it;
+    std::vector<GradId> held;
+    for (uint32_t e : postponed) {
+        if (outer && m_nodes[m_edges[e].target].seq < outer->boundary) {
+            outer->postponed.push_back(e);
+            continue;
+        }
+        held.push_back(m_edges[e].source);
+        held.push_back(m_edges[e].target);
+        m_todo.push_back(e);
+    }
+    if (!m_todo.empty())
+        traverse(Mode::Backward, ClearAll);
+    for (GradId id : held)
+        release(id);
+}
+
+void Tape::note_new(GradId id) {
+    ScopeState &s = m_scopes.back();
+    auto at = std::lower_bound(s.ids.begin(), s.ids.end(), id);
+    if (!s.complement)
+        s.ids.insert(at, id);
+    else if (at != s.ids.end() && *at == id)
+        s.ids.erase(at); // the number of a node that is gone
+}
+
+} // namespace umbel::ad

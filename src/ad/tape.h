@@ -1,0 +1,142 @@
+// ad/tape.h: the graph of derivatives: nodes, weighted edges, traversal in both directions.
+//
+// A node stands for a differentiable value; an edge from an operand to a result carries the partial
+// derivative as an ordinary recorded value. Traversing the graph therefore leaves nothing behind but
+// recorded arithmetic, which is fused and compiled with the rest.
+//
+// References: a value refers to its node, a node to its operands through the edges that enter it. What no
+// value depends on any more is gone.
+#pragma once
+#include "jit/array.h"
+#include <memory>
+
+namespace umbel::ad {
+
+using jit::Context;
+using jit::GradId;
+using jit::Type;
+using jit::Value;
+
+enum class Mode { Forward, Backward };
+
+/// What a traversal clears behind itself.
+enum Clear : uint32_t {
+    ClearNothing = 0,
+    ClearEdges = 1,    // the edges that it passed
+    ClearInput = 2,    // gradients of the nodes where it started
+    ClearInterior = 4, // gradients of the nodes that are neither start nor end
+    ClearAll = 7,
+};
+
+/// An operation with derivatives of its own; see ad/custom.h for the public form.
+class Operation {
+public:
+    virtual ~Operation() = default;
+    virtual const char *name() const = 0;
+    virtual void forward() = 0;
+    virtual void backward() = 0;
+    std::vector<GradId> inputs, outputs; // 0: carries no gradient, or is gone
+};
+
+/// A linear map that is no product with a weight: gathers, scatters, sums.
+class Transfer {
+public:
+    virtual ~Transfer() = default;
+    virtual Value forward(const Value &grad) = 0;
+    virtual Value backward(const Value &grad) = 0;
+    /// Adds directly to the gradient of the source and returns true, where that is cheaper.
+    virtual bool backward_into(Value &, const Value &) { return false; }
+};
+
+struct Edge {
+    GradId source = 0, target = 0;
+    uint32_t next_in = 0, prev_in = 0;   // list of the target
+    uint32_t next_out = 0, prev_out = 0; // list of the source
+    Value weight;                       // not valid: 1
+    Value mask;                         // valid: only lanes in it
+    std::unique_ptr<Transfer> transfer;
+    bool marked = false;                // waits for traversal
+};
+
+struct TapeNode {
+    uint32_t refs = 0;
+    uint32_t in = 0, out = 0; // first edges
+    uint32_t size = 0;
+    Type type = Type::Void;
+    bool inner = false; // stands for a value of a region that is being traced: one gradient a lane
+    uint64_t seq = 0;
+    Value grad;
+    std::shared_ptr<Operation> operation; // a hub between inputs and outputs of a custom operation
+    std::string label;                    // for the listing of what is left
+};
+
+/// Restricts which values are followed, or how far traversals go; nested scopes stack up.
+struct ScopeState {
+    bool complement = true;      // followed: all but `ids` (true), or `ids` alone
+    std::vector<GradId> ids;     // sorted
+    bool isolate = false;
+    uint64_t boundary = 0;       // nodes older than this lie outside of the isolation
+    std::vector<uint32_t> postponed; // edges to traverse when the isolation ends
+};
+
+class Tape {
+public:
+    explicit Tape(Context &c) : m_context(c) {
+        m_nodes.resize(1);
+        m_edges.resize(1);
+        m_scopes.emplace_back();
+    }
+
+    // ---- nodes; all functions that return an id give a reference
+    GradId make_node(Type type, uint32_t size, bool inner, std::string label = {});
+    void retain(GradId id) { ++m_nodes[id].refs; }
+    void release(GradId id);
+    TapeNode &node(GradId id) { return m_nodes[id]; }
+    size_t live() const { return m_live; }
+    std::string listing() const;
+    std::string dot() const;
+
+    // ---- edges
+    /// Takes no references; the target keeps the source alive.
+    uint32_t connect(GradId source, GradId target, Value weight = {}, Value mask = {},
+                     std::unique_ptr<Transfer> transfer = nullptr);
+    GradId make_hub(std::shared_ptr<Operation> operation);
+
+    // ---- gradients
+    void accumulate(GradId id, const Value &grad);
+    void set_grad(GradId id, Value grad) { m_nodes[id].grad = std::move(grad); }
+
+    // ---- traversal
+    /// Marks all edges that can be reached from the node against (Backward) or along (Forward) the flow.
+    void enqueue(Mode mode, GradId id);
+    /// Propagates gradients along the marked edges.
+    void traverse(Mode mode, uint32_t clear);
+
+    // ---- scopes
+    std::vector<ScopeState> &scopes() { return m_scopes; }
+    bool follows(GradId id) const;
+    /// A node made inside a scope that follows a chosen few is followed, too.
+    void note_new(GradId id);
+    uint64_t sequence() const { return m_seq; }
+    /// Ends the innermost isolation; what it postponed is traversed now, or postponed by the next one.
+    void leave_isolation();
+    Context &context() { return m_context; }
+
+private:
+    void remove_edge(uint32_t e);
+    void propagate(Mode mode, uint32_t e);
+
+    Context &m_context;
+    std::vector<TapeNode> m_nodes;
+    std::vector<Edge> m_edges;
+    std::vector<GradId> m_free_nodes;
+    std::vector<uint32_t> m_free_edges, m_todo;
+    std::vector<GradId> m_dying;
+    std::vector<ScopeState> m_scopes;
+    std::vector<GradId> m_starts; // where the next traversal begins
+    bool m_releasing = false;
+    uint64_t m_seq = 1;
+    size_t m_live = 0;
+};
+
+} // namespace umbel::ad

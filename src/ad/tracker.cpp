@@ -1,0 +1,403 @@
+// ad/tracker.cpp: element-wise operations, memory and reductions on the tape.
+#include "ad/tracker.h"
+#include "ad/derivatives.h"
+
+namespace umbel::ad {
+
+using namespace jit;
+
+AdTracker &AdTracker::of(Context &c) {
+    if (!c.tracker)
+        c.tracker = std::make_unique<AdTracker>(c);
+    return static_cast<AdTracker &>(*c.tracker);
+}
+
+Value Collector::note(const Value &v) {
+    for (const Value &known : values)
+        if (known.grad_id() == v.grad_id() && (known.id() == v.id() || v.is_literal()))
+            return known.detached();
+    Value noted = v.is_literal() ? opaque(v) : v; // keeps the gradient
+    Context &c = v.context();
+    // Instances are told apart by evaluated data: a uniform value must be such
+    if (noted.size() == 1 && noted.node().region == 0 && !noted.is_evaluated())
+        c.evaluate(std::array{ noted.id() });
+    values.push_back(noted);
+    return noted.detached();
+}
+
+Value AdTracker::primal(const Value &v) {
+    if (!collectors.empty() && tape.follows(v.grad_id()))
+        return collectors.back()->note(v);
+    return v.detached();
+}
+
+bool AdTracker::follow(std::span<const Value *const> operands) {
+    bool any = false;
+    for (const Value *v : operands)
+        any = any || tape.follows(v->grad_id());
+    return any && collectors.empty();
+}
+
+bool AdTracker::suspended() const {
+    const ScopeState &s = const_cast<Tape &>(tape).scopes().back();
+    return !s.complement && s.ids.empty();
+}
+
+static Value apply(Op op, Type type, const std::vector<Value> &v) {
+    if (op == Op::Cast)
+        return cast(type, v[0]);
+    return v.size() == 1 ? unary(op, v[0]) : v.size() == 2 ? binary(op, v[0], v[1]) : ternary(op, v[0], v[1], v[2]);
+}
+
+Value AdTracker::elementwise(Op op, Type type, std::span<const Value *const> operands) {
+    std::vector<Value> plain;
+    for (const Value *v : operands)
+        plain.push_back(primal(*v));
+    Value result = apply(op, type, plain);
+    if (!follow(operands))
+        return result;
+    if (result.node().length && op == Op::Select)
+        fail("Select: local arrays that carry gradients cannot be selected from; select their elements");
+    const Value *pointers[3] = {};
+    for (size_t i = 0; i < plain.size(); ++i)
+        pointers[i] = &plain[i];
+    GradId id = 0;
+    for (size_t i = 0; i < operands.size(); ++i) {
+        if (!tape.follows(operands[i]->grad_id()))
+            continue;
+        Partial p = partial(op, int(i), pointers, result);
+        if (p.zero || (p.mask.is_literal() && !p.mask.literal_bits()))
+            continue;
+        if (!id)
+            id = tape.make_node(result.type(), result.size(), c.region != 0, name(op));
+        tape.connect(operands[i]->grad_id(), id, std::move(p.weight), std::move(p.mask));
+    }
+    return id ? Value::attach(std::move(result), id) : result;
+}
+
+Value AdTracker::linear(const Value &result, const Value &source, std::unique_ptr<Transfer> transfer) {
+    GradId id = tape.make_node(result.type(), result.size(), c.region != 0, name(result.node().op));
+    tape.connect(source.grad_id(), id, {}, {}, std::move(transfer));
+    return Value::attach(result, id);
+}
+
+// ---- memory
+
+namespace {
+
+Value truth() { return literal(Type::Bool, 1); }
+Value zero_of(Type t) { return literal(t, 0); }
+
+struct GatherTransfer final : Transfer {
+    Value index, mask;
+    Type type;
+    uint32_t size;
+    Value forward(const Value &g) override {
+        if (g.size() == 1 && size != 1)
+            return ternary(Op::Select, mask, g, zero_of(type));
+        return jit::gather(g, index, mask);
+    }
+    Value backward(const Value &) override { return {}; }
+    bool backward_into(Value &into, const Value &g) override {
+        if (!into.valid())
+            into = full(type, 0, size);
+        else if (into.size() != size)
+            into = binary(Op::Add, into, full(type, 0, size));
+        jit::scatter(into, g, index, mask, ReduceOp::Add);
+        return true;
+    }
+};
+
+// What a scatter leaves of the target, and what it takes from the value.
+struct KeptTransfer final : Transfer {
+    Value index, mask;
+    Value clear(Value g) { // entries that were overwritten
+        Value copy = binary(Op::Add, g, full(g.type(), 0, g.size()));
+        jit::scatter(copy, zero_of(g.type()), index, mask, ReduceOp::Store);
+        return copy;
+    }
+    Value forward(const Value &g) override { return clear(g); }
+    Value backward(const Value &g) override { return clear(g); }
+};
+struct WrittenTransfer final : Transfer {
+    Value index, mask;
+    ReduceOp op;
+    Type type;
+    uint32_t target_size;
+    Value forward(const Value &g) override {
+        Value out = full(type, 0, target_size);
+        jit::scatter(out, g, index, mask, op == ReduceOp::Store ? ReduceOp::Store : ReduceOp::Add);
+        return out;
+    }
+    Value backward(const Value &g) override {
+        Value full_grad = g.size() == target_size ? g : binary(Op::Add, g, full(type, 0, target_size));
+        return jit::gather(full_grad, index, mask);
+    }
+};
+
+template <class T> std::unique_ptr<T> with(const Value &index, const Value &mask) {
+    auto t = std::make_unique<T>();
+    t->index = index.detached();
+    t->mask = mask.detached();
+    return t;
+}
+
+} // namespace
+
+Value AdTracker::gather(const Value &source, const Value &index, const Value &mask) {
+    Value result = jit::gather(primal(source), index, mask);
+    if (!follow(std::array{ &source }))
+        return result;
+    auto t = with<GatherTransfer>(index, mask);
+    t->type = source.type();
+    t->size = source.size();
+    return linear(result, source, std::move(t));
+}
+
+std::vector<Value> AdTracker::gather_packet(const Value &source, const Value &index, uint32_t n,
+                                            const Value &mask) {
+    std::vector<Value> out = jit::gather_packet(primal(source), index, n, mask);
+    if (!follow(std::array{ &source }))
+        return out;
+    Value plain = index.detached();
+    for (uint32_t i = 0; i < n; ++i) {
+        Value at = ternary(Op::Fma, plain, literal(Type::U32, n), literal(Type::U32, i));
+        auto t = with<GatherTransfer>(at, mask);
+        t->type = source.type();
+        t->size = source.size();
+        out[i] = linear(out[i], source, std::move(t));
+    }
+    return out;
+}
+
+void AdTracker::scatter(Value &target, const Value &value, const Value &index, const Value &mask,
+                        ReduceOp op) {
+    Value before = target, plain = target.detached();
+    target = Value(); // the target must not look shared, or it would be copied
+    bool followed = follow(std::array<const Value *, 2>{ &before, &value });
+    if (!collectors.empty() && (tape.follows(before.grad_id()) || tape.follows(value.grad_id())))
+        fail("scatter: writing values that carry gradients inside a recorded body is not differentiable; "
+             "detach them, or return them from the body");
+    if (followed && op != ReduceOp::Store && op != ReduceOp::Add)
+        fail("scatter: {} of values that carry gradients is not differentiable; detach them", name(op));
+    GradId old = before.grad_id();
+    Type type = plain.type();
+    uint32_t size = plain.size();
+    if (old)
+        tape.retain(old);
+    before = Value();
+    jit::scatter(plain, value.detached(), index, mask, op);
+    target = plain;
+    if (followed) {
+        GradId id = tape.make_node(type, size, c.region != 0, "Scatter");
+        if (tape.follows(old)) {
+            if (op == ReduceOp::Store)
+                tape.connect(old, id, {}, {}, with<KeptTransfer>(index, mask));
+            else
+                tape.connect(old, id);
+        }
+        if (tape.follows(value.grad_id())) {
+            auto t = with<WrittenTransfer>(index, mask);
+            t->op = op;
+            t->type = type;
+            t->target_size = size;
+            tape.connect(value.grad_id(), id, {}, {}, std::move(t));
+        }
+        target = Value::attach(std::move(target), id);
+    }
+    if (old)
+        tape.release(old);
+}
+
+// ---- local arrays: their gradients are local arrays
+
+namespace {
+
+struct LocalNewTransfer final : Transfer {
+    uint32_t length;
+    Value forward(const Value &g) override { return jit::local_array(g, length); }
+    Value backward(const Value &g) override {
+        Value sum;
+        for (uint32_t i = 0; i < length; ++i) {
+            Value e = jit::local_get(g, literal(Type::U32, i), truth());
+            sum = sum.valid() ? binary(Op::Add, sum, e) : e;
+        }
+        return sum;
+    }
+};
+struct LocalGetTransfer final : Transfer {
+    Value index, mask;
+    uint32_t length;
+    Value forward(const Value &g) override { return jit::local_get(g, index, mask); }
+    Value backward(const Value &) override { return {}; }
+    bool backward_into(Value &into, const Value &g) override {
+        if (!into.valid())
+            into = jit::local_array(zero_of(g.type()), length);
+        into = jit::local_set(into, index, binary(Op::Add, jit::local_get(into, index, mask), g), mask);
+        return true;
+    }
+};
+struct LocalKeptTransfer final : Transfer {
+    Value index, mask;
+    Value forward(const Value &g) override {
+        return jit::local_set(g, index, zero_of(g.type()), mask);
+    }
+    Value backward(const Value &) override { return {}; }
+    bool backward_into(Value &into, const Value &g) override {
+        Value kept = forward(g);
+        if (!into.valid()) {
+            into = kept;
+            return true;
+        }
+        for (uint32_t i = 0; i < kept.node().length; ++i) { // element by element: arrays have no sum
+            Value at = literal(Type::U32, i);
+            Value sum = binary(Op::Add, jit::local_get(into, at, truth()),
+                               jit::local_get(kept, at, truth()));
+            into = jit::local_set(into, at, sum, truth());
+        }
+        return true;
+    }
+};
+struct LocalWrittenTransfer final : Transfer {
+    Value index, mask;
+    uint32_t length;
+    Value forward(const Value &g) override {
+        return jit::local_set(jit::local_array(zero_of(g.type()), length), index, g, mask);
+    }
+    Value backward(const Value &g) override { return jit::local_get(g, index, mask); }
+};
+
+} // namespace
+
+Value AdTracker::local_array(const Value &initial, uint32_t length) {
+    Value result = jit::local_array(primal(initial), length);
+    if (!follow(std::array{ &initial }))
+        return result;
+    auto t = std::make_unique<LocalNewTransfer>();
+    t->length = length;
+    return linear(result, initial, std::move(t));
+}
+
+Value AdTracker::local_get(const Value &array, const Value &index, const Value &mask) {
+    Value result = jit::local_get(primal(array), index, mask);
+    if (!follow(std::array{ &array }))
+        return result;
+    auto t = with<LocalGetTransfer>(index, mask);
+    t->length = array.node().length;
+    return linear(result, array, std::move(t));
+}
+
+Value AdTracker::local_set(const Value &array, const Value &index, const Value &value,
+                           const Value &mask) {
+    Value result = jit::local_set(primal(array), index, primal(value), mask);
+    if (!follow(std::array{ &array, &value }))
+        return result;
+    GradId id = tape.make_node(result.type(), result.size(), c.region != 0, "ArraySet");
+    if (tape.follows(array.grad_id()))
+        tape.connect(array.grad_id(), id, {}, {}, with<LocalKeptTransfer>(index, mask));
+    if (tape.follows(value.grad_id())) {
+        auto t = with<LocalWrittenTransfer>(index, mask);
+        t->length = array.node().length;
+        tape.connect(value.grad_id(), id, {}, {}, std::move(t));
+    }
+    return Value::attach(std::move(result), id);
+}
+
+// ---- reductions
+
+namespace {
+
+// Sum over runs of `block` elements; the gradient of each element is that of its run.
+struct SumTransfer final : Transfer {
+    uint32_t size, block;
+    Value forward(const Value &g) override {
+        Value all = g.size() == size ? g : binary(Op::Add, g, full(g.type(), 0, size));
+        return block == size ? jit::reduce(ReduceOp::Add, all) : jit::block_reduce(ReduceOp::Add, all, block);
+    }
+    Value backward(const Value &g) override {
+        if (block == size || g.size() == 1)
+            return size == 1 ? g : binary(Op::Add, g, full(g.type(), 0, size));
+        return jit::gather(g, binary(Op::Div, lane_index(size), literal(Type::U32, block)), truth());
+    }
+};
+
+// A prefix sum's gradient is the sum over all later elements of the run: the total less what came before.
+struct PrefixTransfer final : Transfer {
+    uint32_t size, block;
+    bool exclusive;
+    Value expand(const Value &g) {
+        return g.size() == size ? g : binary(Op::Add, g, full(g.type(), 0, size));
+    }
+    Value forward(const Value &g) override { return jit::prefix_sum(expand(g), exclusive, block); }
+    Value backward(const Value &grad) override {
+        Value lane = lane_index(size), run = literal(Type::U32, block ? block : size);
+        // Reverse each run, sum, reverse back
+        Value first = binary(Op::Mul, binary(Op::Div, lane, run), run);
+        Value end = binary(Op::Min, binary(Op::Add, first, run), literal(Type::U32, size));
+        Value mirror = binary(Op::Sub, binary(Op::Sub, binary(Op::Add, first, end), lane),
+                              literal(Type::U32, 1));
+        Value reversed = jit::gather(expand(grad), mirror, truth());
+        return jit::gather(jit::prefix_sum(reversed, exclusive, block), mirror, truth());
+    }
+};
+
+} // namespace
+
+Value AdTracker::reduce(ReduceOp op, const Value &v) {
+    Value plain = v.detached(), result = jit::reduce(op, plain);
+    if (!follow(std::array{ &v }))
+        return result;
+    if (op == ReduceOp::Add) {
+        auto t = std::make_unique<SumTransfer>();
+        t->size = t->block = v.size();
+        return linear(result, v, std::move(t));
+    }
+    // Product: the result over the element. Min, max: shared among the elements that attain it.
+    Value weight;
+    if (op == ReduceOp::Mul) {
+        weight = binary(Op::Div, result, plain);
+    } else {
+        Value one = cast(v.type(), truth());
+        Value attained = cast(v.type(), binary(Op::Eq, plain, result));
+        weight = binary(Op::Mul, attained, binary(Op::Div, one, jit::reduce(ReduceOp::Add, attained)));
+    }
+    struct WeightedSum final : Transfer {
+        Value weight;
+        Value forward(const Value &g) override {
+            return jit::reduce(ReduceOp::Add, binary(Op::Mul, g, weight));
+        }
+        Value backward(const Value &g) override { return binary(Op::Mul, g, weight); }
+    };
+    auto t = std::make_unique<WeightedSum>();
+    t->weight = weight;
+    return linear(result, v, std::move(t));
+}
+
+Value AdTracker::block_reduce(ReduceOp op, const Value &v, uint32_t block) {
+    Value result = jit::block_reduce(op, v.detached(), block);
+    if (!follow(std::array{ &v }))
+        return result;
+    if (op != ReduceOp::Add)
+        fail("block_reduce: {} of values that carry gradients is not differentiable; detach them", name(op));
+    auto t = std::make_unique<SumTransfer>();
+    t->size = v.size();
+    t->block = block;
+    return linear(result, v, std::move(t));
+}
+
+Value AdTracker::prefix_sum(const Value &v, bool exclusive, uint32_t block) {
+    Value result = jit::prefix_sum(v.detached(), exclusive, block);
+    if (!follow(std::array{ &v }))
+        return result;
+    auto t = std::make_unique<PrefixTransfer>();
+    t->size = v.size();
+    t->block = block;
+    t->exclusive = exclusive;
+    return linear(result, v, std::move(t));
+}
+
+Value AdTracker::dot(const Value &a, const Value &b) {
+    return jit::reduce(ReduceOp::Add, binary(Op::Mul, a, b));
+}
+
+} // namespace umbel::ad

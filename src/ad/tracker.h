@@ -1,0 +1,79 @@
+// ad/tracker.h: notes operations on the tape as they are recorded.
+#pragma once
+#include "ad/tape.h"
+#include "jit/control.h"
+#include <unordered_map>
+
+namespace umbel::ad {
+
+/// Values with gradients that a body reads from outside while it is traced: its implicit inputs.
+struct Collector {
+    std::vector<Value> values; // with their gradient ids; one for each pair of node and id
+    std::vector<Value> copies; // of constants with gradients, which no node would tell from others
+    /// Notes the value and returns what the body is to compute with, without gradient.
+    Value note(const Value &v);
+};
+
+class AdTracker final : public jit::Tracker {
+public:
+    explicit AdTracker(Context &c) : tape(c), c(c) {}
+
+    void retain(GradId id) override { tape.retain(id); }
+    void release(GradId id) override { tape.release(id); }
+    bool following() const override { return tape.live() != 0; }
+
+    Value elementwise(jit::Op op, Type type, std::span<const Value *const> operands) override;
+    Value gather(const Value &source, const Value &index, const Value &mask) override;
+    std::vector<Value> gather_packet(const Value &source, const Value &index, uint32_t n,
+                                     const Value &mask) override;
+    void scatter(Value &target, const Value &value, const Value &index, const Value &mask,
+                 jit::ReduceOp op) override;
+    Value local_array(const Value &initial, uint32_t length) override;
+    Value local_get(const Value &array, const Value &index, const Value &mask) override;
+    Value local_set(const Value &array, const Value &index, const Value &value,
+                    const Value &mask) override;
+    Value reduce(jit::ReduceOp op, const Value &v) override;
+    Value block_reduce(jit::ReduceOp op, const Value &v, uint32_t block) override;
+    Value prefix_sum(const Value &v, bool exclusive, uint32_t block) override;
+    Value dot(const Value &a, const Value &b) override;
+    void loop(const char *name, const std::vector<Value *> &state, const jit::detail::Condition &condition,
+              const jit::detail::Body &body) override;
+    std::vector<Value> if_(const char *name, const Value &condition,
+                           const jit::detail::Branch &then_branch,
+                           const jit::detail::Branch &else_branch) override;
+    std::vector<Value> call(const char *name, const Value &id, const Value &mask,
+                            const std::vector<Value *> &args, uint32_t instances,
+                            const jit::detail::Callee &callee) override;
+
+    /// The context's tracker, made on first use.
+    static AdTracker &of(Context &c);
+
+    Tape tape;
+    std::vector<Collector *> collectors; // of bodies being traced, innermost last
+
+private:
+    /// The operand as the primal computation sees it; a body's surroundings are noted on the way.
+    Value primal(const Value &v);
+    /// False where operands are only to be noted as implicit inputs, or are not followed.
+    bool follow(std::span<const Value *const> operands);
+    /// Whether nothing is followed: bodies are then traced as they are.
+    bool suspended() const;
+    std::vector<Value> differentiate(const char *name, std::vector<Value> outputs, Collector &collector,
+                                     uint64_t since, bool evaluated);
+    /// The result as a node that depends on `source` through a linear map.
+    Value linear(const Value &result, const Value &source, std::unique_ptr<Transfer> transfer);
+
+    Context &c;
+};
+
+/// Traces `body` with values of its surroundings noted in `collector` instead of followed.
+template <class Fn> auto collect(AdTracker &t, Collector &collector, Fn &&body) {
+    struct Scope {
+        AdTracker &t;
+        Scope(AdTracker &t, Collector &c) : t(t) { t.collectors.push_back(&c); }
+        ~Scope() { t.collectors.pop_back(); }
+    } scope(t, collector);
+    return body();
+}
+
+} // namespace umbel::ad

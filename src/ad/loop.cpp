@@ -32,7 +32,6 @@ private:
 
     // State and its replay
     std::vector<Value> initial_state() const;
-    std::vector<Value> widened(std::vector<Value> v) const;
     Value replay_condition(const std::vector<Value> &state);
     std::vector<Value> replay_body(const std::vector<Value> &state);
     /// One iteration with derivatives: `run` propagates between state, inputs and next state.
@@ -56,6 +55,11 @@ std::vector<Value *> pointers_to(std::initializer_list<std::vector<Value> *> lis
         for (Value &v : *list)
             out.push_back(&v);
     return out;
+}
+
+// In place: the loop holds pointers to the elements.
+void assign(std::vector<Value> &to, const std::vector<Value> &from) {
+    std::copy(from.begin(), from.end(), to.begin());
 }
 
 std::vector<Value> LoopOp::initial_state() const {
@@ -256,7 +260,7 @@ void LoopOp::backward_recorded(const std::vector<uint8_t> &active) {
     detail::plain_loop(
         "iterations of a loop", pointers_to({ &state, &count }), [&] { return replay_condition(state); },
         [&] {
-            state = replay_body(state);
+            assign(state, replay_body(state));
             count[0] = binary(Op::Add, count[0], literal(Type::U32, 1));
         });
     uint32_t most = item(UInt32(jit::reduce(ReduceOp::Max, count[0])));
@@ -283,7 +287,7 @@ void LoopOp::backward_recorded(const std::vector<uint8_t> &active) {
             Value at = binary(Op::Add, row, step[0]);
             for (size_t k = 0; k < states(); ++k)
                 scatter(saved[k], state[k], at, literal(Type::Bool, 1));
-            state = replay_body(state);
+            assign(state, replay_body(state));
             step[0] = binary(Op::Add, step[0], literal(Type::U32, 1));
         });
     c.evaluate({});

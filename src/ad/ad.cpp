@@ -37,7 +37,7 @@ void check_gradient(const char *what, const Value &v, const Value &g) {
 
 Tape &tape() { return AdTracker::of(Context::current()).tape; }
 
-void enable_grad(Value &v, std::string label) {
+void enable_grad(Value &v, std::string label, std::source_location where) {
     need("enable_grad", v);
     if (v.grad_id())
         return;
@@ -45,7 +45,9 @@ void enable_grad(Value &v, std::string label) {
     if (v.is_literal() && v.context().region == 0) // a variable must not look like any other constant
         v = opaque(v);
     v = Value::attach(std::move(v), t.make_node(v.type(), v.size(), v.context().region != 0,
-                                                label.empty() ? "enable_grad" : std::move(label)));
+                                                fmt::format("{}{}enabled at {}:{}", label,
+                                                            label.empty() ? "" : ", ", where.file_name(),
+                                                            where.line())));
 }
 
 void disable_grad(Value &v) { v = v.detached(); }
@@ -60,6 +62,8 @@ Value grad(const Value &v) {
     Value g = tape_of(v).node(v.grad_id()).grad;
     if (!g.valid())
         return zero;
+    if (v.size() == 1 && g.size() != 1)
+        g = reduce(ReduceOp::Add, g);
     return g.size() == v.size() || g.node().length ? g : binary(Op::Add, g, zero);
 }
 

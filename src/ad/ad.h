@@ -9,6 +9,7 @@
 #include "ad/custom.h"
 #include "ad/tape.h"
 #include "jit/control.h"
+#include <source_location>
 
 namespace umbel::ad {
 
@@ -16,8 +17,10 @@ namespace umbel::ad {
 Tape &tape();
 
 // ---- values
-/// Starts following a float value: operations on it are noted from now on. `label` names it in listings.
-void enable_grad(Value &v, std::string label = {});
+/// Starts following a float value: operations on it are noted from now on. Listings name it by its label
+/// and by the line of this call.
+void enable_grad(Value &v, std::string label = {},
+                 std::source_location where = std::source_location::current());
 void disable_grad(Value &v);
 bool grad_enabled(const Value &v);
 /// The gradient; zeros where none has arrived.

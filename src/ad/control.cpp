@@ -10,6 +10,8 @@
 #include "ad/control.h"
 #include "ad/ad.h"
 #include "ad/tracker.h"
+#include <algorithm>
+#include <unordered_set>
 
 namespace umbel::ad {
 
@@ -17,12 +19,19 @@ using namespace jit;
 
 // ---- stand-ins
 
-Inside::Inside(Context &c, Tape &tape, const std::vector<Value> &inputs) : c(c), tape(tape) {
-    for (const Value &v : inputs) {
+Inside::Inside(Context &c, Tape &tape, const std::vector<Value> &inputs,
+               const std::vector<GradId> &nodes)
+    : c(c), tape(tape) {
+    for (size_t k = 0; k < inputs.size(); ++k) {
+        const Value &v = inputs[k];
         Input i;
         i.value = v;
+        i.node = nodes[k];
+        i.inner = i.node && tape.node(i.node).inner;
+        if (i.inner)
+            m_inner.insert(v.id());
         NodeKey address{ .op = Op::Address, .type = Type::Ptr, .dep = { v.id(), 0, 0, 0 } };
-        if (v.is_evaluated() && c.graph.find(address)) {
+        if (!i.inner && v.is_evaluated() && c.graph.find(address)) {
             GradId id = tape.make_node(v.type(), v.size(), false, "gradient of an array");
             i.memory = Value::attach(v.detached(), id);
         }
@@ -31,36 +40,72 @@ Inside::Inside(Context &c, Tape &tape, const std::vector<Value> &inputs) : c(c),
 }
 
 // Fresh nodes for the lanes of the region that is being traced.
-std::vector<Value> Inside::enter(Replay &replay, const std::vector<Value> *tangents) {
-    std::vector<Value> lanes;
-    for (size_t i = 0; i < m_inputs.size(); ++i) {
+std::vector<Value> Inside::enter(Replay &replay, const std::vector<Value> *tangents,
+                                 const std::vector<size_t> *which) {
+    std::vector<Value> lanes(m_inputs.size());
+    for (size_t n = 0; n < (which ? which->size() : m_inputs.size()); ++n) {
+        size_t i = which ? (*which)[n] : n;
         Input &in = m_inputs[i];
         Value lane = in.value.detached();
         enable_inner(lane);
         if (tangents && (*tangents)[i].valid())
             tape.set_grad(lane.grad_id(), (*tangents)[i]);
-        replay.set(in.value.id(), lane);
+        if (!shadowed(i))
+            replay.set(in.value.id(), lane);
         if (in.memory.valid()) {
             if (tangents && (*tangents)[i].valid())
                 tape.set_grad(in.memory.grad_id(), (*tangents)[i]);
             replay.set_memory(in.value.id(), in.memory);
         }
-        lanes.push_back(std::move(lane));
+        lanes[i] = std::move(lane);
     }
     return lanes;
+}
+
+std::vector<Value> Inside::memory(const std::vector<size_t> *which) const {
+    std::vector<Value> out;
+    for (size_t n = 0; n < (which ? which->size() : m_inputs.size()); ++n)
+        out.push_back(m_inputs[which ? (*which)[n] : n].memory);
+    return out;
 }
 
 void Inside::enable_inner(Value &v) {
     v = Value::attach(v.detached(), tape.make_node(v.type(), v.size(), true, "stand-in"));
 }
 
+void Inside::take_over() {
+    if (!c.region)
+        return;
+    m_taken = true;
+    for (Input &i : m_inputs)
+        if (i.memory.valid() && i.node)
+            tape.node(i.memory.grad_id()).grad = std::move(tape.node(i.node).grad);
+}
+
+bool Inside::give_back(size_t i) {
+    if (!m_taken || !m_inputs[i].memory.valid() || !m_inputs[i].node)
+        return false;
+    tape.node(m_inputs[i].node).grad = std::move(tape.node(m_inputs[i].memory.grad_id()).grad);
+    return true;
+}
+
+void Inside::set_memory_tangent(size_t i, const Value &tangent) {
+    if (m_inputs[i].memory.valid())
+        tape.set_grad(m_inputs[i].memory.grad_id(), tangent);
+}
+
 Value Inside::memory_gradient(size_t i) {
     return m_inputs[i].memory.valid() ? tape.node(m_inputs[i].memory.grad_id()).grad : Value();
 }
 
+Value zero_like(const Value &v) {
+    Value zero = literal(v.type(), 0);
+    return v.node().length ? local_array(zero, v.node().length) : zero;
+}
+
 Value grad_or_zero(const Value &v) {
     Value g = v.grad_id() ? AdTracker::of(v.context()).tape.node(v.grad_id()).grad : Value();
-    return g.valid() ? g : literal(v.type(), 0);
+    return g.valid() ? g : zero_like(v);
 }
 
 // Propagates inside a region: backward from results with these gradients.
@@ -71,7 +116,7 @@ void run_backward(Tape &tape, std::vector<Value> &outputs, const std::vector<Val
     for (Value &v : outputs)
         if (v.grad_id())
             tape.enqueue(Mode::Backward, v.grad_id());
-    tape.traverse(Mode::Backward, ClearEdges | ClearInterior);
+    tape.traverse(Mode::Backward, ClearEdges);
 }
 
 void run_forward(Tape &tape, const std::vector<Value> &inputs, const std::vector<Value> &memory) {
@@ -79,7 +124,7 @@ void run_forward(Tape &tape, const std::vector<Value> &inputs, const std::vector
         for (const Value &v : *list)
             if (v.grad_id())
                 tape.enqueue(Mode::Forward, v.grad_id());
-    tape.traverse(Mode::Forward, ClearEdges | ClearInterior);
+    tape.traverse(Mode::Forward, ClearEdges); // a result may be another one's operand: keep its gradient
 }
 
 // ---- conditionals
@@ -93,7 +138,8 @@ public:
         Fresh fresh(tracker);
         auto &r = static_cast<IfRecord &>(*c.graph.record_of(construct.id()));
         std::vector<Value> grads = output_gradients(r.then_out.size());
-        Inside region(c, tape, values);
+        Inside region(c, tape, values, inputs);
+        region.take_over();
         auto branch = [&](RegionId id, const std::vector<NodeId> &outs) {
             return [&, id] {
                 Replay replay(c, id);
@@ -117,7 +163,7 @@ public:
         Fresh fresh(tracker);
         auto &r = static_cast<IfRecord &>(*c.graph.record_of(construct.id()));
         std::vector<Value> tangents = input_tangents();
-        Inside region(c, tape, values);
+        Inside region(c, tape, values, inputs);
         auto branch = [&](RegionId id, const std::vector<NodeId> &outs) {
             return [&, id] {
                 Replay replay(c, id);
@@ -141,137 +187,6 @@ private:
     Value condition() { return Value::share(c, c.graph[construct.id()].dep[0]); }
 };
 
-// ---- calls
-
-class CallOp final : public RecordedOp {
-public:
-    using RecordedOp::RecordedOp;
-    const char *name() const override { return "call"; }
-
-    void backward() override { run(true); }
-    void forward() override { run(false); }
-
-private:
-    // Gradients of uniform values meet in one cell each; those of lanes are results.
-    bool uniform(size_t i) const { return values[i].size() == 1 && values[i].node().region == 0; }
-
-    void run(bool reverse) {
-        Fresh fresh(tracker);
-        Graph &g = c.graph;
-        auto &r = static_cast<CallRecord &>(*g.record_of(construct.id()));
-        std::vector<Value> grads = reverse ? output_gradients(r.out_types.size()) : input_tangents();
-        Inside region(c, tape, values);
-        std::vector<Value> cells(values.size());
-        std::vector<Value> args;
-        for (NodeId a : r.args)
-            args.push_back(Value::share(c, a));
-        size_t plain_args = args.size();
-        for (Value &v : grads)
-            args.push_back(v.valid() ? v : literal(Type::F32, 0));
-        // Lane values that the bodies capture come in as arguments, too
-        size_t lane_first = args.size();
-        for (const Value &v : values)
-            args.push_back(v.detached());
-        std::vector<Value *> pointers;
-        for (Value &v : args)
-            pointers.push_back(&v);
-        Value self = Value::share(c, g[construct.id()].dep[0]);
-        Value mask = user_mask(g[construct.id()].dep[1]);
-
-        auto callee = [&](uint32_t i) -> std::optional<std::vector<Value>> {
-            const auto &instance = r.instances[i];
-            if (instance.body == ~0u)
-                return std::nullopt;
-            const auto &body = r.bodies[instance.body];
-            std::vector<Value> given(grads.size());
-            for (size_t k = 0; k < grads.size(); ++k)
-                if (grads[k].valid())
-                    given[k] = args[plain_args + k];
-
-            // Stand-ins for arguments, for captured values, for the instance's data
-            Replay replay(c, r.region);
-            std::vector<Value> lanes = region.enter(replay, reverse ? nullptr : &given);
-            std::vector<Value> params(args.begin(), args.begin() + long(plain_args));
-            for (size_t j = 0; j < values.size(); ++j) {
-                Value v = uniform(j) ? lanes[j] : args[lane_first + j]; // as this function sees it
-                if (!uniform(j)) {
-                    tape.retain(lanes[j].grad_id());
-                    v = Value::attach(v.detached(), lanes[j].grad_id());
-                }
-                replay.set(values[j].id(), v);
-                for (size_t k = 0; k < plain_args; ++k)
-                    if (r.args[k] == values[j].id()) {
-                        tape.retain(lanes[j].grad_id());
-                        params[k] = Value::attach(params[k].detached(), lanes[j].grad_id());
-                    }
-            }
-            replay.set_params(params);
-            for (size_t j = 0; j < body.leaves.size(); ++j)
-                bind_leaf(replay, region, lanes, body.leaves[j], instance.leaves[j]);
-
-            std::vector<Value> results, out;
-            for (NodeId o : body.outputs)
-                results.push_back(replay.get(o));
-            if (!reverse) {
-                run_forward(tape, lanes, region.memory());
-                for (Value &v : results)
-                    out.push_back(is_float(v.type()) ? grad_or_zero(v) : v.detached());
-                return out;
-            }
-            run_backward(tape, results, given);
-            for (size_t j = 0; j < values.size(); ++j) {
-                Value gradient = tape.node(lanes[j].grad_id()).grad;
-                if (!uniform(j)) {
-                    out.push_back(gradient.valid() ? gradient : literal(values[j].type(), 0));
-                } else if (gradient.valid()) {
-                    if (!cells[j].valid())
-                        cells[j] = full(values[j].type(), 0, 1);
-                    scatter(cells[j], gradient, literal(Type::U32, 0), literal(Type::Bool, 1),
-                            ReduceOp::Add);
-                }
-            }
-            return out;
-        };
-        std::vector<Value> out = detail::plain_call("derivative of a call", self, mask, pointers,
-                                                    uint32_t(r.instances.size()), callee);
-        if (!reverse)
-            return take(out);
-        std::vector<Value> in(values.size());
-        for (size_t j = 0, k = 0; j < values.size(); ++j)
-            in[j] = uniform(j) ? cells[j] : out[k++];
-        give(region, in);
-    }
-
-    void bind_leaf(Replay &replay, Inside &region, const std::vector<Value> &lanes, NodeId leaf,
-                   NodeId actual) {
-        Graph &g = c.graph;
-        bool address = g[leaf].op == Op::Address;
-        NodeId node = address ? g[actual].dep[0] : actual;
-        for (size_t j = 0; j < values.size(); ++j) {
-            if (values[j].id() != node)
-                continue;
-            if (address)
-                replay.set_memory(g[leaf].dep[0], region.memory_of(j));
-            else
-                replay.set(leaf, lanes[j]);
-            return;
-        }
-        if (address)
-            replay.set_memory(g[leaf].dep[0], Value::share(c, node));
-        else
-            replay.set(leaf, Value::share(c, node));
-    }
-
-    // The mask without `Active` of the region where the call was traced: that is added again.
-    Value user_mask(NodeId mask) {
-        Replay replay(c, 0);
-        for (RegionId r = 0; r <= c.region; ++r)
-            if (NodeId a = c.graph.find({ .op = Op::Active, .type = Type::Bool, .imm = uint64_t(r) << 32 }))
-                replay.set(a, literal(Type::Bool, 1));
-        return replay.get(mask);
-    }
-};
-
 // ---- common parts
 
 RecordedOp::RecordedOp(AdTracker &tracker, Value construct, std::vector<Value> inputs,
@@ -283,6 +198,48 @@ RecordedOp::RecordedOp(AdTracker &tracker, Value construct, std::vector<Value> i
     // Only ids are needed of the inputs' gradients: the edges of the tape keep them alive
     for (Value &v : values)
         v = v.detached();
+    remember_originals();
+}
+
+RecordedOp::~RecordedOp() {
+    for (NodeId id : m_remembered)
+        tracker.originals.forget(id);
+}
+
+// Arithmetic of a body that depends on nothing but values from outside floats outside, too, and may be
+// evaluated there before a derivative asks for it.
+void RecordedOp::remember_originals() {
+    Graph &g = c.graph;
+    Replay probe(c, 0);
+    uint64_t first = ~0ull;
+    for (const Value &v : values) {
+        probe.set(v.id(), v);
+        first = std::min(first, v.node().seq);
+    }
+    std::vector<NodeId> stack;
+    operands_of(g, construct.id(), g[construct.id()], stack);
+    if (g[construct.id()].op == Op::Call) // instances compute the same from data of their own
+        for (auto &b : static_cast<CallRecord &>(*g.record_of(construct.id())).bodies)
+            for (NodeId id : b.leaves) {
+                probe.set(id, Value::share(c, id));
+                first = std::min(first, g[id].seq);
+            }
+    std::unordered_set<NodeId> seen;
+    while (!stack.empty()) {
+        NodeId id = stack.back();
+        stack.pop_back();
+        if (!seen.insert(id).second)
+            continue;
+        const Node &n = g[id];
+        if (n.region == 0) {
+            if (n.op == Op::Literal || n.op == Op::Buffer || n.op == Op::Address || n.seq < first ||
+                !probe.depends(id))
+                continue;
+            tracker.originals.remember(c, id);
+            m_remembered.push_back(id);
+        }
+        operands_of(g, id, n, stack);
+    }
 }
 
 std::vector<Value> RecordedOp::output_gradients(size_t count) {
@@ -302,10 +259,11 @@ std::vector<Value> RecordedOp::input_tangents() {
 
 void RecordedOp::give(Inside &region, const std::vector<Value> &lanes) {
     for (size_t i = 0; i < values.size(); ++i) {
+        if (!region.give_back(i))
+            if (Value m = region.memory_gradient(i); m.valid())
+                set_grad_in(i, m);
         if (lanes[i].valid() && !(lanes[i].is_literal() && lanes[i].literal_bits() == 0))
             set_grad_in(i, lanes[i]);
-        if (Value m = region.memory_gradient(i); m.valid())
-            set_grad_in(i, m);
     }
 }
 
@@ -372,7 +330,7 @@ std::vector<Value> AdTracker::differentiate(const char *name, std::vector<Value>
         std::shared_ptr<RecordedOp> op;
         switch (c.graph[node].op) {
             case Op::If: op = std::make_shared<IfOp>(*this, construct, collector.values, mine); break;
-            case Op::Call: op = std::make_shared<CallOp>(*this, construct, collector.values, mine); break;
+            case Op::Call: op = make_call_op(*this, construct, collector.values, mine); break;
             default: op = make_loop_op(*this, construct, collector.values, mine); break;
         }
         with_derivatives = custom(op, collector.values);

@@ -3,32 +3,46 @@
 #include "ad/ad.h"
 #include "ad/replay.h"
 #include "ad/tracker.h"
+#include <unordered_set>
 
 namespace umbel::ad {
 
 /// The inputs of a construct while it is traced again with derivatives.
 class Inside {
 public:
-    Inside(Context &c, Tape &tape, const std::vector<Value> &inputs);
+    /// `nodes`: those of the inputs on the tape.
+    Inside(Context &c, Tape &tape, const std::vector<Value> &inputs, const std::vector<GradId> &nodes);
 
-    /// Fresh stand-ins for the lanes of the region that is being traced, set in `replay`.
-    std::vector<Value> enter(Replay &replay, const std::vector<Value> *tangents = nullptr);
+    /// Fresh stand-ins for the lanes of the region that is being traced, set in `replay`; of all inputs,
+    /// or of those in `which`.
+    std::vector<Value> enter(Replay &replay, const std::vector<Value> *tangents = nullptr,
+                             const std::vector<size_t> *which = nullptr);
     void enable_inner(Value &v);
+    /// Whether a gradient of input i belongs to a lane of the region around this one.
+    bool inner(size_t i) const { return m_inputs[i].inner; }
+    /// Whether another input with the same value stands for its lanes; this one for its memory.
+    bool shadowed(size_t i) const {
+        return !m_inputs[i].inner && m_inner.count(m_inputs[i].value.id()) != 0;
+    }
+    /// Inside of a region, gradients in memory are added to in place: from here to `give_back` they are
+    /// ours. Sums of arrays that the region writes to could not be read there.
+    void take_over();
+    bool give_back(size_t i);
+    void set_memory_tangent(size_t i, const Value &tangent);
     /// What was scattered to the gradient of input i; not valid: nothing.
     Value memory_gradient(size_t i);
     Value memory_of(size_t i) { return m_inputs[i].memory.valid() ? m_inputs[i].memory : m_inputs[i].value; }
-    std::vector<Value> memory() const {
-        std::vector<Value> out;
-        for (const Input &i : m_inputs)
-            out.push_back(i.memory);
-        return out;
-    }
+    std::vector<Value> memory(const std::vector<size_t> *which = nullptr) const;
 
 private:
     struct Input {
         Value value;  // without gradient
         Value memory; // as an array that is gathered from: gradients are scattered to its node
+        GradId node = 0;
+        bool inner = false;
     };
+    bool m_taken = false;
+    std::unordered_set<jit::NodeId> m_inner;
     Context &c;
     Tape &tape;
     std::vector<Input> m_inputs;
@@ -38,6 +52,7 @@ private:
 class RecordedOp : public CustomOp {
 public:
     RecordedOp(AdTracker &tracker, Value construct, std::vector<Value> inputs, std::vector<Value> outs);
+    ~RecordedOp() override;
     std::vector<Value> eval(std::span<const Value>) override { return m_outs; }
 
 protected:
@@ -56,6 +71,10 @@ protected:
     std::vector<Value> values; // inputs, without gradients
     std::vector<Value> m_outs; // results that this operation stands for ...
     std::vector<uint64_t> m_number; // ... and their numbers in the construct
+
+private:
+    void remember_originals();
+    std::vector<jit::NodeId> m_remembered;
 };
 
 /// Derivatives run outside of whatever body is being traced, with everything followed.
@@ -67,13 +86,17 @@ struct Fresh {
     ~Fresh() { t.collectors = saved; }
 };
 
-/// The gradient of a value of the region being traced; a literal 0 where none has arrived.
+/// A literal 0, or a local array of zeros.
+Value zero_like(const Value &v);
+/// The gradient of a value of the region being traced; zero where none has arrived.
 Value grad_or_zero(const Value &v);
 /// Propagates inside a region: backward from results with these gradients ...
 void run_backward(Tape &tape, std::vector<Value> &outputs, const std::vector<Value> &gradients);
 /// ... or forward from inputs that have theirs.
 void run_forward(Tape &tape, const std::vector<Value> &inputs, const std::vector<Value> &memory);
 
+std::shared_ptr<RecordedOp> make_call_op(AdTracker &tracker, Value construct, std::vector<Value> inputs,
+                                         std::vector<Value> outs);
 std::shared_ptr<RecordedOp> make_loop_op(AdTracker &tracker, Value construct, std::vector<Value> inputs,
                                          std::vector<Value> outs);
 

@@ -71,6 +71,8 @@ std::vector<Value> custom(std::shared_ptr<CustomOp> op, std::span<const Value> i
     if (!tracker.collectors.empty())
         fail("{}: a custom operation inside a recorded body; give the body an adjoint of its own",
              op->name());
+    op->scope = std::make_shared<ScopeState>(t.scopes().back());
+    op->scope->isolate = false;
     GradId hub = t.make_hub(op);
     for (GradId id : op->inputs)
         if (id)

@@ -6,6 +6,10 @@
 //   accumulating  each differentiable state only gains terms that do not depend on differentiable state
 //                 (s += f(...)): its adjoint is the same in every iteration, so the loop runs again in its
 //                 own direction. Memory: O(lanes).
+//   affine        at most three pieces of differentiable state, whose next values are affine in them with
+//                 coefficients that do not depend on them, s' = A s + b: a first run finds the product of
+//                 all A, a second one peels them off again from the adjoint by their inverses, iteration by
+//                 iteration in the loop's own direction. Memory: O(lanes). Not where an A is singular.
 //   recorded      the state at the head of each iteration is stored, then the iterations run in reverse.
 //                 Memory: lanes x the largest number of iterations x the bytes of the state.
 #include "ad/control.h"
@@ -43,6 +47,10 @@ private:
 
     std::vector<uint8_t> activity();
     bool accumulates(const std::vector<uint8_t> &active);
+    bool affine(const std::vector<uint8_t> &active);
+    using Matrix = std::vector<std::vector<Value>>; // by next state, by state; active state only
+    Matrix jacobian(const std::vector<Value> &state, const std::vector<uint8_t> &active);
+    bool backward_affine(const std::vector<uint8_t> &active);
     void backward_accumulating(const std::vector<uint8_t> &active);
     void backward_recorded(const std::vector<uint8_t> &active);
     void give_results(Inside &inside, const std::vector<Value> &state_gradients,
@@ -56,6 +64,28 @@ std::vector<Value *> pointers_to(std::initializer_list<std::vector<Value> *> lis
             out.push_back(&v);
     return out;
 }
+
+// A region for trials, thrown away at the end, also by an exception.
+struct Trial {
+    Context &c;
+    RegionId region;
+    explicit Trial(Context &c) : c(c), region(c.enter("loop", true, false)) {}
+    ~Trial() {
+        c.leave();
+        c.graph.discard_region(region);
+    }
+    /// State of which nothing is known: the initial one may be a constant, and fold what depends on it.
+    std::vector<Value> state(const std::vector<Value> &like) const {
+        std::vector<Value> out;
+        for (const Value &v : like) {
+            const Node n = v.node();
+            out.push_back(Value::adopt(
+                c, c.graph.make({ .op = Op::Phi, .type = n.type, .size = n.size,
+                                  .imm = uint64_t(region) << 32 | out.size(), .length = n.length })));
+        }
+        return out;
+    }
+};
 
 // In place: the loop holds pointers to the elements.
 void assign(std::vector<Value> &to, const std::vector<Value> &from) {
@@ -120,18 +150,14 @@ std::vector<uint8_t> LoopOp::activity() {
                 active[k] = 1;
     for (bool changed = true; changed;) {
         changed = false;
-        RegionId region = c.enter("loop", true, false); // a trial, thrown away
-        {
-            Inside inside(c, tape, values);
-            Iteration it = iterate(inside, initial_state(), active, nullptr, nullptr);
-            for (size_t k = 0; k < states(); ++k)
-                if (!active[k] && it.next[k].grad_id()) {
-                    active[k] = 1;
-                    changed = true;
-                }
-        }
-        c.leave();
-        c.graph.discard_region(region);
+        Trial trial(c);
+        Inside inside(c, tape, values, inputs);
+        Iteration it = iterate(inside, trial.state(initial_state()), active, nullptr, nullptr);
+        for (size_t k = 0; k < states(); ++k)
+            if (!active[k] && it.next[k].grad_id()) {
+                active[k] = 1;
+                changed = true;
+            }
     }
     return active;
 }
@@ -139,14 +165,14 @@ std::vector<uint8_t> LoopOp::activity() {
 // Whether d next_j / d state_k is 1 for j = k and 0 otherwise, for all active state.
 bool LoopOp::accumulates(const std::vector<uint8_t> &active) {
     bool unit = true;
-    RegionId region = c.enter("loop", true, false);
+    Trial trial(c);
     for (size_t j = 0; j < states() && unit; ++j) {
         if (!active[j])
             continue;
         if (record().phi.size() && c.graph[record().phi[j]].length)
             unit = false;
-        Inside inside(c, tape, values);
-        Iteration it = iterate(inside, initial_state(), active, nullptr, nullptr);
+        Inside inside(c, tape, values, inputs);
+        Iteration it = iterate(inside, trial.state(initial_state()), active, nullptr, nullptr);
         if (!it.next[j].grad_id()) {
             unit = false; // overwritten: its adjoint ends here
             break;
@@ -161,8 +187,6 @@ bool LoopOp::accumulates(const std::vector<uint8_t> &active) {
             unit = unit && g.is_literal() && g.literal_bits() == (k == j ? one[0].literal_bits() : 0);
         }
     }
-    c.leave();
-    c.graph.discard_region(region);
     return unit;
 }
 
@@ -170,7 +194,7 @@ void LoopOp::forward() {
     Fresh fresh(tracker);
     std::vector<uint8_t> active = activity();
     std::vector<Value> in = input_tangents(), state = initial_state(), tangents;
-    Inside inside(c, tape, values);
+    Inside inside(c, tape, values, inputs);
     for (size_t k = 0; k < states(); ++k) {
         Value t = is_float(state[k].type()) ? literal(state[k].type(), 0) : literal(Type::F32, 0);
         for (size_t i = 0; i < values.size(); ++i)
@@ -205,7 +229,7 @@ void LoopOp::backward() {
     std::vector<uint8_t> active = activity();
     if (accumulates(active))
         backward_accumulating(active);
-    else
+    else if (!affine(active) || !backward_affine(active))
         backward_recorded(active);
 }
 
@@ -221,20 +245,21 @@ void LoopOp::give_results(Inside &inside, const std::vector<Value> &state_gradie
 
 static void add_to(Value &sum, const Value &g) {
     if (!(g.is_literal() && g.literal_bits() == 0))
-        sum = binary(Op::Add, sum, g);
+        sum = add_gradients(sum, g);
 }
 
 static std::vector<Value> zeros_for(const std::vector<Value> &values) {
     std::vector<Value> out;
     for (const Value &v : values)
-        out.push_back(literal(v.type(), 0));
+        out.push_back(zero_like(v));
     return out;
 }
 
 void LoopOp::backward_accumulating(const std::vector<uint8_t> &active) {
     std::vector<Value> grads = output_gradients(states()), state = initial_state();
     std::vector<Value> sums = zeros_for(values);
-    Inside inside(c, tape, values);
+    Inside inside(c, tape, values, inputs);
+    inside.take_over();
     detail::plain_loop(
         "adjoint of an accumulating loop", pointers_to({ &state, &sums }),
         [&] { return replay_condition(state); },
@@ -247,6 +272,184 @@ void LoopOp::backward_accumulating(const std::vector<uint8_t> &active) {
                 add_to(sums[i], grad_or_zero(it.inputs[i]));
         });
     give_results(inside, grads, sums);
+}
+
+// ---- affine loops
+
+// With respect to the state alone: nothing may reach the gradients of the inputs on the way.
+LoopOp::Matrix LoopOp::jacobian(const std::vector<Value> &state, const std::vector<uint8_t> &active) {
+    Inside nothing(c, tape, {}, {});
+    Matrix rows;
+    for (size_t j = 0; j < states(); ++j) {
+        if (!active[j])
+            continue;
+        Iteration it = iterate(nothing, state, active, nullptr, nullptr);
+        std::vector<Value> out(1, it.next[j]), one(1, cast(it.next[j].type(), literal(Type::Bool, 1))), row;
+        run_backward(tape, out, one);
+        for (size_t k = 0; k < states(); ++k)
+            if (active[k])
+                row.push_back(grad_or_zero(it.state[k]));
+        rows.push_back(std::move(row));
+    }
+    return rows;
+}
+
+bool LoopOp::affine(const std::vector<uint8_t> &active) {
+    size_t n = 0;
+    Type type = Type::Void;
+    for (size_t k = 0; k < states(); ++k) {
+        if (!active[k])
+            continue;
+        ++n;
+        Type t = c.graph[record().init[k]].type;
+        if (type != Type::Void && type != t)
+            return false;
+        type = t;
+    }
+    if (n == 0 || n > 3 || type == Type::F16 || c.region) // whether a matrix is singular shows only when it is computed
+        return false;
+    bool independent = true;
+    Trial trial(c);
+    std::vector<Value> state = trial.state(initial_state());
+    Replay probe(c, trial.region);
+    for (size_t k = 0; k < states(); ++k)
+        if (active[k])
+            probe.set(state[k].id(), state[k]);
+    for (auto &row : jacobian(state, active))
+        for (Value &v : row)
+            independent = independent && !probe.depends(v.id());
+    return independent;
+}
+
+namespace {
+
+Value mul(const Value &a, const Value &b) { return binary(Op::Mul, a, b); }
+Value sub(const Value &a, const Value &b) { return binary(Op::Sub, a, b); }
+Value add(const Value &a, const Value &b) { return binary(Op::Add, a, b); }
+
+using Matrix = std::vector<std::vector<Value>>;
+
+Value determinant(const Matrix &m) {
+    if (m.size() == 1)
+        return m[0][0];
+    if (m.size() == 2)
+        return sub(mul(m[0][0], m[1][1]), mul(m[0][1], m[1][0]));
+    auto minor = [&](int a, int b) { return sub(mul(m[1][a], m[2][b]), mul(m[1][b], m[2][a])); };
+    return add(sub(mul(m[0][0], minor(1, 2)), mul(m[0][1], minor(0, 2))), mul(m[0][2], minor(0, 1)));
+}
+
+// x with x A = b, by Cramer's rule: row i of A replaced by b.
+std::vector<Value> solve_left(const Matrix &a, const std::vector<Value> &b) {
+    Value inverse = unary(Op::Rcp, determinant(a));
+    std::vector<Value> x;
+    for (size_t i = 0; i < a.size(); ++i) {
+        Matrix replaced = a;
+        replaced[i] = b;
+        x.push_back(mul(determinant(replaced), inverse));
+    }
+    return x;
+}
+
+std::vector<Value> row_times(const std::vector<Value> &x, const Matrix &m) {
+    std::vector<Value> out;
+    for (size_t k = 0; k < m.size(); ++k) {
+        Value sum = mul(x[0], m[0][k]);
+        for (size_t j = 1; j < m.size(); ++j)
+            sum = add(sum, mul(x[j], m[j][k]));
+        out.push_back(sum);
+    }
+    return out;
+}
+
+} // namespace
+
+// False where an iteration's matrix is singular (or nearly so) in some lane.
+bool LoopOp::backward_affine(const std::vector<uint8_t> &active) {
+    std::vector<size_t> which;
+    for (size_t k = 0; k < states(); ++k)
+        if (active[k])
+            which.push_back(k);
+    size_t n = which.size();
+    Type type = c.graph[record().init[which[0]]].type;
+    Value one = cast(type, literal(Type::Bool, 1));
+
+    // The product of all matrices. Its inverse must be good to half of the type's digits on the way, and
+    // its determinant within the range of the type: a contraction of many steps is not.
+    bool single = type == Type::F32;
+    auto number = [&](double x) {
+        return cast(type, literal(Type::F64, to_bits(x)));
+    };
+    Value worst_condition = number(single ? 1e3 : 1e8), tiny = number(single ? 1e-30 : 1e-280),
+          huge = number(single ? 1e30 : 1e280);
+    std::vector<Value> state = initial_state(), product, size_of(1, one), good(1, literal(Type::Bool, 1));
+    for (size_t i = 0; i < n * n; ++i)
+        product.push_back(i % (n + 1) == 0 ? one : literal(type, 0));
+    auto as_matrix = [&](const std::vector<Value> &flat) {
+        Matrix m(n);
+        for (size_t i = 0; i < n * n; ++i)
+            m[i / n].push_back(flat[i]);
+        return m;
+    };
+    {
+        detail::plain_loop(
+            "product of an affine loop", pointers_to({ &state, &product, &size_of, &good }),
+            [&] { return replay_condition(state); },
+            [&] {
+                Matrix a = jacobian(state, active), p = as_matrix(product);
+                std::vector<Value> next;
+                for (size_t j = 0; j < n; ++j)
+                    for (Value &v : row_times(a[j], p))
+                        next.push_back(v);
+                size_of[0] = mul(size_of[0], unary(Op::Abs, determinant(a)));
+                Value norm = literal(type, 0), power = one;
+                for (Value &v : next)
+                    norm = binary(Op::Max, norm, unary(Op::Abs, v));
+                for (size_t j = 0; j < n; ++j)
+                    power = mul(power, norm);
+                Value fine = binary(Op::Lt, power, mul(worst_condition, size_of[0]));
+                fine = binary(Op::And, fine, binary(Op::Lt, tiny, size_of[0]));
+                good[0] = binary(Op::And, good[0], binary(Op::And, fine, binary(Op::Lt, power, huge)));
+                assign(state, replay_body(state));
+                assign(product, next);
+            });
+    }
+    Value singular = unary(Op::Not, good[0]);
+    std::vector<NodeId> roots{ singular.id() };
+    for (Value &v : product)
+        roots.push_back(v.id());
+    c.evaluate(roots);
+    if (any(Mask(singular)))
+        return false;
+
+    // Peel the matrices off from the front: what is left of the product is each iteration's adjoint
+    std::vector<Value> grads = output_gradients(states()), gradient;
+    for (size_t k : which)
+        gradient.push_back(grads[k].valid() ? grads[k] : literal(type, 0));
+    std::vector<Value> first = row_times(gradient, as_matrix(product)), adjoint = first;
+    std::vector<Value> sums = zeros_for(values);
+    state = initial_state();
+    Inside inside(c, tape, values, inputs);
+    detail::plain_loop(
+        "adjoint of an affine loop", pointers_to({ &state, &adjoint, &sums }),
+        [&] { return replay_condition(state); },
+        [&] {
+            std::vector<Value> after = solve_left(jacobian(state, active), adjoint);
+            Iteration it = iterate(inside, state, active, nullptr, nullptr);
+            std::vector<Value> given(states());
+            for (size_t i = 0; i < n; ++i)
+                given[which[i]] = after[i];
+            run_backward(tape, it.next, given);
+            for (size_t k = 0; k < states(); ++k)
+                state[k] = it.next[k].detached();
+            assign(adjoint, after);
+            for (size_t i = 0; i < values.size(); ++i)
+                add_to(sums[i], grad_or_zero(it.inputs[i]));
+        });
+    std::vector<Value> state_gradients(states());
+    for (size_t i = 0; i < n; ++i)
+        state_gradients[which[i]] = first[i];
+    give_results(inside, state_gradients, sums);
+    return true;
 }
 
 void LoopOp::backward_recorded(const std::vector<uint8_t> &active) {
@@ -265,7 +468,7 @@ void LoopOp::backward_recorded(const std::vector<uint8_t> &active) {
         });
     uint32_t most = item(UInt32(jit::reduce(ReduceOp::Max, count[0])));
     if (most == 0)
-        return give_results(*std::make_unique<Inside>(c, tape, values), output_gradients(states()),
+        return give_results(*std::make_unique<Inside>(c, tape, values, inputs), output_gradients(states()),
                             zeros_for(values));
 
     // Store the state at the head of each iteration
@@ -298,7 +501,7 @@ void LoopOp::backward_recorded(const std::vector<uint8_t> &active) {
         if (!adjoint[k].valid())
             adjoint[k] = literal(is_float(state[k].type()) ? state[k].type() : Type::F32, 0);
     std::vector<Value> sums = zeros_for(values);
-    Inside inside(c, tape, values);
+    Inside inside(c, tape, values, inputs);
     detail::plain_loop(
         "adjoint of a loop", pointers_to({ &left, &adjoint, &sums }),
         [&] { return binary(Op::Ne, left[0], literal(Type::U32, 0)); },

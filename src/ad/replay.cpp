@@ -1,13 +1,38 @@
 // ad/replay.cpp: see ad/replay.h.
 #include "ad/replay.h"
+#include "ad/tracker.h"
 #include <algorithm>
 
 namespace umbel::ad {
 
 using namespace jit;
 
-void operands_of(const Graph &g, NodeId id, std::vector<NodeId> &out) {
-    const Node &n = g[id];
+void Originals::remember(Context &c, NodeId id) {
+    Entry &e = m_nodes[id];
+    if (e.users++)
+        return;
+    e.node = c.graph[id];
+    e.held.push_back(Value::share(c, id));
+    for (NodeId d : e.node.dep)
+        if (d)
+            e.held.push_back(Value::share(c, d));
+}
+
+void Originals::forget(NodeId id) {
+    auto it = m_nodes.find(id);
+    if (--it->second.users)
+        return;
+    Entry gone = std::move(it->second); // its values may free more: not while the map changes
+    m_nodes.erase(it);
+}
+
+const Node &Replay::node(NodeId id) const {
+    if (const Node *n = static_cast<AdTracker &>(*c.tracker).originals.find(id))
+        return *n;
+    return g[id];
+}
+
+void operands_of(const Graph &g, NodeId id, const Node &n, std::vector<NodeId> &out) {
     for (NodeId d : n.dep)
         if (d)
             out.push_back(d);
@@ -39,7 +64,7 @@ void operands_of(const Graph &g, NodeId id, std::vector<NodeId> &out) {
     }
 }
 
-// Whether the node depends on one that was set. Walks with a stack of its own.
+// Walks with a stack of its own.
 bool Replay::depends(NodeId root) {
     struct Frame {
         NodeId id;
@@ -56,7 +81,7 @@ bool Replay::depends(NodeId root) {
     auto push = [&](NodeId id) {
         m_depends[id] = false; // in progress: cycles through loop state add nothing
         stack.push_back({ id, {}, 0 });
-        operands_of(g, id, stack.back().operands);
+        operands_of(g, id, node(id), stack.back().operands);
     };
     if (int a = answer(root); a >= 0)
         return a;
@@ -91,7 +116,7 @@ Value Replay::get(NodeId root) {
             continue;
         }
         if (auto it = m_leaves.find(id); it != m_leaves.end()) { // another instance's data
-            m_values[id] = m_outer ? m_outer->get(it->second) : Value::share(c, it->second);
+            m_values[id] = m_outer ? m_outer->direct(it->second) : Value::share(c, it->second);
             stack.pop_back();
             continue;
         }
@@ -107,7 +132,7 @@ Value Replay::get(NodeId root) {
                 continue;
             }
         }
-        const Node n = g[id];
+        const Node n = node(id);
         bool ready = true;
         bool simple = n.op != Op::LoopOut && n.op != Op::IfOut && n.op != Op::CallOut &&
                       n.op != Op::ExternOut && n.op != Op::Phi && n.op != Op::Param &&
@@ -130,15 +155,30 @@ Value Replay::get(NodeId root) {
 // The array behind an address, or what takes its place.
 Value Replay::source(NodeId address) {
     if (auto it = m_leaves.find(address); it != m_leaves.end())
-        return m_outer ? m_outer->source(it->second) : Value::share(c, g[it->second].dep[0]);
+        return m_outer ? m_outer->direct_source(it->second) : Value::share(c, g[it->second].dep[0]);
     NodeId buffer = g[address].dep[0];
     if (auto it = m_memory.find(buffer); it != m_memory.end())
         return it->second;
     return m_outer ? m_outer->source(address) : Value::share(c, buffer);
 }
 
+Value Replay::direct(NodeId id) {
+    auto &map = m_bound ? m_direct : m_values;
+    if (auto it = map.find(id); it != map.end())
+        return it->second;
+    return m_outer ? m_outer->direct(id) : Value::share(c, id);
+}
+
+Value Replay::direct_source(NodeId address) {
+    NodeId buffer = g[address].dep[0];
+    auto &map = m_bound ? m_direct_memory : m_memory;
+    if (auto it = map.find(buffer); it != map.end())
+        return it->second;
+    return m_outer ? m_outer->direct_source(address) : Value::share(c, buffer);
+}
+
 Value Replay::compute(NodeId id) {
-    const Node n = g[id];
+    const Node n = node(id);
     auto at = [&](int i) -> const Value & { return m_values[n.dep[i]]; };
     switch (n.op) {
         case Op::Literal: case Op::Buffer: case Op::Address: case Op::Lane:
@@ -212,7 +252,7 @@ void Replay::prepare(RegionId region, const std::vector<NodeId> &roots) {
             continue;
         }
         operands.clear();
-        operands_of(g, id, operands);
+        operands_of(g, id, node(id), operands);
         stack.insert(stack.end(), operands.begin(), operands.end());
     }
 }
@@ -284,6 +324,7 @@ std::vector<Value> Replay::run_call(NodeId id) {
                                 return std::nullopt;
                             const auto &body = r.bodies[instance.body];
                             Replay p(c, r.region, this);
+                            p.begin_leaves();
                             p.set_params(args);
                             for (size_t j = 0; j < body.leaves.size(); ++j)
                                 p.set_leaf(body.leaves[j], instance.leaves[j]);

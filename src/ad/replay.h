@@ -9,6 +9,27 @@
 
 namespace umbel::ad {
 
+/// What nodes outside of all regions stood for when a construct was traced that replays may need. Such a
+/// node turns into data when somebody evaluates it, and no longer tells what it was computed from.
+class Originals {
+public:
+    /// Remembers the operation until `forget`; holds its operands.
+    void remember(jit::Context &c, jit::NodeId id);
+    void forget(jit::NodeId id);
+    const jit::Node *find(jit::NodeId id) const {
+        auto it = m_nodes.find(id);
+        return it == m_nodes.end() ? nullptr : &it->second.node;
+    }
+
+private:
+    struct Entry {
+        jit::Node node;
+        uint32_t users = 0;
+        std::vector<jit::Value> held;
+    };
+    std::unordered_map<jit::NodeId, Entry> m_nodes;
+};
+
 class Replay {
 public:
     /// Nodes of `region` (and of regions in it) are computed anew, and so are those that depend on a
@@ -22,15 +43,29 @@ public:
     /// Arguments of the subroutine whose region this is.
     void set_params(std::vector<jit::Value> params) { m_params = std::move(params); }
     void set_leaf(jit::NodeId leaf, jit::NodeId stand_in) { m_leaves[leaf] = stand_in; }
+    /// What is set from here on is data of the instance whose body this is. Calls inside of the body find
+    /// their own instances' data as they were before: the same node may be a member of both.
+    void begin_leaves() {
+        m_direct = m_values;
+        m_direct_memory = m_memory;
+        m_bound = true;
+    }
 
     jit::Value get(jit::NodeId id);
 
+    /// Whether the node depends on one that was set.
+    bool depends(jit::NodeId id);
+
 private:
+    /// The node as it was recorded.
+    const jit::Node &node(jit::NodeId id) const;
     bool known(jit::NodeId id) const;
     bool own(jit::NodeId id) const { return m_region && g.encloses(m_region, g[id].region); }
-    bool depends(jit::NodeId id);
     jit::Value compute(jit::NodeId id);
     jit::Value source(jit::NodeId address);
+    // Past the data of instances whose bodies these are
+    jit::Value direct(jit::NodeId id);
+    jit::Value direct_source(jit::NodeId address);
     const std::vector<jit::Value> &outputs_of(jit::NodeId id);
     std::vector<jit::Value> run_loop(jit::NodeId id);
     std::vector<jit::Value> run_if(jit::NodeId id);
@@ -42,7 +77,8 @@ private:
     jit::Graph &g;
     jit::RegionId m_region;
     Replay *m_outer;
-    std::unordered_map<jit::NodeId, jit::Value> m_values, m_memory;
+    std::unordered_map<jit::NodeId, jit::Value> m_values, m_memory, m_direct, m_direct_memory;
+    bool m_bound = false;
     std::unordered_map<jit::NodeId, jit::NodeId> m_leaves;
     std::unordered_map<jit::NodeId, std::vector<jit::Value>> m_outputs; // of loops, calls, packets ...
     std::unordered_map<jit::NodeId, bool> m_depends;
@@ -50,6 +86,7 @@ private:
 };
 
 /// Ids that must be known before `id` is: operands, and what its record names.
-void operands_of(const jit::Graph &g, jit::NodeId id, std::vector<jit::NodeId> &out);
+void operands_of(const jit::Graph &g, jit::NodeId id, const jit::Node &n,
+                 std::vector<jit::NodeId> &out);
 
 } // namespace umbel::ad

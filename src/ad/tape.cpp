@@ -135,14 +135,38 @@ void Tape::remove_edge(uint32_t id) {
 
 // ---- gradients
 
+// Local arrays have no sum: element by element.
+Value add_gradients(const Value &a, const Value &b) {
+    uint32_t length = a.node().length;
+    if (!length)
+        return binary(Op::Add, a, b);
+    Value sum = a, all = literal(Type::Bool, 1);
+    for (uint32_t i = 0; i < length; ++i) {
+        Value at = literal(Type::U32, i);
+        sum = local_set(sum, at, binary(Op::Add, local_get(a, at, all), local_get(b, at, all)), all);
+    }
+    return sum;
+}
+
 void Tape::accumulate(GradId id, const Value &g) {
     TapeNode &n = m_nodes[id];
     Value grad = g;
-    if (n.size == 1 && !n.inner && (grad.size() != 1 || grad.node().region)) {
-        if (grad.node().region == 0) {
-            grad = reduce(ReduceOp::Add, grad);
+    if (grad.node().length) { // a local array's lanes are its own wherever it is
+        n.grad = n.grad.valid() ? add_gradients(n.grad, grad) : grad;
+        return;
+    }
+    auto total = [](const Value &v) { return v.size() == 1 ? v : reduce(ReduceOp::Add, v); };
+    bool outside = grad.node().region == 0;
+    if (n.spread && (!outside || (n.grad.valid() && n.grad.size() != grad.size()))) {
+        n.spread = false; // lanes of two sizes have no sum but that of their totals
+        if (n.grad.valid())
+            n.grad = total(n.grad);
+    }
+    if (n.size == 1 && !n.inner && !n.spread && (grad.size() != 1 || !outside)) {
+        if (outside && m_context.region) {
+            grad = total(grad);
         } else {
-            // In a region that is being traced lanes meet in memory
+            // Lanes meet in memory: no kernel of its own for each sum
             if (!n.grad.valid())
                 n.grad = literal(n.type, 0);
             scatter(n.grad, grad, literal(Type::U32, 0), literal(Type::Bool, 1), ReduceOp::Add);
@@ -155,7 +179,7 @@ void Tape::accumulate(GradId id, const Value &g) {
         scatter(n.grad, grad, lane_index(n.size), literal(Type::Bool, 1), ReduceOp::Add);
         return;
     }
-    m_nodes[id].grad = n.grad.valid() ? binary(Op::Add, n.grad, grad) : grad;
+    m_nodes[id].grad = n.grad.valid() ? add_gradients(n.grad, grad) : grad;
 }
 
 void Tape::propagate(Mode mode, uint32_t id) {
@@ -188,14 +212,62 @@ void Tape::propagate(Mode mode, uint32_t id) {
             grad = ternary(Op::Select, m_edges[id].mask, grad, literal(grad.type(), 0));
     }
     if (mode == Mode::Forward && m_nodes[to].size == 1 && grad.size() != 1)
-        m_nodes[to].grad = m_nodes[to].grad.valid() ? binary(Op::Add, m_nodes[to].grad, grad) : grad;
+        m_nodes[to].grad = m_nodes[to].grad.valid() ? add_gradients(m_nodes[to].grad, grad) : grad;
     else
         accumulate(to, grad);
+}
+
+// ---- vertex elimination
+
+size_t Tape::eliminate_vertices() {
+    std::vector<GradId> order;
+    for (GradId n = 1; n < m_nodes.size(); ++n)
+        if (m_nodes[n].refs && m_nodes[n].in && m_nodes[n].out && !m_nodes[n].operation)
+            order.push_back(n);
+    std::sort(order.begin(), order.end(),
+              [&](GradId a, GradId b) { return m_nodes[a].seq < m_nodes[b].seq; });
+    size_t removed = 0;
+    for (GradId v : order) {
+        std::vector<uint32_t> in, out;
+        bool plain = !m_nodes[v].grad.valid();
+        auto check_edge = [&](uint32_t e, GradId other) {
+            // Sums over lanes and conversions happen at nodes: those must stay
+            plain = plain && !m_edges[e].transfer && !m_edges[e].marked && !m_nodes[other].operation &&
+                    m_nodes[other].size == m_nodes[v].size && m_nodes[other].type == m_nodes[v].type &&
+                    m_nodes[other].inner == m_nodes[v].inner;
+        };
+        for (uint32_t e = m_nodes[v].in; e; e = m_edges[e].next_in) {
+            in.push_back(e);
+            check_edge(e, m_edges[e].source);
+        }
+        for (uint32_t e = m_nodes[v].out; e; e = m_edges[e].next_out) {
+            out.push_back(e);
+            check_edge(e, m_edges[e].target);
+        }
+        // Held by its out-edges alone: no value asks for its gradient
+        if (!plain || m_nodes[v].refs != out.size() || (in.size() > 1 && out.size() > 1))
+            continue;
+        auto combine = [](Op op, const Value &a, const Value &b) {
+            return !a.valid() ? b : !b.valid() ? a : binary(op, a, b);
+        };
+        for (uint32_t i : in)
+            for (uint32_t o : out) {
+                Value weight = combine(Op::Mul, m_edges[i].weight, m_edges[o].weight);
+                Value mask = combine(Op::And, m_edges[i].mask, m_edges[o].mask);
+                connect(m_edges[i].source, m_edges[o].target, std::move(weight), std::move(mask));
+            }
+        for (uint32_t o : out)
+            remove_edge(o); // the last one takes the node and its in-edges along
+        ++removed;
+    }
+    return removed;
 }
 
 // ---- traversal
 
 void Tape::enqueue(Mode mode, GradId id) {
+    if (eliminate_before_traversal && m_todo.empty())
+        eliminate_vertices();
     ScopeState *isolation = nullptr;
     for (auto it = m_scopes.rbegin(); it != m_scopes.rend(); ++it)
         if (it->isolate) {
@@ -218,7 +290,7 @@ void Tape::enqueue(Mode mode, GradId id) {
                 m_edges[e].marked = true;
                 retain(m_edges[e].source);
                 retain(m_edges[e].target);
-                isolation->postponed.push_back(e);
+                isolation->postponed.emplace_back(e, mode);
             } else {
                 m_edges[e].marked = true;
                 m_todo.push_back(e);
@@ -272,6 +344,13 @@ void Tape::traverse(Mode mode, uint32_t clear) {
         bool run_now = mode == Mode::Backward ? to_hub : from_hub;
         if (run_now && ran.insert(hub).second) {
             std::shared_ptr<Operation> operation = m_nodes[hub].operation;
+            struct Reinstate { // what was followed when the operation was applied
+                std::vector<ScopeState> &scopes;
+                Reinstate(std::vector<ScopeState> &s, const ScopeState &state) : scopes(s) {
+                    scopes.push_back(state);
+                }
+                ~Reinstate() { scopes.pop_back(); }
+            } reinstate(m_scopes, operation->scope ? *operation->scope : ScopeState());
             if (mode == Mode::Forward)
                 operation->forward();
             else
@@ -292,7 +371,14 @@ void Tape::traverse(Mode mode, uint32_t clear) {
             return std::binary_search(v.begin(), v.end(), n);
         };
         left.erase(std::unique(left.begin(), left.end()), left.end());
+        std::vector<GradId> waiting; // part of what they give is postponed
+        for (const ScopeState &s : m_scopes)
+            for (auto [e, m] : s.postponed)
+                waiting.push_back(m == Mode::Forward ? m_edges[e].source : m_edges[e].target);
+        std::sort(waiting.begin(), waiting.end());
         for (GradId n : left) {
+            if (in(waiting, n))
+                continue;
             bool interior = in(entered, n);
             if ((interior && (clear & ClearInterior)) || (!interior && (clear & ClearInput)))
                 m_nodes[n].grad = Value();
@@ -315,24 +401,28 @@ bool Tape::follows(GradId id) const {
 }
 
 void Tape::leave_isolation() {
-    std::vector<uint32_t> postponed = std::move(m_scopes.back().postponed);
+    auto postponed = std::move(m_scopes.back().postponed);
     m_scopes.pop_back();
     ScopeState *outer = nullptr;
     for (auto it = m_scopes.rbegin(); it != m_scopes.rend() && !outer; ++it)
         if (it->isolate)
             outer = &*it;
     std::vector<GradId> held;
-    for (uint32_t e : postponed) {
-        if (outer && m_nodes[m_edges[e].target].seq < outer->boundary) {
-            outer->postponed.push_back(e);
-            continue;
+    for (Mode mode : { Mode::Backward, Mode::Forward }) {
+        for (auto [e, m] : postponed) {
+            if (m != mode)
+                continue;
+            if (outer && m_nodes[m_edges[e].target].seq < outer->boundary) {
+                outer->postponed.emplace_back(e, mode);
+                continue;
+            }
+            held.push_back(m_edges[e].source);
+            held.push_back(m_edges[e].target);
+            m_todo.push_back(e);
         }
-        held.push_back(m_edges[e].source);
-        held.push_back(m_edges[e].target);
-        m_todo.push_back(e);
+        if (!m_todo.empty())
+            traverse(mode, ClearAll);
     }
-    if (!m_todo.empty())
-        traverse(Mode::Backward, ClearAll);
     for (GradId id : held)
         release(id);
 }

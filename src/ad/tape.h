@@ -19,6 +19,9 @@ using jit::Value;
 
 enum class Mode { Forward, Backward };
 
+/// The sum of two gradients of a value, which may be a local array.
+Value add_gradients(const Value &a, const Value &b);
+
 /// What a traversal clears behind itself.
 enum Clear : uint32_t {
     ClearNothing = 0,
@@ -36,6 +39,7 @@ public:
     virtual void forward() = 0;
     virtual void backward() = 0;
     std::vector<GradId> inputs, outputs; // 0: carries no gradient, or is gone
+    std::shared_ptr<struct ScopeState> scope; // in force when it was applied, and when it runs
 };
 
 /// A linear map that is no product with a weight: gathers, scatters, sums.
@@ -64,6 +68,7 @@ struct TapeNode {
     uint32_t size = 0;
     Type type = Type::Void;
     bool inner = false; // stands for a value of a region that is being traced: one gradient a lane
+    bool spread = false; // of size 1, but takes gradients of lanes as they are: its source sums them up
     uint64_t seq = 0;
     Value grad;
     std::shared_ptr<Operation> operation; // a hub between inputs and outputs of a custom operation
@@ -76,7 +81,7 @@ struct ScopeState {
     std::vector<GradId> ids;     // sorted
     bool isolate = false;
     uint64_t boundary = 0;       // nodes older than this lie outside of the isolation
-    std::vector<uint32_t> postponed; // edges to traverse when the isolation ends
+    std::vector<std::pair<uint32_t, Mode>> postponed; // edges to traverse when the isolation ends
 };
 
 class Tape {
@@ -109,6 +114,13 @@ public:
     // ---- traversal
     /// Marks all edges that can be reached from the node against (Backward) or along (Forward) the flow.
     void enqueue(Mode mode, GradId id);
+    /// Replaces nodes that no value refers to, and that have one edge in or one edge out, by edges with the
+    /// product of the weights [Griewank 2008, ch. 9]; returns how many. Pays for a graph that is kept
+    /// and traversed often: it shrinks, and each traversal is shorter.
+    size_t eliminate_vertices();
+    /// Whether each traversal starts with an elimination. Off: a graph that is traversed once gains
+    /// nothing, as the products cost what the traversal saves.
+    bool eliminate_before_traversal = false;
     /// Propagates gradients along the marked edges.
     void traverse(Mode mode, uint32_t clear);
 

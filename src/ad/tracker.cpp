@@ -120,18 +120,20 @@ struct KeptTransfer final : Transfer {
     Value backward(const Value &g) override { return clear(g); }
 };
 struct WrittenTransfer final : Transfer {
-    Value index, mask;
+    Value index, mask, weight; // not valid: 1
     ReduceOp op;
     Type type;
     uint32_t target_size;
+    Value scaled(const Value &g) { return weight.valid() ? binary(Op::Mul, g, weight) : g; }
     Value forward(const Value &g) override {
         Value out = full(type, 0, target_size);
-        jit::scatter(out, g, index, mask, op == ReduceOp::Store ? ReduceOp::Store : ReduceOp::Add);
+        jit::scatter(out, scaled(g), index, mask,
+                     op == ReduceOp::Store ? ReduceOp::Store : ReduceOp::Add);
         return out;
     }
     Value backward(const Value &g) override {
         Value full_grad = g.size() == target_size ? g : binary(Op::Add, g, full(type, 0, target_size));
-        return jit::gather(full_grad, index, mask);
+        return scaled(jit::gather(full_grad, index, mask));
     }
 };
 
@@ -140,6 +142,33 @@ template <class T> std::unique_ptr<T> with(const Value &index, const Value &mask
     t->index = index.detached();
     t->mask = mask.detached();
     return t;
+}
+
+Value equal(const Value &a, const Value &b) { return binary(Op::Eq, a, b); }
+Value divide(const Value &a, const Value &b) { return binary(Op::Div, a, b); }
+Value one_of(Type t) { return cast(t, truth()); }
+
+// Whether a lane's value is the one that a store left in its cell: the last lane's is.
+Value survives(const Value &index, const Value &mask, uint32_t target_size) {
+    uint32_t lanes = std::max(index.size(), mask.size());
+    if (lanes == 1)
+        return mask;
+    Value owner = full(Type::U32, 0, target_size), lane = lane_index(lanes);
+    jit::scatter(owner, lane, index, mask, ReduceOp::Store);
+    return binary(Op::And, mask, equal(jit::gather(owner, index, mask), lane));
+}
+
+// The derivative of a product of many factors with respect to one of them: the product of the others,
+// without a division by zero. `zeros` is how many factors are 0, `rest` the product of all that are not.
+Value others(const Value &factor, const Value &zeros, const Value &rest) {
+    Type t = factor.type();
+    Value alone = ternary(Op::Select, equal(zeros, one_of(t)), rest, zero_of(t));
+    Value none = ternary(Op::Select, equal(zeros, zero_of(t)), divide(rest, factor), zero_of(t));
+    return ternary(Op::Select, equal(factor, zero_of(t)), alone, none);
+}
+Value is_zero(const Value &v) { return cast(v.type(), equal(v, zero_of(v.type()))); }
+Value without_zeros(const Value &v) {
+    return ternary(Op::Select, equal(v, zero_of(v.type())), one_of(v.type()), v);
 }
 
 } // namespace
@@ -151,7 +180,10 @@ Value AdTracker::gather(const Value &source, const Value &index, const Value &ma
     auto t = with<GatherTransfer>(index, mask);
     t->type = source.type();
     t->size = source.size();
-    return linear(result, source, std::move(t));
+    Value v = linear(result, source, std::move(t));
+    // One element for all lanes: its gradients go to the source directly
+    tape.node(v.grad_id()).spread = v.size() == 1 && c.region == 0;
+    return v;
 }
 
 std::vector<Value> AdTracker::gather_packet(const Value &source, const Value &index, uint32_t n,
@@ -178,27 +210,52 @@ void AdTracker::scatter(Value &target, const Value &value, const Value &index, c
     if (!collectors.empty() && (tape.follows(before.grad_id()) || tape.follows(value.grad_id())))
         fail("scatter: writing values that carry gradients inside a recorded body is not differentiable; "
              "detach them, or return them from the body");
-    if (followed && op != ReduceOp::Store && op != ReduceOp::Add)
-        fail("scatter: {} of values that carry gradients is not differentiable; detach them", name(op));
+    bool linear = op == ReduceOp::Store || op == ReduceOp::Add;
+    if (followed && !linear && c.region)
+        fail("scatter: {} of values that carry gradients inside a recorded {} is not differentiable; "
+             "detach them",
+             name(op), c.graph.region(c.region).kind);
     GradId old = before.grad_id();
     Type type = plain.type();
     uint32_t size = plain.size();
     if (old)
         tape.retain(old);
-    before = Value();
+    before = followed && !linear ? plain : Value(); // the weights are in terms of the old elements
     jit::scatter(plain, value.detached(), index, mask, op);
     target = plain;
+    plain = Value();
     if (followed) {
+        // Weights of what was there and of what was written; not valid: 1
+        Value kept, written, v = value.detached(), survivors = mask.detached();
+        auto at = [&](const Value &cells) { return jit::gather(cells, index, mask); };
+        if (op == ReduceOp::Store && !c.region)
+            survivors = survives(index.detached(), mask.detached(), size);
+        if (op == ReduceOp::Min || op == ReduceOp::Max) { // shared among those that attain it
+            kept = cast(type, equal(before, target));
+            written = cast(type, equal(v, at(target)));
+            Value count = kept;
+            jit::scatter(count, written, index, mask, ReduceOp::Add);
+            kept = divide(kept, count);
+            written = ternary(Op::Select, mask, divide(written, at(count)), zero_of(type));
+        } else if (op == ReduceOp::Mul) {
+            Value zeros = is_zero(before), rest = without_zeros(before);
+            jit::scatter(zeros, is_zero(v), index, mask, ReduceOp::Add);
+            jit::scatter(rest, without_zeros(v), index, mask, ReduceOp::Mul);
+            kept = others(before, zeros, rest);
+            written = others(v, at(zeros), at(rest));
+        }
+        before = Value();
         GradId id = tape.make_node(type, size, c.region != 0, "Scatter");
         if (tape.follows(old)) {
             if (op == ReduceOp::Store)
                 tape.connect(old, id, {}, {}, with<KeptTransfer>(index, mask));
             else
-                tape.connect(old, id);
+                tape.connect(old, id, kept);
         }
         if (tape.follows(value.grad_id())) {
-            auto t = with<WrittenTransfer>(index, mask);
+            auto t = with<WrittenTransfer>(index, survivors);
             t->op = op;
+            t->weight = written;
             t->type = type;
             t->target_size = size;
             tape.connect(value.grad_id(), id, {}, {}, std::move(t));
@@ -321,6 +378,29 @@ struct SumTransfer final : Transfer {
     }
 };
 
+// Products, least and greatest elements of groups; `combine` reduces each group, `spread` gives each
+// element what belongs to its group.
+struct WeightedSum final : Transfer {
+    std::function<Value(ReduceOp, const Value &)> combine;
+    std::function<Value(const Value &)> spread;
+    Value weight;
+
+    void weigh(ReduceOp op, const Value &v, const Value &result) {
+        if (op == ReduceOp::Mul) {
+            Value zeros = combine(ReduceOp::Add, is_zero(v));
+            Value rest = combine(ReduceOp::Mul, without_zeros(v));
+            weight = others(v, spread(zeros), spread(rest));
+        } else { // shared among the elements that attain it
+            Value attained = cast(v.type(), equal(v, spread(result)));
+            weight = divide(attained, spread(combine(ReduceOp::Add, attained)));
+        }
+    }
+    Value forward(const Value &g) override {
+        return combine(ReduceOp::Add, binary(Op::Mul, g, weight));
+    }
+    Value backward(const Value &g) override { return binary(Op::Mul, spread(g), weight); }
+};
+
 // A prefix sum's gradient is the sum over all later elements of the run: the total less what came before.
 struct PrefixTransfer final : Transfer {
     uint32_t size, block;
@@ -352,36 +432,34 @@ Value AdTracker::reduce(ReduceOp op, const Value &v) {
         t->size = t->block = v.size();
         return linear(result, v, std::move(t));
     }
-    // Product: the result over the element. Min, max: shared among the elements that attain it.
-    Value weight;
-    if (op == ReduceOp::Mul) {
-        weight = binary(Op::Div, result, plain);
-    } else {
-        Value one = cast(v.type(), truth());
-        Value attained = cast(v.type(), binary(Op::Eq, plain, result));
-        weight = binary(Op::Mul, attained, binary(Op::Div, one, jit::reduce(ReduceOp::Add, attained)));
-    }
-    struct WeightedSum final : Transfer {
-        Value weight;
-        Value forward(const Value &g) override {
-            return jit::reduce(ReduceOp::Add, binary(Op::Mul, g, weight));
-        }
-        Value backward(const Value &g) override { return binary(Op::Mul, g, weight); }
-    };
     auto t = std::make_unique<WeightedSum>();
-    t->weight = weight;
+    t->combine = [](ReduceOp o, const Value &x) { return jit::reduce(o, x); };
+    t->spread = [](const Value &x) { return x; };
+    t->weigh(op, plain, result);
     return linear(result, v, std::move(t));
 }
 
 Value AdTracker::block_reduce(ReduceOp op, const Value &v, uint32_t block) {
-    Value result = jit::block_reduce(op, v.detached(), block);
+    Value plain = v.detached(), result = jit::block_reduce(op, plain, block);
     if (!follow(std::array{ &v }))
         return result;
-    if (op != ReduceOp::Add)
-        fail("block_reduce: {} of values that carry gradients is not differentiable; detach them", name(op));
-    auto t = std::make_unique<SumTransfer>();
-    t->size = v.size();
-    t->block = block;
+    uint32_t size = v.size();
+    if (op == ReduceOp::Add) {
+        auto t = std::make_unique<SumTransfer>();
+        t->size = size;
+        t->block = block;
+        return linear(result, v, std::move(t));
+    }
+    auto t = std::make_unique<WeightedSum>();
+    t->combine = [=](ReduceOp o, const Value &x) {
+        return jit::block_reduce(o, x.size() == size ? x : binary(Op::Add, x, full(x.type(), 0, size)),
+                                 block);
+    };
+    t->spread = [=](const Value &x) {
+        Value run = binary(Op::Div, lane_index(size), literal(Type::U32, block));
+        return x.size() == 1 ? x : jit::gather(x, run, truth());
+    };
+    t->weigh(op, plain, result);
     return linear(result, v, std::move(t));
 }
 

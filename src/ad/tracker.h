@@ -1,5 +1,6 @@
 // ad/tracker.h: notes operations on the tape as they are recorded.
 #pragma once
+#include "ad/replay.h"
 #include "ad/tape.h"
 #include "jit/control.h"
 #include <unordered_map>
@@ -48,6 +49,7 @@ public:
     /// The context's tracker, made on first use.
     static AdTracker &of(Context &c);
 
+    Originals originals; // before the tape, whose operations forget theirs
     Tape tape;
     std::vector<Collector *> collectors; // of bodies being traced, innermost last
 

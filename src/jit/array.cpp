@@ -61,7 +61,6 @@ Value opaque(const Value &v) {
     if (v.is_evaluated())
         return v;
     if (v.is_literal()) { // a fresh node: the literal itself stays a constant for others
-        uint64_t width = bytes(v.type());
         auto keep_gradient = [&](Value r) {
             if (!v.grad_id())
                 return r;
@@ -72,15 +71,8 @@ Value opaque(const Value &v) {
             uint64_t data = v.literal_bits();
             return keep_gradient(copy_from(v.type(), &data, 1));
         }
-        BufferRef buffer;
-        Value r = result(c, v.type(), v.size(), buffer);
-        uint64_t imm = v.literal_bits(), n = v.size();
-        c.launch_algorithm("fill", n, [buffer, imm, n, width] {
-            auto *p = static_cast<uint8_t *>(buffer->data());
-            for (uint64_t i = 0; i < n; ++i)
-                std::memcpy(p + i * width, &imm, width);
-        });
-        return keep_gradient(std::move(r));
+        return keep_gradient(
+            Value::adopt(c, c.graph.buffer(v.type(), c.data(v.id()), v.size())));
     }
     c.evaluate(std::array{ v.id() });
     return v;
@@ -168,12 +160,15 @@ Value prefix_sum(const Value &v, bool exclusive, uint32_t block) {
 
 Value dot(const Value &a, const Value &b) {
     Context &c = need("dot", a);
-    need("dot", b);
+    if (&need("dot", b) != &c)
+        fail("dot: operand 2 belongs to another context (thread)");
     if (a.type() != b.type() || !is_number(a.type()))
         fail("dot: operands of types {} and {}", name(a.type()), name(b.type()));
+    if (a.size() != b.size() && a.size() != 1 && b.size() != 1)
+        fail("dot: operand sizes {} and {} do not match (only a size of 1 broadcasts)", a.size(), b.size());
     if (a.grad_id() | b.grad_id()) [[unlikely]]
         return c.tracker->dot(a, b);
-    if (a.size() != b.size()) // one of them broadcasts, or it is an error
+    if (a.size() != b.size()) // one of them broadcasts
         return reduce(ReduceOp::Add, binary(Op::Mul, a, b));
     BufferRef x = operand("dot", a), y = operand("dot", b), out;
     Type t = a.type();

@@ -252,6 +252,7 @@ public:
     Function run(const FunctionRoots &roots);
 
     std::vector<NodeId> leaves;      // data read, in order
+    std::vector<NodeId> uniforms;    // of the subroutine: values of the kernel used here, in order
     std::vector<DataField> fields;
     std::vector<NodeId> captures;    // canonical form only
     std::vector<std::pair<CallRecord *, uint32_t>> calls; // sites to fill in afterwards
@@ -563,9 +564,15 @@ void FunctionEmitter::emit(NodeId id) {
     Inst inst{ .op = n.op, .type = n.type, .length = n.length };
     switch (role(id)) {
         case Role::Data: c.scratch[id].value = data_leaf(id); return;
-        case Role::Capture: c.scratch[id].value = capture(id); return;
+        case Role::Capture:
+            if (n.size == 1 && n.region == 0) // may be evaluated later too, and is data then
+                uniforms.push_back(id);
+            c.scratch[id].value = capture(id);
+            return;
         case Role::Local: break;
     }
+    if (function && n.op != Op::Literal && g.region(n.region).function != function)
+        uniforms.push_back(id);
     switch (n.op) {
         case Op::Literal:
             inst.imm = n.imm;
@@ -622,6 +629,13 @@ void FunctionEmitter::emit(NodeId id) {
                     continue;
                 inst.arg[i] = value(n.dep[i]);
                 uniform = uniform && fn.insts[inst.arg[i]].uniform;
+            }
+            // Moved into a branch, a gather loses the lanes outside: they may have no address there.
+            if ((n.op == Op::Gather || n.op == Op::Packet) &&
+                c.scratch[id].late != home_of(n.dep[2])) {
+                uint32_t active = push({ .op = Op::Active, .type = Type::Bool });
+                inst.arg[2] = push({ .op = Op::And, .type = Type::Bool,
+                                     .arg = { inst.arg[2], active, NoValue, NoValue } });
             }
             inst.imm = n.imm;
             inst.uniform = uniform;
@@ -803,6 +817,7 @@ Assembly assemble(Context &c, const std::vector<NodeId> &outputs, const std::vec
             std::string key(reinterpret_cast<const char *>(fn.insts.data()),
                             fn.insts.size() * sizeof(Inst));
             key.append(reinterpret_cast<const char *>(fn.outputs.data()), fn.outputs.size() * 4);
+            key.append(reinterpret_cast<const char *>(fn.params.data()), fn.params.size());
             uint32_t index = uint32_t(out.program.functions.size());
             bool merge = c.has(Flag::MergeFunctions) && emitter.calls.empty();
             auto it = merge ? known.find(key) : known.end();
@@ -822,9 +837,19 @@ Assembly assemble(Context &c, const std::vector<NodeId> &outputs, const std::vec
 
             // Its data, by number of the leaf in the canonical order
             for (DataField &f : emitter.fields) {
-                auto leaf = std::find(body.leaves.begin(), body.leaves.end(), emitter.leaves[f.leaf]);
-                check(leaf != body.leaves.end());
+                NodeId id = emitter.leaves[f.leaf];
+                auto leaf = std::find(body.leaves.begin(), body.leaves.end(), id);
                 f.leaf = uint32_t(leaf - body.leaves.begin());
+                if (leaf != body.leaves.end())
+                    continue;
+                // Evaluated since the call was traced: so must be what other instances have in its place
+                auto uniform = std::find(body.uniforms.begin(), body.uniforms.end(), id);
+                check(uniform != body.uniforms.end());
+                size_t k = size_t(uniform - body.uniforms.begin());
+                f.leaf += uint32_t(k);
+                for (auto &instance : record->instances)
+                    if (instance.body == layout.fields.size() && g[instance.uniforms[k]].op != Op::Buffer)
+                        out.unready.push_back(instance.uniforms[k]);
             }
             layout.fields.push_back(std::move(emitter.fields));
             layout.data_bytes.push_back(out.program.functions[index].data_bytes);
@@ -845,6 +870,7 @@ CanonicalBody canonicalize(Context &c, const CallRecord &call, const CallRecord:
     Function fn = emitter.run({ body.effects, body.outputs });
     CanonicalBody result;
     result.leaves = std::move(emitter.leaves);
+    result.uniforms = std::move(emitter.uniforms);
     result.captures = std::move(emitter.captures);
     auto append = [&](const void *p, size_t n) {
         result.bytes.append(static_cast<const char *>(p), n);

@@ -12,7 +12,8 @@ struct Binding {
     uint32_t output = ~0u;     // Output: number of the root
 };
 
-/// How an instance's record is filled: field at `offset` from leaf number `leaf`.
+/// How an instance's record is filled: field at `offset` from leaf number `leaf`, uniforms behind the
+/// leaves.
 struct DataField {
     uint32_t offset, leaf;
     Type type; // Ptr: the address of the leaf's buffer; else its one element
@@ -29,6 +30,7 @@ struct Assembly {
     Program program;
     std::vector<Binding> bindings; // by argument
     std::vector<CallLayout> layouts;
+    std::vector<NodeId> unready; // to be evaluated first, then assembled again
 };
 
 /// A kernel that computes `outputs` and carries out `effects`, all of one size.
@@ -38,7 +40,7 @@ Assembly assemble(Context &c, const std::vector<NodeId> &outputs, const std::vec
 /// The canonical form of one traced body of a call: equal for bodies that differ in data alone.
 struct CanonicalBody {
     std::string bytes;
-    std::vector<NodeId> leaves, captures;
+    std::vector<NodeId> leaves, uniforms, captures;
 };
 CanonicalBody canonicalize(Context &c, const CallRecord &call, const CallRecord::Body &body);
 

@@ -9,9 +9,14 @@ namespace umbel::jit {
 namespace {
 
 struct Traced { // what one instance returned
-    std::vector<Value> outputs;
-    std::vector<NodeId> effects; // owned references
+    std::vector<Value> outputs, effects;
 };
+
+uint32_t broadcast(const char *name, uint32_t a, uint32_t b) {
+    if (a != 1 && b != 1 && a != b)
+        fail("{}: sizes {} and {} of its values do not match", name, a, b);
+    return a == 1 ? b : a;
+}
 
 class CallTracer {
 public:
@@ -43,7 +48,7 @@ private:
         return out;
     }
     void check_outputs(uint32_t i, const std::vector<Value> &out);
-    void add_instance(uint32_t i, Traced traced);
+    void add_instance(uint32_t i, const Traced &traced);
     NodeId hoist(NodeId output);
     std::vector<Value> finish(uint32_t size);
 
@@ -109,12 +114,13 @@ void CallTracer::check_outputs(uint32_t i, const std::vector<Value> &out) {
 }
 
 // Instances whose traces differ in data alone share a body.
-void CallTracer::add_instance(uint32_t i, Traced traced) {
+void CallTracer::add_instance(uint32_t i, const Traced &traced) {
     CallRecord &r = *m_record;
     CallRecord::Body body;
     for (const Value &v : traced.outputs)
         body.outputs.push_back(v.id());
-    body.effects = traced.effects;
+    for (const Value &e : traced.effects)
+        body.effects.push_back(e.id());
     if (!body.effects.empty())
         r.effects = true;
     CanonicalBody canonical = canonicalize(c, r, body);
@@ -123,15 +129,14 @@ void CallTracer::add_instance(uint32_t i, Traced traced) {
 
     CallRecord::Instance &instance = r.instances[i];
     instance.leaves = canonical.leaves;
-    for (NodeId leaf : canonical.leaves)
-        m_owned.push_back(Value::share(c, leaf));
+    instance.uniforms = canonical.uniforms;
+    for (auto *list : { &instance.leaves, &instance.uniforms })
+        for (NodeId leaf : *list)
+            m_owned.push_back(Value::share(c, leaf));
     auto [it, fresh] = m_bodies.emplace(std::move(canonical.bytes), uint32_t(r.bodies.size()));
     instance.body = it->second;
-    if (!fresh) {
-        for (NodeId e : traced.effects)
-            g.release(e);
+    if (!fresh)
         return;
-    }
     for (NodeId id : canonical.captures) {
         if (g[id].length)
             fail("{}: an instance uses a local array of the caller; pass its elements", m_name);
@@ -141,10 +146,9 @@ void CallTracer::add_instance(uint32_t i, Traced traced) {
         }
     }
     body.leaves = instance.leaves;
-    for (const Value &v : traced.outputs)
-        m_owned.push_back(v);
-    for (NodeId e : traced.effects)
-        m_owned.push_back(Value::adopt(c, e));
+    body.uniforms = instance.uniforms;
+    m_owned.insert(m_owned.end(), traced.outputs.begin(), traced.outputs.end());
+    m_owned.insert(m_owned.end(), traced.effects.begin(), traced.effects.end());
     r.bodies.push_back(std::move(body));
 }
 
@@ -195,12 +199,9 @@ NodeId CallTracer::hoist(NodeId output) {
 }
 
 std::vector<Value> CallTracer::record() {
-    m_size = std::max(m_id.size(), m_mask.size());
-    for (const Value &v : m_saved) {
-        if (m_size != 1 && v.size() != 1 && v.size() != m_size)
-            fail("{}: sizes {} and {} of its arguments do not match", m_name, m_size, v.size());
-        m_size = std::max(m_size, v.size());
-    }
+    m_size = broadcast(m_name, m_id.size(), m_mask.size());
+    for (const Value &v : m_saved)
+        m_size = broadcast(m_name, m_size, v.size());
     std::vector<NodeId> masks = std::exchange(c.masks, {}); // the call's own mask covers them
     RegionId outside = c.region;
     m_record->region = c.enter("call", false, true);
@@ -223,11 +224,16 @@ std::vector<Value> CallTracer::record() {
             std::vector<NodeId> effects = std::exchange(g.region(m_record->region).effects, {});
             if (!outputs)
                 continue;
+            Traced traced{ std::move(*outputs), {} };
             for (NodeId e : effects)
-                m_size = std::max(m_size, g[e].size);
-            check_outputs(i, *outputs);
-            add_instance(i, { std::move(*outputs), std::move(effects) });
+                traced.effects.push_back(Value::adopt(c, e));
+            for (const Value &e : traced.effects)
+                m_size = broadcast(m_name, m_size, e.size());
+            check_outputs(i, traced.outputs);
+            add_instance(i, traced);
         }
+        for (NodeId id : m_record->captures)
+            m_size = broadcast(m_name, m_size, g[id].size);
     } catch (...) {
         clean_up();
         m_owned.clear();
@@ -236,8 +242,6 @@ std::vector<Value> CallTracer::record() {
         throw;
     }
     clean_up();
-    for (NodeId id : m_record->captures)
-        m_size = std::max(m_size, g[id].size);
     return finish(m_size);
 }
 
@@ -315,14 +319,17 @@ std::vector<Value> CallTracer::finish(uint32_t size) {
 
 std::vector<Value> CallTracer::direct(uint32_t i, const Mask &condition) {
     std::vector<Value> shape;
-    return detail::if_(
+    bool exists = true;
+    std::vector<Value> results = detail::if_(
         m_name, condition,
         [&] {
             auto out = m_callee(i);
-            shape = *out;
-            return *out;
+            exists = out.has_value();
+            shape = exists ? *out : std::vector<Value>();
+            return shape;
         },
         [&] { return zeros_like(shape); });
+    return exists ? results : nothing();
 }
 
 std::vector<Value> CallTracer::nothing() {
@@ -351,9 +358,9 @@ std::vector<Value> CallTracer::nothing() {
 
 // Lanes are grouped by instance; each group is gathered, computed by kernels of its own, scattered back.
 std::vector<Value> CallTracer::evaluate() {
-    uint32_t size = std::max(m_id.size(), m_mask.size());
+    uint32_t size = broadcast(m_name, m_id.size(), m_mask.size());
     for (const Value &v : m_saved)
-        size = std::max(size, v.size());
+        size = broadcast(m_name, size, v.size());
     Mask mask(m_mask);
     if (!c.masks.empty())
         mask = mask & Mask(Value::share(c, c.masks.back()));
@@ -373,7 +380,7 @@ std::vector<Value> CallTracer::evaluate() {
         if (here.size() != size)
             here = here & Mask(literal(Type::Bool, 1, size));
         Value lanes = compress(here);
-        if (lanes.size() == 0 && (known || i + 1 < m_count))
+        if (lanes.size() == 0) // also because effects of size 1 would run
             continue;
         for (size_t k = 0; k < m_args.size(); ++k)
             *m_args[k] = m_saved[k].size() == 1 ? m_saved[k]
@@ -400,7 +407,25 @@ std::vector<Value> detail::call(const char *name, const Value &id, const Value &
                                 const Callee &callee) {
     if (!id.valid() || id.type() != Type::U32)
         fail("{}: the instance must be an array of u32", name);
+    if (!mask.valid() || mask.type() != Type::Bool)
+        fail("{}: the mask must be an array of bool", name);
     Context &c = id.context();
+    if (&mask.context() != &c)
+        fail("{}: the mask belongs to another context (thread)", name);
+    for (const Value *v : { &id, &mask })
+        if (v->node().flags & Dirty)
+            c.settle(v->id(), name);
+
+    // All instances are traced: one that leads back to itself would be traced for ever
+    constexpr int MaxDepth = 64;
+    thread_local int depth = 0;
+    struct Level {
+        Level() { ++depth; }
+        ~Level() { --depth; }
+    } level;
+    if (depth > MaxDepth)
+        fail("{}: calls nest more than {} deep; an instance seems to reach itself through a call", name,
+             MaxDepth);
     int number = 0;
     for (const Value *v : args) {
         ++number;
@@ -423,6 +448,8 @@ std::vector<Value> detail::plain_call(const char *name, const Value &id, const V
     CallTracer tracer(c, name, id, mask, args, instances, callee);
 
     // Known at once: no lane calls, or all call the same
+    if (mask.is_literal() && !mask.literal_bits())
+        return tracer.nothing();
     if (id.is_literal()) {
         uint64_t i = id.literal_bits();
         if (i == 0 || i > instances)

@@ -48,8 +48,8 @@ NodeId Context::effective_mask(NodeId mask) {
 
 // ---- regions and effects
 
-RegionId Context::enter(const char *kind, bool loop, bool function) {
-    if (region == 0)
+RegionId Context::enter(const char *kind, bool loop, bool function, bool sibling) {
+    if (region == 0 && !sibling)
         m_traced_since = graph.sequence();
     return region = graph.open_region(region, kind, loop, function);
 }
@@ -62,8 +62,12 @@ void Context::leave() {
 void Context::add_effect(NodeId id) { graph.region(region).effects.push_back(id); }
 
 void Context::mark_dirty(NodeId buffer) {
-    if (graph[buffer].flags & Dirty)
+    if (graph[buffer].flags & Dirty) {
+        for (DirtyBuffer &d : m_dirty)
+            if (d.node == buffer)
+                d.seq = graph.sequence();
         return;
+    }
     graph[buffer].flags |= Dirty;
     graph.retain(buffer);
     m_dirty.push_back({ buffer, graph.sequence() });
@@ -73,7 +77,7 @@ void Context::mark_dirty(NodeId buffer) {
 void Context::clear_dirty() {
     std::vector<DirtyBuffer> rest;
     for (DirtyBuffer d : std::exchange(m_dirty, {})) {
-        if (region != 0 && d.seq >= m_traced_since) {
+        if (region != 0 && d.seq > m_traced_since) { // its effect came before the mark
             rest.push_back(d);
             continue;
         }

@@ -60,7 +60,10 @@ public:
     static Context &current();
 
     bool has(Flag f) const { return m_flags & uint32_t(f); }
-    void set(Flag f, bool on) { m_flags = on ? m_flags | uint32_t(f) : m_flags & ~uint32_t(f); }
+    void set(Flag f, bool on) {
+        m_flags = on ? m_flags | uint32_t(f) : m_flags & ~uint32_t(f);
+        graph.number_values = has(Flag::ValueNumbering);
+    }
 
     Backend &backend() const { return *m_backend; }
     /// Takes effect with the next evaluation.
@@ -80,8 +83,9 @@ public:
     void add_effect(NodeId id);
     /// Marks a buffer as the target of pending side effects.
     void mark_dirty(NodeId buffer);
-    /// Opens a region inside the current one and enters it.
-    RegionId enter(const char *kind, bool loop, bool function);
+    /// Opens a region inside the current one and enters it. `sibling`: of the same conditional as the one
+    /// before, whose effects are still pending.
+    RegionId enter(const char *kind, bool loop, bool function, bool sibling = false);
     /// Closes the current region and returns to its parent.
     void leave();
 
@@ -121,14 +125,20 @@ public:
     uint32_t epoch = 0;
 
 private:
-    void evaluate_group(uint32_t size, const std::vector<NodeId> &outputs,
-                        const std::vector<NodeId> &effects);
-    void fill_literal(NodeId id);
+    struct Group { // what one kernel is to do
+        std::vector<NodeId> outputs, effects;
+        std::vector<NodeId> ordered; // reductions into memory, carried out in the order of lanes ...
+        std::vector<NodeId> operands; // ... and what they need that is no output
+    };
+    void evaluate_group(uint32_t size, Group &group);
+    BufferRef elements(NodeId id);
+    struct BlockScatter collect_scatters(const Group &group, std::vector<BufferRef> &keep);
+    void launch_uniform_scatter(NodeId effect);
     void launch_ordered_scatter(NodeId effect);
     void clear_dirty();
     struct DirtyBuffer {
         NodeId node;
-        uint64_t seq; // when it was first written to
+        uint64_t seq; // when it was last written to
     };
     std::vector<DirtyBuffer> m_dirty; // owned references
     uint64_t m_traced_since = 0;      // when the outermost open region was entered

@@ -37,8 +37,8 @@ public:
         for (RegionId r : m_regions)
             c.graph.discard_region(r);
     }
-    RegionId enter(const char *kind, bool loop, bool function) {
-        m_regions.push_back(c.enter(kind, loop, function));
+    RegionId enter(const char *kind, bool loop, bool function, bool sibling = false) {
+        m_regions.push_back(c.enter(kind, loop, function, sibling));
         return m_regions.back();
     }
     /// Innermost first, as a record must release them.
@@ -72,8 +72,10 @@ void check_state(const char *name, Context &c, const std::vector<Value *> &state
 
 void check_unchanged(const char *name, const char *what, size_t number, const Value &before,
                      const Value &after) {
-    if (!after.valid())
-        fail("{}: {} {} is uninitialized after the body", name, what, number);
+    if (!before.valid() || !after.valid())
+        fail("{}: {} {} is uninitialized", name, what, number);
+    if (&after.context() != &before.context())
+        fail("{}: {} {} belongs to another context (thread)", name, what, number);
     if (after.type() != before.type() || after.node().length != before.node().length)
         fail("{}: {} {} changes its type from {} to {}; convert it to keep the type", name, what, number,
              jit::name(before.type()), jit::name(after.type()));
@@ -104,6 +106,7 @@ bool trace_loop(Context &c, const char *name, const std::vector<Value *> &state,
     // Head: the state of an iteration, and whether it goes on
     record->head = unwind.enter("loop", true, false);
     std::vector<NodeId> phi(n, 0);
+    std::vector<Value> phis; // a body may overwrite state that it never read: the record needs its Phi
     for (size_t k = 0; k < n; ++k) {
         if (fixed[k])
             continue;
@@ -114,6 +117,7 @@ bool trace_loop(Context &c, const char *name, const std::vector<Value *> &state,
         phi[k] = p.id();
         record->init.push_back(init[k].id());
         record->phi.push_back(p.id());
+        phis.push_back(p);
         *state[k] = p;
     }
     Value cond = check_condition(name, c, condition());
@@ -240,6 +244,8 @@ void detail::plain_loop(const char *name, const std::vector<Value *> &state,
 
 std::vector<Value> detail::if_(const char *name, const Value &condition, const Branch &then_branch,
                                const Branch &else_branch) {
+    if (!condition.valid())
+        fail("{}: the condition is an uninitialized value", name);
     Context &c = condition.context();
     check_condition(name, c, condition);
     if (condition.is_literal())
@@ -284,15 +290,13 @@ std::vector<Value> detail::plain_if(const char *name, const Value &condition,
     record->then_region = unwind.enter("conditional", false, false);
     std::vector<Value> a = then_branch();
     c.leave();
-    record->else_region = unwind.enter("conditional", false, false);
+    record->else_region = unwind.enter("conditional", false, false, true);
     std::vector<Value> b = else_branch();
     c.leave();
     if (a.size() != b.size())
         fail("{}: the branches give {} and {} values", name, a.size(), b.size());
     uint32_t size = condition.size();
     for (size_t k = 0; k < a.size(); ++k) {
-        if (!a[k].valid() || !b[k].valid())
-            fail("{}: result {} is uninitialized in a branch", name, k + 1);
         check_unchanged(name, "result", k + 1, a[k], b[k]);
         size = broadcast(name, broadcast(name, size, a[k].size()), b[k].size());
     }

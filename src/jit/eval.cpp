@@ -2,6 +2,7 @@
 #include "jit/algorithm.h"
 #include "jit/array.h"
 #include "jit/assemble.h"
+#include "jit/block_scatter.h"
 #include "jit/history.h"
 #include "jit/kernel_cache.h"
 #include "jit/launch_log.h"
@@ -44,7 +45,8 @@ struct CallTables {
             }
             table.insert(table.end(), { layout.callee[instance.body], offset });
             for (const DataField &f : layout.fields[instance.body]) {
-                NodeId leaf = instance.leaves[f.leaf];
+                size_t known = instance.leaves.size();
+                NodeId leaf = f.leaf < known ? instance.leaves[f.leaf] : instance.uniforms[f.leaf - known];
                 bool address = f.type == Type::Ptr && g[leaf].op == Op::Address;
                 NodeId buffer = address ? g[leaf].dep[0] : leaf;
                 copies.push_back({ offset + f.offset, uint8_t(address ? 0 : bytes(f.type)),
@@ -76,6 +78,8 @@ struct Job {
     std::vector<CallTables> tables;
     std::vector<std::pair<uint32_t, uint32_t>> table_args; // argument, 2 * table + (1: data)
     std::vector<ExternSite> externs;
+    BlockScatter scatters;             // done with each block of lanes
+    std::vector<uint32_t> slot_args;   // arguments that take the results for these
     std::string name;
     uint64_t size = 0, work = 0;
     std::shared_ptr<History> history;
@@ -91,6 +95,25 @@ struct Job {
             sizes[arg] = which & 1 ? t.data.size() : t.table.size();
         }
         CollectingLog log(externs);
+        if (!scatters.effects.empty())
+            run_scattering(log);
+        else
+            run_blocks(log);
+        if (history)
+            history->set_run_time(history_index, seconds_since(start));
+        log.finish();
+    }
+
+    void run_scattering(CollectingLog &log) {
+        scatters.run(size, [&](char *const *slots, uint64_t begin, uint64_t end) {
+            std::vector<void *> local = args;
+            for (size_t k = 0; k < slot_args.size(); ++k)
+                local[slot_args[k]] = slots[k];
+            kernel->run({ local.data(), sizes.data(), size, &log }, begin, end);
+        });
+    }
+
+    void run_blocks(CollectingLog &log) {
         Launch launch{ args.data(), sizes.data(), size, &log };
         // Enough blocks to balance the load, none so small that handing it out costs more than its work
         uint64_t per_block = std::max<uint64_t>(Grain, size / 64);
@@ -100,11 +123,88 @@ struct Job {
         parallel_blocks(size, per_block, [&](uint64_t begin, uint64_t end) {
             kernel->run(launch, begin, end);
         });
-        if (history)
-            history->set_run_time(history_index, seconds_since(start));
-        log.finish();
     }
 };
+
+// ---- effects that run
+
+std::vector<NodeId> effects_inside(const Graph &g, NodeId id) {
+    std::vector<NodeId> out;
+    const Op op = g[id].op;
+    if (op == Op::Loop || op == Op::If) {
+        for (RegionId r : g.record_of(id)->regions)
+            out.insert(out.end(), g.region(r).effects.begin(), g.region(r).effects.end());
+    } else if (op == Op::Call) {
+        for (auto &body : static_cast<CallRecord &>(*g.record_of(id)).bodies)
+            out.insert(out.end(), body.effects.begin(), body.effects.end());
+    }
+    return out;
+}
+
+// Whether the effect's results cannot be computed again once it has run.
+bool gives_once(const Graph &g, NodeId effect) {
+    std::vector<NodeId> stack{ effect };
+    while (!stack.empty()) {
+        NodeId id = stack.back();
+        stack.pop_back();
+        if (g[id].op == Op::ScatterInc ||
+            (g[id].op == Op::Extern && !static_cast<ExternRecord &>(*g.record_of(id)).out_types.empty()))
+            return true;
+        for (NodeId e : effects_inside(g, id))
+            stack.push_back(e);
+    }
+    return false;
+}
+
+// The results of a Loop, If, Call or Extern that somebody refers to.
+std::vector<NodeId> results_of(const Graph &g, NodeId id) {
+    std::vector<NodeId> out;
+    auto find = [&](Op op, Type type, size_t k) {
+        if (NodeId r = g.find({ .op = op, .type = type, .size = g[id].size, .imm = k,
+                                .dep = { id, 0, 0, 0 } }))
+            out.push_back(r);
+    };
+    Record *record = g.record_of(id);
+    if (g[id].op == Op::Loop) {
+        auto &phi = static_cast<LoopRecord &>(*record).phi;
+        for (size_t k = 0; k < phi.size(); ++k)
+            find(Op::LoopOut, g[phi[k]].type, k);
+    } else if (g[id].op == Op::If) {
+        auto &results = static_cast<IfRecord &>(*record).then_out;
+        for (size_t k = 0; k < results.size(); ++k)
+            find(Op::IfOut, g[results[k]].type, k);
+    } else {
+        bool call = g[id].op == Op::Call;
+        auto &types = call ? static_cast<CallRecord &>(*record).out_types
+                           : static_cast<ExternRecord &>(*record).out_types;
+        for (size_t k = 0; k < types.size(); ++k)
+            find(call ? Op::CallOut : Op::ExternOut, types[k], k);
+    }
+    return out;
+}
+
+// Takes the effects out of control flow that has run: its results may be computed again, its effects not.
+void retire(Graph &g, NodeId effect) {
+    g.retain(effect);
+    std::vector<NodeId> stack{ effect }; // owned references
+    while (!stack.empty()) {
+        NodeId id = stack.back();
+        stack.pop_back();
+        for (NodeId e : effects_inside(g, id)) {
+            g.retain(e);
+            stack.push_back(e);
+        }
+        if (g[id].op == Op::Loop || g[id].op == Op::If) {
+            for (RegionId r : g.record_of(id)->regions)
+                for (NodeId e : std::exchange(g.region(r).effects, {}))
+                    g.release(e);
+        } else if (g[id].op == Op::Call) { // its record owns them
+            for (auto &body : static_cast<CallRecord &>(*g.record_of(id)).bodies)
+                body.effects.clear();
+        }
+        g.release(id);
+    }
+}
 
 } // namespace
 
@@ -130,11 +230,7 @@ void Context::enqueue(std::string name, std::function<void()> job, bool small) {
 }
 
 void Context::evaluate(std::span<const NodeId> roots) {
-    struct Group {
-        std::vector<NodeId> outputs, effects;
-    };
     std::map<uint32_t, Group> groups;
-    std::vector<NodeId> literals, ordered;
     std::vector<NodeId> scheduled = std::exchange(m_scheduled, {});
     std::vector<NodeId> effects = std::exchange(graph.region(0).effects, {});
     // Whatever happens below, the references are given back and no effect runs twice.
@@ -142,6 +238,8 @@ void Context::evaluate(std::span<const NodeId> roots) {
         Context &c;
         std::vector<NodeId> &a, &b;
         ~Release() {
+            for (NodeId id : b)
+                retire(c.graph, id);
             for (auto *list : { &a, &b })
                 for (NodeId id : *list)
                     c.graph.release(id);
@@ -153,9 +251,10 @@ void Context::evaluate(std::span<const NodeId> roots) {
     if (scratch.size() < graph.capacity())
         scratch.resize(graph.capacity());
     ++epoch;
-    auto add = [&](NodeId id) {
+    auto add = [&](NodeId id, uint32_t scatter_size = ~0u) {
         const Node &n = graph[id];
-        if (n.op == Op::Buffer || scratch[id].epoch == epoch)
+        // A literal needs no kernel. It must stay one: other programs have it as a constant.
+        if (n.op == Op::Buffer || n.op == Op::Literal || scratch[id].epoch == epoch)
             return;
         scratch[id].epoch = epoch;
         if (n.region)
@@ -164,41 +263,105 @@ void Context::evaluate(std::span<const NodeId> roots) {
                  graph.region(n.region).kind, graph.region(n.region).kind);
         if (n.length)
             fail("eval: a local array cannot be evaluated; evaluate elements of it");
-        if (n.op == Op::Literal)
-            literals.push_back(id);
-        else
-            groups[n.size].outputs.push_back(id);
+        Group &group = groups[n.size];
+        (n.size == scatter_size ? group.operands : group.outputs).push_back(id);
     };
-    for (NodeId id : effects) {
-        const Node &n = graph[id];
-        if (n.flags & Ordered) {
-            ordered.push_back(id);
-            add(n.dep[1]);
-            add(n.dep[2]);
-            if (graph[n.dep[3]].op != Op::Literal)
-                add(n.dep[3]);
-        } else {
-            groups[n.size].effects.push_back(id);
-        }
-    }
     for (NodeId id : scheduled)
         add(id);
     for (NodeId id : roots)
         add(id);
+    for (NodeId id : effects) {
+        const Node &n = graph[id];
+        if (n.flags & Ordered) {
+            groups[n.size].ordered.push_back(id);
+            for (int i : { 1, 2, 3 })
+                add(n.dep[i], n.size);
+        } else {
+            groups[n.size].effects.push_back(id);
+            if (n.op == Op::ScatterInc) {
+                if (n.refs > 1)
+                    add(id);
+            } else if (n.op != Op::Scatter && gives_once(graph, id)) {
+                for (NodeId result : results_of(graph, id))
+                    add(result);
+            }
+        }
+    }
 
-    for (NodeId id : literals)
-        fill_literal(id);
+    for (auto &[size, group] : groups) {
+        if (!group.outputs.empty() || !group.operands.empty() || !group.effects.empty())
+            evaluate_group(size, group);
+        for (NodeId id : group.effects) // other groups may use their results
+            retire(graph, id);
+    }
     for (auto &[size, group] : groups)
-        evaluate_group(size, group.outputs, group.effects);
-    for (NodeId id : ordered)
-        launch_ordered_scatter(id);
+        for (NodeId id : group.ordered)
+            launch_ordered_scatter(id);
 }
 
-void Context::evaluate_group(uint32_t size, const std::vector<NodeId> &outputs,
-                             const std::vector<NodeId> &effects) {
+// The group's ordered reductions, for blocks of lanes: operands that are not evaluated get slots.
+BlockScatter Context::collect_scatters(const Group &group, std::vector<BufferRef> &keep) {
+    BlockScatter s;
+    std::unordered_map<NodeId, uint32_t> slots, targets;
+    for (NodeId id : group.operands) {
+        slots.emplace(id, uint32_t(slots.size()));
+        s.slot_widths.push_back(bytes(graph[id].type));
+    }
+    for (NodeId id : group.ordered) {
+        const Node &n = graph[id];
+        NodeId buffer = graph[n.dep[0]].dep[0];
+        auto [it, fresh] = targets.emplace(buffer, uint32_t(s.targets.size()));
+        if (fresh) {
+            keep.push_back(graph.buffer_of(buffer));
+            s.targets.push_back({ graph[buffer].type, ReduceOp(n.imm), keep.back()->data(),
+                                  graph[buffer].size });
+        }
+        auto operand = [&](NodeId d) {
+            ScatterOperand o;
+            o.uniform = graph[d].op == Op::Literal || graph[d].size != n.size;
+            if (auto slot = slots.find(d); slot != slots.end())
+                o.slot = slot->second;
+            else if (graph[d].op == Op::Literal)
+                o.literal = graph[d].imm;
+            else
+                o.data = graph.buffer_of(d);
+            return o;
+        };
+        s.effects.push_back({ it->second, operand(n.dep[1]), operand(n.dep[2]), operand(n.dep[3]),
+                              graph[n.dep[3]].op != Op::Literal });
+    }
+    return s;
+}
+
+// Scattering block by block pays where a kernel does little for what it gives to a scatter: then the
+// way through memory would take most of the time. Chunks must leave enough to do for all threads.
+static bool scatters_by_block(const Program &p, const BlockScatter &s, uint64_t size) {
+    constexpr uint64_t FewLanes = 32768, LeastChunks = 8, OperationsPerByte = 16;
+    if (s.slot_widths.empty() || !p.calls.empty() || !p.externs.empty())
+        return false;
+    for (const Inst &i : p.functions[0].insts)
+        if (i.op == Op::LoopBegin)
+            return false;
+    uint64_t width = 0;
+    for (uint64_t w : s.slot_widths)
+        width += w;
+    return p.instruction_count() <= OperationsPerByte * width &&
+           (size < FewLanes || s.chunks(size) >= LeastChunks);
+}
+
+void Context::evaluate_group(uint32_t size, Group &group) {
     // The program
     Clock::time_point start = Clock::now();
+    const std::vector<NodeId> &effects = group.effects;
+    std::vector<NodeId> outputs = group.outputs;
+    outputs.insert(outputs.end(), group.operands.begin(), group.operands.end());
     Assembly a = assemble(*this, outputs, effects, size);
+    while (!a.unready.empty()) {
+        Group unready;
+        unready.outputs = a.unready;
+        evaluate_group(1, unready);
+        a = assemble(*this, outputs, effects, size);
+    }
     if (has(Flag::Verify))
         verify(a.program);
     std::string bytes_of_program = a.program.serialize();
@@ -225,12 +388,25 @@ void Context::evaluate_group(uint32_t size, const std::vector<NodeId> &outputs,
     job->externs = a.program.externs;
     for (CallLayout &layout : a.layouts)
         job->tables.emplace_back(graph, layout);
-    std::vector<BufferRef> results(outputs.size());
+    job->scatters = collect_scatters(group, job->keep);
+    size_t kept = outputs.size(); // the others exist for a block of lanes only
+    if (scatters_by_block(a.program, job->scatters, size)) {
+        kept = group.outputs.size();
+        job->slot_args.resize(group.operands.size());
+        group.ordered.clear();
+    } else {
+        job->scatters = {};
+    }
+    std::vector<BufferRef> results(kept);
     uint32_t inputs = 0;
     for (uint32_t i = 0; i < a.bindings.size(); ++i) {
         const Binding &b = a.bindings[i];
         BufferRef buffer;
-        if (b.output != ~0u) {
+        if (b.output != ~0u && b.output >= kept) {
+            job->slot_args[b.output - kept] = i;
+            job->sizes[i] = size;
+            continue;
+        } else if (b.output != ~0u) {
             buffer = allocate(uint64_t(size) * bytes(graph[outputs[b.output]].type));
             results[b.output] = buffer;
             job->sizes[i] = size;
@@ -262,17 +438,21 @@ void Context::evaluate_group(uint32_t size, const std::vector<NodeId> &outputs,
                                               .memory_hit = memory_hit, .disk_hit = disk_hit,
                                               .code_bytes = job->kernel->code_bytes() });
     }
-    for (size_t k = 0; k < outputs.size(); ++k)
+    for (size_t k = 0; k < kept; ++k)
         graph.become_buffer(outputs[k], results[k]);
     m_last_program = std::move(a.program);
     std::string name = job->name;
-    bool small = job->work < 1u << 14 && effects.empty();
+    bool small = job->work < 1u << 14 && effects.empty() && job->scatters.effects.empty();
     if (size > 0)
         enqueue(std::move(name), [job] { job->run(); }, small);
 }
 
-void Context::fill_literal(NodeId id) {
+// The elements of a Buffer, or of a literal written out.
+BufferRef Context::elements(NodeId id) {
     const Node n = graph[id];
+    if (n.op == Op::Buffer)
+        return graph.buffer_of(id);
+    check(n.op == Op::Literal);
     uint64_t width = bytes(n.type), total = width * n.size;
     BufferRef buffer = allocate(total);
     auto job = [buffer, n, width, total] {
@@ -286,15 +466,29 @@ void Context::fill_literal(NodeId id) {
                 std::memcpy(p + i * width, &n.imm, width);
         });
     };
-    enqueue("fill", job, total < 65536);
-    graph.become_buffer(id, buffer);
+    launch_algorithm("fill", n.size, job);
+    return buffer;
+}
+
+// All lanes meet in one cell.
+void Context::launch_uniform_scatter(NodeId effect) {
+    Group group;
+    group.ordered.push_back(effect);
+    std::vector<BufferRef> keep;
+    uint64_t size = graph[effect].size;
+    BlockScatter scatters = collect_scatters(group, keep);
+    launch_algorithm("scatter_reduce", size, [scatters, keep, size] {
+        scatters.run(size, [](char *const *, uint64_t, uint64_t) {});
+    });
 }
 
 void Context::launch_ordered_scatter(NodeId effect) {
     const Node n = graph[effect];
     BufferRef target = graph.buffer_of(graph[n.dep[0]].dep[0]);
     uint64_t target_size = graph[graph[n.dep[0]].dep[0]].size;
-    BufferRef index = graph.buffer_of(n.dep[1]), value = graph.buffer_of(n.dep[2]), mask;
+    if (graph[n.dep[1]].size == 1 && n.size > 1)
+        return launch_uniform_scatter(effect);
+    BufferRef index = elements(n.dep[1]), value = elements(n.dep[2]), mask;
     if (graph[n.dep[3]].op == Op::Buffer)
         mask = graph.buffer_of(n.dep[3]);
     bool uniform = graph[n.dep[2]].size == 1 && n.size > 1;
@@ -326,9 +520,9 @@ std::vector<KernelRecord> Context::take_history() {
 BufferRef Context::data(NodeId id) {
     if (graph[id].flags & Dirty)
         settle(id, "read");
-    if (graph[id].op != Op::Buffer)
+    if (graph[id].op != Op::Buffer && graph[id].op != Op::Literal)
         evaluate(std::span(&id, 1));
-    return graph.buffer_of(id);
+    return elements(id);
 }
 
 } // namespace umbel::jit

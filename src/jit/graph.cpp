@@ -1,10 +1,24 @@
 // jit/graph.cpp: storage of nodes and regions, value numbering.
 #include "jit/graph.h"
-#include <cstdlib>
 #include <cstring>
-#include <new>
+#include <sys/mman.h>
 
 namespace umbel::jit {
+
+// ---- storage
+
+// Zeroed memory, in large pages past the first 2 MiB: a page fault for every 64 nodes would cost more
+// than recording them. Null where there is none.
+static void *map_memory(size_t bytes) {
+    void *p = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+                   -1, 0);
+    if (p == MAP_FAILED)
+        return nullptr;
+    constexpr size_t Large = 2 << 20;
+    if (bytes > Large)
+        madvise(static_cast<char *>(p) + Large, bytes - Large, MADV_HUGEPAGE); // a wish, no more
+    return p;
+}
 
 static bool has_record(const Node &n) {
     return n.op == Op::Loop || n.op == Op::If || n.op == Op::Call || n.op == Op::Extern;
@@ -25,29 +39,48 @@ Graph::~Graph() {
         if (has_record(m_nodes[i]))
             delete record_of(i);
     }
-    std::free(m_nodes);
-    std::free(m_table);
+    munmap(m_nodes, size_t(m_reserved) * sizeof(Node));
+    munmap(m_table, size_t(m_buckets) * sizeof(uint32_t));
 }
 
 void Graph::grow() {
     uint32_t capacity = m_capacity ? m_capacity * 2 : 4096;
     if (capacity > (1u << 30))
         throw DeviceError("more than 2^30 live nodes: evaluate intermediate results");
-    auto *nodes = static_cast<Node *>(std::aligned_alloc(4096, size_t(capacity) * sizeof(Node)));
-    auto *table = static_cast<uint32_t *>(std::calloc(size_t(capacity), sizeof(uint32_t)));
-    if (!nodes || !table) {
-        std::free(nodes);
-        std::free(table);
-        throw DeviceError(fmt::format("out of memory at {} nodes", m_capacity));
-    }
-    if (m_nodes)
-        std::memcpy(static_cast<void *>(nodes), m_nodes, size_t(m_used) * sizeof(Node));
-    std::free(m_nodes);
-    std::free(m_table);
-    m_nodes = nodes;
-    m_table = table;
+    if (capacity > m_reserved)
+        reserve(capacity);
     m_capacity = capacity;
-    m_mask = capacity - 1;
+    if (capacity > m_buckets)
+        rehash(m_buckets ? m_buckets * 4 : capacity);
+}
+
+// Address space costs nothing until it is touched: as a rule, nodes never move.
+void Graph::reserve(uint32_t least) {
+    uint32_t count = std::max(least, 1u << 26);
+    auto *nodes = static_cast<Node *>(map_memory(size_t(count) * sizeof(Node)));
+    while (!nodes && count > least) { // a limit on address space
+        count /= 2;
+        nodes = static_cast<Node *>(map_memory(size_t(count) * sizeof(Node)));
+    }
+    if (!nodes)
+        throw DeviceError(fmt::format("out of memory at {} nodes", m_capacity));
+    if (m_nodes) {
+        std::memcpy(static_cast<void *>(nodes), m_nodes, size_t(m_used) * sizeof(Node));
+        munmap(m_nodes, size_t(m_reserved) * sizeof(Node));
+    }
+    m_nodes = nodes;
+    m_reserved = count;
+}
+
+void Graph::rehash(uint32_t buckets) {
+    auto *table = static_cast<uint32_t *>(map_memory(size_t(buckets) * sizeof(uint32_t)));
+    if (!table)
+        throw DeviceError(fmt::format("out of memory at {} nodes", m_used));
+    if (m_table)
+        munmap(m_table, size_t(m_buckets) * sizeof(uint32_t));
+    m_table = table;
+    m_buckets = buckets;
+    m_mask = buckets - 1;
     for (uint32_t i = 1; i < m_used; ++i) {
         Node &n = m_nodes[i];
         if (n.refs && (n.flags & Hashed)) {
@@ -62,7 +95,7 @@ void Graph::grow() {
 
 // The bucket follows the newest operand, with a little spread: nodes that are made one after the other
 // meet the same cache lines of the table, which a well-mixing hash would prevent.
-uint32_t Graph::bucket(Op op, Type type, uint64_t imm, uint32_t length, uint32_t size,
+[[gnu::always_inline]] inline uint32_t Graph::bucket(Op op, Type type, uint64_t imm, uint32_t length, uint32_t size,
                        const NodeId *dep) {
     uint64_t h = (uint64_t(op) << 8 | uint64_t(type)) + imm * 0x9e3779b97f4a7c15ull;
     h ^= ((uint64_t(dep[0]) + dep[1]) * 0xd6e8feb86659fd93ull) ^ (uint64_t(dep[2]) * 0xe7037ed1a0b428dbull) ^ (uint64_t(dep[3]) << 32);
@@ -78,7 +111,7 @@ uint32_t Graph::hash(const Node &n) {
 
 // a + b and b + a are one node. The order in which operands were given is kept, not sorted: ids differ
 // from one tracing of a program to the next, its text must not.
-static bool equal(const Node &n, const NodeKey &k) {
+[[gnu::always_inline]] static inline bool equal(const Node &n, const NodeKey &k) {
     bool same = n.dep[0] == k.dep[0] && n.dep[1] == k.dep[1];
     if (!same && commutes(k.op))
         same = n.dep[0] == k.dep[1] && n.dep[1] == k.dep[0];
@@ -110,13 +143,19 @@ NodeId Graph::allocate() {
 
 NodeId Graph::make(const NodeKey &k) {
     uint32_t h = bucket(k.op, k.type, k.imm, k.length, k.size, k.dep);
-    for (NodeId i = m_table[h & m_mask]; i; i = m_nodes[i].next) {
+    bool reuse = number_values || k.op < Op::Neg || k.op > Op::Select; // leaves must be one node
+    for (NodeId i = reuse ? m_table[h & m_mask] : 0; i; i = m_nodes[i].next) {
         if (equal(m_nodes[i], k)) {
             ++m_nodes[i].refs;
             return i;
         }
     }
-    RegionId region = region_of(k);
+    // As a rule, all operands lie in the kernel itself; node 0 does, too.
+    RegionId region = 0;
+    for (NodeId d : k.dep)
+        region |= m_nodes[d].region;
+    if (region || k.op == Op::Active || k.op == Op::Phi || k.op == Op::Param) [[unlikely]]
+        region = region_of(k);
     NodeId id = allocate(); // may grow the table
     Node &n = m_nodes[id];
     n = { .op = k.op, .type = k.type, .flags = Hashed, .refs = 1,

@@ -112,6 +112,9 @@ public:
     bool encloses(RegionId outer, RegionId inner) const;
     RegionId common_ancestor(RegionId a, RegionId b) const;
 
+    /// Whether equal operations become one node; off only to measure what that gains.
+    bool number_values = true;
+
     uint64_t sequence() const { return m_seq; }
     size_t live_nodes() const { return m_live; }
     size_t capacity() const { return m_capacity; }
@@ -122,16 +125,19 @@ private:
                            const NodeId *dep);
     NodeId allocate();
     void grow();
+    void reserve(uint32_t least);
+    void rehash(uint32_t buckets);
     void unlink(NodeId id);
     void destroy(NodeId id);
     void drop_operands(NodeId id);
     RegionId region_of(const NodeKey &key) const;
     [[noreturn]] void report_escape(const NodeKey &key, RegionId region) const;
 
-    Node *m_nodes = nullptr;     // realloc'ed: moves by remapping pages, not by copying
+    Node *m_nodes = nullptr;
     uint32_t m_capacity = 0, m_used = 1, m_free = 0;
+    uint32_t m_reserved = 0;     // nodes that the address space set aside has room for
     uint32_t *m_table = nullptr; // buckets: first node of the chain
-    uint32_t m_mask = 0;
+    uint32_t m_buckets = 0, m_mask = 0;
     uint64_t m_seq = 1;
     size_t m_live = 0;
     uint32_t store_buffer(BufferRef buffer);

@@ -6,8 +6,8 @@ namespace umbel::jit {
 
 namespace {
 
-Context &check_args(const char *what, std::initializer_list<const Value *> values) {
-    Context *c = nullptr;
+Context &check_args(const char *what, std::initializer_list<const Value *> values,
+                    Context *c = nullptr) {
     int number = 0;
     for (const Value *v : values) {
         ++number;
@@ -34,6 +34,12 @@ uint32_t broadcast(const char *what, std::initializer_list<uint32_t> sizes) {
     return size;
 }
 
+// The size of an operation under the masks of evaluated control flow, which are as wide as it is.
+uint32_t width(const char *what, Context &c, std::initializer_list<uint32_t> sizes) {
+    uint32_t size = broadcast(what, sizes);
+    return c.masks.empty() ? size : broadcast(what, { size, c.graph[c.masks.back()].size });
+}
+
 void check_type(const char *what, const char *role, const Value &v, Type t) {
     if (v.type() != t)
         fail("{}: the {} has type {}, not {}", what, role, name(v.type()), name(t));
@@ -41,10 +47,9 @@ void check_type(const char *what, const char *role, const Value &v, Type t) {
 
 // The address of an evaluated array as a node; evaluates it if need be.
 Value address_of(Context &c, const Value &array) {
-    if (!array.is_evaluated())
-        c.evaluate(std::array{ array.id() });
+    Value data = opaque(array);
     return Value::adopt(c, c.graph.make({ .op = Op::Address, .type = Type::Ptr,
-                                          .dep = { array.id(), 0, 0, 0 } }));
+                                          .dep = { data.id(), 0, 0, 0 } }));
 }
 
 // A gather under the mask of an enclosing region reads the same, for lanes of this one: reuse it.
@@ -75,7 +80,7 @@ Value gather(const Value &source, const Value &index, const Value &mask) {
         fail("gather: the source is a local array; use its get()");
     if (source.grad_id()) [[unlikely]]
         return c.tracker->gather(source, index, mask);
-    uint32_t size = broadcast("gather", { index.size(), mask.size() });
+    uint32_t size = width("gather", c, { index.size(), mask.size() });
     Value zero = literal(source.type(), 0);
     if (mask.is_literal() && !mask.literal_bits())
         return full(source.type(), 0, size);
@@ -114,7 +119,7 @@ std::vector<Value> gather_packet(const Value &source, const Value &index, uint32
         return { gather(source, index, mask) };
     if (source.grad_id()) [[unlikely]]
         return c.tracker->gather_packet(source, index, n, mask);
-    uint32_t size = broadcast("gather_packet", { index.size(), mask.size() });
+    uint32_t size = width("gather_packet", c, { index.size(), mask.size() });
     Value address = address_of(c, source);
     Value active = Value::adopt(c, c.effective_mask(mask.id()));
     NodeKey key{ .op = Op::Packet, .type = source.type(), .size = size, .imm = n,
@@ -134,7 +139,7 @@ std::vector<Value> gather_packet(const Value &source, const Value &index, uint32
 // Makes the target's buffer exclusively ours: other values that share or read it keep what they saw.
 static void own_target(Context &c, Value &target, const char *what) {
     if (!target.is_evaluated())
-        c.evaluate(std::array{ target.id() });
+        target = opaque(target);
     bool dirty = target.node().flags & Dirty;
     uint32_t exclusive = dirty ? 3 : 1; // the list of dirty buffers and one Address node refer to it
     if (target.node().refs <= exclusive && !c.graph.buffer_of(target.id())->borrowed())
@@ -151,20 +156,27 @@ static void own_target(Context &c, Value &target, const char *what) {
     target = Value::adopt(c, c.graph.buffer(target.type(), fresh, size));
 }
 
-// Pending effects of another size or kind on the same target must come first.
+// Pending effects on the same target that would not run before this one must come first: those of another
+// size, and, as reductions of the top level follow their kernel, those of another kind.
 static void order_effects(Context &c, const Value &target, uint32_t size, uint64_t kind) {
-    if (c.region || !(target.node().flags & Dirty))
+    if (!(target.node().flags & Dirty))
         return;
     for (NodeId e : c.graph.region(0).effects) {
         const Node &n = c.graph[e];
-        bool same = n.op == Op::Scatter && n.size == size && n.imm == kind;
-        bool here = n.op != Op::Scatter && n.op != Op::ScatterInc;
-        if (here || (c.graph[n.dep[0]].dep[0] == target.id() && !same)) {
+        bool direct = n.op == Op::Scatter || n.op == Op::ScatterInc;
+        if (direct && c.graph[n.dep[0]].dep[0] != target.id())
+            continue;
+        bool in_order = c.region ? n.size == size && !(n.flags & Ordered)
+                                 : n.op == Op::Scatter && n.size == size && n.imm == kind;
+        if (!in_order) {
             c.settle(target.id(), "scatter");
             return;
         }
     }
 }
+
+// Reductions of all lanes into one cell keep copies of the target: it must not be large.
+constexpr uint32_t UniformTarget = 1 << 16;
 
 // The value in all `size` lanes; the rules would fold it back.
 static Value expand(Context &c, const Value &v, uint32_t size) {
@@ -178,7 +190,7 @@ static Value expand(Context &c, const Value &v, uint32_t size) {
 void scatter(Value &target, const Value &value, const Value &index, const Value &mask, ReduceOp op) {
     if (!target.valid())
         fail("scatter: the target is an uninitialized value");
-    Context &c = check_args("scatter", { &value, &index, &mask });
+    Context &c = check_args("scatter", { &value, &index, &mask }, &target.context());
     check_type("scatter", "index", index, Type::U32);
     check_type("scatter", "mask", mask, Type::Bool);
     check_type("scatter", "value", value, target.type());
@@ -193,7 +205,7 @@ void scatter(Value &target, const Value &value, const Value &index, const Value 
         return;
     if (target.grad_id() | value.grad_id()) [[unlikely]]
         return c.tracker->scatter(target, value, index, mask, op);
-    uint32_t size = broadcast("scatter", { index.size(), value.size(), mask.size() });
+    uint32_t size = width("scatter", c, { index.size(), value.size(), mask.size() });
     uint64_t kind = uint64_t(op);
     order_effects(c, target, size, kind);
     own_target(c, target, "scatter");
@@ -204,7 +216,8 @@ void scatter(Value &target, const Value &value, const Value &index, const Value 
     if (!ordered || !c.masks.empty())
         active = Value::adopt(c, c.effective_mask(mask.id()));
     if (ordered) {
-        at = expand(c, index, size);
+        if (target.size() > UniformTarget)
+            at = expand(c, index, size);
         if (!active.is_literal())
             active = expand(c, active, size);
     }
@@ -220,11 +233,11 @@ void scatter(Value &target, const Value &value, const Value &index, const Value 
 Value scatter_inc(Value &target, const Value &index, const Value &mask) {
     if (!target.valid())
         fail("scatter_inc: the target is an uninitialized value");
-    Context &c = check_args("scatter_inc", { &index, &mask });
+    Context &c = check_args("scatter_inc", { &index, &mask }, &target.context());
     check_type("scatter_inc", "target", target, Type::U32);
     check_type("scatter_inc", "index", index, Type::U32);
     check_type("scatter_inc", "mask", mask, Type::Bool);
-    uint32_t size = broadcast("scatter_inc", { index.size(), mask.size() });
+    uint32_t size = width("scatter_inc", c, { index.size(), mask.size() });
     order_effects(c, target, size, ~0ull);
     own_target(c, target, "scatter_inc");
     Value address = address_of(c, target);
@@ -259,7 +272,7 @@ Value local_get(const Value &array, const Value &index, const Value &mask) {
     check_type("local_get", "mask", mask, Type::Bool);
     if (array.grad_id()) [[unlikely]]
         return c.tracker->local_get(array, index, mask);
-    uint32_t size = broadcast("local_get", { array.size(), index.size(), mask.size() });
+    uint32_t size = width("local_get", c, { array.size(), index.size(), mask.size() });
     Value active = Value::adopt(c, c.effective_mask(mask.id()));
     return Value::adopt(c, c.graph.make({ .op = Op::ArrayGet, .type = array.type(), .size = size,
                                           .dep = { array.id(), index.id(), active.id(), 0 } }));
@@ -274,7 +287,7 @@ Value local_set(const Value &array, const Value &index, const Value &value, cons
     check_type("local_set", "mask", mask, Type::Bool);
     if (array.grad_id() | value.grad_id()) [[unlikely]]
         return c.tracker->local_set(array, index, value, mask);
-    uint32_t size = broadcast("local_set", { array.size(), index.size(), value.size(), mask.size() });
+    uint32_t size = width("local_set", c, { array.size(), index.size(), value.size(), mask.size() });
     Value active = Value::adopt(c, c.effective_mask(mask.id()));
     return Value::adopt(c, c.graph.make({ .op = Op::ArraySet, .type = array.type(), .size = size,
                                           .length = array.node().length,
@@ -286,12 +299,15 @@ Value local_set(const Value &array, const Value &index, const Value &value, cons
 static Value make_extern(Context &c, std::unique_ptr<ExternRecord> record, std::span<const Value> inputs,
                          const Value &mask, bool effect = true) {
     Value active = Value::adopt(c, c.effective_mask(mask.id()));
-    uint32_t size = mask.size();
+    uint32_t size = active.size();
     record->mask = active.id();
     record->nodes.push_back(active.id());
+    const char *what = record->kind == ExternSite::Print    ? "print"
+                       : record->kind == ExternSite::Assert ? "assert_lanes"
+                                                            : record->text.c_str();
     for (const Value &v : inputs) {
-        check_args(record->text.c_str(), { &v, &mask });
-        size = broadcast(record->text.c_str(), { size, v.size() });
+        check_args(what, { &v }, &c);
+        size = broadcast(what, { size, v.size() });
         record->inputs.push_back(v.id());
         record->nodes.push_back(v.id());
     }

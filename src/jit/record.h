@@ -32,10 +32,11 @@ struct CallRecord : Record {
     struct Body {
         std::vector<NodeId> outputs, effects;
         std::vector<NodeId> leaves; // evaluated values that it reads, in canonical order
+        std::vector<NodeId> uniforms; // what it computes from them alone: any of it may be evaluated later
     };
     struct Instance {
         uint32_t body = ~0u;        // none: calls nothing
-        std::vector<NodeId> leaves; // takes the place of the body's
+        std::vector<NodeId> leaves, uniforms; // take the place of the body's
     };
     RegionId region = 0;
     std::vector<Body> bodies;

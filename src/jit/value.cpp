@@ -144,6 +144,8 @@ Value bitcast(Type type, const Value &a) {
     check_operand(Op::Bitcast, 1, a, c);
     if (bits(type) != bits(a.type()))
         fail("Bitcast: {} and {} differ in width", name(a.type()), name(type));
+    if (a.grad_id()) [[unlikely]]
+        fail("Bitcast: the bits of a value that carries a gradient are not differentiable; detach() it");
     return Value::adopt(c, finish(c, Op::Bitcast, type, a.id(), 0, 0, a.size()));
 }
 

@@ -165,6 +165,17 @@ TEST_P(Derivatives, LoopsAgreeWithDifferences) {
             });
         return s.sum * s.x;
     }, { -1.7, -0.6, 0.3, 1.2, 2.9 });
+    expect_derivative("affine loop", [&](auto &x) {
+        State s = loop(
+            State{ 0u, x, 0.0 }, [](const State &s) { return s.i < 6u; },
+            [&](State &s) {
+                Float64 t = Float64(s.i) * 0.1 + 0.5;
+                s.sum = s.sum + s.x * t * sin(x);
+                s.x = s.x * t + x;
+                s.i += 1u;
+            });
+        return s.sum * s.x;
+    }, { -1.7, -0.6, 0.3, 1.2, 2.9 });
     expect_derivative("accumulating loop", [&](auto &x) {
         auto [i, sum] = loop(
             std::tuple<UInt32, Float64>(0u, 0.0), [](auto &s) { return std::get<0>(s) < 7u; },

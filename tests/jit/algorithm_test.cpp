@@ -1,4 +1,5 @@
-// tests/jit/algorithm_test.cpp: array algorithms against plain loops, for all types, sizes and threads.
+// tests/jit/algorithm_test.cpp: array algorithms against plain loops, all types, sizes, threads.
+// threads.
 #include "jit/algorithm.h"
 #include "jit/error.h"
 #include "jit/stream.h"
@@ -16,11 +17,13 @@ namespace {
 
 using f16 = _Float16;
 const uint64_t Sizes[] = { 0, 1, 2, 63, 64, 65, 1000, (1 << 20) + 3 };
-const ReduceOp Ops[] = { ReduceOp::Add, ReduceOp::Mul, ReduceOp::Min, ReduceOp::Max, ReduceOp::And, ReduceOp::Or };
+const ReduceOp Ops[] = { ReduceOp::Add, ReduceOp::Mul, ReduceOp::Min,
+                         ReduceOp::Max, ReduceOp::And, ReduceOp::Or };
 
 // ---- Support
 
-template <class T> constexpr bool is_float_v = std::is_floating_point_v<T> || std::is_same_v<T, f16>;
+template <class T>
+constexpr bool is_float_v = std::is_floating_point_v<T> || std::is_same_v<T, f16>;
 template <class T> constexpr Type TypeOf = type_of_v<T>;
 template <> constexpr Type TypeOf<f16> = Type::F16;
 
@@ -48,7 +51,8 @@ template <class T, class F> void with_threads(std::vector<T> &out, F f) {
         if (threads == 1)
             first = out;
         else
-            ASSERT_TRUE(out.empty() || !std::memcmp(out.data(), first.data(), out.size() * sizeof(T)))
+            ASSERT_TRUE(out.empty() ||
+                        !std::memcmp(out.data(), first.data(), out.size() * sizeof(T)))
                 << threads << " threads give other bits than one";
     }
     Stream::set_thread_count(0);
@@ -78,7 +82,9 @@ template <class T> std::vector<T> random_values(uint64_t n, uint64_t seed) {
     return v;
 }
 
-bool has_op(Type t, ReduceOp op) { return !is_float(t) || (op != ReduceOp::And && op != ReduceOp::Or); }
+bool has_op(Type t, ReduceOp op) {
+    return !is_float(t) || (op != ReduceOp::And && op != ReduceOp::Or);
+}
 
 template <class T> T apply(ReduceOp op, T a, T b) {
     switch (op) {
@@ -128,7 +134,8 @@ template <class T> T reduce_reference(ReduceOp op, const T *in, uint64_t n) {
 template <class T> void expect_same(T a, T b, double tolerance = 0) {
     if constexpr (is_float_v<T>) {
         if (tolerance > 0 && std::isfinite(double(b))) {
-            EXPECT_LE(std::abs(double(a) - double(b)), tolerance * std::max(1.0, std::abs(double(b))));
+            EXPECT_LE(std::abs(double(a) - double(b)),
+                      tolerance * std::max(1.0, std::abs(double(b))));
             return;
         }
         EXPECT_EQ(double(a), double(b));
@@ -149,7 +156,7 @@ TEST(Reduce, MatchesALoopForAllTypesOpsAndSizes) {
                 std::vector<T> in = random_values<T>(n, n + 1);
                 if (op == ReduceOp::Mul) // near 1, else all products are 0
                     for (uint64_t i = 0; i < n; ++i)
-                        in[i] = !is_float_v<T>     ? T(uint64_t(in[i]) | 1)
+                        in[i] = !is_float_v<T>   ? T(uint64_t(in[i]) | 1)
                                 : i % 1000 == 10 ? T(2)
                                 : i % 1000 == 50 ? T(-0.5)
                                                  : T(1);
@@ -176,7 +183,8 @@ TEST(Reduce, SumOfFloatsIsRoundedOnceInEffect) {
 }
 
 TEST(Reduce, MinAndMaxPassOverNaNs) {
-    float nan = std::numeric_limits<float>::quiet_NaN(), inf = std::numeric_limits<float>::infinity();
+    float nan = std::numeric_limits<float>::quiet_NaN(),
+          inf = std::numeric_limits<float>::infinity();
     for (uint64_t n : { 1, 2, 64, 65, 100000 }) {
         std::vector<float> in(n, nan);
         float low, high;
@@ -226,7 +234,7 @@ TEST(Reduce, UnknownCombinationsAreErrors) {
     EXPECT_THROW(reduce(Type::Ptr, ReduceOp::Add, &x, 1, &x), InternalError);
     EXPECT_THROW(block_reduce(Type::F32, ReduceOp::Add, &x, 1, 0, &x), InternalError);
     EXPECT_THROW(prefix_sum(Type::Bool, &x, 1, 1, false, &x), InternalError);
-    EXPECT_THROW(sort_permutation(Type::Void, &x, 1, false, (uint32_t *) &x), InternalError);
+    EXPECT_THROW(sort_permutation(Type::Void, &x, 1, false, (uint32_t *)&x), InternalError);
 }
 
 TEST(BlockReduce, MatchesALoopForAllTypesAndBlocks) {
@@ -236,11 +244,14 @@ TEST(BlockReduce, MatchesALoopForAllTypesAndBlocks) {
                 for (uint64_t block : { 1, 3, 16, 64, 1000, 16384, 20000, 1 << 22 }) {
                     if (n > 1000 && block < 1000 && sizeof(T) != 4)
                         continue; // saves time
-                    SCOPED_TRACE(fmt::format("{} {} n = {} block = {}", name(op), name(TypeOf<T>), n, block));
+                    SCOPED_TRACE(fmt::format("{} {} n = {} block = {}", name(op), name(TypeOf<T>),
+                                             n, block));
                     std::vector<T> in = random_values<T>(n, n + 1), out((n + block - 1) / block);
-                    with_threads(out, [&] { block_reduce(TypeOf<T>, op, in.data(), n, block, out.data()); });
+                    with_threads(
+                        out, [&] { block_reduce(TypeOf<T>, op, in.data(), n, block, out.data()); });
                     for (uint64_t b = 0; b < out.size(); ++b) {
-                        T expected = reduce_reference(op, &in[b * block], std::min(block, n - b * block));
+                        T expected =
+                            reduce_reference(op, &in[b * block], std::min(block, n - b * block));
                         if (out[b] != expected)
                             FAIL() << "run " << b;
                     }
@@ -275,12 +286,13 @@ TEST(PrefixSum, MatchesALoopForAllTypesAndBlocks) {
     for_number_types([]<class T> {
         using A = std::conditional_t<is_float_v<T>, double, uint64_t>;
         for (uint64_t n : Sizes)
-            for (uint64_t block : { uint64_t(1), uint64_t(7), uint64_t(64), uint64_t(20000), n + 1 })
+            for (uint64_t block :
+                 { uint64_t(1), uint64_t(7), uint64_t(64), uint64_t(20000), n + 1 })
                 for (bool exclusive : { false, true }) {
                     if (n > 1000 && block < 1000 && sizeof(T) != 4)
                         continue; // saves time
-                    SCOPED_TRACE(fmt::format("{} n = {} block = {} exclusive = {}", name(TypeOf<T>), n, block,
-                                             exclusive));
+                    SCOPED_TRACE(fmt::format("{} n = {} block = {} exclusive = {}", name(TypeOf<T>),
+                                             n, block, exclusive));
                     std::vector<T> in = random_values<T>(n, n + 1), out(n), in_place = in;
                     with_threads(out, [&] {
                         prefix_sum(TypeOf<T>, in.data(), n, block, exclusive, out.data());
@@ -342,7 +354,8 @@ TEST(Compress, ListsTheNonzeroBytesInOrder) {
 // The order of the header: floats by their bits, so that -0 < +0 and NaNs have a place.
 template <class T> bool comes_before(T a, T b) {
     if constexpr (is_float_v<T>) {
-        using S = std::conditional_t<sizeof(T) == 2, int16_t, std::conditional_t<sizeof(T) == 4, int32_t, int64_t>>;
+        using S = std::conditional_t<sizeof(T) == 2, int16_t,
+                                     std::conditional_t<sizeof(T) == 4, int32_t, int64_t>>;
         S x = std::bit_cast<S>(a), y = std::bit_cast<S>(b);
         x = x < 0 ? S(x ^ std::numeric_limits<S>::max()) : x;
         y = y < 0 ? S(y ^ std::numeric_limits<S>::max()) : y;
@@ -367,7 +380,8 @@ TEST(SortPermutation, IsTheStableOneForAllTypesAndSizes) {
     for_number_types([]<class T> {
         for (uint64_t n : { 0, 1, 2, 63, 64, 65, 1000, 1024, 1025, 5000, (1 << 17) + 3 })
             for (bool descending : { false, true }) {
-                SCOPED_TRACE(fmt::format("{} n = {} descending = {}", name(TypeOf<T>), n, descending));
+                SCOPED_TRACE(
+                    fmt::format("{} n = {} descending = {}", name(TypeOf<T>), n, descending));
                 expect_sorted(random_values<T>(n, n + 1), descending);
             }
     });
@@ -420,11 +434,13 @@ struct ScatterCase {
 };
 
 // Whether the order is the one of copies: see algorithm.h.
-bool has_copies(const ScatterCase &c) { return c.n >= 4096 && c.size <= 65536 && c.n >= 64 * c.size; }
+bool has_copies(const ScatterCase &c) {
+    return c.n >= 4096 && c.size <= 65536 && c.n >= 64 * c.size;
+}
 
 template <class T> void expect_scatter(ReduceOp op, const ScatterCase &c) {
-    SCOPED_TRACE(fmt::format("{} {} n = {} size = {} uniform = {} masked = {}", name(op), name(TypeOf<T>), c.n,
-                             c.size, c.uniform, c.masked));
+    SCOPED_TRACE(fmt::format("{} {} n = {} size = {} uniform = {} masked = {}", name(op),
+                             name(TypeOf<T>), c.n, c.size, c.uniform, c.masked));
     Random random{ c.n + c.size };
     std::vector<T> value = random_values<T>(std::max<uint64_t>(c.n, 1), 7);
     std::vector<T> target = random_values<T>(c.size, 8);
@@ -436,7 +452,8 @@ template <class T> void expect_scatter(ReduceOp op, const ScatterCase &c) {
     }
 
     std::vector<T> expected = target;
-    bool accumulates = is_float_v<T> && has_copies(c) && (op == ReduceOp::Add || op == ReduceOp::Mul);
+    bool accumulates =
+        is_float_v<T> && has_copies(c) && (op == ReduceOp::Add || op == ReduceOp::Mul);
     std::vector<double> exact(target.begin(), target.end());
     for (uint64_t i = 0; i < c.n; ++i)
         if (index[i] < c.size && (!c.masked || mask[i])) {
@@ -454,13 +471,15 @@ template <class T> void expect_scatter(ReduceOp op, const ScatterCase &c) {
                        c.masked ? mask.data() : nullptr, c.n);
     });
     for (uint64_t i = 0; i < c.size; ++i) // multiples of 1/64 add up without rounding in f64
-        if (std::memcmp(&target[i], &expected[i], sizeof(T)) != 0 && !(accumulates && op == ReduceOp::Mul))
+        if (std::memcmp(&target[i], &expected[i], sizeof(T)) != 0 &&
+            !(accumulates && op == ReduceOp::Mul))
             FAIL() << "cell " << i;
 }
 
 TEST(ScatterReduce, MatchesTheSequentialLoopToTheBit) {
     for_number_types([]<class T> {
-        for (ReduceOp op : { ReduceOp::Store, ReduceOp::Add, ReduceOp::Min, ReduceOp::Max, ReduceOp::And }) {
+        for (ReduceOp op :
+             { ReduceOp::Store, ReduceOp::Add, ReduceOp::Min, ReduceOp::Max, ReduceOp::And }) {
             if (!has_op(TypeOf<T>, op))
                 continue;
             for (uint64_t n : { 0, 1, 65, 1000, 5000, (1 << 17) + 3 })
@@ -488,14 +507,15 @@ TEST(ScatterReduce, SumsOfRealNumbersKeepTheirOrderInLargeTargets) {
     std::vector<uint32_t> index(n);
     for (uint64_t i = 0; i < n; ++i) {
         value[i] = float(random() >> 40) * 1e-7f;
-        index[i] = uint32_t(random() % (random() % 2 ? size : 10)); // half of the lanes in ten cells
+        index[i] =
+            uint32_t(random() % (random() % 2 ? size : 10)); // half of the lanes in ten cells
     }
     expected = target;
     for (uint64_t i = 0; i < n; ++i)
         expected[index[i]] += value[i];
     with_threads(target, [&] {
-        scatter_reduce(Type::F32, ReduceOp::Add, target.data(), size, index.data(), value.data(), false,
-                       nullptr, n);
+        scatter_reduce(Type::F32, ReduceOp::Add, target.data(), size, index.data(), value.data(),
+                       false, nullptr, n);
     });
     EXPECT_EQ(std::memcmp(target.data(), expected.data(), size * 4), 0);
 }
@@ -512,7 +532,8 @@ TEST(ScatterReduce, SumsInSmallTargetsAreRoundedOnceInEffect) {
         exact[index[i]] += value[i];
     }
     with_threads(target, [&] {
-        scatter_reduce(Type::F32, ReduceOp::Add, target.data(), 16, index.data(), value.data(), false, nullptr, n);
+        scatter_reduce(Type::F32, ReduceOp::Add, target.data(), 16, index.data(), value.data(),
+                       false, nullptr, n);
     });
     for (int i = 0; i < 16; ++i)
         EXPECT_EQ(target[i], float(exact[i]));
@@ -521,9 +542,11 @@ TEST(ScatterReduce, SumsInSmallTargetsAreRoundedOnceInEffect) {
 TEST(ScatterReduce, LeavesCellsThatNoLaneHits) {
     uint64_t n = 1 << 16;
     std::vector<uint32_t> index(n, 1);
-    std::vector<float> value(n, 1.0f), target = { -0.0f, 0.0f, std::numeric_limits<float>::quiet_NaN() };
+    std::vector<float> value(n, 1.0f),
+        target = { -0.0f, 0.0f, std::numeric_limits<float>::quiet_NaN() };
     for (ReduceOp op : { ReduceOp::Add, ReduceOp::Mul, ReduceOp::Min, ReduceOp::Max }) {
-        scatter_reduce(Type::F32, op, target.data(), 3, index.data(), value.data(), false, nullptr, n);
+        scatter_reduce(Type::F32, op, target.data(), 3, index.data(), value.data(), false, nullptr,
+                       n);
         EXPECT_TRUE(std::signbit(target[0]) && target[0] == 0) << name(op);
         EXPECT_TRUE(std::isnan(target[2])) << name(op);
     }
@@ -534,10 +557,12 @@ TEST(ScatterReduce, MinAndMaxPassOverNaNs) {
         std::vector<uint32_t> index(n, 0);
         std::vector<float> value(n, std::numeric_limits<float>::quiet_NaN()), target = { 2.0f };
         value[n / 2] = 1;
-        scatter_reduce(Type::F32, ReduceOp::Min, target.data(), 1, index.data(), value.data(), false, nullptr, n);
+        scatter_reduce(Type::F32, ReduceOp::Min, target.data(), 1, index.data(), value.data(),
+                       false, nullptr, n);
         EXPECT_EQ(target[0], 1);
         value[n / 2] = 5;
-        scatter_reduce(Type::F32, ReduceOp::Max, target.data(), 1, index.data(), value.data(), false, nullptr, n);
+        scatter_reduce(Type::F32, ReduceOp::Max, target.data(), 1, index.data(), value.data(),
+                       false, nullptr, n);
         EXPECT_EQ(target[0], 5);
     }
 }
@@ -550,11 +575,13 @@ TEST(ScatterReduce, OfBoolsAndPointersWorks) {
             index[i] = uint32_t(i % 7);
             value[i] = i % 7 == 3;
         }
-        scatter_reduce(Type::Bool, ReduceOp::Or, target.data(), 8, index.data(), value.data(), false, nullptr, n);
+        scatter_reduce(Type::Bool, ReduceOp::Or, target.data(), 8, index.data(), value.data(),
+                       false, nullptr, n);
         EXPECT_EQ(target, (std::vector<uint8_t>{ 0, 0, 0, 1, 0, 0, 0, 0 }));
         std::vector<uint64_t> pointers(n), slots(8, 0);
         std::iota(pointers.begin(), pointers.end(), 100);
-        scatter_reduce(Type::Ptr, ReduceOp::Store, slots.data(), 8, index.data(), pointers.data(), false, nullptr, n);
+        scatter_reduce(Type::Ptr, ReduceOp::Store, slots.data(), 8, index.data(), pointers.data(),
+                       false, nullptr, n);
         for (uint64_t k = 0; k < 7; ++k)
             EXPECT_EQ(slots[k], 100 + (n - 1 - k) / 7 * 7 + k);
     }

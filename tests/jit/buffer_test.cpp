@@ -12,7 +12,8 @@ namespace umbel::jit {
 namespace {
 
 constexpr uint64_t MiB = 1 << 20;
-const uint64_t Sizes[] = { 0, 1, 63, 64, 65, 511, 512, 4096, 65535, 1000000, 1 << 20, 3 * MiB + 5, 40 * MiB };
+const uint64_t Sizes[] = { 0,    1,     63,      64,      65,          511,     512,
+                           4096, 65535, 1000000, 1 << 20, 3 * MiB + 5, 40 * MiB };
 
 TEST(Buffer, IsAlignedAndWritableUpToItsPadding) {
     for (uint64_t bytes : Sizes) {
@@ -20,7 +21,7 @@ TEST(Buffer, IsAlignedAndWritableUpToItsPadding) {
         EXPECT_EQ(b->bytes(), bytes);
         EXPECT_EQ(uintptr_t(b->data()) % 64, 0u);
         std::memset(b->data(), 0x5a, bytes + BufferPadding);
-        EXPECT_EQ(((unsigned char *) b->data())[bytes + BufferPadding - 1], 0x5a);
+        EXPECT_EQ(((unsigned char *)b->data())[bytes + BufferPadding - 1], 0x5a);
     }
 }
 
@@ -32,7 +33,7 @@ TEST(Buffer, BuffersDoNotOverlap) {
             std::memset(all.back()->data(), int(all.size()), bytes + BufferPadding);
         }
     for (size_t i = 0; i < all.size(); ++i) {
-        auto *data = (unsigned char *) all[i]->data();
+        auto *data = (unsigned char *)all[i]->data();
         EXPECT_EQ(data[0], i + 1);
         EXPECT_EQ(data[all[i]->bytes() + BufferPadding - 1], i + 1);
     }
@@ -111,7 +112,9 @@ TEST(Buffer, CacheStaysBelowItsLimit) {
 TEST(Buffer, CountsPeakAndReuse) {
     trim();
     MemoryStats before = memory_stats();
-    { BufferRef a = allocate(2 * MiB), b = allocate(2 * MiB); }
+    {
+        BufferRef a = allocate(2 * MiB), b = allocate(2 * MiB);
+    }
     BufferRef c = allocate(2 * MiB);
     MemoryStats after = memory_stats();
     EXPECT_EQ(after.allocations, before.allocations + 3);
@@ -126,7 +129,8 @@ TEST(Buffer, ImpossibleSizesAreDeviceErrorsThatNameThem) {
             allocate(bytes);
             FAIL() << "expected an error";
         } catch (const DeviceError &e) {
-            EXPECT_NE(std::string(e.what()).find(std::to_string(bytes)), std::string::npos) << e.what();
+            EXPECT_NE(std::string(e.what()).find(std::to_string(bytes)), std::string::npos)
+                << e.what();
             EXPECT_NE(std::string(e.what()).find("cached"), std::string::npos);
         }
     }
@@ -135,7 +139,9 @@ TEST(Buffer, ImpossibleSizesAreDeviceErrorsThatNameThem) {
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 TEST(Buffer, CacheIsGivenBackWhenTheSystemHasNoMore) {
     trim();
-    { BufferRef cached = allocate(150 * MiB); }
+    {
+        BufferRef cached = allocate(150 * MiB);
+    }
     ASSERT_GE(memory_stats().cached, 150 * MiB);
     // Leave room for 100 MiB more of address space
     FILE *file = fopen("/proc/self/statm", "r");
@@ -174,7 +180,7 @@ TEST(Buffer, ManyThreadsAllocateAndShare) {
                 std::memset(b->data(), t, b->bytes());
                 for (const BufferRef &other : mine)
                     if (other && other->bytes()) {
-                        ASSERT_EQ(*(char *) other->data(), t);
+                        ASSERT_EQ(*(char *)other->data(), t);
                     }
             }
         });

@@ -1,121 +1,18 @@
-// tests/jit/interp_test.cpp: the interpreter against plain C++, operation by operation and as a whole.
-#include "jit/backend.h"
-#include "jit/error.h"
+// tests/jit/interp_test.cpp: the interpreter against plain C++, operation by operation.
+#include "interp_support.h"
 #include "jit/interp/fold.h"
 #include "jit/interp/half.h"
-#include "jit/interp/plan.h"
-#include <chrono>
+#include "jit/interp/loops.h"
+#include "jit/math.h"
 #include <cmath>
-#include <cstring>
 #include <gtest/gtest.h>
 #include <limits>
-#include <mutex>
-#include <numeric>
-#include <thread>
+#include <random>
 
-using namespace umbel;
 using namespace umbel::jit;
+using namespace umbel::jit::testing;
 
 namespace {
-
-// ---- support: building and running programs
-
-using Value = uint32_t;
-
-template <class T> uint64_t bits_of(T x) {
-    uint64_t bits = 0;
-    std::memcpy(&bits, &x, sizeof(T));
-    return bits;
-}
-
-/// Builds one function of a program at a time; binds arguments as they are declared.
-struct Builder {
-    Program program;
-    std::vector<void *> pointers;
-    std::vector<uint64_t> sizes;
-    uint32_t function = 0;
-
-    Builder() { program.functions.emplace_back(); }
-    Function &f() { return program.functions[function]; }
-    uint32_t begin_function(std::vector<Type> params, uint32_t data_bytes = 0) {
-        function = uint32_t(program.functions.size());
-        program.functions.emplace_back();
-        f().params = std::move(params);
-        f().data_bytes = data_bytes;
-        return function;
-    }
-    void back_to_kernel() { function = 0; }
-
-    Value add(Op op, Type t, std::vector<Value> args = {}, uint64_t imm = 0, uint32_t length = 0) {
-        Inst inst{ op, t };
-        for (size_t k = 0; k < args.size(); ++k)
-            inst.arg[k] = args[k];
-        inst.imm = imm;
-        inst.length = length;
-        inst.uniform = op == Op::Literal || op == Op::LoadScalar || op == Op::ArgPtr;
-        f().insts.push_back(inst);
-        return Value(f().insts.size() - 1);
-    }
-    template <class T> Value lit(T x) { return add(Op::Literal, type_of_v<T>, {}, bits_of(x)); }
-    Value active() { return add(Op::Active, Type::Bool); }
-    Value lane() { return add(Op::Lane, Type::U32); }
-
-    uint32_t arg(ArgKind kind, Type t, void *p, uint64_t n) {
-        program.args.push_back({ kind, t });
-        pointers.push_back(p);
-        sizes.push_back(n);
-        return uint32_t(pointers.size() - 1);
-    }
-    template <class T> Value input(std::vector<T> &v) {
-        return add(Op::LoadLane, type_of_v<T>, {}, arg(ArgKind::Input, type_of_v<T>, v.data(), v.size()));
-    }
-    template <class T> Value pointer(std::vector<T> &v) {
-        return add(Op::ArgPtr, Type::Ptr, {},
-                   arg(ArgKind::Pointer, type_of_v<T>, v.data(), v.size()));
-    }
-    template <class T> Value scalar(T &x) {
-        return add(Op::LoadScalar, type_of_v<T>, {}, arg(ArgKind::Scalar, type_of_v<T>, &x, 1));
-    }
-    template <class T> void output(Value v, std::vector<T> &out) {
-        add(Op::StoreLane, type_of_v<T>, { v },
-            arg(ArgKind::Output, type_of_v<T>, out.data(), out.size()));
-    }
-    Value phi(Type t, Value init, uint32_t length = 0) { return add(Op::Phi, t, { init }, 0, length); }
-    void next(Value phi, Value v) { f().insts[phi].arg[1] = v; }
-
-    std::unique_ptr<Kernel> compile(Backend &backend = interp_backend()) const {
-        return backend.compile(program, "test");
-    }
-    void run(uint64_t n, LaunchLog *log = nullptr, Backend &backend = interp_backend()) {
-        auto kernel = compile(backend);
-        kernel->run({ pointers.data(), sizes.data(), n, log }, 0, n);
-    }
-};
-
-struct Log : LaunchLog {
-    std::mutex mutex;
-    std::vector<std::string> errors;
-    std::vector<uint64_t> printed, failed; // lanes
-    std::vector<float> values;
-    void print(uint32_t, uint64_t first, uint32_t lanes, const int32_t *mask, const void *frame) override {
-        std::lock_guard lock(mutex);
-        for (uint32_t i = 0; i < lanes; ++i)
-            if (mask[i]) {
-                printed.push_back(first + i);
-                values.push_back(static_cast<const float *>(frame)[i]);
-            }
-    }
-    void assertion(uint32_t, uint64_t first, uint32_t lanes, const int32_t *mask) override {
-        std::lock_guard lock(mutex);
-        for (uint32_t i = 0; i < lanes; ++i)
-            if (mask[i])
-                failed.push_back(first + i);
-    }
-    void error(const std::string &message) override {
-        std::lock_guard lock(mutex);
-        errors.push_back(message);
-    }
-};
 
 // ---- support: edge values and comparison of bits
 
@@ -124,28 +21,75 @@ float to_float(half h) {
 }
 half to_half(float x) { return __builtin_bit_cast(half, _Float16(x)); }
 
-template <class T> constexpr bool FloatLike = std::is_floating_point_v<T> || std::is_same_v<T, half>;
+template <class T>
+constexpr bool FloatLike = std::is_floating_point_v<T> || std::is_same_v<T, half>;
 
 template <class T> std::vector<T> edge_values() {
     if constexpr (std::is_same_v<T, bool>) {
         return { false, true };
     } else if constexpr (std::is_same_v<T, half>) {
         std::vector<half> v;
-        for (uint16_t b : { 0x0000, 0x8000, 0x0001, 0x03ff, 0x0400, 0x3c00, 0xbc00, 0x3c01, 0x4248, 0x7bff,
-                            0xfbff, 0x7c00, 0xfc00, 0x7e00, 0x3555, 0xb7ff, 0x5640, 0xd801, 0x3800 })
+        for (uint16_t b :
+             { 0x0000, 0x8000, 0x0001, 0x03ff, 0x0400, 0x3c00, 0xbc00, 0x3c01, 0x4248, 0x7bff,
+               0xfbff, 0x7c00, 0xfc00, 0x7e00, 0x3555, 0xb7ff, 0x5640, 0xd801, 0x3800 })
             v.push_back(half{ b });
         return v;
     } else if constexpr (std::is_floating_point_v<T>) {
         using L = std::numeric_limits<T>;
-        return { T(0), -T(0), T(1), T(-1), T(0.5), T(-0.5), T(1.5), T(2.5), T(-2.5), T(3.14159265358979),
-                 T(1e-3), T(-7.25), T(1234567.75), L::max(), L::lowest(), L::min(), L::denorm_min(),
-                 L::infinity(), -L::infinity(), L::quiet_NaN(), T(2147483648.0), T(-2147483904.0),
-                 T(4294967296.0), T(1e19), T(-1e19), T(127.9), T(-128.9), T(255.5), T(65535.5), T(0.99) };
+        return { T(0),
+                 -T(0),
+                 T(1),
+                 T(-1),
+                 T(0.5),
+                 T(-0.5),
+                 T(1.5),
+                 T(2.5),
+                 T(-2.5),
+                 T(3.14159265358979),
+                 T(1e-3),
+                 T(-7.25),
+                 T(1234567.75),
+                 L::max(),
+                 L::lowest(),
+                 L::min(),
+                 L::denorm_min(),
+                 L::infinity(),
+                 -L::infinity(),
+                 L::quiet_NaN(),
+                 T(2147483648.0),
+                 T(-2147483904.0),
+                 T(4294967296.0),
+                 T(1e19),
+                 T(-1e19),
+                 T(127.9),
+                 T(-128.9),
+                 T(255.5),
+                 T(65535.5),
+                 T(0.99) };
     } else {
         using L = std::numeric_limits<T>;
-        std::vector<T> v = { T(0), T(1), T(2), T(3), T(5), T(7), T(8), T(17), T(31), T(33), T(63), T(100),
-                             L::max(), T(L::max() - 1), L::min(), T(L::min() + 1), T(-1), T(-2), T(-7),
-                             T(L::max() / 2), T(L::max() / 3), T(0x5a5a5a5a5a5a5a5a) };
+        std::vector<T> v = { T(0),
+                             T(1),
+                             T(2),
+                             T(3),
+                             T(5),
+                             T(7),
+                             T(8),
+                             T(17),
+                             T(31),
+                             T(33),
+                             T(63),
+                             T(100),
+                             L::max(),
+                             T(L::max() - 1),
+                             L::min(),
+                             T(L::min() + 1),
+                             T(-1),
+                             T(-2),
+                             T(-7),
+                             T(L::max() / 2),
+                             T(L::max() / 3),
+                             T(0x5a5a5a5a5a5a5a5a) };
         return v;
     }
 }
@@ -176,7 +120,8 @@ void check_fold(Op op, std::initializer_list<uint64_t> operands, R want, const s
     ASSERT_TRUE(fold(op, type_of_v<R>, type_of_v<A>, bits.data(), got)) << what;
     R value;
     std::memcpy(&value, &got, sizeof(R));
-    EXPECT_TRUE(same_bits(value, want)) << what << " folds to " << show(value) << ", not " << show(want);
+    EXPECT_TRUE(same_bits(value, want))
+        << what << " folds to " << show(value) << ", not " << show(want);
 }
 
 /// Runs an operation over all combinations of edge values, in each shape of operands, and folds it.
@@ -187,14 +132,16 @@ template <class R, class A, class Ref> void check_unary(Op op, Ref ref) {
         a.insert(a.end(), edges.begin(), edges.end());
     std::vector<Stored<R>> out(a.size());
     Builder b;
-    Value x = b.add(Op::LoadLane, type_of_v<A>, {}, b.arg(ArgKind::Input, type_of_v<A>, a.data(), a.size()));
+    Value x = b.add(Op::LoadLane, type_of_v<A>, {},
+                    b.arg(ArgKind::Input, type_of_v<A>, a.data(), a.size()));
     b.add(Op::StoreLane, type_of_v<R>, { b.add(op, type_of_v<R>, { x }) },
           b.arg(ArgKind::Output, type_of_v<R>, out.data(), out.size()));
     b.run(a.size());
     for (size_t i = 0; i < a.size(); ++i) {
         R want = ref(A(a[i]));
         std::string what = std::string(name(op)) + " " + name(type_of_v<A>) + " " + show(A(a[i]));
-        ASSERT_TRUE(same_bits(R(out[i]), want)) << what << " gives " << show(R(out[i])) << ", not " << show(want);
+        ASSERT_TRUE(same_bits(R(out[i]), want))
+            << what << " gives " << show(R(out[i])) << ", not " << show(want);
         if (i < edges.size())
             check_fold<R, A>(op, { bits_of(A(a[i])) }, want, what);
     }
@@ -211,8 +158,10 @@ template <class R, class A, class Ref> void check_binary(Op op, Ref ref) {
     size_t n = a.size(), e = edges.size();
     std::vector<Stored<R>> both(n), right(n * e), left(n * e);
     Builder b;
-    Value x = b.add(Op::LoadLane, type_of_v<A>, {}, b.arg(ArgKind::Input, type_of_v<A>, a.data(), n));
-    Value y = b.add(Op::LoadLane, type_of_v<A>, {}, b.arg(ArgKind::Input, type_of_v<A>, c.data(), n));
+    Value x =
+        b.add(Op::LoadLane, type_of_v<A>, {}, b.arg(ArgKind::Input, type_of_v<A>, a.data(), n));
+    Value y =
+        b.add(Op::LoadLane, type_of_v<A>, {}, b.arg(ArgKind::Input, type_of_v<A>, c.data(), n));
     auto out = [&](Value v, Stored<R> *p) {
         b.add(Op::StoreLane, type_of_v<R>, { v }, b.arg(ArgKind::Output, type_of_v<R>, p, n));
     };
@@ -226,12 +175,16 @@ template <class R, class A, class Ref> void check_binary(Op op, Ref ref) {
     for (size_t i = 0; i < n; ++i) {
         A xv = A(a[i]), yv = A(c[i]);
         R want = ref(xv, yv);
-        std::string what = std::string(name(op)) + " " + name(type_of_v<A>) + " " + show(xv) + ", " + show(yv);
-        ASSERT_TRUE(same_bits(R(both[i]), want)) << what << " gives " << show(R(both[i])) << ", not " << show(want);
+        std::string what =
+            std::string(name(op)) + " " + name(type_of_v<A>) + " " + show(xv) + ", " + show(yv);
+        ASSERT_TRUE(same_bits(R(both[i]), want))
+            << what << " gives " << show(R(both[i])) << ", not " << show(want);
         check_fold<R, A>(op, { bits_of(xv), bits_of(yv) }, want, what);
         for (size_t k = 0; k < e; ++k) {
-            ASSERT_TRUE(same_bits(R(right[k * n + i]), R(ref(xv, edges[k])))) << what << " right uniform";
-            ASSERT_TRUE(same_bits(R(left[k * n + i]), R(ref(edges[k], yv)))) << what << " left uniform";
+            ASSERT_TRUE(same_bits(R(right[k * n + i]), R(ref(xv, edges[k]))))
+                << what << " right uniform";
+            ASSERT_TRUE(same_bits(R(left[k * n + i]), R(ref(edges[k], yv))))
+                << what << " left uniform";
         }
     }
 }
@@ -305,10 +258,13 @@ template <class T> void check_integer_ops() {
 // f16: through float. C is the type of the computation.
 template <class T, class C> void check_float_ops(C (*from)(T), T (*to)(C)) {
     constexpr int Digits = std::is_same_v<T, half> ? 15 : Width<T> - 1;
-    auto one = [&](Op op, C (*fn)(C)) { check_unary<T, T>(op, [&](T a) { return to(fn(from(a))); }); };
+    auto one = [&](Op op, C (*fn)(C)) {
+        check_unary<T, T>(op, [&](T a) { return to(fn(from(a))); });
+    };
     auto flip = [&](Op op, bool clear) {
         check_unary<T, T>(op, [&](T a) {
-            uint64_t sign = uint64_t(1) << Digits, b = clear ? bits_of(a) & ~sign : bits_of(a) ^ sign;
+            uint64_t sign = uint64_t(1) << Digits,
+                     b = clear ? bits_of(a) & ~sign : bits_of(a) ^ sign;
             T r;
             std::memcpy(&r, &b, sizeof(T));
             return r;
@@ -366,8 +322,8 @@ template <class A, class R> void check_cast() {
 }
 template <class A, class... R> void check_casts_from() { (check_cast<A, R>(), ...); }
 template <class A> void check_all_casts_from() {
-    check_casts_from<A, bool, int8_t, uint8_t, int16_t, uint16_t, int32_t, uint32_t, int64_t, uint64_t, half,
-                     float, double>();
+    check_casts_from<A, bool, int8_t, uint8_t, int16_t, uint16_t, int32_t, uint32_t, int64_t,
+                     uint64_t, half, float, double>();
 }
 
 } // namespace
@@ -420,7 +376,8 @@ TEST(InterpOps, CastsSaturateWrapAndRoundOnce) {
 
 TEST(InterpOps, BitcastKeepsTheBits) {
     check_unary<uint32_t, float>(Op::Bitcast, [](float a) { return uint32_t(bits_of(a)); });
-    check_unary<double, int64_t>(Op::Bitcast, [](int64_t a) { return __builtin_bit_cast(double, a); });
+    check_unary<double, int64_t>(Op::Bitcast,
+                                 [](int64_t a) { return __builtin_bit_cast(double, a); });
     check_unary<uint16_t, half>(Op::Bitcast, [](half a) { return a.bits; });
     check_unary<int8_t, uint8_t>(Op::Bitcast, [](uint8_t a) { return int8_t(a); });
 }
@@ -435,11 +392,15 @@ TEST(InterpOps, HalfConversionsAreExactForAllBits) {
         if ((b & 0x7fff) < 0x7c00)
             for (int step : { -1, 0, 1 }) {
                 float other = to_float(half{ uint16_t(b + 1) });
-                float middle = std::isinf(other) ? std::copysign(65520.f, other) : (want + other) / 2;
+                float middle =
+                    std::isinf(other) ? std::copysign(65520.f, other) : (want + other) / 2;
                 float x = __builtin_bit_cast(float, uint32_t(bits_of(middle)) + step);
                 ASSERT_TRUE(same_bits(half_from_float(x), to_half(x))) << x;
-                for (double d : { std::nextafter(double(x), 1e300), std::nextafter(double(x), -1e300) })
-                    ASSERT_TRUE(same_bits(half_from_double(d), __builtin_bit_cast(half, _Float16(d)))) << d;
+                for (double d :
+                     { std::nextafter(double(x), 1e300), std::nextafter(double(x), -1e300) })
+                    ASSERT_TRUE(
+                        same_bits(half_from_double(d), __builtin_bit_cast(half, _Float16(d))))
+                        << d;
             }
     }
 }
@@ -475,10 +436,12 @@ template <class T, class C> void check_fma(C (*from)(T), T (*to)(C)) {
         for (size_t i = 0; i < n; ++i) {
             T want = reference(shape & 1 ? u : a[i], shape & 2 ? u : b2[i], shape & 4 ? u : c[i]);
             ASSERT_TRUE(same_bits(out[i], want))
-                << name(type_of_v<T>) << " shape " << shape << ": " << show(a[i]) << " * " << show(b2[i])
-                << " + " << show(c[i]) << " gives " << show(out[i]) << ", not " << show(want);
+                << name(type_of_v<T>) << " shape " << shape << ": " << show(a[i]) << " * "
+                << show(b2[i]) << " + " << show(c[i]) << " gives " << show(out[i]) << ", not "
+                << show(want);
             if (shape == 0 && i % 7 == 0)
-                check_fold<T, T>(Op::Fma, { bits_of(a[i]), bits_of(b2[i]), bits_of(c[i]) }, want, "fma");
+                check_fold<T, T>(Op::Fma, { bits_of(a[i]), bits_of(b2[i]), bits_of(c[i]) }, want,
+                                 "fma");
         }
     }
 }
@@ -507,7 +470,8 @@ template <class T> void check_select() {
         Builder b;
         std::vector<T> out(n);
         Value x = shape & 1 ? b.lit(true)
-                            : b.add(Op::LoadLane, Type::Bool, {}, b.arg(ArgKind::Input, Type::Bool, m.data(), n));
+                            : b.add(Op::LoadLane, Type::Bool, {},
+                                    b.arg(ArgKind::Input, Type::Bool, m.data(), n));
         Value y = shape & 2 ? b.lit(edges[3]) : b.input(a);
         Value z = shape & 4 ? b.lit(edges[4]) : b.input(c);
         b.output(b.add(Op::Select, type_of_v<T>, { x, y, z }), out);
@@ -533,4 +497,117 @@ TEST(InterpOps, FoldRefusesWhatIsNotPure) {
     EXPECT_FALSE(fold(Op::Lane, Type::U32, Type::Void, operands, result));
     EXPECT_FALSE(fold(Op::Sqrt, Type::U32, Type::U32, operands, result));
     EXPECT_FALSE(fold(Op::Mod, Type::F32, Type::F32, operands, result));
+}
+
+// ---- transcendental functions and the tables of other CPUs
+
+namespace {
+
+template <class T> T transcendental(Op op, T x) {
+    switch (op) {
+    case Op::Sin: return math::sin(x);
+    case Op::Cos: return math::cos(x);
+    case Op::Tan: return math::tan(x);
+    case Op::Asin: return math::asin(x);
+    case Op::Acos: return math::acos(x);
+    case Op::Atan: return math::atan(x);
+    case Op::Sinh: return math::sinh(x);
+    case Op::Cosh: return math::cosh(x);
+    case Op::Tanh: return math::tanh(x);
+    case Op::Asinh: return math::asinh(x);
+    case Op::Acosh: return math::acosh(x);
+    case Op::Atanh: return math::atanh(x);
+    case Op::Exp: return math::exp(x);
+    case Op::Exp2: return math::exp2(x);
+    case Op::Log: return math::log(x);
+    case Op::Log2: return math::log2(x);
+    case Op::Cbrt: return math::cbrt(x);
+    case Op::Erf: return math::erf(x);
+    case Op::Erfinv: return math::erfinv(x);
+    default: return math::lgamma(x);
+    }
+}
+
+} // namespace
+
+TEST(InterpOps, TranscendentalFunctionsAreThoseOfTheMathLibrary) {
+    for (int op = int(Op::Sin); op <= int(Op::Lgamma); ++op) {
+        check_unary<float, float>(Op(op), [&](float a) { return transcendental(Op(op), a); });
+        check_unary<double, double>(Op(op), [&](double a) { return transcendental(Op(op), a); });
+        check_unary<half, half>(
+            Op(op), [&](half a) { return to_half(transcendental(Op(op), to_float(a))); });
+    }
+    check_binary<float, float>(Op::Atan2, [](float a, float b) { return math::atan2(a, b); });
+    check_binary<double, double>(Op::Atan2, [](double a, double b) { return math::atan2(a, b); });
+    check_binary<float, float>(Op::Pow, [](float a, float b) { return math::pow(a, b); });
+    check_binary<double, double>(Op::Pow, [](double a, double b) { return math::pow(a, b); });
+    check_binary<half, half>(
+        Op::Pow, [](half a, half b) { return to_half(math::pow(to_float(a), to_float(b))); });
+}
+
+namespace {
+
+bool same_elements(Type t, const std::byte *a, const std::byte *b, size_t n) {
+    for (size_t i = 0; i < n; ++i) {
+        uint64_t x = 0, y = 0;
+        std::memcpy(&x, a + i * bytes(t), bytes(t));
+        std::memcpy(&y, b + i * bytes(t), bytes(t));
+        bool nans =
+            t == Type::F16   ? (x & 0x7fff) > 0x7c00 && (y & 0x7fff) > 0x7c00
+            : t == Type::F32 ? (x & 0x7fffffff) > 0x7f800000 && (y & 0x7fffffff) > 0x7f800000
+            : t == Type::F64 ? (x << 1) > 0xffe0000000000000 && (y << 1) > 0xffe0000000000000
+                             : false;
+        if (x != y && !nans)
+            return false;
+    }
+    return true;
+}
+
+} // namespace
+
+TEST(InterpOps, TheTablesOfAllCpusGiveTheSameBits) {
+    constexpr size_t N = 331;
+    std::mt19937_64 random(7);
+    alignas(64) static uint64_t a[3][N];
+    for (auto &operand : a)
+        for (uint64_t &x : operand)
+            x = random();
+    // Exponents of random bits are extreme as f32 and f64; make half of them ordinary.
+    for (size_t k = 0; k < 3; ++k)
+        for (size_t i = 0; i < N; i += 2)
+            a[k][i] = (a[k][i] & 0x807fffff807fffff) | 0x3f0000003f000000 | (i % 32) << 23;
+    int compared = 0;
+    auto compare = [&](LoopFn base, LoopFn other, Type t, const char *what) {
+        if (!other || base == other)
+            return;
+        alignas(64) static std::byte x[8 * N], y[8 * N];
+        for (size_t n : { size_t(1), N }) {
+            base(x, a[0], a[1], a[2], n);
+            other(y, a[0], a[1], a[2], n);
+            EXPECT_TRUE(same_elements(t, x, y, n)) << what << " " << name(t);
+            ++compared;
+        }
+    };
+    const LoopTable &base = *loops_base();
+    for (const LoopTable *other : { loops_v3(), loops_v4() }) {
+        if (!other)
+            continue;
+        for (int t = 0; t < TypeCount; ++t) {
+            for (int op = 0; op < OpCount; ++op) {
+                bool comparison =
+                    Op(op) == Op::Eq || Op(op) == Op::Ne || Op(op) == Op::Lt || Op(op) == Op::Le;
+                compare(base.unary[op][t], other->unary[op][t], Type(t), name(Op(op)));
+                for (int s = 0; s < 3; ++s)
+                    compare(base.binary[op][t][s], other->binary[op][t][s],
+                            comparison ? Type::Bool : Type(t), name(Op(op)));
+            }
+            for (int s = 0; s < 8; ++s) {
+                compare(base.fma[t][s], other->fma[t][s], Type(t), "Fma");
+                compare(base.select[t][s], other->select[t][s], Type(t), "Select");
+            }
+            for (int from = 0; from < TypeCount; ++from)
+                compare(base.cast[from][t], other->cast[from][t], Type(t), "Cast");
+        }
+    }
+    RecordProperty("compared", compared);
 }

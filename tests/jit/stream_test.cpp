@@ -1,6 +1,6 @@
 // tests/jit/stream_test.cpp: order, asynchrony and errors of streams; parallel loops.
-#include "jit/stream.h"
 #include "jit/error.h"
+#include "jit/stream.h"
 #include <atomic>
 #include <chrono>
 #include <condition_variable>

@@ -29,8 +29,8 @@ void Checker::report(const Frame &f, const Step &s, const StepOrigin &origin, Wh
 
 // ---- values that were never computed
 
-/// Lane by lane: is the value at `loc` one that this lane wrote? Lanes outside `mask` do not matter, nor
-/// those for which the mask `chosen` is not `chosen_value`.
+/// Lane by lane: is the value at `loc` one that this lane wrote? Lanes outside `mask` do not
+/// matter, nor those for which the mask `chosen` is not `chosen_value`.
 void Checker::read(const Frame &f, const Step &s, const StepOrigin &origin, Loc loc, Loc mask,
                    Loc chosen, bool chosen_value) {
     if (is_uniform(loc))

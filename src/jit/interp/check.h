@@ -1,8 +1,8 @@
 // jit/interp/check.h: what the checking mode looks at around each step.
 //
-// Indices against the sizes of the arrays, NaNs at the place where they arise, and values that are read by a
-// lane that never computed them. Each instruction is reported once a launch, and the launch goes on: an
-// access out of range is skipped.
+// Indices against the sizes of the arrays, NaNs at the place where they arise, and values that are
+// read by a lane that never computed them. Each instruction is reported once a launch, and the
+// launch goes on: an access out of range is skipped.
 #pragma once
 #include "jit/interp/executor.h"
 #include <mutex>
@@ -31,7 +31,8 @@ public:
 
     void before(const Frame &f, const Step &s, const StepOrigin &origin);
     void after(const Frame &f, const Step &s, const StepOrigin &origin);
-    /// The mask of a memory access without the lanes that would leave their array; null for other steps.
+    /// The mask of a memory access without the lanes that would leave their array; null for other
+    /// steps.
     Operand<uint8_t> safe_lanes(const Frame &f, const Step &s, const StepOrigin &origin,
                                 Arena &arena);
     /// All lanes of a register have a value.

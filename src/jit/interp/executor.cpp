@@ -148,7 +148,8 @@ template void Executor::steps<false>(Frame &, const std::vector<Step> &,
 template void Executor::steps<true>(Frame &, const std::vector<Step> &,
                                     const std::vector<StepOrigin> &);
 
-/// Steps that are not plain loops. The checking mode hands in the mask of lanes that may touch memory.
+/// Steps that are not plain loops. The checking mode hands in the mask of lanes that may touch
+/// memory.
 void Executor::special(Frame &f, const Step &s, const uint8_t *mask, size_t mask_stride) {
     auto lanes_of = [&](Loc loc) {
         return mask ? Operand<uint8_t>(mask, mask_stride) : Operand<uint8_t>(f, loc);

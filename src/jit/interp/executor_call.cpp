@@ -1,7 +1,7 @@
 // jit/interp/executor_call.cpp: calls of subroutines and of host functions.
 //
-// The lanes that call the same subroutine are packed together, whatever their instance, so that a call costs
-// as much as there are lanes in it. `Frame::lanes` remembers where they came from.
+// The lanes that call the same subroutine are packed together, whatever their instance, so that a
+// call costs as much as there are lanes in it. `Frame::lanes` remembers where they came from.
 #include "jit/interp/check.h"
 #include "jit/interp/executor.h"
 #include <algorithm>

@@ -1,7 +1,7 @@
 // jit/interp/executor_memory.cpp: loads, stores, gathers, scatters and local arrays.
 //
-// These visit the frame's own n lanes, never the padding. A lane outside the mask reads a zero of ours
-// instead of branching: masks are often random, and a wrong guess costs more than a load.
+// These visit the frame's own n lanes, never the padding. A lane outside the mask reads a zero of
+// ours instead of branching: masks are often random, and a wrong guess costs more than a load.
 #include "jit/interp/executor.h"
 #include "jit/interp/half.h"
 #include <atomic>
@@ -95,8 +95,8 @@ template <class T> T reduce(ReduceOp op, T a, T b) {
     switch (op) {
     case ReduceOp::Add: return T(a + b);
     case ReduceOp::Mul: return T(a * b);
-    case ReduceOp::Min: return a < b ? a : b;
-    case ReduceOp::Max: return a > b ? a : b;
+    case ReduceOp::Min: return b < a ? b : a; // the target stays where the value is NaN
+    case ReduceOp::Max: return b > a ? b : a;
     default: return b;
     }
 }

@@ -1,4 +1,4 @@
-// jit/interp/half.h: exact conversions between f16 and f32/f64, branch-free so that loops vectorize.
+// jit/interp/half.h: exact, branch-free conversions between f16 and f32 or f64.
 //
 // Internal linkage on purpose: files compiled for different CPUs must not share these bodies.
 #pragma once

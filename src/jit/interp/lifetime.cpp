@@ -1,7 +1,8 @@
 // jit/interp/lifetime.cpp: one pass forward over a function finds all last uses.
 //
-// A value from outside a loop that is read inside stays alive to the loop's end, because the next iteration
-// reads it again. No recursion and no work per nesting level: functions have up to millions of instructions.
+// A value from outside a loop that is read inside stays alive to the loop's end, because the next
+// iteration reads it again. No recursion and no work per nesting level: functions have up to
+// millions of instructions.
 #include "jit/interp/lifetime.h"
 #include "jit/error.h"
 #include <algorithm>
@@ -147,9 +148,9 @@ private:
         m.last_use[r] = std::max(m.last_use[r], until);
     }
 
-    /// A Phi that is an array, and whose next value comes from it through a chain of ArraySets that each are
-    /// the last to read the version before, needs no copy: the sets write into the Phi's register. They lie
-    /// in the loop's body, so lanes that have left the loop are not touched.
+    /// A Phi that is an array, and whose next value comes from it through a chain of ArraySets that
+    /// each are the last to read the version before, needs no copy: the sets write into the Phi's
+    /// register. They lie in the loop's body, so lanes that have left the loop are not touched.
     void find_in_place(const LoopSpan &loop, uint32_t phi) {
         const auto &insts = m_function.insts;
         std::vector<uint32_t> chain;
@@ -169,7 +170,8 @@ private:
             m.in_place[set] = phi;
     }
 
-    /// The last position within its loop that reads the Phi, or the loop's end where that is not certain.
+    /// The last position within its loop that reads the Phi, or the loop's end where that is not
+    /// certain.
     uint32_t inner_last_use(const LoopSpan &loop, uint32_t phi) const {
         uint32_t last = phi, depth = 0;
         for (uint32_t i = loop.begin + 1 + loop.phis; i < loop.end; ++i) {

@@ -1,7 +1,7 @@
 // jit/interp/loops.h: the element-wise loops of the interpreter, one table per kind of CPU.
 //
-// A loop computes n >= 1 elements; d may be the same register as an operand of the same element size.
-// An operand that is uniform has one element, and the loop for that shape reads it once.
+// A loop computes n >= 1 elements; d may be the same register as an operand of the same element
+// size. An operand that is uniform has one element, and the loop for that shape reads it once.
 #pragma once
 #include "jit/op.h"
 #include "jit/type.h"
@@ -28,7 +28,8 @@ struct LoopTable {
 /// The table for this machine.
 const LoopTable &loops();
 
-/// Null where `op` is not a pure element-wise operation on these types. `uniform`: bit k for operand k.
+/// Null where `op` is not a pure element-wise operation on these types. `uniform`: bit k for
+/// operand k.
 inline LoopFn find_loop(const LoopTable &table, Op op, Type t, Type operand, unsigned uniform) {
     switch (op) {
     case Op::Cast: return table.cast[int(operand)][int(t)];

@@ -1,4 +1,4 @@
-// jit/interp/plan.cpp: makes the plan: assigns registers by last use and lowers instructions to steps.
+// jit/interp/plan.cpp: assigns registers by last use and lowers instructions to steps.
 #include "jit/interp/plan.h"
 #include "jit/error.h"
 #include "jit/interp/lifetime.h"
@@ -256,9 +256,17 @@ private:
         if (!fn)
             throw InternalError(fmt::format("interp: no loop for {} {} of {}", name(inst.op),
                                             name(inst.type), name(operand)));
-        // Lane i of the result depends on lane i of the operands alone, so it may take their place.
-        release();
+        // Lane i of the result depends on lane i of the operands alone, so it may take their place,
+        // but not that of several values which together have its size.
+        bool in_place = true;
+        for (uint32_t v = m_dies[m_at]; v != NoValue; v = m_next_dead[v])
+            in_place &= m_insts[v].op != Op::Packet && m_insts[v].op != Op::Call &&
+                        m_insts[v].op != Op::Extern;
+        if (in_place)
+            release();
         Loc d = own(m_at);
+        if (!in_place)
+            release();
         Step &s = step(inst.length ? StepKind::SelectArray : StepKind::Loop, inst.type);
         s.fn = fn;
         s.d = d;
@@ -555,7 +563,8 @@ Plan make_plan(const Program &program, const std::string &name, bool checked) {
         Planner(program, f, plan).run();
         units = std::max<uint64_t>(units, plan.functions[f].units);
     }
-    // Large blocks spread the cost of dispatch, small ones keep the frame in the second level cache.
+    // Large blocks spread the cost of dispatch, small ones keep the frame in the second level
+    // cache.
     constexpr uint64_t FrameBytes = 128 << 10;
     plan.block = 1024;
     while (plan.block > 64 && units * plan.block > FrameBytes)

@@ -1,9 +1,10 @@
-// jit/interp/plan.h: a program prepared for the interpreter: steps with resolved loops and registers.
+// jit/interp/plan.h: a program prepared for the interpreter: steps, loops and registers.
 //
-// A step runs over a whole block of lanes. Values live in three spaces: registers of the frame (one element
-// a lane), uniform slots (8 bytes, computed once a run) and constants (8 bytes). Frame offsets count units
-// of one byte times the block's lanes, so that the plan does not depend on the block's size; element k of a
-// local array or packet of elements of s bytes lies k * s units behind its start.
+// A step runs over a whole block of lanes. Values live in three spaces: registers of the frame (one
+// element a lane), uniform slots (8 bytes, computed once a run) and constants (8 bytes). Frame
+// offsets count units of one byte times the block's lanes, so that the plan does not depend on the
+// block's size; element k of a local array or packet of elements of s bytes lies k * s units behind
+// its start.
 #pragma once
 #include "jit/interp/loops.h"
 #include "jit/program.h"

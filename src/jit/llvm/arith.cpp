@@ -17,7 +17,9 @@ llvm::Type *shaped(Value *like, llvm::Type *element) {
     return element;
 }
 
-llvm::Type *shaped(Value *like, Type t) { return shaped(like, element_type(like->getContext(), t)); }
+llvm::Type *shaped(Value *like, Type t) {
+    return shaped(like, element_type(like->getContext(), t));
+}
 
 Value *integer(Value *like, uint64_t v) { return llvm::ConstantInt::get(like->getType(), v); }
 Value *number(Value *like, double v) { return llvm::ConstantFP::get(like->getType(), v); }
@@ -28,8 +30,12 @@ Value *less(Builder &b, Type t, Value *a, Value *c) {
                           : b.CreateICmpULT(a, c);
 }
 
-Value *minimum(Builder &b, Type t, Value *a, Value *c) { return b.CreateSelect(less(b, t, a, c), a, c); }
-Value *maximum(Builder &b, Type t, Value *a, Value *c) { return b.CreateSelect(less(b, t, c, a), a, c); }
+Value *minimum(Builder &b, Type t, Value *a, Value *c) {
+    return b.CreateSelect(less(b, t, a, c), a, c);
+}
+Value *maximum(Builder &b, Type t, Value *a, Value *c) {
+    return b.CreateSelect(less(b, t, c, a), a, c);
+}
 
 /// Two integers to the float that represents them exactly, divided, and back: vector units divide
 /// no integers. Exact because the quotient of b-bit integers is further than 2^-(b+1), relatively,
@@ -90,8 +96,10 @@ Value *multiply_high(Builder &b, Type t, Value *a, Value *c) {
     Value *al = b.CreateAnd(a, low), *ah = b.CreateLShr(a, s);
     Value *cl = b.CreateAnd(c, low), *ch = b.CreateLShr(c, s);
     Value *ll = b.CreateMul(al, cl), *lh = b.CreateMul(al, ch), *hl = b.CreateMul(ah, cl);
-    Value *middle = b.CreateAdd(b.CreateLShr(ll, s), b.CreateAdd(b.CreateAnd(lh, low), b.CreateAnd(hl, low)));
-    Value *high = b.CreateAdd(b.CreateMul(ah, ch), b.CreateAdd(b.CreateLShr(lh, s), b.CreateLShr(hl, s)));
+    Value *middle =
+        b.CreateAdd(b.CreateLShr(ll, s), b.CreateAdd(b.CreateAnd(lh, low), b.CreateAnd(hl, low)));
+    Value *high =
+        b.CreateAdd(b.CreateMul(ah, ch), b.CreateAdd(b.CreateLShr(lh, s), b.CreateLShr(hl, s)));
     high = b.CreateAdd(high, b.CreateLShr(middle, s));
     if (is_signed(t)) {
         Value *sign = integer(a, 63);
@@ -108,10 +116,12 @@ Value *narrow_to_half(Builder &b, Value *a) {
     Value *f = b.CreateFPTrunc(a, shaped(a, Type::F32));
     Value *back = b.CreateFPExt(f, a->getType());
     Value *i = b.CreateBitCast(f, shaped(a, Type::I32));
-    Value *exact_or_odd = b.CreateOr(b.CreateFCmpUEQ(back, a), b.CreateTrunc(i, shaped(a, Type::Bool)));
+    Value *exact_or_odd =
+        b.CreateOr(b.CreateFCmpUEQ(back, a), b.CreateTrunc(i, shaped(a, Type::Bool)));
     Value *above = b.CreateFCmpOGT(b.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, back),
                                    b.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, a));
-    Value *odd = b.CreateSelect(above, b.CreateSub(i, integer(i, 1)), b.CreateAdd(i, integer(i, 1)));
+    Value *odd =
+        b.CreateSelect(above, b.CreateSub(i, integer(i, 1)), b.CreateAdd(i, integer(i, 1)));
     i = b.CreateSelect(exact_or_odd, i, odd);
     return b.CreateFPTrunc(b.CreateBitCast(i, f->getType()), shaped(a, Type::F16));
 }
@@ -175,6 +185,9 @@ Value *compare(Builder &b, Op op, Type from, Value *a, Value *c) {
                : op == Op::Ne ? b.CreateFCmpUNE(a, c)
                : op == Op::Lt ? b.CreateFCmpOLT(a, c)
                               : b.CreateFCmpOLE(a, c);
+    // LLVM 19's code generator may not terminate on icmp of vectors of i1.
+    if (from == Type::Bool)
+        return op == Op::Eq ? b.CreateNot(b.CreateXor(a, c)) : b.CreateXor(a, c);
     if (op == Op::Eq)
         return b.CreateICmpEQ(a, c);
     if (op == Op::Ne)
@@ -189,23 +202,23 @@ Value *compare(Builder &b, Op op, Type from, Value *a, Value *c) {
 Value *float_op(Builder &b, Op op, Type t, Value *a, Value *c, Value *d) {
     auto intrinsic = [&](ID id) { return b.CreateUnaryIntrinsic(id, a); };
     switch (op) {
-        case Op::Neg: return b.CreateFNeg(a);
-        case Op::Abs: return intrinsic(llvm::Intrinsic::fabs);
-        case Op::Sqrt: return intrinsic(llvm::Intrinsic::sqrt);
-        case Op::Rcp: return b.CreateFDiv(number(a, 1), a);
-        case Op::Rsqrt: return b.CreateFDiv(number(a, 1), intrinsic(llvm::Intrinsic::sqrt));
-        case Op::Floor: return intrinsic(llvm::Intrinsic::floor);
-        case Op::Ceil: return intrinsic(llvm::Intrinsic::ceil);
-        case Op::Trunc: return intrinsic(llvm::Intrinsic::trunc);
-        case Op::Round: return intrinsic(llvm::Intrinsic::nearbyint);
-        case Op::Add: return b.CreateFAdd(a, c);
-        case Op::Sub: return b.CreateFSub(a, c);
-        case Op::Mul: return b.CreateFMul(a, c);
-        case Op::Div: return b.CreateFDiv(a, c);
-        case Op::Min: return minimum(b, t, a, c);
-        case Op::Max: return maximum(b, t, a, c);
-        case Op::Fma: return b.CreateIntrinsic(a->getType(), llvm::Intrinsic::fma, { a, c, d });
-        default: return nullptr;
+    case Op::Neg: return b.CreateFNeg(a);
+    case Op::Abs: return intrinsic(llvm::Intrinsic::fabs);
+    case Op::Sqrt: return intrinsic(llvm::Intrinsic::sqrt);
+    case Op::Rcp: return b.CreateFDiv(number(a, 1), a);
+    case Op::Rsqrt: return b.CreateFDiv(number(a, 1), intrinsic(llvm::Intrinsic::sqrt));
+    case Op::Floor: return intrinsic(llvm::Intrinsic::floor);
+    case Op::Ceil: return intrinsic(llvm::Intrinsic::ceil);
+    case Op::Trunc: return intrinsic(llvm::Intrinsic::trunc);
+    case Op::Round: return intrinsic(llvm::Intrinsic::nearbyint);
+    case Op::Add: return b.CreateFAdd(a, c);
+    case Op::Sub: return b.CreateFSub(a, c);
+    case Op::Mul: return b.CreateFMul(a, c);
+    case Op::Div: return b.CreateFDiv(a, c);
+    case Op::Min: return minimum(b, t, a, c);
+    case Op::Max: return maximum(b, t, a, c);
+    case Op::Fma: return b.CreateIntrinsic(a->getType(), llvm::Intrinsic::fma, { a, c, d });
+    default: return nullptr;
     }
 }
 
@@ -214,31 +227,31 @@ Value *int_op(Builder &b, Op op, Type t, Value *a, Value *c, Value *d) {
     auto funnel = [&](ID id) { return b.CreateIntrinsic(a->getType(), id, { a, a, c }); };
     auto count = [&](ID id) { return b.CreateIntrinsic(a->getType(), id, { a, b.getFalse() }); };
     switch (op) {
-        case Op::Neg: return b.CreateNeg(a);
-        case Op::Abs: return is_signed(t) ? count(llvm::Intrinsic::abs) : a;
-        case Op::Not: return b.CreateNot(a);
-        case Op::Popcount: return b.CreateUnaryIntrinsic(llvm::Intrinsic::ctpop, a);
-        case Op::Clz: return count(llvm::Intrinsic::ctlz);
-        case Op::Ctz: return count(llvm::Intrinsic::cttz);
-        case Op::Add: return b.CreateAdd(a, c);
-        case Op::Sub: return b.CreateSub(a, c);
-        case Op::Mul: return b.CreateMul(a, c);
-        case Op::Div: return divide(b, t, a, c);
-        case Op::Mod: return b.CreateSub(a, b.CreateMul(divide(b, t, a, c), c)); // x % 0 = x - ones * 0
-        case Op::MulHi: return multiply_high(b, t, a, c);
-        case Op::Min: return minimum(b, t, a, c);
-        case Op::Max: return maximum(b, t, a, c);
-        case Op::And: return b.CreateAnd(a, c);
-        case Op::Or: return b.CreateOr(a, c);
-        case Op::Xor: return b.CreateXor(a, c);
-        case Op::Shl: return b.CreateShl(a, b.CreateAnd(c, top));
-        case Op::Shr:
-            c = b.CreateAnd(c, top);
-            return is_signed(t) ? b.CreateAShr(a, c) : b.CreateLShr(a, c);
-        case Op::Rotl: return funnel(llvm::Intrinsic::fshl);
-        case Op::Rotr: return funnel(llvm::Intrinsic::fshr);
-        case Op::Fma: return b.CreateAdd(b.CreateMul(a, c), d);
-        default: return nullptr;
+    case Op::Neg: return b.CreateNeg(a);
+    case Op::Abs: return is_signed(t) ? count(llvm::Intrinsic::abs) : a;
+    case Op::Not: return b.CreateNot(a);
+    case Op::Popcount: return b.CreateUnaryIntrinsic(llvm::Intrinsic::ctpop, a);
+    case Op::Clz: return count(llvm::Intrinsic::ctlz);
+    case Op::Ctz: return count(llvm::Intrinsic::cttz);
+    case Op::Add: return b.CreateAdd(a, c);
+    case Op::Sub: return b.CreateSub(a, c);
+    case Op::Mul: return b.CreateMul(a, c);
+    case Op::Div: return divide(b, t, a, c);
+    case Op::Mod: return b.CreateSub(a, b.CreateMul(divide(b, t, a, c), c)); // x % 0 = x - ones * 0
+    case Op::MulHi: return multiply_high(b, t, a, c);
+    case Op::Min: return minimum(b, t, a, c);
+    case Op::Max: return maximum(b, t, a, c);
+    case Op::And: return b.CreateAnd(a, c);
+    case Op::Or: return b.CreateOr(a, c);
+    case Op::Xor: return b.CreateXor(a, c);
+    case Op::Shl: return b.CreateShl(a, b.CreateAnd(c, top));
+    case Op::Shr:
+        c = b.CreateAnd(c, top);
+        return is_signed(t) ? b.CreateAShr(a, c) : b.CreateLShr(a, c);
+    case Op::Rotl: return funnel(llvm::Intrinsic::fshl);
+    case Op::Rotr: return funnel(llvm::Intrinsic::fshr);
+    case Op::Fma: return b.CreateAdd(b.CreateMul(a, c), d);
+    default: return nullptr;
     }
 }
 
@@ -246,10 +259,10 @@ Value *int_op(Builder &b, Op op, Type t, Value *a, Value *c, Value *d) {
 
 Value *emit_elementwise(Builder &b, Op op, Type t, Type from, Value *a, Value *c, Value *d) {
     switch (op) {
-        case Op::Select: return b.CreateSelect(a, c, d);
-        case Op::Cast: return cast(b, t, from, a);
-        case Op::Bitcast: return bitcast(b, t, from, a);
-        default: break;
+    case Op::Select: return b.CreateSelect(a, c, d);
+    case Op::Cast: return cast(b, t, from, a);
+    case Op::Bitcast: return bitcast(b, t, from, a);
+    default: break;
     }
     bool comparison = op >= Op::Eq && op <= Op::Le;
     // Half precision is for storage: compute in f32, round once. Sign operations only touch a bit.

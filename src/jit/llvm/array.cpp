@@ -8,13 +8,15 @@ Value *Emitter::storage_base(uint32_t storage) {
 }
 
 /// Runs body(byte offset of a packet) for each element; a loop where there are many.
-void Emitter::for_elements(uint32_t length, uint64_t stride, const std::function<void(Value *)> &body) {
+void Emitter::for_elements(uint32_t length, uint64_t stride,
+                           const std::function<void(Value *)> &body) {
     if (length <= 8) {
         for (uint32_t k = 0; k < length; ++k)
             body(i64(k * stride));
         return;
     }
-    llvm::BasicBlock *before = m_b.GetInsertBlock(), *loop = block("elements"), *after = block("after");
+    llvm::BasicBlock *before = m_b.GetInsertBlock(), *loop = block("elements"),
+                     *after = block("after");
     m_b.CreateBr(loop);
     m_b.SetInsertPoint(loop);
     llvm::PHINode *at = m_b.CreatePHI(m_b.getInt64Ty(), 2);
@@ -46,7 +48,8 @@ void Emitter::copy_arrays(const std::vector<ArrayCopy> &copies, Value *mask) {
         for_elements(s.length, bytes(s.type) * m_width, [&](Value *at) {
             std::vector<Value *> v;
             for (const ArrayCopy &c : group)
-                v.push_back(load_packet(m_b, m_b.CreateGEP(m_b.getInt8Ty(), storage_base(c.from), at), s.type, align));
+                v.push_back(load_packet(
+                    m_b, m_b.CreateGEP(m_b.getInt8Ty(), storage_base(c.from), at), s.type, align));
             for (size_t j = 0; j < group.size(); ++j) {
                 Value *to = m_b.CreateGEP(m_b.getInt8Ty(), storage_base(group[j].to), at);
                 if (mask)
@@ -61,12 +64,14 @@ void Emitter::emit_array_new(uint32_t i) {
     const Inst &in = inst(i);
     Value *v = vec(in.arg[0]), *base = storage_base(m_plan.storage[i]);
     for_elements(in.length, bytes(in.type) * m_width, [&](Value *at) {
-        store_packet(m_b, v, m_b.CreateGEP(m_b.getInt8Ty(), base, at), in.type, uint32_t(bytes(in.type)));
+        store_packet(m_b, v, m_b.CreateGEP(m_b.getInt8Ty(), base, at), in.type,
+                     uint32_t(bytes(in.type)));
     });
 }
 
 /// Whether all lanes use one index, so that a whole packet is accessed.
-Value *Emitter::uniform_element(Value *base, uint32_t index, Type t, uint32_t length, Value *&in_range) {
+Value *Emitter::uniform_element(Value *base, uint32_t index, Type t, uint32_t length,
+                                Value *&in_range) {
     Value *k = scalar(index);
     in_range = m_b.CreateICmpULT(k, i32(length));
     k = m_b.CreateZExt(m_b.CreateSelect(in_range, k, i32(0)), m_b.getInt64Ty());
@@ -77,7 +82,8 @@ Value *Emitter::uniform_element(Value *base, uint32_t index, Type t, uint32_t le
 /// Number of each lane's element among all of the array's.
 Value *Emitter::lane_element(Value *index) {
     llvm::Type *t = index->getType();
-    return m_b.CreateAdd(m_b.CreateMul(index, llvm::ConstantInt::get(t, m_width)), m_b.CreateStepVector(t));
+    return m_b.CreateAdd(m_b.CreateMul(index, llvm::ConstantInt::get(t, m_width)),
+                         m_b.CreateStepVector(t));
 }
 
 void Emitter::emit_array_get(uint32_t i) {
@@ -108,13 +114,15 @@ void Emitter::emit_array_set(uint32_t i) {
     if (uniform) {
         Value *in_range, *p = uniform_element(base, in.arg[1], in.type, in.length, in_range);
         mask = m_b.CreateAnd(mask, in_range);
-        store_packet(m_b, m_b.CreateSelect(mask, value, load_packet(m_b, p, in.type, size)), p, in.type, size);
+        store_packet(m_b, m_b.CreateSelect(mask, value, load_packet(m_b, p, in.type, size)), p,
+                     in.type, size);
         return;
     }
     mask = m_b.CreateAnd(mask, m_b.CreateICmpULT(index, splat(m_b, i32(in.length))));
     if (in.type == Type::Bool)
         value = m_b.CreateZExt(value, wide(m_b.getInt8Ty()));
-    m_b.CreateMaskedScatter(value, addresses(base, lane_element(index), size, true), llvm::Align(size), mask);
+    m_b.CreateMaskedScatter(value, addresses(base, lane_element(index), size, true),
+                            llvm::Align(size), mask);
 }
 
 /// mask ? b : c into the storage of i, which may be that of one of them.
@@ -128,7 +136,8 @@ void Emitter::emit_array_select(uint32_t i, Value *mask, uint32_t b, uint32_t c)
     for_elements(inst(i).length, size * m_width, [&](Value *at) {
         Value *u = load_packet(m_b, m_b.CreateGEP(m_b.getInt8Ty(), px, at), t, size);
         Value *v = load_packet(m_b, m_b.CreateGEP(m_b.getInt8Ty(), py, at), t, size);
-        store_packet(m_b, m_b.CreateSelect(mask, u, v), m_b.CreateGEP(m_b.getInt8Ty(), p, at), t, size);
+        store_packet(m_b, m_b.CreateSelect(mask, u, v), m_b.CreateGEP(m_b.getInt8Ty(), p, at), t,
+                     size);
     });
 }
 

@@ -12,12 +12,15 @@ namespace llvm_ir {
 
 namespace {
 
-void print(const Context *c, uint64_t site, uint64_t first, uint64_t lanes, const int32_t *mask, const void *frame) {
+void print(const Context *c, uint64_t site, uint64_t first, uint64_t lanes, const int32_t *mask,
+           const void *frame) {
     if (c->log)
-        static_cast<LaunchLog *>(c->log)->print(uint32_t(site), first, uint32_t(lanes), mask, frame);
+        static_cast<LaunchLog *>(c->log)->print(uint32_t(site), first, uint32_t(lanes), mask,
+                                                frame);
 }
 
-void assertion(const Context *c, uint64_t site, uint64_t first, uint64_t lanes, const int32_t *mask) {
+void assertion(const Context *c, uint64_t site, uint64_t first, uint64_t lanes,
+               const int32_t *mask) {
     if (c->log)
         static_cast<LaunchLog *>(c->log)->assertion(uint32_t(site), first, uint32_t(lanes), mask);
 }
@@ -86,7 +89,8 @@ public:
 
 private:
     // The last packet reads W elements of each input, more than there may be: it gets copies.
-    void run_tail(const Launch &launch, const Context &context, uint64_t begin, uint64_t end) const {
+    void run_tail(const Launch &launch, const Context &context, uint64_t begin,
+                  uint64_t end) const {
         std::vector<void *> args(launch.args, launch.args + m_args);
         std::vector<uint64_t> room(m_inputs.size() * 16); // 16 lanes of 8 bytes for each input
         char *copy = reinterpret_cast<char *>(room.data());
@@ -94,7 +98,8 @@ private:
             const char *from = static_cast<const char *>(launch.args[i.number]) + begin * i.bytes;
             std::memcpy(copy, from, (end - begin) * i.bytes);
             // So that element `begin` is the first one copied.
-            args[i.number] = reinterpret_cast<void *>(reinterpret_cast<uintptr_t>(copy) - begin * i.bytes);
+            args[i.number] =
+                reinterpret_cast<void *>(reinterpret_cast<uintptr_t>(copy) - begin * i.bytes);
             copy += 128;
         }
         m_entry(args.data(), &context, begin, end);
@@ -113,17 +118,21 @@ public:
     const char *name() const override { return "llvm"; }
     std::string fingerprint() const override { return llvm_ir::fingerprint(host_target()); }
 
-    std::unique_ptr<Kernel> compile(const Program &program, const std::string &kernel_name) override {
+    std::unique_ptr<Kernel> compile(const Program &program,
+                                    const std::string &kernel_name) override {
         Target target = host_target();
         std::vector<InputArg> inputs;
         for (uint32_t a = 0; a < program.args.size(); ++a)
             if (program.args[a].kind == ArgKind::Input)
                 inputs.push_back({ a, uint32_t(bytes(program.args[a].type)) });
-        return std::make_unique<LlvmKernel>(compile_objects(program, kernel_name, target), kernel_name,
-                                            target.width, uint32_t(program.args.size()), std::move(inputs));
+        return std::make_unique<LlvmKernel>(compile_objects(program, kernel_name, target),
+                                            kernel_name, target.width,
+                                            uint32_t(program.args.size()), std::move(inputs));
     }
 
-    std::unique_ptr<Kernel> load(std::string_view bytes) override { return LlvmKernel::load(bytes); }
+    std::unique_ptr<Kernel> load(std::string_view bytes) override {
+        return LlvmKernel::load(bytes);
+    }
 };
 
 } // namespace

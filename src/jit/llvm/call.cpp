@@ -5,8 +5,9 @@ namespace umbel::jit::llvm_ir {
 
 // ---- Polymorphic calls
 //
-// Arguments and results travel in one frame on the caller's stack: arguments first, each 64 bytes or
-// more. Every callee that some lane wants is called once, for all its lanes, and blends its results in.
+// Arguments and results travel in one frame on the caller's stack: arguments first, each 64 bytes
+// or more. Every callee that some lane wants is called once, for all its lanes, and blends its
+// results in.
 
 namespace {
 /// Up to so many callees are tested one after another; beyond, the next wanted one is looked up.
@@ -29,13 +30,16 @@ void Emitter::emit_call(uint32_t i) {
     Value *table = arg_pointer(site.table);
     table = m_b.CreateSelect(m_b.CreateIsNull(table), zero_record(), table); // no table: no ids
     Value *count = m_b.CreateAlignedLoad(m_b.getInt32Ty(), table, llvm::Align(4));
-    mask = m_b.CreateAnd(mask, m_b.CreateICmpULT(m_b.CreateSub(id, splat(m_b, i32(1))), splat(m_b, count)));
+    mask = m_b.CreateAnd(
+        mask, m_b.CreateICmpULT(m_b.CreateSub(id, splat(m_b, i32(1))), splat(m_b, count)));
     Value *entries = m_b.CreateGEP(m_b.getInt64Ty(), table, m_b.CreateZExt(id, wide(Type::U64)));
-    Value *pair = m_b.CreateMaskedGather(wide(Type::U64), entries, llvm::Align(4), mask, zero(Type::U64));
+    Value *pair =
+        m_b.CreateMaskedGather(wide(Type::U64), entries, llvm::Align(4), mask, zero(Type::U64));
     Value *callee = m_b.CreateTrunc(pair, wide(Type::U32));
-    Value *offsets = m_b.CreateTrunc(m_b.CreateLShr(pair, llvm::ConstantInt::get(pair->getType(), 32)),
-                                     wide(Type::U32));
-    mask = m_b.CreateAnd(mask, m_b.CreateICmpULT(callee, splat(m_b, i32(uint32_t(site.callees.size())))));
+    Value *offsets = m_b.CreateTrunc(
+        m_b.CreateLShr(pair, llvm::ConstantInt::get(pair->getType(), 32)), wide(Type::U32));
+    mask = m_b.CreateAnd(mask,
+                         m_b.CreateICmpULT(callee, splat(m_b, i32(uint32_t(site.callees.size())))));
 
     // Arguments; results are 0 where nothing is called
     uint64_t in_bytes = 0, out_bytes = 0;
@@ -65,7 +69,8 @@ void Emitter::emit_call(uint32_t i) {
     };
     if (site.callees.size() <= MostTested)
         for (size_t k = 0; k < site.callees.size(); ++k) {
-            Value *lanes = m_b.CreateAnd(mask, m_b.CreateICmpEQ(callee, splat(m_b, i32(uint32_t(k)))));
+            Value *lanes =
+                m_b.CreateAnd(mask, m_b.CreateICmpEQ(callee, splat(m_b, i32(uint32_t(k)))));
             llvm::BasicBlock *wanted = block("call"), *next = block("next");
             m_b.CreateCondBr(any(lanes), wanted, next);
             m_b.SetInsertPoint(wanted);
@@ -145,8 +150,8 @@ void Emitter::emit_extern(uint32_t i) {
     if (!assertion)
         for (uint32_t v : site.inputs)
             inputs.push_back(vec(v));
-    bool uniform = site.kind != ExternSite::Function ||
-                   (m_plan.uniform[site.fn] && m_plan.uniform[site.user]);
+    bool uniform =
+        site.kind != ExternSite::Function || (m_plan.uniform[site.fn] && m_plan.uniform[site.user]);
     Value *fn = nullptr, *user = nullptr;
     if (site.kind == ExternSite::Function) {
         fn = uniform ? scalar(site.fn) : vec(site.fn);
@@ -170,7 +175,8 @@ void Emitter::emit_extern(uint32_t i) {
     }
     if (!uniform) {
         // Said to be the same for all lanes, though not known to us: the first active one's.
-        Value *lane = m_b.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, mask_bits(mask), m_b.getTrue());
+        Value *lane =
+            m_b.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, mask_bits(mask), m_b.getTrue());
         fn = m_b.CreateExtractElement(fn, lane);
         user = m_b.CreateExtractElement(user, lane);
     }
@@ -188,7 +194,8 @@ void Emitter::emit_extern(uint32_t i) {
     }
 }
 
-void Emitter::call_host(const ExternSite &site, uint64_t number, Value *fn, Value *user, Value *masks, Value *frame) {
+void Emitter::call_host(const ExternSite &site, uint64_t number, Value *fn, Value *user,
+                        Value *masks, Value *frame) {
     llvm::Type *none = m_b.getVoidTy(), *ptr = m_b.getPtrTy(), *u64 = m_b.getInt64Ty();
     if (site.kind == ExternSite::Function) {
         auto *type = llvm::FunctionType::get(none, { ptr, u64, m_b.getInt32Ty(), ptr, ptr }, false);

@@ -2,17 +2,13 @@
 #include "jit/llvm/compile.h"
 #include "jit/llvm/emit.h"
 #include <cstdlib>
-#include <llvm/Analysis/CGSCCPassManager.h>
-#include <llvm/Analysis/LoopAnalysisManager.h>
+#include <llvm/Analysis/TargetTransformInfo.h>
 #include <llvm/IR/LegacyPassManager.h>
-#include <llvm/IR/PassManager.h>
 #include <llvm/IR/Verifier.h>
-#include <llvm/Passes/PassBuilder.h>
 #include <llvm/Support/FileSystem.h>
-#include <llvm/Support/SmallVectorMemoryBuffer.h>
 #include <llvm/Support/raw_ostream.h>
 #include <llvm/Target/TargetMachine.h>
-#include <llvm/Transforms/Scalar/EarlyCSE.h>
+#include <llvm/Transforms/Scalar.h>
 #include <tbb/parallel_for.h>
 // After LLVM, which has functions called `check`.
 #include "jit/error.h"
@@ -20,6 +16,12 @@
 namespace umbel::jit::llvm_ir {
 
 namespace {
+
+#ifdef NDEBUG
+constexpr bool CheckAlways = false;
+#else
+constexpr bool CheckAlways = true;
+#endif
 
 const char *setting(const char *name) {
     const char *s = std::getenv(name);
@@ -31,7 +33,8 @@ struct UnitId {
 };
 
 /// Cuts the list of units into modules of about equal weight.
-std::vector<std::vector<UnitId>> distribute(const std::vector<FunctionPlan> &plans, uint64_t module_weight) {
+std::vector<std::vector<UnitId>> distribute(const std::vector<FunctionPlan> &plans,
+                                            uint64_t module_weight) {
     std::vector<std::vector<UnitId>> modules;
     uint64_t weight = 0;
     for (uint32_t f = 0; f < plans.size(); ++f)
@@ -47,18 +50,15 @@ std::vector<std::vector<UnitId>> distribute(const std::vector<FunctionPlan> &pla
     return modules;
 }
 
-void optimize(llvm::Module &module) {
-    llvm::FunctionAnalysisManager fam;
-    llvm::PassBuilder builder;
-    builder.registerFunctionAnalyses(fam);
-    llvm::FunctionPassManager passes;
-    passes.addPass(llvm::EarlyCSEPass());
-    for (llvm::Function &f : module)
-        if (!f.isDeclaration())
-            passes.run(f, fam);
+/// The passes before code generation. Programs come simplified, so only duplicates that appear in
+/// the expansion of operations are worth merging, say the range reduction of sin and cos.
+void add_passes(llvm::legacy::PassManager &passes, llvm::TargetMachine &machine) {
+    passes.add(llvm::createTargetTransformInfoWrapperPass(machine.getTargetIRAnalysis()));
+    passes.add(llvm::createEarlyCSEPass());
 }
 
-void write_file(const std::string &path, const std::function<void(llvm::raw_pwrite_stream &)> &body) {
+void write_file(const std::string &path,
+                const std::function<void(llvm::raw_pwrite_stream &)> &body) {
     std::error_code error;
     llvm::raw_fd_ostream out(path, error);
     if (error)
@@ -70,6 +70,7 @@ void dump(llvm::Module &module, llvm::TargetMachine &machine, const std::string 
     write_file(stem + ".ll", [&](llvm::raw_pwrite_stream &out) { module.print(out, nullptr); });
     write_file(stem + ".s", [&](llvm::raw_pwrite_stream &out) {
         llvm::legacy::PassManager passes;
+        add_passes(passes, machine);
         machine.addPassesToEmitFile(passes, out, nullptr, llvm::CodeGenFileType::AssemblyFile);
         passes.run(module);
     });
@@ -77,8 +78,8 @@ void dump(llvm::Module &module, llvm::TargetMachine &machine, const std::string 
 
 class ModuleCompiler {
 public:
-    ModuleCompiler(const Program &program, const std::vector<FunctionPlan> &plans, const std::string &name,
-                   const Target &target)
+    ModuleCompiler(const Program &program, const std::vector<FunctionPlan> &plans,
+                   const std::string &name, const Target &target)
         : m_program(program), m_plans(plans), m_name(name), m_target(target) {}
 
     std::string run(const std::vector<UnitId> &units, size_t number) const {
@@ -90,9 +91,8 @@ public:
         module.setTargetTriple(m_target.triple);
         module.setDataLayout(machine->createDataLayout());
         emit(module, units);
-        if (setting("UMBEL_VERIFY"))
+        if (CheckAlways || setting("UMBEL_VERIFY"))
             verify_module(module);
-        optimize(module);
         if (const char *dir = setting("UMBEL_DUMP_LLVM")) {
             // Code generation changes the module: assembly is made from a second one.
             std::string stem = fmt::format("{}/{}_{}", dir, m_name, number);
@@ -123,13 +123,13 @@ private:
             throw InternalError(fmt::format("llvm backend: broken IR in {}: {}", m_name, text));
     }
 
-    void dump_copy(const std::vector<UnitId> &units, llvm::TargetMachine &machine, const std::string &stem) const {
+    void dump_copy(const std::vector<UnitId> &units, llvm::TargetMachine &machine,
+                   const std::string &stem) const {
         llvm::LLVMContext context;
         llvm::Module module(m_name, context);
         module.setTargetTriple(m_target.triple);
         module.setDataLayout(machine.createDataLayout());
         emit(module, units);
-        optimize(module);
         dump(module, machine, stem);
     }
 
@@ -137,6 +137,7 @@ private:
         llvm::SmallVector<char, 0> bytes;
         llvm::raw_svector_ostream out(bytes);
         llvm::legacy::PassManager passes;
+        add_passes(passes, machine);
         llvm::MCContext *mc = nullptr;
         if (machine.addPassesToEmitMC(passes, mc, out, /* disable verify */ true))
             throw DeviceError("llvm backend: this target cannot make object code");
@@ -156,7 +157,8 @@ std::vector<std::string> compile_objects(const Program &program, const std::stri
                                          const Target &target) {
     PlanOptions options = plan_options(target.width);
     std::vector<FunctionPlan> plans(program.functions.size());
-    tbb::parallel_for(size_t(0), plans.size(), [&](size_t f) { plans[f] = make_plan(program, uint32_t(f), options); });
+    tbb::parallel_for(size_t(0), plans.size(),
+                      [&](size_t f) { plans[f] = make_plan(program, uint32_t(f), options); });
 
     uint64_t module_weight = 2000;
     if (const char *s = setting("UMBEL_MODULE_WEIGHT"))
@@ -164,8 +166,9 @@ std::vector<std::string> compile_objects(const Program &program, const std::stri
     std::vector<std::vector<UnitId>> modules = distribute(plans, module_weight);
     std::vector<std::string> objects(modules.size());
     ModuleCompiler compiler(program, plans, kernel_name, target);
-    tbb::parallel_for(size_t(0), modules.size(), [&](size_t m) { objects[m] = compiler.run(modules[m], m); },
-                      tbb::simple_partitioner());
+    tbb::parallel_for(
+        size_t(0), modules.size(), [&](size_t m) { objects[m] = compiler.run(modules[m], m); },
+        tbb::simple_partitioner());
     return objects;
 }
 

@@ -5,15 +5,12 @@ namespace umbel::jit::llvm_ir {
 
 // ---- Masks between blocks
 //
-// LLVM moves <W x i1> between blocks as narrow integers unless there are mask registers; a vector of
-// 0 and -1 is what comparisons make and blends take, so masks travel in that form there.
-
-llvm::Type *Emitter::carried_type(Type t) const {
-    return t == Type::Bool && !m_scope.target.mask_registers ? wide(Type::I32) : wide(t);
-}
+// LLVM moves <W x i1> between blocks as narrow integers unless there are mask registers; a vector
+// of 0 and -1 is what comparisons make and blends take, so masks travel in that form there.
 
 Value *Emitter::carry(Value *v, Type t) {
-    return t == Type::Bool && !m_scope.target.mask_registers ? m_b.CreateSExt(v, wide(Type::I32)) : v;
+    return t == Type::Bool && !m_scope.target.mask_registers ? m_b.CreateSExt(v, wide(Type::I32))
+                                                             : v;
 }
 
 Value *Emitter::uncarry(Value *v, Type t) {
@@ -89,7 +86,8 @@ void Emitter::loop_end(uint32_t) {
         }
         // Lanes that have left keep what they had.
         Value *now = cached(p), *v = vec(phi.arg[1]);
-        next[k] = v == now ? static_cast<Value *>(r.phis[k]) : carry(m_b.CreateSelect(m_active, v, now), phi.type);
+        next[k] = v == now ? static_cast<Value *>(r.phis[k])
+                           : carry(m_b.CreateSelect(m_active, v, now), phi.type);
     }
     if (!copies.empty())
         copy_arrays(copies, m_active);
@@ -155,7 +153,8 @@ void Emitter::leave_branch(Region &r, uint32_t first, int operand, std::vector<V
             continue;
         values.back() = vec(v);
         if (!r.flat)
-            joins.push_back({ values.size() - 1, carry(values.back(), inst(m).type), inst(m).type });
+            joins.push_back(
+                { values.size() - 1, carry(values.back(), inst(m).type), inst(m).type });
     }
     if (!r.flat) {
         llvm::BasicBlock *last = m_b.GetInsertBlock();

@@ -5,20 +5,20 @@ namespace umbel::jit::llvm_ir {
 
 llvm::Type *element_type(llvm::LLVMContext &c, Type t) {
     switch (t) {
-        case Type::Bool: return llvm::Type::getInt1Ty(c);
-        case Type::I8:
-        case Type::U8: return llvm::Type::getInt8Ty(c);
-        case Type::I16:
-        case Type::U16: return llvm::Type::getInt16Ty(c);
-        case Type::I32:
-        case Type::U32: return llvm::Type::getInt32Ty(c);
-        case Type::I64:
-        case Type::U64: return llvm::Type::getInt64Ty(c);
-        case Type::F16: return llvm::Type::getHalfTy(c);
-        case Type::F32: return llvm::Type::getFloatTy(c);
-        case Type::F64: return llvm::Type::getDoubleTy(c);
-        case Type::Ptr: return llvm::PointerType::get(c, 0);
-        default: return llvm::Type::getVoidTy(c);
+    case Type::Bool: return llvm::Type::getInt1Ty(c);
+    case Type::I8:
+    case Type::U8: return llvm::Type::getInt8Ty(c);
+    case Type::I16:
+    case Type::U16: return llvm::Type::getInt16Ty(c);
+    case Type::I32:
+    case Type::U32: return llvm::Type::getInt32Ty(c);
+    case Type::I64:
+    case Type::U64: return llvm::Type::getInt64Ty(c);
+    case Type::F16: return llvm::Type::getHalfTy(c);
+    case Type::F32: return llvm::Type::getFloatTy(c);
+    case Type::F64: return llvm::Type::getDoubleTy(c);
+    case Type::Ptr: return llvm::PointerType::get(c, 0);
+    default: return llvm::Type::getVoidTy(c);
     }
 }
 
@@ -54,12 +54,12 @@ llvm::Function *Scope::unit(uint32_t function, uint32_t u) {
     llvm::Type *offsets = llvm::FixedVectorType::get(llvm::Type::getInt32Ty(c), width());
     std::vector<llvm::Type *> params;
     if (u)
-        params = { ptr, mask };                                      // frame
+        params = { ptr, mask }; // frame
     else if (function)
-        params = { ptr, ptr, i64, mask, offsets, ptr, ptr, ptr };    // args, context, base, mask,
-                                                                     // offsets, data, in, out
+        params = { ptr, ptr, i64, mask, offsets, ptr, ptr, ptr }; // args, context, base, mask,
+                                                                  // offsets, data, in, out
     else
-        params = { ptr, ptr, i64, i64 };                             // args, context, begin, end
+        params = { ptr, ptr, i64, i64 }; // args, context, begin, end
     auto *type = llvm::FunctionType::get(llvm::Type::getVoidTy(c), params, false);
     auto *f = llvm::Function::Create(type, llvm::Function::ExternalLinkage, name, module);
     set_attributes(f);
@@ -71,8 +71,8 @@ llvm::Function *Scope::unit(uint32_t function, uint32_t u) {
 Emitter::Emitter(Scope &scope, uint32_t function, uint32_t unit)
     : m_scope(scope), m_program(scope.program), m_function(function), m_unit(unit),
       m_fn(scope.program.functions[function]), m_plan(scope.plans[function]),
-      m_context(scope.context()), m_width(scope.width()), m_pre(scope.context()), m_b(scope.context()),
-      m_first(m_plan.units[unit].first), m_last(m_plan.units[unit].last) {}
+      m_context(scope.context()), m_width(scope.width()), m_pre(scope.context()),
+      m_b(scope.context()), m_first(m_plan.units[unit].first), m_last(m_plan.units[unit].last) {}
 
 void Emitter::run() {
     m_values.assign(m_last - m_first, nullptr);
@@ -112,7 +112,8 @@ void Emitter::begin_kernel() {
     Value *left = m_b.CreateSub(m_end, m_base);
     left = m_b.CreateBinaryIntrinsic(llvm::Intrinsic::umin, left, i64(m_width));
     Value *iota = m_b.CreateStepVector(wide(Type::U32));
-    make_lanes(m_base, m_b.CreateICmpULT(iota, splat(m_b, m_b.CreateTrunc(left, m_b.getInt32Ty()))));
+    make_lanes(m_base,
+               m_b.CreateICmpULT(iota, splat(m_b, m_b.CreateTrunc(left, m_b.getInt32Ty()))));
 }
 
 void Emitter::begin_subroutine() {
@@ -217,9 +218,9 @@ void Emitter::emit_uniforms() {
         Value *v[3] = {};
         for (int k = 0; k < operands(in.op); ++k)
             v[k] = scalar(in.arg[k]);
-        define(i, is_math(in.op)
-                      ? emit_math(m_scope, m_pre, in.op, in.type, v[0], v[1])
-                      : emit_elementwise(m_pre, in.op, in.type, inst(in.arg[0]).type, v[0], v[1], v[2]));
+        define(i, is_math(in.op) ? emit_math(m_scope, m_pre, in.op, in.type, v[0], v[1])
+                                 : emit_elementwise(m_pre, in.op, in.type, inst(in.arg[0]).type,
+                                                    v[0], v[1], v[2]));
     }
 }
 
@@ -243,71 +244,71 @@ void Emitter::emit_range(uint32_t first, uint32_t last) {
 }
 
 void Emitter::call_unit(uint32_t unit, Builder &b) {
-    Value *mask = m_plan.units[unit].uniform ? llvm::ConstantInt::get(bits_type(), 0)
-                                             : mask_bits(m_active);
+    Value *mask =
+        m_plan.units[unit].uniform ? llvm::ConstantInt::get(bits_type(), 0) : mask_bits(m_active);
     b.CreateCall(m_scope.unit(m_function, unit), { m_frame, mask });
 }
 
 void Emitter::emit(uint32_t i) {
     const Inst &in = inst(i);
     switch (in.op) {
-        case Op::Lane:
-        case Op::Param:
-        case Op::PacketGet:
-        case Op::CallOut:
-        case Op::ExternOut:
-        case Op::Phi:
-        case Op::Merge: break; // made elsewhere
-        case Op::Active: define(i, m_active); break;
-        case Op::LoadLane: {
-            uint64_t size = bytes(in.type);
-            Value *p = m_b.CreateGEP(m_b.getInt8Ty(), arg_pointer(uint32_t(in.imm)),
-                                     m_b.CreateMul(m_base, i64(size)));
-            define(i, load_packet(m_b, p, in.type, uint32_t(size)));
+    case Op::Lane:
+    case Op::Param:
+    case Op::PacketGet:
+    case Op::CallOut:
+    case Op::ExternOut:
+    case Op::Phi:
+    case Op::Merge: break; // made elsewhere
+    case Op::Active: define(i, m_active); break;
+    case Op::LoadLane: {
+        uint64_t size = bytes(in.type);
+        Value *p = m_b.CreateGEP(m_b.getInt8Ty(), arg_pointer(uint32_t(in.imm)),
+                                 m_b.CreateMul(m_base, i64(size)));
+        define(i, load_packet(m_b, p, in.type, uint32_t(size)));
+        break;
+    }
+    case Op::StoreLane: {
+        Type t = inst(in.arg[0]).type;
+        uint64_t size = bytes(t);
+        Value *p = m_b.CreateGEP(m_b.getInt8Ty(), arg_pointer(uint32_t(in.imm)),
+                                 m_b.CreateMul(m_base, i64(size)));
+        store_packet(m_b, vec(in.arg[0]), p, t, uint32_t(size));
+        break;
+    }
+    case Op::Data: {
+        // Records are small and their offsets are below 4 GiB; the sum needs 64 bits.
+        Value *at = m_b.CreateZExt(m_offsets, wide(Type::U64));
+        Value *p = m_b.CreateGEP(m_b.getInt8Ty(), offset(m_b, m_data, in.imm), at);
+        define(i, gather_at(p, m_active, in.type));
+        break;
+    }
+    case Op::Gather: emit_gather(i); break;
+    case Op::Packet: emit_packet(i); break;
+    case Op::Scatter: emit_scatter(i); break;
+    case Op::ScatterInc: emit_scatter_inc(i); break;
+    case Op::ArrayNew: emit_array_new(i); break;
+    case Op::ArrayGet: emit_array_get(i); break;
+    case Op::ArraySet: emit_array_set(i); break;
+    case Op::LoopBegin: loop_begin(i); break;
+    case Op::LoopWhile: loop_while(i); break;
+    case Op::LoopEnd: loop_end(i); break;
+    case Op::IfBegin: if_begin(i); break;
+    case Op::Else: if_else(i); break;
+    case Op::EndIf: end_if(i); break;
+    case Op::Call: emit_call(i); break;
+    case Op::Extern: emit_extern(i); break;
+    default: {
+        if (in.op == Op::Select && in.length) {
+            emit_array_select(i, vec(in.arg[0]), in.arg[1], in.arg[2]);
             break;
         }
-        case Op::StoreLane: {
-            Type t = inst(in.arg[0]).type;
-            uint64_t size = bytes(t);
-            Value *p = m_b.CreateGEP(m_b.getInt8Ty(), arg_pointer(uint32_t(in.imm)),
-                                     m_b.CreateMul(m_base, i64(size)));
-            store_packet(m_b, vec(in.arg[0]), p, t, uint32_t(size));
-            break;
-        }
-        case Op::Data: {
-            // Records are small and their offsets are below 4 GiB; the sum needs 64 bits.
-            Value *at = m_b.CreateZExt(m_offsets, wide(Type::U64));
-            Value *p = m_b.CreateGEP(m_b.getInt8Ty(), offset(m_b, m_data, in.imm), at);
-            define(i, gather_at(p, m_active, in.type));
-            break;
-        }
-        case Op::Gather: emit_gather(i); break;
-        case Op::Packet: emit_packet(i); break;
-        case Op::Scatter: emit_scatter(i); break;
-        case Op::ScatterInc: emit_scatter_inc(i); break;
-        case Op::ArrayNew: emit_array_new(i); break;
-        case Op::ArrayGet: emit_array_get(i); break;
-        case Op::ArraySet: emit_array_set(i); break;
-        case Op::LoopBegin: loop_begin(i); break;
-        case Op::LoopWhile: loop_while(i); break;
-        case Op::LoopEnd: loop_end(i); break;
-        case Op::IfBegin: if_begin(i); break;
-        case Op::Else: if_else(i); break;
-        case Op::EndIf: end_if(i); break;
-        case Op::Call: emit_call(i); break;
-        case Op::Extern: emit_extern(i); break;
-        default: {
-            if (in.op == Op::Select && in.length) {
-                emit_array_select(i, vec(in.arg[0]), in.arg[1], in.arg[2]);
-                break;
-            }
-            Value *v[3] = {};
-            for (int k = 0; k < operands(in.op); ++k)
-                v[k] = vec(in.arg[k]);
-            define(i, is_math(in.op)
-                          ? emit_math(m_scope, m_b, in.op, in.type, v[0], v[1])
-                          : emit_elementwise(m_b, in.op, in.type, inst(in.arg[0]).type, v[0], v[1], v[2]));
-        }
+        Value *v[3] = {};
+        for (int k = 0; k < operands(in.op); ++k)
+            v[k] = vec(in.arg[k]);
+        define(i, is_math(in.op) ? emit_math(m_scope, m_b, in.op, in.type, v[0], v[1])
+                                 : emit_elementwise(m_b, in.op, in.type, inst(in.arg[0]).type, v[0],
+                                                    v[1], v[2]));
+    }
     }
 }
 
@@ -334,8 +335,8 @@ Value *Emitter::cached(uint32_t i) const {
     return m_foreign.lookup(i);
 }
 
-/// Keeps a value that was made again or loaded here. Unless it was made in the prologue, it is valid
-/// only until the innermost region ends.
+/// Keeps a value that was made again or loaded here. Unless it was made in the prologue, it is
+/// valid only until the innermost region ends.
 void Emitter::cache(uint32_t i, Value *v, bool everywhere) {
     m_foreign[i] = v;
     if (!everywhere)
@@ -354,7 +355,8 @@ Value *Emitter::constant(const Inst &in) const {
         return llvm::ConstantExpr::getIntToPtr(llvm::cast<llvm::Constant>(i64(in.imm)), t);
     if (is_float(in.type)) {
         auto &semantics = t->getFltSemantics();
-        return llvm::ConstantFP::get(m_context, llvm::APFloat(semantics, llvm::APInt(unsigned(bits(in.type)), in.imm)));
+        return llvm::ConstantFP::get(
+            m_context, llvm::APFloat(semantics, llvm::APInt(unsigned(bits(in.type)), in.imm)));
     }
     return llvm::ConstantInt::get(t, in.imm);
 }
@@ -418,7 +420,8 @@ Value *Emitter::vec(uint32_t i) {
 Value *Emitter::arg_pointer(uint32_t arg) {
     Value *&p = m_arg_pointers[arg];
     if (!p)
-        p = m_pre.CreateAlignedLoad(m_pre.getPtrTy(), offset(m_pre, m_args, 8 * arg), llvm::Align(8));
+        p = m_pre.CreateAlignedLoad(m_pre.getPtrTy(), offset(m_pre, m_args, 8 * arg),
+                                    llvm::Align(8));
     return p;
 }
 
@@ -438,9 +441,7 @@ Value *Emitter::load_header(Builder &b, uint32_t at, llvm::Type *t) {
 
 Value *Emitter::mask_bits(Value *mask) { return m_b.CreateBitCast(mask, bits_type()); }
 
-Value *Emitter::bits_mask(Value *bits) {
-    return m_b.CreateBitCast(bits, wide(Type::Bool));
-}
+Value *Emitter::bits_mask(Value *bits) { return m_b.CreateBitCast(bits, wide(Type::Bool)); }
 
 Value *Emitter::any(Value *mask) { return m_b.CreateIsNotNull(mask_bits(mask)); }
 

@@ -1,8 +1,8 @@
 // jit/llvm/emit.h: turns one unit of a program into LLVM IR.
 //
-// Values are vectors <W x T>, one element a lane; masks are <W x i1> in registers, bits in frames and
-// bytes 0 or 1 in buffers. Uniform values are scalars, computed in the prologue, before the loop over
-// packets, and broadcast there at their first use as a vector.
+// Values are vectors <W x T>, one element a lane; masks are <W x i1> in registers, bits in frames
+// and bytes 0 or 1 in buffers. Uniform values are scalars, computed in the prologue, before the
+// loop over packets, and broadcast there at their first use as a vector.
 #pragma once
 #include "jit/llvm/plan.h"
 #include "jit/llvm/target.h"
@@ -36,7 +36,8 @@ struct Scope {
     const std::string &kernel_name;
     llvm::Module &module;
     std::map<std::string, llvm::Function *> helpers; // made on first use, by name
-    std::map<std::pair<Op, Type>, uint32_t> math_uses = {}; // transcendentals: how often in this module
+    std::map<std::pair<Op, Type>, uint32_t>
+        math_uses = {}; // transcendentals: how often in this module
 
     uint32_t width() const { return target.width; }
     llvm::LLVMContext &context() const { return module.getContext(); }
@@ -50,7 +51,8 @@ llvm::Type *element_type(llvm::LLVMContext &context, Type t);
 /// As stored in buffers: a mask is a byte.
 llvm::Type *memory_type(llvm::LLVMContext &context, Type t);
 
-/// One operation on scalars or vectors alike (jit/llvm/arith.cpp, math.cpp). `from` is the type of a.
+/// One operation on scalars or vectors alike (jit/llvm/arith.cpp, math.cpp). `from` is the type of
+/// a.
 Value *emit_elementwise(Builder &b, Op op, Type t, Type from, Value *a, Value *c, Value *d);
 /// Transcendentals; a helper function where a module has many.
 Value *emit_math(Scope &scope, Builder &b, Op op, Type t, Value *a, Value *c);
@@ -90,15 +92,21 @@ private:
     Value *constant(const Inst &i) const;
     Value *arg_pointer(uint32_t arg);
     Value *splat(Builder &b, Value *v) const { return b.CreateVectorSplat(m_width, v); }
-    llvm::FixedVectorType *wide(llvm::Type *t) const { return llvm::FixedVectorType::get(t, m_width); }
+    llvm::FixedVectorType *wide(llvm::Type *t) const {
+        return llvm::FixedVectorType::get(t, m_width);
+    }
     llvm::FixedVectorType *wide(Type t) const { return wide(element_type(m_context, t)); }
     Value *zero(Type t) const { return llvm::Constant::getNullValue(wide(t)); }
-    Value *i32(uint32_t v) const { return llvm::ConstantInt::get(llvm::Type::getInt32Ty(m_context), v); }
-    Value *i64(uint64_t v) const { return llvm::ConstantInt::get(llvm::Type::getInt64Ty(m_context), v); }
+    Value *i32(uint32_t v) const {
+        return llvm::ConstantInt::get(llvm::Type::getInt32Ty(m_context), v);
+    }
+    Value *i64(uint64_t v) const {
+        return llvm::ConstantInt::get(llvm::Type::getInt64Ty(m_context), v);
+    }
     llvm::IntegerType *bits_type() const { return llvm::IntegerType::get(m_context, m_width); }
-    Value *mask_bits(Value *mask);      // iW
-    Value *bits_mask(Value *bits);      // <W x i1>
-    Value *any(Value *mask);            // i1
+    Value *mask_bits(Value *mask); // iW
+    Value *bits_mask(Value *bits); // <W x i1>
+    Value *any(Value *mask);       // i1
     Value *offset(Builder &b, Value *pointer, uint64_t bytes) const;
     llvm::BasicBlock *block(const char *name) const;
     llvm::AllocaInst *stack(uint64_t bytes);
@@ -106,7 +114,7 @@ private:
     // ---- memory (memory.cpp)
     Value *load_packet(Builder &b, Value *pointer, Type t, uint32_t align);
     void store_packet(Builder &b, Value *v, Value *pointer, Type t, uint32_t align);
-    Value *load_bits_packet(Builder &b, Value *pointer, Type t);  // masks as bits
+    Value *load_bits_packet(Builder &b, Value *pointer, Type t); // masks as bits
     void store_bits_packet(Builder &b, Value *v, Value *pointer, Type t);
     Value *addresses(Value *pointer, Value *index, uint64_t size, bool small);
     bool small_pointer(uint32_t pointer) const;
@@ -115,7 +123,8 @@ private:
     void emit_gather(uint32_t i);
     void emit_uniform_gather(uint32_t i);
     void emit_packet(uint32_t i);
-    void packet_piece(Value *pointers, Type t, uint32_t first, uint32_t count, std::vector<Value *> &out);
+    void packet_piece(Value *pointers, Type t, uint32_t first, uint32_t count,
+                      std::vector<Value *> &out);
     Value *concatenate(std::vector<Value *> v);
     uint64_t register_bytes() const;
     Value *zero_record();
@@ -144,12 +153,12 @@ private:
     // ---- control flow (control.cpp)
     struct Region {
         uint32_t begin = 0;
-        Value *outer = nullptr;       // mask around the region
+        Value *outer = nullptr; // mask around the region
         Value *condition = nullptr;
         llvm::BasicBlock *head = nullptr, *skip = nullptr, *from = nullptr;
         llvm::PHINode *mask = nullptr;
-        std::vector<llvm::PHINode *> phis;
-        std::vector<Value *> left, right; // of Merges: values at the ends of the branches
+        std::vector<llvm::PHINode *> phis = {};
+        std::vector<Value *> left = {}, right = {}; // of Merges: values at the ends of the branches
         size_t cache_mark = 0;
         bool flat = false;
     };
@@ -162,7 +171,6 @@ private:
     void enter_branch(Region &r, uint32_t first, uint32_t last, const char *name);
     void leave_branch(Region &r, uint32_t first, int operand, std::vector<Value *> &values);
     bool flat_branch(uint32_t first, uint32_t last) const;
-    llvm::Type *carried_type(Type t) const;
     Value *carry(Value *v, Type t);
     Value *uncarry(Value *v, Type t);
     void forget(size_t mark);
@@ -173,7 +181,8 @@ private:
     Value *call_frame(uint64_t bytes);
     void call_by_lookup(size_t count, Value *callee, Value *mask,
                         const std::function<void(size_t, Value *)> &call);
-    void call_host(const ExternSite &site, uint64_t number, Value *fn, Value *user, Value *masks, Value *frame);
+    void call_host(const ExternSite &site, uint64_t number, Value *fn, Value *user, Value *masks,
+                   Value *frame);
 
     Scope &m_scope;
     const Program &m_program;
@@ -191,16 +200,15 @@ private:
     Value *m_args = nullptr, *m_ctx = nullptr, *m_base = nullptr, *m_end = nullptr;
     Value *m_frame = nullptr, *m_active = nullptr, *m_lane = nullptr;
     Value *m_offsets = nullptr, *m_data = nullptr, *m_in = nullptr, *m_out = nullptr;
-    Value *m_bits = nullptr;
 
-    uint32_t m_first, m_last;           // instructions of the unit
-    std::vector<Value *> m_values;      // of its own instructions
-    llvm::DenseMap<uint32_t, Value *> m_foreign;    // of others', and scalars remade here
-    std::vector<uint32_t> m_foreign_log;            // what was added inside regions, to be forgotten
+    uint32_t m_first, m_last;                    // instructions of the unit
+    std::vector<Value *> m_values;               // of its own instructions
+    llvm::DenseMap<uint32_t, Value *> m_foreign; // of others', and scalars remade here
+    std::vector<uint32_t> m_foreign_log;         // what was added inside regions, to be forgotten
     llvm::DenseMap<uint32_t, Value *> m_broadcasts; // of uniform values, in the prologue
     llvm::DenseMap<uint32_t, Value *> m_arg_pointers;
     std::vector<Region> m_regions;
-    llvm::AllocaInst *m_call_frame = nullptr;       // shared by all calls of the unit
+    llvm::AllocaInst *m_call_frame = nullptr; // shared by all calls of the unit
     uint64_t m_call_bytes = 0;
 };
 

@@ -21,19 +21,19 @@ uint64_t runtime_symbol(std::string_view name) {
         void *address;
     };
     static const Entry table[] = {
-        { "memset", (void *) &std::memset },
-        { "memcpy", (void *) &std::memcpy },
-        { "memmove", (void *) &std::memmove },
-        { "fmaf", (void *) static_cast<float (*)(float, float, float)>(&::fmaf) },
-        { "fma", (void *) static_cast<double (*)(double, double, double)>(&::fma) },
-        { "floorf", (void *) static_cast<float (*)(float)>(&::floorf) },
-        { "floor", (void *) static_cast<double (*)(double)>(&::floor) },
-        { "ceilf", (void *) static_cast<float (*)(float)>(&::ceilf) },
-        { "ceil", (void *) static_cast<double (*)(double)>(&::ceil) },
-        { "truncf", (void *) static_cast<float (*)(float)>(&::truncf) },
-        { "trunc", (void *) static_cast<double (*)(double)>(&::trunc) },
-        { "rintf", (void *) static_cast<float (*)(float)>(&::rintf) },
-        { "rint", (void *) static_cast<double (*)(double)>(&::rint) },
+        { "memset", (void *)&std::memset },
+        { "memcpy", (void *)&std::memcpy },
+        { "memmove", (void *)&std::memmove },
+        { "fmaf", (void *)static_cast<float (*)(float, float, float)>(&::fmaf) },
+        { "fma", (void *)static_cast<double (*)(double, double, double)>(&::fma) },
+        { "floorf", (void *)static_cast<float (*)(float)>(&::floorf) },
+        { "floor", (void *)static_cast<double (*)(double)>(&::floor) },
+        { "ceilf", (void *)static_cast<float (*)(float)>(&::ceilf) },
+        { "ceil", (void *)static_cast<double (*)(double)>(&::ceil) },
+        { "truncf", (void *)static_cast<float (*)(float)>(&::truncf) },
+        { "trunc", (void *)static_cast<double (*)(double)>(&::trunc) },
+        { "rintf", (void *)static_cast<float (*)(float)>(&::rintf) },
+        { "rint", (void *)static_cast<double (*)(double)>(&::rint) },
     };
     for (const Entry &e : table)
         if (name == e.name)
@@ -79,7 +79,7 @@ public:
             throw DeviceError("llvm backend: " + m_linker.getErrorString().str());
         if (m_memory.finalizeMemory(&error))
             throw DeviceError("llvm backend: cannot make code executable: " + error);
-        m_entry = (void *) m_linker.getSymbol(entry).getAddress();
+        m_entry = (void *)m_linker.getSymbol(entry).getAddress();
         if (!m_entry)
             throw DeviceError(fmt::format("llvm backend: object code lacks \"{}\"", entry));
     }

@@ -1,6 +1,6 @@
 // jit/llvm/math.cpp: transcendental functions, instantiated from jit/math.h.
-#include "jit/llvm/math_ir.h"
 #include "jit/math.h"
+#include "jit/llvm/math_ir.h"
 #include <llvm/IR/Constants.h>
 
 namespace umbel::jit::llvm_ir {
@@ -10,14 +10,15 @@ bool is_math(Op op) { return is_transcendental(op) || op == Op::Atan2 || op == O
 Value *emit_lookup(const uint32_t *table, size_t size, Value *index) {
     Writer &w = writer();
     // Tables are told apart by their contents; there are few.
-    llvm::Constant *data = llvm::ConstantDataArray::get(w.b.getContext(), llvm::ArrayRef(table, size));
+    llvm::Constant *data =
+        llvm::ConstantDataArray::get(w.b.getContext(), llvm::ArrayRef(table, size));
     llvm::GlobalVariable *global = nullptr;
     for (llvm::GlobalVariable &g : w.scope.module.globals())
         if (g.hasInitializer() && g.getInitializer() == data)
             global = &g;
     if (!global)
-        global = new llvm::GlobalVariable(w.scope.module, data->getType(), true, llvm::GlobalValue::InternalLinkage,
-                                          data, "table");
+        global = new llvm::GlobalVariable(w.scope.module, data->getType(), true,
+                                          llvm::GlobalValue::InternalLinkage, data, "table");
     Value *p = w.b.CreateGEP(w.b.getInt32Ty(), global, index);
     llvm::Type *t = w.shaped(Type::U32);
     if (!w.width)
@@ -27,9 +28,9 @@ Value *emit_lookup(const uint32_t *table, size_t size, Value *index) {
 
 namespace {
 
-/// So often a function is expanded in one module; used more often, it is shared. Measured: a call costs
-/// 10 to 30 % of the run time of a short function, an expansion 1 to 2 ms of compile time; the
-/// trigonometric functions have a long way for huge arguments, 8 ms each (f64: 30 ms).
+/// So often a function is expanded in one module; used more often, it is shared. Measured: a call
+/// costs 10 to 30 % of the run time of a short function, an expansion 1 to 2 ms of compile time;
+/// the trigonometric functions have a long way for huge arguments, 8 ms each (f64: 30 ms).
 uint32_t most_expanded(Op op, Type t) {
     bool trigonometric = op == Op::Sin || op == Op::Cos || op == Op::Tan;
     if (t == Type::F64 || op == Op::Lgamma)
@@ -39,28 +40,28 @@ uint32_t most_expanded(Op op, Type t) {
 
 template <class F> F evaluate(Op op, F a, const F &c) {
     switch (op) {
-        case Op::Sin: return math::sin(a);
-        case Op::Cos: return math::cos(a);
-        case Op::Tan: return math::tan(a);
-        case Op::Asin: return math::asin(a);
-        case Op::Acos: return math::acos(a);
-        case Op::Atan: return math::atan(a);
-        case Op::Sinh: return math::sinh(a);
-        case Op::Cosh: return math::cosh(a);
-        case Op::Tanh: return math::tanh(a);
-        case Op::Asinh: return math::asinh(a);
-        case Op::Acosh: return math::acosh(a);
-        case Op::Atanh: return math::atanh(a);
-        case Op::Exp: return math::exp(a);
-        case Op::Exp2: return math::exp2(a);
-        case Op::Log: return math::log(a);
-        case Op::Log2: return math::log2(a);
-        case Op::Cbrt: return math::cbrt(a);
-        case Op::Erf: return math::erf(a);
-        case Op::Erfinv: return math::erfinv(a);
-        case Op::Lgamma: return math::lgamma(a);
-        case Op::Atan2: return math::atan2(a, c);
-        default: return math::pow(a, c);
+    case Op::Sin: return math::sin(a);
+    case Op::Cos: return math::cos(a);
+    case Op::Tan: return math::tan(a);
+    case Op::Asin: return math::asin(a);
+    case Op::Acos: return math::acos(a);
+    case Op::Atan: return math::atan(a);
+    case Op::Sinh: return math::sinh(a);
+    case Op::Cosh: return math::cosh(a);
+    case Op::Tanh: return math::tanh(a);
+    case Op::Asinh: return math::asinh(a);
+    case Op::Acosh: return math::acosh(a);
+    case Op::Atanh: return math::atanh(a);
+    case Op::Exp: return math::exp(a);
+    case Op::Exp2: return math::exp2(a);
+    case Op::Log: return math::log(a);
+    case Op::Log2: return math::log2(a);
+    case Op::Cbrt: return math::cbrt(a);
+    case Op::Erf: return math::erf(a);
+    case Op::Erfinv: return math::erfinv(a);
+    case Op::Lgamma: return math::lgamma(a);
+    case Op::Atan2: return math::atan2(a, c);
+    default: return math::pow(a, c);
     }
 }
 
@@ -73,7 +74,8 @@ Value *expand(Scope &scope, Builder &b, Op op, Type t, Value *a, Value *c) {
 }
 
 llvm::Function *shared_function(Scope &scope, Op op, Type t, llvm::Type *type, bool binary) {
-    std::string key = std::string("math_") + name(op) + "_" + name(t) + (type->isVectorTy() ? "" : "_scalar");
+    std::string key =
+        std::string("math_") + name(op) + "_" + name(t) + (type->isVectorTy() ? "" : "_scalar");
     if (auto it = scope.helpers.find(key); it != scope.helpers.end())
         return it->second;
     std::vector<llvm::Type *> params(binary ? 2 : 1, type);

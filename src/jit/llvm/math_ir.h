@@ -1,7 +1,7 @@
 // jit/llvm/math_ir.h: the vocabulary of jit/math_scalar.h for values that emit LLVM IR.
 //
-// A Float<float> stands for an IR value: a float, or a vector of them. Operators append instructions at
-// the position of the writer that is in force on this thread.
+// An Ir<float> stands for an IR value: a float, or a vector of them. Operators append
+// instructions at the position of the writer that is in force on this thread.
 #pragma once
 #include "jit/llvm/emit.h"
 #include "jit/math_scalar.h"
@@ -15,7 +15,8 @@ struct Writer {
     uint32_t width;
     Writer *outer;
 
-    Writer(Scope &scope, Builder &b, uint32_t width) : scope(scope), b(b), width(width), outer(current()) {
+    Writer(Scope &scope, Builder &b, uint32_t width)
+        : scope(scope), b(b), width(width), outer(current()) {
         current() = this;
     }
     ~Writer() { current() = outer; }
@@ -26,7 +27,9 @@ struct Writer {
         thread_local Writer *writer = nullptr;
         return writer;
     }
-    llvm::Type *shaped(llvm::Type *t) const { return width ? llvm::FixedVectorType::get(t, width) : t; }
+    llvm::Type *shaped(llvm::Type *t) const {
+        return width ? llvm::FixedVectorType::get(t, width) : t;
+    }
     llvm::Type *shaped(Type t) const { return shaped(element_type(b.getContext(), t)); }
 };
 
@@ -51,7 +54,8 @@ template <class S> struct Ir {
             // By its bits, so that a NaN keeps its payload.
             using U = std::conditional_t<sizeof(S) == 4, uint32_t, uint64_t>;
             llvm::APInt bits(8 * sizeof(S), std::bit_cast<U>(s));
-            v = llvm::ConstantFP::get(t, llvm::APFloat(t->getScalarType()->getFltSemantics(), bits));
+            v = llvm::ConstantFP::get(t,
+                                      llvm::APFloat(t->getScalarType()->getFltSemantics(), bits));
         } else {
             v = llvm::ConstantInt::get(t, uint64_t(s), std::is_signed_v<S>);
         }
@@ -70,13 +74,13 @@ template <class S> Mask compare(Op op, Ir<S> a, Ir<S> b) {
 }
 
 // Friends would be found by conversions, too; these take any Ir and a scalar on either side.
-#define UMBEL_IR_BINARY(symbol, op)                                                                    \
-    template <class S> Ir<S> operator symbol(Ir<S> a, Ir<S> b) { return apply(Op::op, a, b); }         \
-    template <class S> Ir<S> operator symbol(Ir<S> a, std::type_identity_t<S> b) {                     \
-        return apply(Op::op, a, Ir<S>(b));                                                             \
-    }                                                                                                  \
-    template <class S> Ir<S> operator symbol(std::type_identity_t<S> a, Ir<S> b) {                     \
-        return apply(Op::op, Ir<S>(a), b);                                                             \
+#define UMBEL_IR_BINARY(symbol, op)                                                                \
+    template <class S> Ir<S> operator symbol(Ir<S> a, Ir<S> b) { return apply(Op::op, a, b); }     \
+    template <class S> Ir<S> operator symbol(Ir<S> a, std::type_identity_t<S> b) {                 \
+        return apply(Op::op, a, Ir<S>(b));                                                         \
+    }                                                                                              \
+    template <class S> Ir<S> operator symbol(std::type_identity_t<S> a, Ir<S> b) {                 \
+        return apply(Op::op, Ir<S>(a), b);                                                         \
     }
 UMBEL_IR_BINARY(+, Add)
 UMBEL_IR_BINARY(-, Sub)
@@ -89,7 +93,9 @@ UMBEL_IR_BINARY(^, Xor)
 template <class S> Ir<S> operator-(Ir<S> a) { return apply(Op::Neg, a); }
 template <class S> Ir<S> operator~(Ir<S> a) { return apply(Op::Not, a); }
 // Amounts below the width only, so no masking.
-template <class S> Ir<S> operator<<(Ir<S> a, int n) { return made<S>(ir().CreateShl(a.v, Ir<S>(S(n)).v)); }
+template <class S> Ir<S> operator<<(Ir<S> a, int n) {
+    return made<S>(ir().CreateShl(a.v, Ir<S>(S(n)).v));
+}
 template <class S> Ir<S> operator<<(Ir<S> a, Ir<S> n) { return apply(Op::Shl, a, n); }
 template <class S> Ir<S> operator>>(Ir<S> a, int n) { return apply(Op::Shr, a, Ir<S>(S(n))); }
 template <class S> Ir<S> operator>>(Ir<S> a, Ir<S> n) { return apply(Op::Shr, a, n); }
@@ -111,7 +117,9 @@ template <class S> Ir<S> round_even(Ir<S> a) { return apply(Op::Round, a); }
 template <class S> Ir<S> min(Ir<S> a, Ir<S> b) { return apply(Op::Min, a, b); }
 template <class S> Ir<S> max(Ir<S> a, Ir<S> b) { return apply(Op::Max, a, b); }
 template <class S> Ir<S> mul_hi(Ir<S> a, Ir<S> b) { return apply(Op::MulHi, a, b); }
-template <class S> Ir<S> select(Mask m, Ir<S> a, Ir<S> b) { return made<S>(ir().CreateSelect(m.v, a.v, b.v)); }
+template <class S> Ir<S> select(Mask m, Ir<S> a, Ir<S> b) {
+    return made<S>(ir().CreateSelect(m.v, a.v, b.v));
+}
 inline Mask select(Mask m, Mask a, Mask b) { return { ir().CreateSelect(m.v, a.v, b.v) }; }
 
 inline Ir<double> to_double(Ir<float> a) {

@@ -33,7 +33,8 @@ void Emitter::store_bits_packet(Builder &b, Value *v, Value *pointer, Type t) {
 
 // ---- Addresses
 
-/// Whether indices into the array behind a pointer fit an i32, which gathers are twice as fast with.
+/// Whether indices into the array behind a pointer fit an i32, which gathers are twice as fast
+/// with.
 bool Emitter::small_pointer(uint32_t pointer) const {
     const Inst &in = inst(pointer);
     return in.op == Op::ArgPtr && m_program.args[in.imm].small;
@@ -60,13 +61,16 @@ Value *Emitter::gather_elements(Value *pointer, Value *index, Value *mask, Type 
     Value *p = m_b.CreatePtrToInt(pointer, m_b.getInt64Ty());
     Value *base = m_b.CreateIntToPtr(m_b.CreateAnd(p, i64(~3ull)), m_b.getPtrTy());
     uint64_t per_word = 4 / size;
-    Value *skew = m_b.CreateTrunc(m_b.CreateLShr(m_b.CreateAnd(p, i64(3)), i64(size / 2)), m_b.getInt32Ty());
+    Value *skew =
+        m_b.CreateTrunc(m_b.CreateLShr(m_b.CreateAnd(p, i64(3)), i64(size / 2)), m_b.getInt32Ty());
     Value *e = m_b.CreateAdd(index, splat(m_b, skew));
     Value *word = m_b.CreateLShr(e, llvm::ConstantInt::get(e->getType(), per_word / 2));
-    Value *shift = m_b.CreateMul(m_b.CreateAnd(e, llvm::ConstantInt::get(e->getType(), per_word - 1)),
-                                 llvm::ConstantInt::get(e->getType(), 8 * size));
+    Value *shift =
+        m_b.CreateMul(m_b.CreateAnd(e, llvm::ConstantInt::get(e->getType(), per_word - 1)),
+                      llvm::ConstantInt::get(e->getType(), 8 * size));
     Value *v = gather_at(m_b.CreateGEP(m_b.getInt32Ty(), base, word), mask, Type::U32);
-    v = m_b.CreateTrunc(m_b.CreateLShr(v, shift), wide(llvm::IntegerType::get(m_context, unsigned(8 * size))));
+    v = m_b.CreateTrunc(m_b.CreateLShr(v, shift),
+                        wide(llvm::IntegerType::get(m_context, unsigned(8 * size))));
     if (t == Type::Bool)
         return m_b.CreateICmpNE(v, llvm::Constant::getNullValue(v->getType()));
     return m_b.CreateBitCast(v, wide(t));
@@ -83,7 +87,8 @@ Value *Emitter::gather_at(Value *pointers, Value *mask, Type t) {
     Value *words = m_b.CreateIntToPtr(m_b.CreateAnd(p, c64(~3ull)), pointers->getType());
     Value *v = gather_at(words, mask, Type::U32);
     Value *shift = m_b.CreateTrunc(m_b.CreateShl(m_b.CreateAnd(p, c64(3)), c64(3)), v->getType());
-    v = m_b.CreateTrunc(m_b.CreateLShr(v, shift), wide(llvm::IntegerType::get(m_context, unsigned(8 * size))));
+    v = m_b.CreateTrunc(m_b.CreateLShr(v, shift),
+                        wide(llvm::IntegerType::get(m_context, unsigned(8 * size))));
     if (t == Type::Bool)
         return m_b.CreateICmpNE(v, llvm::Constant::getNullValue(v->getType()));
     return m_b.CreateBitCast(v, wide(t));
@@ -115,8 +120,9 @@ Value *Emitter::zero_record() {
     if (llvm::GlobalVariable *g = m_scope.module.getGlobalVariable(name, true))
         return g;
     auto *type = llvm::ArrayType::get(llvm::Type::getInt8Ty(m_context), ZeroBytes);
-    auto *g = new llvm::GlobalVariable(m_scope.module, type, true, llvm::GlobalValue::InternalLinkage,
-                                       llvm::Constant::getNullValue(type), name);
+    auto *g =
+        new llvm::GlobalVariable(m_scope.module, type, true, llvm::GlobalValue::InternalLinkage,
+                                 llvm::Constant::getNullValue(type), name);
     g->setAlignment(llvm::Align(64));
     return g;
 }
@@ -134,7 +140,8 @@ void Emitter::emit_scatter(uint32_t i) {
         value = m_b.CreateZExt(value, wide(m_b.getInt8Ty()));
     ReduceOp op = ReduceOp(in.imm);
     if (op == ReduceOp::Store)
-        m_b.CreateMaskedScatter(value, p, llvm::Align(bytes(t)), mask); // lane order: the last one wins
+        m_b.CreateMaskedScatter(value, p, llvm::Align(bytes(t)),
+                                mask); // lane order: the last one wins
     else
         m_b.CreateCall(reduce_helper(op, t), { p, value, mask_bits(mask) });
 }

@@ -18,34 +18,34 @@ uint64_t weight(const Program &program, const Inst &inst) {
     if (is_transcendental(op) || op == Op::Atan2 || op == Op::Pow)
         return wide ? 60 : 30;
     switch (op) {
-        case Op::Literal:
-        case Op::PacketGet:
-        case Op::CallOut:
-        case Op::ExternOut:
-        case Op::Phi:
-        case Op::Merge: return 1;
-        case Op::Div:
-        case Op::Mod: return is_float(inst.type) ? 1 : wide ? 60 : 8;
-        case Op::Cast: return 3;
-        case Op::MulHi: return wide ? 15 : 4;
-        case Op::Gather: return wide ? 6 : 4;
-        case Op::Packet: return 16 + 5 * inst.imm;
-        case Op::Scatter:
-        case Op::ScatterInc: return 12;
-        case Op::ArrayNew: return std::min(inst.length, 8u) + 4;
-        case Op::ArrayGet:
-        case Op::ArraySet: return 8;
-        case Op::LoopBegin:
-        case Op::IfBegin: return 4;
-        case Op::Call: {
-            const CallSite &s = program.calls[inst.imm];
-            return 20 + s.args.size() + s.out_types.size() + 8 * std::min<size_t>(s.callees.size(), 64);
-        }
-        case Op::Extern: {
-            const ExternSite &s = program.externs[inst.imm];
-            return 12 + s.inputs.size() + s.out_types.size();
-        }
-        default: return wide ? 2 : 1;
+    case Op::Literal:
+    case Op::PacketGet:
+    case Op::CallOut:
+    case Op::ExternOut:
+    case Op::Phi:
+    case Op::Merge: return 1;
+    case Op::Div:
+    case Op::Mod: return is_float(inst.type) ? 1 : wide ? 60 : 8;
+    case Op::Cast: return 3;
+    case Op::MulHi: return wide ? 15 : 4;
+    case Op::Gather: return wide ? 6 : 4;
+    case Op::Packet: return 16 + 5 * inst.imm;
+    case Op::Scatter:
+    case Op::ScatterInc: return 12;
+    case Op::ArrayNew: return std::min(inst.length, 8u) + 4;
+    case Op::ArrayGet:
+    case Op::ArraySet: return 8;
+    case Op::LoopBegin:
+    case Op::IfBegin: return 4;
+    case Op::Call: {
+        const CallSite &s = program.calls[inst.imm];
+        return 20 + s.args.size() + s.out_types.size() + 8 * std::min<size_t>(s.callees.size(), 64);
+    }
+    case Op::Extern: {
+        const ExternSite &s = program.externs[inst.imm];
+        return 12 + s.inputs.size() + s.out_types.size();
+    }
+    default: return wide ? 2 : 1;
     }
 }
 
@@ -104,7 +104,7 @@ private:
     struct Use {
         uint32_t user, position;
     };
-    bool overwritable(uint32_t array, uint32_t position, uint32_t by) const;
+    bool overwritable(uint32_t array, uint32_t at, uint32_t by) const;
     bool other_branch(uint32_t p, uint32_t q) const;
     uint32_t new_storage(const Inst &i);
     void place_arrays();
@@ -124,7 +124,7 @@ void Planner::find_partners() {
     m_plan.partner.assign(m_count, NoValue);
     m_loop.assign(m_count, NoValue);
     m_if.assign(m_count, NoValue);
-    std::vector<uint32_t> open;                // the latest marker of each open region
+    std::vector<uint32_t> open; // the latest marker of each open region
     uint32_t loop = NoValue, cond = NoValue;
     auto meet = [&](uint32_t i) {
         m_plan.partner[open.back()] = i;
@@ -135,29 +135,29 @@ void Planner::find_partners() {
         m_loop[i] = loop;
         m_if[i] = cond;
         switch (inst(i).op) {
-            case Op::LoopBegin:
-                open.push_back(i);
-                loop = i;
-                break;
-            case Op::IfBegin:
-                open.push_back(i);
-                cond = i;
-                break;
-            case Op::LoopWhile:
-            case Op::Else: meet(i); break;
-            case Op::LoopEnd:
-                meet(i);
-                open.pop_back();
-                m_plan.partner[i] = loop;
-                loop = m_loop[loop];
-                break;
-            case Op::EndIf:
-                meet(i);
-                open.pop_back();
-                m_plan.partner[i] = cond;
-                cond = m_if[cond];
-                break;
-            default: break;
+        case Op::LoopBegin:
+            open.push_back(i);
+            loop = i;
+            break;
+        case Op::IfBegin:
+            open.push_back(i);
+            cond = i;
+            break;
+        case Op::LoopWhile:
+        case Op::Else: meet(i); break;
+        case Op::LoopEnd:
+            meet(i);
+            open.pop_back();
+            m_plan.partner[i] = loop;
+            loop = m_loop[loop];
+            break;
+        case Op::EndIf:
+            meet(i);
+            open.pop_back();
+            m_plan.partner[i] = cond;
+            cond = m_if[cond];
+            break;
+        default: break;
         }
     }
 }
@@ -392,16 +392,20 @@ bool Planner::other_branch(uint32_t p, uint32_t q) const {
     return false;
 }
 
-/// Whether instruction `by` may overwrite the array at a position.
-bool Planner::overwritable(uint32_t array, uint32_t position, uint32_t by) const {
-    if (m_loop[array] != m_loop[by])
-        return false; // made outside the loop: the next iteration reads it again
+/// Whether instruction `by` may take over an array's storage at a position: nobody else reads it
+/// from there on.
+bool Planner::overwritable(uint32_t array, uint32_t at, uint32_t by) const {
+    // In its loop, a Phi is a value of the iteration; afterwards, one of the region around the
+    // loop. Readers after the loop do not mind what happens in it: by then, next values were put in
+    // the storage.
     bool phi = inst(array).op == Op::Phi;
-    uint32_t loop_end = phi ? m_plan.partner[m_plan.partner[m_loop[array]]] : 0;
+    uint32_t home = m_loop[array], end = phi ? m_plan.partner[m_plan.partner[home]] : 0;
+    bool ended = phi && at > end;
+    if ((ended ? m_loop[home] : home) != m_loop[at])
+        return false; // made outside the loop: the next iteration reads it again
     for (const Use &u : m_array_uses[m_array_index[array]]) {
-        // After its loop, a Phi's storage holds the final value: next values were put there.
-        bool after_loop = phi && u.position > loop_end;
-        if (u.user != by && u.position > position && !after_loop && !other_branch(position, u.position))
+        bool after_loop = phi && !ended && u.position > end;
+        if (u.user != by && u.position >= at && !after_loop && !other_branch(at, u.position))
             return false;
     }
     return true;
@@ -440,19 +444,12 @@ void Planner::place_arrays() {
         storage[i] = NoValue;
         if (in.op == Op::ArraySet && overwritable(in.arg[0], i, i))
             storage[i] = storage[in.arg[0]];
-        if (in.op == Op::Phi) {
-            uint32_t begin = m_loop[i];
-            // The initial value is read when the loop begins; two Phis must not take the same one.
-            bool outer = m_loop[in.arg[0]] == m_loop[begin];
-            bool taken = !outer;
-            for (const Use &u : m_array_uses[m_array_index[in.arg[0]]])
-                taken |= u.user != i && u.position >= begin && !other_branch(begin, u.position) &&
-                         !(inst(in.arg[0]).op == Op::Phi && m_loop[in.arg[0]] != NoValue &&
-                           u.position > m_plan.partner[m_plan.partner[m_loop[in.arg[0]]]]);
-            if (!taken)
-                storage[i] = storage[in.arg[0]];
-        }
-        if (in.op == Op::Merge && storage[in.arg[1]] == storage[in.arg[2]])
+        // A Phi reads its initial value when the loop begins; no two Phis may take the same one.
+        if (in.op == Op::Phi && overwritable(in.arg[0], m_loop[i], i))
+            storage[i] = storage[in.arg[0]];
+        // Both branches left it in place. It gets a new name, so the old ones must be dead.
+        if (in.op == Op::Merge && storage[in.arg[1]] == storage[in.arg[2]] &&
+            overwritable(in.arg[1], i, i) && overwritable(in.arg[2], i, i))
             storage[i] = storage[in.arg[1]];
         if (storage[i] == NoValue)
             storage[i] = new_storage(in);

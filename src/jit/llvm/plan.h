@@ -1,9 +1,10 @@
 // jit/llvm/plan.h: what is decided about a program before any IR is made.
 //
 // LLVM's time grows faster than the size of a function, so a long program is cut into units, each
-// a machine function of its own. Unit 0 of a function is the one that others call; it holds whatever
-// was not cut out, among it every loop and conditional too large for one unit. A value that another
-// unit reads lives in a slot of the function's frame, a piece of its stack; local arrays live there too.
+// a machine function of its own. Unit 0 of a function is the one that others call; it holds
+// whatever was not cut out, among it every loop and conditional too large for one unit. A value
+// that another unit reads lives in a slot of the function's frame, a piece of its stack; local
+// arrays live there too.
 #pragma once
 #include "jit/program.h"
 #include <algorithm>
@@ -39,16 +40,18 @@ struct Storage {
 };
 
 struct FunctionPlan {
-    std::vector<uint8_t> uniform;      // computed once, as a scalar
-    std::vector<uint32_t> partner;     // next marker of a loop or conditional; from the last to the first
-    std::vector<uint32_t> unit;        // that computes the value
-    std::vector<uint32_t> slot;        // offset in the frame, or NoSlot
-    std::vector<uint32_t> storage;     // of local arrays
-    std::vector<uint32_t> first_result, next_result; // of Packet, Call, Extern: the chain of Get and Outs
+    std::vector<uint8_t> uniform; // computed once, as a scalar
+    std::vector<uint32_t>
+        partner;                // next marker of a loop or conditional; from the last to the first
+    std::vector<uint32_t> unit; // that computes the value
+    std::vector<uint32_t> slot; // offset in the frame, or NoSlot
+    std::vector<uint32_t> storage; // of local arrays
+    std::vector<uint32_t> first_result,
+        next_result; // of Packet, Call, Extern: the chain of Get and Outs
     std::vector<uint32_t> uses;
     std::vector<Storage> storages;
     std::vector<Unit> units;
-    uint32_t frame_bytes = 0;          // 0: no frame
+    uint32_t frame_bytes = 0; // 0: no frame
 
     bool split() const { return units.size() > 1; }
 };
@@ -76,53 +79,54 @@ inline uint32_t call_slot_bytes(Type t, uint32_t width) {
     return std::max(64u, packet_bytes(t, width));
 }
 
-/// Calls f(value, position) for each value that instruction i reads. The position is where the reading
-/// happens: a Phi reads its next value at LoopEnd, a Merge its operands at the end of their branches.
+/// Calls f(value, position) for each value that instruction i reads. The position is where the
+/// reading happens: a Phi reads its next value at LoopEnd, a Merge its operands at the end of their
+/// branches.
 template <class F>
 void for_each_use(const Program &program, const Function &fn, const std::vector<uint32_t> &partner,
                   uint32_t i, F f) {
     const Inst &inst = fn.insts[i];
     switch (inst.op) {
-        case Op::Phi: {
-            uint32_t begin = i - 1;
-            while (fn.insts[begin].op == Op::Phi)
-                --begin;
-            f(inst.arg[0], begin);
-            f(inst.arg[1], partner[partner[begin]]);
-            break;
+    case Op::Phi: {
+        uint32_t begin = i - 1;
+        while (fn.insts[begin].op == Op::Phi)
+            --begin;
+        f(inst.arg[0], begin);
+        f(inst.arg[1], partner[partner[begin]]);
+        break;
+    }
+    case Op::Merge: {
+        uint32_t end = i - 1;
+        while (fn.insts[end].op == Op::Merge)
+            --end;
+        f(inst.arg[0], i);
+        f(inst.arg[1], partner[partner[end]]);
+        f(inst.arg[2], end);
+        break;
+    }
+    case Op::Call:
+        f(inst.arg[0], i);
+        f(inst.arg[1], i);
+        for (uint32_t a : program.calls[inst.imm].args)
+            f(a, i);
+        break;
+    case Op::Extern: {
+        const ExternSite &site = program.externs[inst.imm];
+        f(site.mask, i);
+        for (uint32_t a : site.inputs)
+            f(a, i);
+        if (site.kind == ExternSite::Function) {
+            f(site.fn, i);
+            f(site.user, i);
         }
-        case Op::Merge: {
-            uint32_t end = i - 1;
-            while (fn.insts[end].op == Op::Merge)
-                --end;
-            f(inst.arg[0], i);
-            f(inst.arg[1], partner[partner[end]]);
-            f(inst.arg[2], end);
-            break;
-        }
-        case Op::Call:
-            f(inst.arg[0], i);
-            f(inst.arg[1], i);
-            for (uint32_t a : program.calls[inst.imm].args)
-                f(a, i);
-            break;
-        case Op::Extern: {
-            const ExternSite &site = program.externs[inst.imm];
-            f(site.mask, i);
-            for (uint32_t a : site.inputs)
-                f(a, i);
-            if (site.kind == ExternSite::Function) {
-                f(site.fn, i);
-                f(site.user, i);
-            }
-            break;
-        }
-        case Op::PacketGet:
-        case Op::CallOut:
-        case Op::ExternOut: break; // made together with their operand
-        default:
-            for (int k = 0; k < operands(inst.op); ++k)
-                f(inst.arg[k], i);
+        break;
+    }
+    case Op::PacketGet:
+    case Op::CallOut:
+    case Op::ExternOut: break; // made together with their operand
+    default:
+        for (int k = 0; k < operands(inst.op); ++k)
+            f(inst.arg[k], i);
     }
 }
 

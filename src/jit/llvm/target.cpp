@@ -11,6 +11,7 @@
 #include <llvm/Target/TargetMachine.h>
 #include <llvm/Target/TargetOptions.h>
 #include <llvm/TargetParser/Host.h>
+#include <map>
 #include <mutex>
 #include <vector>
 // After LLVM, which has functions called `check`.
@@ -46,7 +47,8 @@ Target detect() {
 
 struct Pool {
     std::mutex mutex;
-    std::vector<std::unique_ptr<llvm::TargetMachine>> free;
+    std::map<std::string, std::vector<std::unique_ptr<llvm::TargetMachine>>>
+        free; // by CPU and features
 };
 
 // Never destroyed: kernels may still be compiled while static objects go down.
@@ -60,6 +62,12 @@ Pool &pool() {
 Target host_target() {
     static const Target host = detect();
     Target t = host;
+    if (const char *s = std::getenv("UMBEL_CPU"); s && *s) {
+        t.cpu = s;
+        t.features.clear();
+        t.mask_registers = t.cpu == "x86-64-v4";
+        t.width = t.mask_registers ? 16 : t.cpu == "x86-64-v3" ? 8 : 4;
+    }
     if (const char *s = std::getenv("UMBEL_WIDTH"); s && *s) {
         int w = std::atoi(s);
         if (w != 4 && w != 8 && w != 16)
@@ -70,16 +78,17 @@ Target host_target() {
 }
 
 std::string fingerprint(const Target &t) {
-    return fmt::format("llvm-{} format-{} {} {} {:016x} width-{}", LLVM_VERSION_STRING,
-                       ImageFormat, t.triple, t.cpu, llvm::xxh3_64bits(t.features), t.width);
+    return fmt::format("llvm-{} format-{} {} {} {:016x} width-{}", LLVM_VERSION_STRING, ImageFormat,
+                       t.triple, t.cpu, llvm::xxh3_64bits(t.features), t.width);
 }
 
-MachineLease::MachineLease(const Target &target) {
+MachineLease::MachineLease(const Target &target) : m_key(target.cpu + " " + target.features) {
     {
         std::lock_guard lock(pool().mutex);
-        if (!pool().free.empty()) {
-            m_machine = std::move(pool().free.back());
-            pool().free.pop_back();
+        auto &free = pool().free[m_key];
+        if (!free.empty()) {
+            m_machine = std::move(free.back());
+            free.pop_back();
             return;
         }
     }
@@ -99,7 +108,7 @@ MachineLease::MachineLease(const Target &target) {
 
 MachineLease::~MachineLease() {
     std::lock_guard lock(pool().mutex);
-    pool().free.push_back(std::move(m_machine));
+    pool().free[m_key].push_back(std::move(m_machine));
 }
 
 } // namespace umbel::jit::llvm_ir

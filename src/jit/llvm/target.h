@@ -12,11 +12,12 @@ namespace umbel::jit::llvm_ir {
 
 struct Target {
     std::string triple, cpu, features;
-    uint32_t width;       // lanes of a packet
-    bool mask_registers;  // AVX-512: a mask is a register of bits, not a vector
+    uint32_t width;      // lanes of a packet
+    bool mask_registers; // AVX-512: a mask is a register of bits, not a vector
 };
 
-/// The host; `UMBEL_WIDTH` (4, 8, 16) overrides the width.
+/// The host. For tests, `UMBEL_WIDTH` (4, 8, 16) overrides the width, and `UMBEL_CPU` asks for code
+/// that an older CPU than the host could run, by a name that LLVM knows, say x86-64-v3.
 Target host_target();
 
 /// Everything that object code depends on besides the program.
@@ -33,6 +34,7 @@ public:
     llvm::TargetMachine *operator->() const { return m_machine.get(); }
 
 private:
+    std::string m_key;
     std::unique_ptr<llvm::TargetMachine> m_machine;
 };
 

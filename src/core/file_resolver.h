@@ -1,0 +1,40 @@
+// core/file_resolver.h: finds the files that a scene names, and keeps it inside allowed folders.
+#pragma once
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace umbel {
+
+class FileResolver {
+public:
+    using Path = std::filesystem::path;
+
+    /// Folders are searched in the order in which they were added.
+    void add_folder(const Path &folder);
+    /// From now on nothing outside these folders is found, not through links either. Empty: no
+    /// limit.
+    void restrict_to(const std::vector<Path> &folders);
+
+    /// The regular file called `name`, relative to one of the folders or absolute. Failing that, a
+    /// UserError that begins with `where` and lists what was tried.
+    Path resolve(std::string_view name, const std::string &where) const;
+    /// Likewise for a folder.
+    Path resolve_folder(std::string_view name, const std::string &where) const;
+
+    const std::vector<Path> &folders() const { return m_folders; }
+    bool allows(const Path &path) const;
+
+private:
+    Path find(std::string_view name, const std::string &where, bool folder) const;
+
+    std::vector<Path> m_folders;
+    std::vector<Path> m_allowed; // canonical
+};
+
+/// A file's bytes. UserError that begins with `where` if it is unreadable or larger than `limit`.
+std::string read_text_file(const std::filesystem::path &path, size_t limit,
+                           const std::string &where);
+
+} // namespace umbel

@@ -1,0 +1,219 @@
+// tests/core/scene_fuzz_test.cpp: damaged scene files give a scene or a UserError, nothing else.
+//
+// UMBEL_SCENES names a folder of larger scenes; without it only the two below are damaged.
+#include "core/scene_file.h"
+#include "jit/error.h"
+#include <chrono>
+#include <cstdlib>
+#include <fstream>
+#include <gtest/gtest.h>
+#include <random>
+#include <sstream>
+
+namespace umbel {
+namespace {
+
+namespace fs = std::filesystem;
+
+const char *NewForm = R"(<scene version="3.0.0">
+    <default name="spp" value="128"/>
+    <integrator type="path"><integer name="max_depth" value="6"/></integrator>
+    <sensor type="perspective">
+        <string name="fov_axis" value="smaller"/>
+        <transform name="to_world">
+            <lookat origin="278, 273, -800" target="278, 273, -799" up="0, 1, 0"/>
+        </transform>
+        <sampler type="independent"><integer name="sample_count" value="$spp"/></sampler>
+        <film type="hdrfilm"><integer name="width" value="64"/><rfilter type="gaussian"/></film>
+    </sensor>
+    <bsdf type="diffuse" id="box">
+        <spectrum name="reflectance" value="400:0.343, 404:0.445, 408:0.551"/>
+    </bsdf>
+    <alias id="box" as="crate"/>
+    <shape type="obj">
+        <string name="filename" value="meshes/cbox_luminaire.obj"/>
+        <animation name="to_world">
+            <transform time="0"><translate x="0" y="-0.5" z="0"/></transform>
+            <transform time="1"><scale value="2"/><rotate y="1" angle="30"/></transform>
+        </animation>
+        <ref id="crate"/>
+        <emitter type="area"><blackbody name="radiance" temperature="5000K"/></emitter>
+    </shape>
+</scene>)";
+
+const char *OldForm = R"(<?xml version="1.0" encoding="utf-8"?>
+<!-- an interior -->
+<scene version="0.6.0" >
+    <bsdf type="bumpmap" >
+        <texture name="map" type="bitmap" >
+            <float name="gamma" value="1.0"/>
+            <float name="uscale" value="4"/>
+            <string name="filename" value="textures/a.jpg" />
+        </texture>
+        <bsdf type="twosided" id="Aluminium" >
+            <bsdf type="roughconductor" >
+                <float name="alpha" value="0.1" />
+                <float name="extEta" value="1" />
+                <srgb name="specularReflectance" value="#ff8040"/>
+                <rgb name="eta" value="1.65746, 0.880369, 0.521229"/>
+            </bsdf>
+        </bsdf>
+    </bsdf>
+    <shape type="rectangle" >
+        <transform name="toWorld" >
+            <matrix value="-0.5 0 0 1 0 0.25 0 2 0 0 1e-008 3 0 0 0 1"/>
+        </transform>
+        <ref id="Aluminium" />
+    </shape>
+</scene>)";
+
+std::string read(const fs::path &path) {
+    std::ifstream stream(path, std::ios::binary);
+    std::ostringstream text;
+    text << stream.rdbuf();
+    return text.str();
+}
+
+class Mutator {
+public:
+    explicit Mutator(uint32_t seed) : m_random(seed) {}
+
+    std::string damage(std::string text) {
+        for (size_t n = 1 + below(4); n > 0 && !text.empty(); --n)
+            damage_once(text);
+        return text;
+    }
+
+private:
+    size_t below(size_t n) { return std::uniform_int_distribution<size_t>(0, n - 1)(m_random); }
+
+    void damage_once(std::string &text) {
+        static const std::string fragments[] = { "<",
+                                                 ">",
+                                                 "\"",
+                                                 "/>",
+                                                 "$",
+                                                 "${",
+                                                 "&#0;",
+                                                 "<![CDATA[",
+                                                 "1e999",
+                                                 "-nan",
+                                                 "<ref id=\"box\"/>",
+                                                 "</bsdf>",
+                                                 "<scene>",
+                                                 "<!DOCTYPE a [",
+                                                 "<include filename=\"x\"/>",
+                                                 "id=\"box\" ",
+                                                 "99999999999999999999999",
+                                                 "\xff\xfe",
+                                                 "::" };
+        size_t at = below(text.size()), length = std::min(text.size() - at, 1 + below(40));
+        switch (below(8)) {
+        case 0: text[at] = char(below(256)); break;
+        case 1: text[at] ^= char(1 << below(8)); break;
+        case 2: text.erase(at, length); break;
+        case 3: text.resize(at); break;
+        case 4: text.insert(at, fragments[below(std::size(fragments))]); break;
+        case 5: text.insert(below(text.size()), text.substr(at, length)); break;
+        case 6: { // two elements change places
+            size_t a = text.find('<', at), b = text.find('<', below(text.size()));
+            size_t a_end = text.find('>', a), b_end = text.find('>', b);
+            if (a_end == text.npos || b_end == text.npos || a_end >= b)
+                break;
+            std::string first = text.substr(a, a_end - a + 1);
+            std::string second = text.substr(b, b_end - b + 1);
+            text.replace(b, second.size(), first);
+            text.replace(a, first.size(), second);
+            break;
+        }
+        default: { // a value becomes another
+            size_t quote = text.find('"', at), end = text.find('"', quote + 1);
+            if (end != text.npos)
+                text.replace(quote + 1, end - quote - 1, fragments[below(std::size(fragments))]);
+        }
+        }
+    }
+
+    std::mt19937 m_random;
+};
+
+// Returns how many were still scenes.
+int damage_and_parse(const std::string &text, const SceneFileOptions &options, uint32_t first_seed,
+                     int count) {
+    int scenes = 0;
+    for (int i = 0; i < count; ++i) {
+        uint32_t seed = first_seed + uint32_t(i);
+        std::string damaged = Mutator(seed).damage(text);
+        auto start = std::chrono::steady_clock::now();
+        try {
+            Properties p = parse_scene_string(damaged, options);
+            ++scenes;
+            // Whatever was read can be written and read again.
+            Properties again = parse_scene_string(to_xml(p), options);
+            EXPECT_TRUE(same_content(p, again)) << "seed " << seed << "\n" << to_xml(p);
+        } catch (const UserError &e) {
+            EXPECT_GT(std::string(e.what()).size(), 10u) << "seed " << seed;
+        } catch (const std::exception &e) {
+            ADD_FAILURE() << "seed " << seed << ": " << e.what();
+        }
+        std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+        EXPECT_LT(seconds.count(), 5) << "seed " << seed;
+    }
+    return scenes;
+}
+
+TEST(SceneFuzz, DamagedScenesParseOrSayWhatIsWrong) {
+    for (const char *text : { NewForm, OldForm }) {
+        ASSERT_NO_THROW(parse_scene_string(text));
+        int scenes = damage_and_parse(text, {}, 1, 2000);
+        EXPECT_GT(scenes, 50); // the damage is not all of one kind
+        EXPECT_LT(scenes, 1950);
+    }
+}
+
+std::vector<fs::path> larger_scenes() {
+    std::vector<fs::path> result;
+    const char *folder = std::getenv("UMBEL_SCENES");
+    std::error_code ignored;
+    if (folder)
+        for (const auto &entry : fs::recursive_directory_iterator(folder, ignored))
+            if (entry.path().extension() == ".xml" &&
+                entry.path().parent_path().filename() != "fragments")
+                result.push_back(entry.path());
+    return result;
+}
+
+TEST(SceneFuzz, LargerScenesAreReadAndWrittenBack) {
+    if (larger_scenes().empty())
+        GTEST_SKIP() << "set UMBEL_SCENES to a folder of scenes";
+    for (const fs::path &path : larger_scenes()) {
+        std::vector<std::string> warnings;
+        SceneFileOptions options;
+        options.base_folder = path.parent_path();
+        options.warnings = &warnings;
+        Properties p = parse_scene_file(path, options);
+        EXPECT_GT(p.objects("shape").size(), 2u) << path;
+        EXPECT_EQ(p.objects("sensor").size(), 1u) << path;
+        EXPECT_EQ(p.objects("integrator").size(), 1u) << path;
+        EXPECT_TRUE(warnings.empty()) << path;
+        for (const PropertiesPtr &shape : p.objects("shape"))
+            if (shape->has("filename")) {
+                EXPECT_TRUE(fs::exists(shape->get_file("filename"))) << path;
+            }
+        EXPECT_TRUE(same_content(p, parse_scene_string(to_xml(p), options))) << path;
+    }
+}
+
+TEST(SceneFuzz, DamagedLargerScenesParseOrSayWhatIsWrong) {
+    if (larger_scenes().empty())
+        GTEST_SKIP() << "set UMBEL_SCENES to a folder of scenes";
+    for (const fs::path &path : larger_scenes()) {
+        SceneFileOptions options;
+        options.base_folder = path.parent_path();
+        std::string text = read(path);
+        damage_and_parse(text, options, 1000, text.size() > 100'000 ? 30 : 300);
+    }
+}
+
+} // namespace
+} // namespace umbel

@@ -1,0 +1,371 @@
+// tests/jit/array_test.cpp: making, borrowing, gathering, scattering, reducing and sorting arrays.
+#include "jit/array.h"
+#include "support/backend_fixture.h"
+#include <algorithm>
+#include <numeric>
+
+using namespace umbel;
+using namespace umbel::jit;
+
+namespace {
+
+class ArrayTest : public test::BackendTest {};
+
+template <class T> std::vector<T> list(std::initializer_list<T> v) { return v; }
+
+// ---- making and reading
+
+TEST_P(ArrayTest, ArraysAreMadeAndRead) {
+    EXPECT_EQ(zeros<int16_t>(3).read(), list<int16_t>({ 0, 0, 0 }));
+    EXPECT_EQ(full(2.5, 2).read(), list<double>({ 2.5, 2.5 }));
+    EXPECT_EQ(arange<uint64_t>(4).read(), list<uint64_t>({ 0, 1, 2, 3 }));
+    EXPECT_EQ(arange<uint32_t>(1).read(), list<uint32_t>({ 0 }));
+    EXPECT_EQ(linspace(1.f, 3.f, 5).read(), list<float>({ 1, 1.5, 2, 2.5, 3 }));
+    EXPECT_EQ(linspace(7.f, 9.f, 1).read(), list<float>({ 7 }));
+    EXPECT_EQ(copy(list<bool>({ true, false, true })).read(), list<bool>({ true, false, true }));
+    float raw[] = { 4, 5 };
+    EXPECT_EQ(copy(std::span<const float>(raw)).read(), list<float>({ 4, 5 }));
+    UInt32 x = arange<uint32_t>(10) * 2u;
+    EXPECT_EQ(item(x, 7), 14u);
+    uint32_t part[3];
+    read(x, part, 4, 3);
+    EXPECT_EQ(list<uint32_t>({ part[0], part[1], part[2] }), list<uint32_t>({ 8, 10, 12 }));
+}
+
+TEST_P(ArrayTest, CopiesAreIndependentOfTheirSource) {
+    std::vector<uint32_t> host{ 1, 2, 3 };
+    UInt32 x = copy(host);
+    host[0] = 9;
+    EXPECT_EQ(x.read(), list<uint32_t>({ 1, 2, 3 }));
+}
+
+// The block ends exactly at the last element: a sanitizer would see a read past it.
+TEST_P(ArrayTest, BorrowedMemoryIsUsedInPlaceAndReleasedOnce) {
+    for (uint32_t n : { 1u, 3u, 7u, 17u, 1025u }) {
+        auto host = std::make_unique<float[]>(n);
+        std::iota(host.get(), host.get() + n, 1.f);
+        int released = 0;
+        {
+            Float32 x(borrow_from(Type::F32, host.get(), n, [&] { ++released; }));
+            EXPECT_EQ(item(sum(x * 2.f)), float(n) * float(n + 1));
+            EXPECT_EQ(item(gather(x, UInt32(n - 1))), float(n));
+            EXPECT_EQ(released, 0);
+        }
+        context.synchronize();
+        EXPECT_EQ(released, 1) << n;
+    }
+}
+
+TEST_P(ArrayTest, ScatteringToBorrowedMemoryWritesToACopy) {
+    std::vector<uint32_t> host{ 1, 2, 3 };
+    UInt32 x(borrow_from(Type::U32, host.data(), 3, {}));
+    scatter(x, UInt32(9u), UInt32(1u));
+    EXPECT_EQ(x.read(), list<uint32_t>({ 1, 9, 3 }));
+    EXPECT_EQ(host[1], 2u);
+}
+
+TEST_P(ArrayTest, OpaqueValuesAreData) {
+    Float32 literal = 3.f, x = opaque(literal), y = opaque(full(2.f, 3)),
+            z = opaque(arange<float>(3) + 1.f);
+    EXPECT_TRUE(literal.is_literal());
+    EXPECT_TRUE(x.is_evaluated() && y.is_evaluated() && z.is_evaluated());
+    EXPECT_EQ(opaque(x).id(), x.id());
+    EXPECT_EQ((x * y + z).read(), list<float>({ 7, 8, 9 }));
+}
+
+// ---- gathers
+
+template <class T> void expect_gathers() {
+    std::vector<T> source;
+    for (int i = 0; i < 11; ++i)
+        source.push_back(T(i * 3 % 7));
+    std::vector<uint32_t> index{ 10, 0, 3, 3, 9 };
+    std::vector<bool> mask{ true, true, false, true, true };
+    auto got = gather(copy(source), copy(index), copy(mask)).read();
+    for (size_t i = 0; i < index.size(); ++i)
+        EXPECT_EQ(got[i], mask[i] ? source[index[i]] : T(0)) << name(type_of_v<T>) << " lane " << i;
+}
+
+TEST_P(ArrayTest, GathersReadAnyTypeAndZerosUnderAFalseMask) {
+    expect_gathers<bool>();
+    expect_gathers<int8_t>();
+    expect_gathers<uint16_t>();
+    expect_gathers<uint32_t>();
+    expect_gathers<int64_t>();
+    expect_gathers<float>();
+    expect_gathers<double>();
+}
+
+TEST_P(ArrayTest, GathersFromConstantsAndLaneNumbersNeedNoMemory) {
+    UInt32 index = copy(list<uint32_t>({ 2, 0 }));
+    EXPECT_TRUE(gather(full(5u, 3), index).is_literal());
+    EXPECT_EQ(gather(arange<uint32_t>(3), index).id(), index.id());
+    Mask odd = copy(list<bool>({ false, true }));
+    EXPECT_EQ(gather(full(5u, 3), index, odd).read(), list<uint32_t>({ 0, 5 }));
+    EXPECT_EQ(gather(arange<uint32_t>(3), index, !odd).read(), list<uint32_t>({ 2, 0 }));
+}
+
+TEST_P(ArrayTest, GathersFromUnevaluatedArraysEvaluateThem) {
+    Float32 source = arange<float>(5) * 2.f;
+    EXPECT_EQ(gather(source, 4u - arange<uint32_t>(5)).read(), list<float>({ 8, 6, 4, 2, 0 }));
+    EXPECT_TRUE(source.is_evaluated());
+}
+
+template <class T, size_t N> void expect_packets() {
+    std::vector<T> source(N * 9);
+    for (size_t i = 0; i < source.size(); ++i)
+        source[i] = T(i * 5 % 101);
+    std::vector<uint32_t> index;
+    std::vector<bool> mask;
+    for (uint32_t i = 0; i < 37; ++i) {
+        index.push_back(i * 7 % 9);
+        mask.push_back(i % 5 != 2);
+    }
+    auto packet = gather_packet<T, N>(copy(source), copy(index), copy(mask));
+    for (size_t k = 0; k < N; ++k) {
+        auto got = packet[k].read();
+        for (size_t i = 0; i < index.size(); ++i)
+            ASSERT_EQ(got[i], mask[i] ? source[index[i] * N + k] : T(0))
+                << name(type_of_v<T>) << " x" << N << " element " << k << " lane " << i;
+    }
+}
+
+TEST_P(ArrayTest, PacketGathersEqualSingleGathers) {
+    expect_packets<float, 1>();
+    expect_packets<float, 2>();
+    expect_packets<float, 3>();
+    expect_packets<float, 4>();
+    expect_packets<uint32_t, 16>();
+    expect_packets<double, 4>();
+    expect_packets<uint8_t, 8>();
+    expect_packets<bool, 4>();
+}
+
+// ---- scatters
+
+TEST_P(ArrayTest, ScatterStoresUnderItsMask) {
+    Float32 target = zeros<float>(4);
+    scatter(target, arange<float>(3) + 1.f, copy(list<uint32_t>({ 3, 1, 0 })),
+            copy(list<bool>({ true, true, false })));
+    EXPECT_EQ(target.read(), list<float>({ 0, 2, 0, 1 }));
+}
+
+template <class T> void expect_reductions() {
+    std::vector<T> value{ T(5), T(3), T(6), T(1), T(7) };
+    std::vector<uint32_t> index{ 0, 1, 0, 1, 0 };
+    struct {
+        ReduceOp op;
+        T (*f)(T, T);
+    } ops[] = {
+        { ReduceOp::Add, [](T a, T b) { return T(a + b); } },
+        { ReduceOp::Mul, [](T a, T b) { return T(a * b); } },
+        { ReduceOp::Min, [](T a, T b) { return std::min(a, b); } },
+        { ReduceOp::Max, [](T a, T b) { return std::max(a, b); } },
+        { ReduceOp::And, [](T a, T b) { return T(uint64_t(a) & uint64_t(b)); } },
+        { ReduceOp::Or, [](T a, T b) { return T(uint64_t(a) | uint64_t(b)); } },
+    };
+    for (auto [op, f] : ops) {
+        if (is_float(type_of_v<T>) && (op == ReduceOp::And || op == ReduceOp::Or))
+            continue;
+        std::vector<T> expected{ T(2), T(2), T(2) };
+        for (size_t i = 0; i < value.size(); ++i)
+            expected[index[i]] = f(expected[index[i]], value[i]);
+        Array<T> target = full(T(2), 3);
+        scatter_reduce(op, target, copy(value), copy(index));
+        EXPECT_EQ(target.read(), expected) << name(op) << " of " << name(type_of_v<T>);
+    }
+}
+
+TEST_P(ArrayTest, ScatterReduceCombinesEveryType) {
+    expect_reductions<int8_t>();
+    expect_reductions<uint8_t>();
+    expect_reductions<int16_t>();
+    expect_reductions<uint16_t>();
+    expect_reductions<int32_t>();
+    expect_reductions<uint32_t>();
+    expect_reductions<int64_t>();
+    expect_reductions<uint64_t>();
+    expect_reductions<float>();
+    expect_reductions<double>();
+}
+
+TEST_P(ArrayTest, ScatterOfMasksIsAndOr) {
+    Mask target = copy(list<bool>({ true, false }));
+    scatter_reduce(ReduceOp::And, target, Mask(false), UInt32(0u));
+    scatter_reduce(ReduceOp::Or, target, Mask(true), UInt32(1u));
+    EXPECT_EQ(target.read(), list<bool>({ false, true }));
+}
+
+TEST_P(ArrayTest, SumsAtTheTopLevelRunInLaneOrder) {
+    // In any other order the small terms would survive differently.
+    std::vector<float> value;
+    for (int i = 0; i < 3000; ++i)
+        value.push_back(i % 3 == 0 ? 1e8f : i % 3 == 1 ? 1.f : -1e8f);
+    float expected = 0.5f;
+    for (float v : value)
+        expected += v;
+    Float32 target = full(0.5f, 1);
+    scatter_add(target, copy(value), UInt32(0u));
+    EXPECT_EQ(item(target), expected);
+}
+
+TEST_P(ArrayTest, OtherHandlesKeepWhatTheySaw) {
+    UInt32 a = copy(list<uint32_t>({ 1, 2, 3 })), b = a;
+    UInt32 twice = a * 2u; // recorded before the write, run after it
+    scatter(a, UInt32(9u), UInt32(0u));
+    EXPECT_EQ(b.read(), list<uint32_t>({ 1, 2, 3 }));
+    EXPECT_EQ(twice.read(), list<uint32_t>({ 2, 4, 6 }));
+    EXPECT_EQ(a.read(), list<uint32_t>({ 9, 2, 3 }));
+}
+
+TEST_P(ArrayTest, AGatherRecordedBeforeAScatterSeesTheOldValues) {
+    UInt32 a = copy(list<uint32_t>({ 1, 2, 3 }));
+    UInt32 before = gather(a, arange<uint32_t>(3));
+    scatter(a, UInt32(9u), UInt32(2u));
+    UInt32 after = gather(a, arange<uint32_t>(3));
+    EXPECT_EQ(before.read(), list<uint32_t>({ 1, 2, 3 }));
+    EXPECT_EQ(after.read(), list<uint32_t>({ 1, 2, 9 }));
+}
+
+TEST_P(ArrayTest, AnExclusiveTargetIsWrittenInPlace) {
+    UInt32 a = copy(list<uint32_t>({ 1, 2, 3 }));
+    const void *memory = context.graph.buffer_of(a.id())->data();
+    scatter(a, UInt32(9u), UInt32(0u));
+    scatter(a, UInt32(8u), UInt32(1u));
+    EXPECT_EQ(a.read(), list<uint32_t>({ 9, 8, 3 }));
+    EXPECT_EQ(context.graph.buffer_of(a.id())->data(), memory);
+}
+
+TEST_P(ArrayTest, LiteralsAsTargetsStayConstantsForOthers) {
+    UInt32 zero = zeros<uint32_t>(2), other = zeros<uint32_t>(2);
+    scatter_add(zero, UInt32(1u), UInt32(1u));
+    EXPECT_EQ(zero.read(), list<uint32_t>({ 0, 1 }));
+    EXPECT_EQ(other.read(), list<uint32_t>({ 0, 0 }));
+}
+
+TEST_P(ArrayTest, EffectsOnOneTargetHappenInProgramOrder) {
+    UInt32 a = zeros<uint32_t>(3);
+    scatter(a, UInt32(5u), arange<uint32_t>(3));              // 5 5 5
+    scatter_add(a, UInt32(1u), arange<uint32_t>(6) % 3u);     // 7 7 7
+    scatter(a, UInt32(2u), UInt32(1u));                       // 7 2 7
+    scatter_reduce(ReduceOp::Mul, a, UInt32(3u), UInt32(1u)); // 7 6 7
+    scatter_add(a, arange<uint32_t>(3), arange<uint32_t>(3)); // 7 7 9
+    EXPECT_EQ(a.read(), list<uint32_t>({ 7, 7, 9 }));
+}
+
+TEST_P(ArrayTest, ReadingAfterPendingEffectsSeesThem) {
+    UInt32 a = zeros<uint32_t>(2);
+    scatter_add(a, UInt32(4u), UInt32(1u));
+    UInt32 b = a + 1u, c = gather(a, UInt32(1u));
+    EXPECT_EQ(item(sum(a)), 4u);
+    EXPECT_EQ(b.read(), list<uint32_t>({ 1, 5 }));
+    EXPECT_EQ(c.read(), list<uint32_t>({ 4 }));
+}
+
+TEST_P(ArrayTest, ScatterIncHandsOutEachRankOnce) {
+    constexpr uint32_t n = 5000;
+    UInt32 counter = zeros<uint32_t>(2), lane = arange<uint32_t>(n);
+    UInt32 rank = scatter_inc(counter, lane % 2u, lane % 5u != 0u);
+    auto ranks = rank.read();
+    auto totals = counter.read();
+    EXPECT_EQ(totals, list<uint32_t>({ 2000, 2000 }));
+    std::vector<int> seen(n, 0);
+    for (uint32_t i = 0; i < n; ++i)
+        if (i % 5)
+            ++seen[ranks[i] * 2 + i % 2];
+    EXPECT_EQ(std::count(seen.begin(), seen.end(), 1), 4000);
+}
+
+// ---- local arrays
+
+TEST_P(ArrayTest, LocalArraysBelongToTheirLane) {
+    UInt32 lane = arange<uint32_t>(4);
+    LocalArray<uint32_t> a(UInt32(100u), 3);
+    a.set(lane % 3u, lane);
+    a.set(UInt32(7u), UInt32(1u)); // out of range: nothing
+    LocalArray<uint32_t> before = a;
+    a.set(UInt32(0u), UInt32(50u), lane == 1u);
+    EXPECT_EQ(a.length(), 3u);
+    EXPECT_EQ(a.get(UInt32(0u)).read(), list<uint32_t>({ 0, 50, 100, 3 }));
+    EXPECT_EQ(before.get(UInt32(0u)).read(), list<uint32_t>({ 0, 100, 100, 3 }));
+    EXPECT_EQ(a.get(UInt32(3u) + lane).read(), list<uint32_t>({ 0, 0, 0, 0 }));
+    EXPECT_EQ(a.get(lane % 3u, lane != 2u).read(), list<uint32_t>({ 0, 1, 0, 3 }));
+}
+
+// ---- whole-array algorithms
+
+TEST_P(ArrayTest, ReductionsCombineAllElements) {
+    UInt32 x = arange<uint32_t>(10) + 1u;
+    EXPECT_EQ(item(sum(x)), 55u);
+    EXPECT_EQ(item(prod(x)), 3628800u);
+    EXPECT_EQ(item(minimum(x)), 1u);
+    EXPECT_EQ(item(maximum(x)), 10u);
+    EXPECT_EQ(item(dot(x, x)), 385u);
+    EXPECT_EQ(item(dot(x, UInt32(2u))), 110u);
+    EXPECT_EQ(UInt32(reduce(ReduceOp::Or, x)).read(), list<uint32_t>({ 15 }));
+    EXPECT_EQ(UInt32(reduce(ReduceOp::And, x)).read(), list<uint32_t>({ 0 }));
+    EXPECT_EQ(item(sum(Float64(x))), 55.0);
+    EXPECT_EQ(item(maximum(-Float32(x))), -1.f);
+}
+
+TEST_P(ArrayTest, MasksAreAnyAllNoneAndCounted) {
+    UInt32 x = arange<uint32_t>(100);
+    EXPECT_TRUE(any(x == 99u));
+    EXPECT_FALSE(any(x == 100u));
+    EXPECT_TRUE(all(x < 100u));
+    EXPECT_FALSE(all(x < 99u));
+    EXPECT_TRUE(none(x > 99u));
+    EXPECT_EQ(count(x % 3u == 0u), 34u);
+    EXPECT_EQ(count(full(true, 7)), 7u);
+    EXPECT_FALSE(any(full(true, 0)));
+    EXPECT_TRUE(all(full(false, 0)));
+}
+
+TEST_P(ArrayTest, BlocksAreReducedOneByOne) {
+    UInt32 x = arange<uint32_t>(10);
+    EXPECT_EQ(block_sum(x, 4).read(), list<uint32_t>({ 6, 22, 17 }));
+    EXPECT_EQ(UInt32(block_reduce(ReduceOp::Max, x, 5)).read(), list<uint32_t>({ 4, 9 }));
+}
+
+TEST_P(ArrayTest, PrefixSumsAreInclusiveOrExclusive) {
+    UInt32 x = arange<uint32_t>(6);
+    EXPECT_EQ(cumsum(x).read(), list<uint32_t>({ 0, 1, 3, 6, 10, 15 }));
+    EXPECT_EQ(prefix_sum(x).read(), list<uint32_t>({ 0, 0, 1, 3, 6, 10 }));
+    EXPECT_EQ(UInt32(prefix_sum(x, false, 3)).read(), list<uint32_t>({ 0, 1, 3, 3, 7, 12 }));
+}
+
+TEST_P(ArrayTest, CompressListsTheTrueLanes) {
+    UInt32 lanes(compress(arange<uint32_t>(10) % 4u == 1u));
+    EXPECT_EQ(lanes.read(), list<uint32_t>({ 1, 5, 9 }));
+    EXPECT_EQ(UInt32(compress(full(false, 5))).size(), 0u);
+}
+
+TEST_P(ArrayTest, SortPermutationSortsStably) {
+    Float32 keys = copy(list<float>({ 3, -1, 3, 0, -1 }));
+    UInt32 order(sort_permutation(keys)), back(sort_permutation(keys, true));
+    EXPECT_EQ(order.read(), list<uint32_t>({ 1, 4, 3, 0, 2 }));
+    EXPECT_EQ(back.read(), list<uint32_t>({ 0, 2, 3, 1, 4 }));
+    EXPECT_EQ(gather(keys, order).read(), list<float>({ -1, -1, 0, 3, 3 }));
+}
+
+// ---- host functions
+
+TEST_P(ArrayTest, HostFunctionsSeeTheLanesOfTheirMask) {
+    auto half_of = [](void *user, uint64_t, uint32_t lanes, const int32_t *mask, void *frame) {
+        auto *in = static_cast<float *>(frame), *out = in + lanes;
+        for (uint32_t i = 0; i < lanes; ++i)
+            if (mask[i])
+                out[i] = in[i] / *static_cast<float *>(user);
+    };
+    float divisor = 2;
+    Value x = arange<float>(100), even = arange<uint32_t>(100) % 2u == 0u;
+    Type type = Type::F32;
+    auto out = call_host("half_of", half_of, &divisor, { &x, 1 }, { &type, 1 }, even);
+    auto got = select(Mask(even), Float32(out[0]), Float32(-1.f)).read();
+    for (uint32_t i = 0; i < 100; ++i)
+        EXPECT_EQ(got[i], i % 2 ? -1.f : float(i) / 2) << i;
+}
+
+UMBEL_BACKENDS(ArrayTest)
+
+} // namespace

@@ -1,0 +1,281 @@
+// tests/jit/eval_test.cpp: kernels: how many, of what, when they run, when they are compiled, what they say.
+#include "jit/control.h"
+#include "jit/launch_log.h"
+#include "support/backend_fixture.h"
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstdio>
+#include <filesystem>
+#include <thread>
+#include <unistd.h>
+
+using namespace umbel;
+using namespace umbel::jit;
+
+namespace {
+
+template <class T> std::vector<T> list(std::initializer_list<T> v) { return v; }
+
+class EvalTest : public test::BackendTest {
+protected:
+    EvalTest() { context.set(Flag::History, true); }
+    // Kernels launched by f, built-in algorithms left out.
+    template <class F> std::vector<KernelRecord> kernels(F &&f) {
+        context.take_history();
+        f();
+        std::vector<KernelRecord> r = context.take_history();
+        std::erase_if(r, [](const KernelRecord &k) { return k.backend == "builtin"; });
+        return r;
+    }
+};
+
+// ---- grouping
+
+TEST_P(EvalTest, OutputsOfOneSizeAreOneKernel) {
+    Float32 x = opaque(arange<float>(10));
+    Float32 a = sin(x), b = a * a, c = x + 1.f;
+    auto k = kernels([&] { eval(a, b, c); });
+    ASSERT_EQ(k.size(), 1u);
+    EXPECT_EQ(k[0].outputs, 3u);
+    EXPECT_EQ(k[0].inputs, 1u);
+    EXPECT_EQ(k[0].size, 10u);
+    EXPECT_TRUE(a.is_evaluated() && b.is_evaluated() && c.is_evaluated());
+}
+
+TEST_P(EvalTest, EachSizeIsAKernel) {
+    Float32 x = opaque(arange<float>(10)), y = opaque(arange<float>(20));
+    Float32 a = x + 1.f, b = y + 1.f, c = x * 2.f;
+    auto k = kernels([&] { eval(a, b, c); });
+    ASSERT_EQ(k.size(), 2u);
+    EXPECT_EQ(k[0].size + k[1].size, 30u);
+    EXPECT_EQ(item(b, 19), 20.f);
+}
+
+TEST_P(EvalTest, SideEffectsAndOutputsShareAKernel) {
+    UInt32 lane = opaque(arange<uint32_t>(10)), target = opaque(zeros<uint32_t>(10));
+    UInt32 x = lane * 3u;
+    scatter(target, x, 9u - lane);
+    auto k = kernels([&] { eval(x); });
+    EXPECT_EQ(k.size(), 1u);
+    EXPECT_EQ(target.read(), list<uint32_t>({ 27, 24, 21, 18, 15, 12, 9, 6, 3, 0 }));
+}
+
+TEST_P(EvalTest, EvaluatedValuesAreNotComputedAgain) {
+    Float32 x = sqrt(opaque(arange<float>(4)));
+    x.read();
+    EXPECT_TRUE(kernels([&] {
+                    eval(x);
+                    x.read();
+                }).empty());
+}
+
+TEST_P(EvalTest, ScheduledValuesComeWithTheNextEvaluation) {
+    Float32 x = opaque(arange<float>(4)), a = x + 1.f, b = x + 2.f;
+    schedule(a);
+    auto k = kernels([&] { eval(b); });
+    ASSERT_EQ(k.size(), 1u);
+    EXPECT_EQ(k[0].outputs, 2u);
+    EXPECT_TRUE(a.is_evaluated());
+}
+
+TEST_P(EvalTest, UnusedWorkIsNotDone) {
+    Float32 x = opaque(arange<float>(4));
+    Float32 unused = exp(x), y = x + 1.f;
+    y.read();
+    EXPECT_EQ(context.last_program_text().find("= Exp"), std::string::npos);
+}
+
+// ---- recompilation
+
+TEST_P(EvalTest, TheSameProgramIsTheSameKernel) {
+    auto run = [](float seed, bool keep, std::vector<Float32> &kept) {
+        Float32 x = opaque(seed) + arange<float>(100), y = x * x, z = y + sqrt(x);
+        if (keep)
+            kept = { x, y };
+        z.read();
+    };
+    std::vector<Float32> kept;
+    auto k = kernels([&] {
+        run(1, false, kept);
+        run(2, true, kept);
+        Float32 something_else = opaque(3.f) * 2.f; // other nodes in between
+        run(3, false, kept);
+    });
+    ASSERT_EQ(k.size(), 3u);
+    EXPECT_EQ(k[0].name, k[1].name);
+    EXPECT_EQ(k[0].name, k[2].name);
+    EXPECT_TRUE(k[1].memory_hit && k[2].memory_hit);
+    EXPECT_EQ(k[1].backend_seconds, 0);
+}
+
+TEST_P(EvalTest, OpaqueConstantsAndSizesAreNotPartOfTheProgram) {
+    auto run = [](uint32_t seed, uint32_t n) {
+        (opaque(seed) * 747796405u + arange<uint32_t>(n)).read();
+    };
+    auto k = kernels([&] {
+        run(1, 10);
+        run(2, 10);
+        run(3, 1000);
+    });
+    ASSERT_EQ(k.size(), 3u);
+    EXPECT_TRUE(k[1].memory_hit && k[2].memory_hit);
+}
+
+TEST_P(EvalTest, LiteralsArePartOfTheProgram) {
+    auto run = [](float c) { (arange<float>(10) * c + 0.125f).read(); };
+    auto k = kernels([&] {
+        run(3);
+        run(5);
+    });
+    ASSERT_EQ(k.size(), 2u);
+    EXPECT_NE(k[0].name, k[1].name);
+}
+
+TEST_P(EvalTest, WithoutTheCacheEveryKernelIsCompiled) {
+    FlagScope off(Flag::KernelCache, false);
+    auto run = [] { (arange<float>(10) * 0.375f).read(); };
+    for (const KernelRecord &r : kernels([&] { run(), run(); }))
+        EXPECT_FALSE(r.memory_hit || r.disk_hit);
+}
+
+// ---- asynchrony and errors
+
+struct Gate {
+    std::atomic<bool> open{ false };
+    static void wait(void *user, uint64_t, uint32_t, const int32_t *, void *) {
+        auto *gate = static_cast<Gate *>(user);
+        for (int i = 0; i < 5000 && !gate->open; ++i)
+            std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+};
+
+TEST_P(EvalTest, TracingGoesOnWhileAKernelRuns) {
+    context.set(Flag::History, false);
+    Gate gate;
+    Value lane = lane_index(64);
+    call_host("gate", Gate::wait, &gate, { &lane, 1 }, {}, literal(Type::Bool, 1), true);
+    context.evaluate({});
+    EXPECT_FALSE(context.stream().idle());
+    Float32 x = sqrt(arange<float>(5)); // recorded, even queued, meanwhile
+    eval(x);
+    gate.open = true;
+    EXPECT_EQ(x.read()[4], 2.f);
+    EXPECT_TRUE(context.stream().idle());
+}
+
+TEST_P(EvalTest, WithoutTheFlagEvaluationWaits) {
+    FlagScope off(Flag::Async, false);
+    Float32 x = sqrt(arange<float>(100000));
+    eval(x);
+    EXPECT_TRUE(context.stream().idle());
+}
+
+TEST_P(EvalTest, ErrorsSurfaceAtSynchronizationWithTheKernelsName) {
+    UInt32 lane = arange<uint32_t>(100);
+    assert_lanes(lane != 42u, "the answer is not allowed");
+    auto k = kernels([&] {
+        std::string message = test::user_error([&] {
+            context.evaluate({}); // does not throw
+            synchronize();
+        });
+        EXPECT_EQ(message.rfind("kernel_", 0), 0u) << message;
+        EXPECT_NE(message.find("lane 42"), std::string::npos) << message;
+        EXPECT_NE(message.find("the answer is not allowed"), std::string::npos) << message;
+    });
+    ASSERT_EQ(k.size(), 1u);
+    synchronize(); // reported once
+    EXPECT_EQ(item(sum(lane)), 4950u);
+}
+
+TEST_P(EvalTest, AssertionsNameTheFirstLaneAndCountTheOthers) {
+    UInt32 lane = arange<uint32_t>(5000);
+    assert_lanes(lane < 1234u, "too large", lane % 2u == 1u);
+    std::string message = test::user_error([&] {
+        context.evaluate({});
+        synchronize();
+    });
+    EXPECT_NE(message.find("lane 1235 (1883 in all)"), std::string::npos) << message;
+}
+
+TEST_P(EvalTest, AssertionsThatHoldAreSilent) {
+    assert_lanes(arange<uint32_t>(50) < 50u, "never");
+    assert_lanes(Mask(true), "never");
+    context.evaluate({});
+    synchronize();
+}
+
+// ---- messages
+
+struct Printed {
+    std::vector<std::string> lines;
+    Printed() {
+        set_print_sink([this](const std::string &s) { lines.push_back(s); });
+    }
+    ~Printed() { set_print_sink(nullptr); }
+};
+
+TEST_P(EvalTest, MessagesComeInTheOrderOfLanes) {
+    Printed printed;
+    UInt32 lane = arange<uint32_t>(3000);
+    print("lane {}: {} and {}", lane % 1000u == 7u, lane, Float32(lane) * 0.5f, lane > 1000u);
+    context.evaluate({});
+    synchronize();
+    EXPECT_EQ(printed.lines,
+              list<std::string>({ "lane 7: 3.5 and false", "lane 1007: 503.5 and true",
+                                  "lane 2007: 1003.5 and true" }));
+}
+
+TEST_P(EvalTest, MessagesOfALaneKeepProgramOrder) {
+    Printed printed;
+    UInt32 n = arange<uint32_t>(3);
+    auto s = loop(
+        std::tuple(zeros<uint32_t>(3)), [&](const auto &s) { return std::get<0>(s) < n; },
+        [&](auto &s) {
+            print("{}/{}", true, n, std::get<0>(s));
+            std::get<0>(s) += 1u;
+        });
+    print("{} done {}", true, n, Int32(n) - 2);
+    context.evaluate({});
+    synchronize();
+    EXPECT_EQ(printed.lines,
+              list<std::string>({ "0 done -2", "1/0", "1 done -1", "2/0", "2/1", "2 done 0" }));
+}
+
+UMBEL_BACKENDS(EvalTest)
+
+// ---- the cache on disk: two processes
+
+// Run by the test below in a process of its own, with a folder of its own.
+TEST(DiskCacheChild, DISABLED_RunsAProgram) {
+    setenv("UMBEL_CACHE", getenv("UMBEL_TEST_CACHE"), 1);
+    Context context(llvm_backend());
+    ContextScope scope(context);
+    context.set(Flag::History, true);
+    Float32 x = arange<float>(100), y = sin(x) * x + opaque(float(getpid()));
+    y.read();
+    auto r = context.take_history();
+    std::printf("hit=%d\n", int(r.back().disk_hit));
+}
+
+TEST(DiskCache, TheSecondRunOfAProgramCompilesNothing) {
+    std::filesystem::path folder =
+        std::filesystem::temp_directory_path() / ("umbel-eval-test-" + std::to_string(getpid()));
+    std::string program = std::filesystem::read_symlink("/proc/self/exe").string();
+    std::string command = "UMBEL_TEST_CACHE='" + folder.string() + "' '" + program +
+                          "' --gtest_also_run_disabled_tests --gtest_filter='DiskCacheChild.*'";
+    std::vector<std::string> answers;
+    for (int i = 0; i < 2; ++i) {
+        FILE *pipe = popen(command.c_str(), "r");
+        ASSERT_TRUE(pipe);
+        std::string output;
+        for (std::array<char, 256> line; fgets(line.data(), line.size(), pipe);)
+            output += line.data();
+        EXPECT_EQ(pclose(pipe), 0) << output;
+        answers.push_back(output.substr(output.find("hit=") + 4, 1));
+    }
+    std::filesystem::remove_all(folder);
+    EXPECT_EQ(answers, list<std::string>({ "0", "1" }));
+}
+
+} // namespace

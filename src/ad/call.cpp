@@ -37,7 +37,9 @@ private:
 
     private:
         std::optional<std::vector<Value>> trace(uint32_t i);
-        void bind(Replay &replay, const std::vector<size_t> &used, std::vector<Value> &lanes);
+        /// Returns the parameters.
+        std::vector<Value> bind(Replay &replay, const std::vector<size_t> &used,
+                                std::vector<Value> &lanes);
         void bind_leaf(Replay &replay, const std::vector<Value> &lanes, NodeId leaf, NodeId actual);
         std::vector<Value> collect_gradients(const std::vector<size_t> &used,
                                              const std::vector<Value> &lanes);
@@ -219,10 +221,13 @@ std::optional<std::vector<Value>> CallOp::Run::trace(uint32_t i) {
         if (grads[k].valid())
             given[k] = grad_arg[k] ? args[grad_arg[k]] : grads[k];
 
-    // Stand-ins for arguments, for captured values, for the instance's data
-    Replay replay(c, r.region);
-    std::vector<Value> lanes = region.enter(replay, reverse ? nullptr : &given, &used);
-    bind(replay, used, lanes);
+    // Stand-ins for arguments, for captured values, for the instance's data. A captured value may be
+    // computed from what is data of the instance that was traced: not from that of this one.
+    Replay outside(c, 0), replay(c, r.region, &outside);
+    std::vector<Value> lanes = region.enter(outside, reverse ? nullptr : &given, &used);
+    replay.set_params(bind(outside, used, lanes));
+    for (NodeId id : r.captures)
+        replay.set(id, outside.get(id));
     replay.begin_leaves();
     for (size_t j = 0; j < body.leaves.size(); ++j)
         bind_leaf(replay, lanes, body.leaves[j], instance.leaves[j]);
@@ -240,7 +245,8 @@ std::optional<std::vector<Value>> CallOp::Run::trace(uint32_t i) {
     return out;
 }
 
-void CallOp::Run::bind(Replay &replay, const std::vector<size_t> &used, std::vector<Value> &lanes) {
+std::vector<Value> CallOp::Run::bind(Replay &replay, const std::vector<size_t> &used,
+                                     std::vector<Value> &lanes) {
     std::vector<Value> params(args.begin(), args.begin() + long(r.args.size()));
     for (size_t j : used) {
         if (!reverse && grads[j].valid() && !grad_arg[j])
@@ -260,7 +266,7 @@ void CallOp::Run::bind(Replay &replay, const std::vector<size_t> &used, std::vec
             if (r.args[k] == op.values[j].id())
                 params[k] = with_gradient(params[k]);
     }
-    replay.set_params(params);
+    return params;
 }
 
 void CallOp::Run::bind_leaf(Replay &replay, const std::vector<Value> &lanes, NodeId leaf, NodeId actual) {

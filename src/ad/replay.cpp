@@ -73,7 +73,7 @@ bool Replay::depends(NodeId root) {
     };
     std::vector<Frame> stack;
     auto answer = [&](NodeId id) -> int { // 1, 0, or -1: not known yet
-        if (m_values.count(id) || m_memory.count(id))
+        if (m_set.count(id))
             return 1;
         auto it = m_depends.find(id);
         return it == m_depends.end() ? -1 : it->second;
@@ -121,12 +121,13 @@ Value Replay::get(NodeId root) {
             continue;
         }
         if (!own(id)) {
-            if (m_outer) {
+            // What a body computes from data of its instance alone lies outside of it, too
+            if (m_outer && (!m_bound || !depends(id))) {
                 m_values[id] = m_outer->get(id);
                 stack.pop_back();
                 continue;
             }
-            if (!depends(id)) {
+            if (!m_outer && !depends(id)) {
                 m_values[id] = Value::share(c, id);
                 stack.pop_back();
                 continue;
@@ -163,16 +164,14 @@ Value Replay::source(NodeId address) {
 }
 
 Value Replay::direct(NodeId id) {
-    auto &map = m_bound ? m_direct : m_values;
-    if (auto it = map.find(id); it != map.end())
+    if (auto it = m_values.find(id); it != m_values.end() && !m_bound)
         return it->second;
     return m_outer ? m_outer->direct(id) : Value::share(c, id);
 }
 
 Value Replay::direct_source(NodeId address) {
     NodeId buffer = g[address].dep[0];
-    auto &map = m_bound ? m_direct_memory : m_memory;
-    if (auto it = map.find(buffer); it != map.end())
+    if (auto it = m_memory.find(buffer); it != m_memory.end() && !m_bound)
         return it->second;
     return m_outer ? m_outer->direct_source(address) : Value::share(c, buffer);
 }
@@ -324,6 +323,8 @@ std::vector<Value> Replay::run_call(NodeId id) {
                                 return std::nullopt;
                             const auto &body = r.bodies[instance.body];
                             Replay p(c, r.region, this);
+                            for (NodeId id : r.captures)
+                                p.set(id, get(id));
                             p.begin_leaves();
                             p.set_params(args);
                             for (size_t j = 0; j < body.leaves.size(); ++j)

@@ -6,6 +6,7 @@
 #include "jit/control.h"
 #include "jit/record.h"
 #include <unordered_map>
+#include <unordered_set>
 
 namespace umbel::ad {
 
@@ -37,19 +38,24 @@ public:
     Replay(jit::Context &c, jit::RegionId region, Replay *outer = nullptr)
         : c(c), g(c.graph), m_region(region), m_outer(outer) {}
 
-    void set(jit::NodeId id, jit::Value v) { m_values[id] = std::move(v); }
+    void set(jit::NodeId id, jit::Value v) {
+        m_values[id] = std::move(v);
+        m_set.insert(id);
+    }
     /// Takes the place of the array `id` where it is gathered from.
-    void set_memory(jit::NodeId id, jit::Value v) { m_memory[id] = std::move(v); }
+    void set_memory(jit::NodeId id, jit::Value v) {
+        m_memory[id] = std::move(v);
+        m_set.insert(id);
+    }
     /// Arguments of the subroutine whose region this is.
     void set_params(std::vector<jit::Value> params) { m_params = std::move(params); }
-    void set_leaf(jit::NodeId leaf, jit::NodeId stand_in) { m_leaves[leaf] = stand_in; }
-    /// What is set from here on is data of the instance whose body this is. Calls inside of the body find
-    /// their own instances' data as they were before: the same node may be a member of both.
-    void begin_leaves() {
-        m_direct = m_values;
-        m_direct_memory = m_memory;
-        m_bound = true;
+    void set_leaf(jit::NodeId leaf, jit::NodeId stand_in) {
+        m_leaves[leaf] = stand_in;
+        m_set.insert(leaf);
     }
+    /// What is set from here on is data of the instance whose body this is. Calls inside of the body find
+    /// their own instances' data as the outer replay has them: the same node may be a member of both.
+    void begin_leaves() { m_bound = true; }
 
     jit::Value get(jit::NodeId id);
 
@@ -77,7 +83,8 @@ private:
     jit::Graph &g;
     jit::RegionId m_region;
     Replay *m_outer;
-    std::unordered_map<jit::NodeId, jit::Value> m_values, m_memory, m_direct, m_direct_memory;
+    std::unordered_map<jit::NodeId, jit::Value> m_values, m_memory;
+    std::unordered_set<jit::NodeId> m_set;
     bool m_bound = false;
     std::unordered_map<jit::NodeId, jit::NodeId> m_leaves;
     std::unordered_map<jit::NodeId, std::vector<jit::Value>> m_outputs; // of loops, calls, packets ...

@@ -132,7 +132,8 @@ private:
     };
     void evaluate_group(uint32_t size, Group &group);
     BufferRef elements(NodeId id);
-    struct BlockScatter collect_scatters(const Group &group, std::vector<BufferRef> &keep);
+    struct BlockScatter collect_scatters(const Group &group, const std::vector<BufferRef> &results,
+                                         std::vector<BufferRef> &keep);
     void launch_uniform_scatter(NodeId effect);
     void launch_ordered_scatter(NodeId effect);
     void clear_dirty();

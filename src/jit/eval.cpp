@@ -299,10 +299,14 @@ void Context::evaluate(std::span<const NodeId> roots) {
             launch_ordered_scatter(id);
 }
 
-// The group's ordered reductions, for blocks of lanes: operands that are not evaluated get slots.
-BlockScatter Context::collect_scatters(const Group &group, std::vector<BufferRef> &keep) {
+// The group's ordered reductions, for blocks of lanes: operands that are not evaluated get slots, save
+// outputs, which the kernel writes to `results`.
+BlockScatter Context::collect_scatters(const Group &group, const std::vector<BufferRef> &results,
+                                       std::vector<BufferRef> &keep) {
     BlockScatter s;
-    std::unordered_map<NodeId, uint32_t> slots, targets;
+    std::unordered_map<NodeId, uint32_t> slots, targets, outputs;
+    for (NodeId id : group.outputs)
+        outputs.emplace(id, uint32_t(outputs.size()));
     for (NodeId id : group.operands) {
         slots.emplace(id, uint32_t(slots.size()));
         s.slot_widths.push_back(bytes(graph[id].type));
@@ -321,6 +325,8 @@ BlockScatter Context::collect_scatters(const Group &group, std::vector<BufferRef
             o.uniform = graph[d].op == Op::Literal || graph[d].size != n.size;
             if (auto slot = slots.find(d); slot != slots.end())
                 o.slot = slot->second;
+            else if (auto output = outputs.find(d); output != outputs.end())
+                o.data = results[output->second];
             else if (graph[d].op == Op::Literal)
                 o.literal = graph[d].imm;
             else
@@ -388,7 +394,10 @@ void Context::evaluate_group(uint32_t size, Group &group) {
     job->externs = a.program.externs;
     for (CallLayout &layout : a.layouts)
         job->tables.emplace_back(graph, layout);
-    job->scatters = collect_scatters(group, job->keep);
+    std::vector<BufferRef> results(outputs.size());
+    for (size_t k = 0; k < group.outputs.size(); ++k)
+        results[k] = allocate(uint64_t(size) * bytes(graph[outputs[k]].type));
+    job->scatters = collect_scatters(group, results, job->keep);
     size_t kept = outputs.size(); // the others exist for a block of lanes only
     if (scatters_by_block(a.program, job->scatters, size)) {
         kept = group.outputs.size();
@@ -397,7 +406,6 @@ void Context::evaluate_group(uint32_t size, Group &group) {
     } else {
         job->scatters = {};
     }
-    std::vector<BufferRef> results(kept);
     uint32_t inputs = 0;
     for (uint32_t i = 0; i < a.bindings.size(); ++i) {
         const Binding &b = a.bindings[i];
@@ -407,8 +415,9 @@ void Context::evaluate_group(uint32_t size, Group &group) {
             job->sizes[i] = size;
             continue;
         } else if (b.output != ~0u) {
-            buffer = allocate(uint64_t(size) * bytes(graph[outputs[b.output]].type));
-            results[b.output] = buffer;
+            if (!results[b.output])
+                results[b.output] = allocate(uint64_t(size) * bytes(graph[outputs[b.output]].type));
+            buffer = results[b.output];
             job->sizes[i] = size;
         } else if (b.call) {
             uint32_t table = 0;
@@ -476,7 +485,7 @@ void Context::launch_uniform_scatter(NodeId effect) {
     group.ordered.push_back(effect);
     std::vector<BufferRef> keep;
     uint64_t size = graph[effect].size;
-    BlockScatter scatters = collect_scatters(group, keep);
+    BlockScatter scatters = collect_scatters(group, {}, keep);
     launch_algorithm("scatter_reduce", size, [scatters, keep, size] {
         scatters.run(size, [](char *const *, uint64_t, uint64_t) {});
     });

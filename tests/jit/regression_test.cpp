@@ -206,6 +206,13 @@ TEST_P(Regression, ArrayWrittenBeforeAndInALoopStaysPendingWhenTheLoopEvaluates)
     EXPECT_EQ(t.read(), (U32s{ 2, 3 }));
 }
 
+TEST_P(Regression, ReductionReadsAValueThatIsAnOutputOfItsKernel) {
+    UInt32 lane = arange<uint32_t>(4), x = lane * 3u, t = zeros<uint32_t>(4);
+    scatter_add(t, x, (lane + 1u) % 4u);
+    EXPECT_EQ(x.read(), (U32s{ 0, 3, 6, 9 }));
+    EXPECT_EQ(t.read(), (U32s{ 9, 0, 3, 6 }));
+}
+
 TEST_P(Regression, ScatteredExtremaKeepTheTargetWhereTheValueIsNaN) {
     float nan = std::numeric_limits<float>::quiet_NaN();
     for (bool in_loop : { false, true }) {

@@ -468,6 +468,9 @@ private:
         }
         for (int i = 0; i < 2; ++i) {
             Type t = r.of(AllTypes);
+            if (p.lanes > Grain &&
+                is_float(t)) // blocks of lanes may run one scatter after the other
+                t = Type::I32;
             add_array({ .type = t,
                         .size = 1 + r.below(40),
                         .use = ArrayPlan::Top,
@@ -672,7 +675,7 @@ Plan shrink(Plan plan, const std::function<bool(const Plan &)> &fails, double se
                 });
                 for (Step *s : steps)
                     s->off = true;
-                if (accept(smaller))
+                if (!steps.empty() && accept(smaller))
                     progress = true;
                 else
                     first += chunk;

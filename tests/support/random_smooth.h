@@ -28,7 +28,8 @@ public:
     }
 
     jit::Float64 operator()(const Inputs &in) const {
-        Env env{ { in.begin(), in.begin() + 4 }, in[4], jit::arange<uint32_t>(Lanes) };
+        // Arrays that recorded code gathers from are computed before it
+        Env env{ { in.begin(), in.begin() + 4 }, in[4], sin(in[4] * 0.7), jit::arange<uint32_t>(Lanes) };
         return play<0>(m_main, env);
     }
     /// One line a step.
@@ -55,7 +56,7 @@ private:
     };
     struct Env {
         std::vector<Float64> values;
-        Float64 table;
+        Float64 table, other;
         UInt32 lane;
     };
 
@@ -239,7 +240,7 @@ private:
     template <int Depth> Float64 call(const Step &s, const Env &env) const {
         if constexpr (Depth < 3) {
             using O = Object<Depth>;
-            O first(&s.blocks[0], env.values[2], env.table), second(&s.blocks[0], env.values[3], env.table * s.k),
+            O first(&s.blocks[0], env.values[2], env.table), second(&s.blocks[0], env.values[3], env.other),
                 third(&s.blocks[1], env.values[2] * s.k, env.table);
             return jit::call(
                 jit::Pointer<O>((env.lane + s.n) % 4u), // 0: nobody

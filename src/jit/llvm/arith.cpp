@@ -166,9 +166,11 @@ Value *cast(Builder &b, Type t, Type from, Value *a) {
     if (is_float(t)) {
         // f16 through f32: integers that f32 would round are all beyond the largest f16.
         llvm::Type *f = t == Type::F16 ? shaped(a, Type::F32) : to;
+        if (from == Type::Bool)
+            return b.CreateSelect(a, llvm::ConstantFP::get(to, 1), llvm::ConstantFP::get(to, 0));
         return b.CreateFPCast(is_signed(from) ? b.CreateSIToFP(a, f) : b.CreateUIToFP(a, f), to);
     }
-    return b.CreateIntCast(a, to, is_signed(from));
+    return from == Type::Bool ? widen_mask(b, a, to) : b.CreateIntCast(a, to, is_signed(from));
 }
 
 Value *bitcast(Builder &b, Type t, Type from, Value *a) {
@@ -185,7 +187,6 @@ Value *compare(Builder &b, Op op, Type from, Value *a, Value *c) {
                : op == Op::Ne ? b.CreateFCmpUNE(a, c)
                : op == Op::Lt ? b.CreateFCmpOLT(a, c)
                               : b.CreateFCmpOLE(a, c);
-    // LLVM 19's code generator may not terminate on icmp of vectors of i1.
     if (from == Type::Bool)
         return op == Op::Eq ? b.CreateNot(b.CreateXor(a, c)) : b.CreateXor(a, c);
     if (op == Op::Eq)
@@ -256,6 +257,16 @@ Value *int_op(Builder &b, Op op, Type t, Value *a, Value *c, Value *d) {
 }
 
 } // namespace
+
+Value *widen_mask(Builder &b, Value *mask, llvm::Type *to) {
+    llvm::GlobalVariable *one = b.GetInsertBlock()->getModule()->getNamedGlobal(OpaqueOne);
+    auto *vector = llvm::dyn_cast<llvm::FixedVectorType>(to);
+    if (!one || !vector)
+        return b.CreateZExt(mask, to);
+    Value *v = b.CreateAlignedLoad(to->getScalarType(), one, llvm::Align(8));
+    v = b.CreateVectorSplat(vector->getNumElements(), v);
+    return b.CreateSelect(mask, v, llvm::Constant::getNullValue(to));
+}
 
 Value *emit_elementwise(Builder &b, Op op, Type t, Type from, Value *a, Value *c, Value *d) {
     switch (op) {

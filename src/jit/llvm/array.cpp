@@ -120,7 +120,7 @@ void Emitter::emit_array_set(uint32_t i) {
     }
     mask = m_b.CreateAnd(mask, m_b.CreateICmpULT(index, splat(m_b, i32(in.length))));
     if (in.type == Type::Bool)
-        value = m_b.CreateZExt(value, wide(m_b.getInt8Ty()));
+        value = widen_mask(m_b, value, wide(m_b.getInt8Ty()));
     m_b.CreateMaskedScatter(value, addresses(base, lane_element(index), size, true),
                             llvm::Align(size), mask);
 }

@@ -167,7 +167,8 @@ void Emitter::emit_extern(uint32_t i) {
     llvm::BasicBlock *wanted = block("host"), *after = block("after");
     m_b.CreateCondBr(any(mask), wanted, after);
     m_b.SetInsertPoint(wanted);
-    m_b.CreateAlignedStore(m_b.CreateSExt(mask, wide(Type::I32)), masks, llvm::Align(64));
+    m_b.CreateAlignedStore(m_b.CreateNeg(widen_mask(m_b, mask, wide(Type::I32))), masks,
+                           llvm::Align(64));
     at = 0;
     for (size_t k = 0; k < inputs.size(); ++k) {
         store_packet(m_b, inputs[k], offset(m_b, frame, at), site.in_types[k], 1);

@@ -104,6 +104,11 @@ public:
 private:
     void emit(llvm::Module &module, const std::vector<UnitId> &units) const {
         Scope scope{ m_program, m_plans, m_target, m_name, module, {} };
+        if (m_target.mask_registers) {
+            auto *type = llvm::Type::getInt64Ty(module.getContext());
+            new llvm::GlobalVariable(module, type, false, llvm::GlobalValue::InternalLinkage,
+                                     llvm::ConstantInt::get(type, 1), OpaqueOne);
+        }
         for (UnitId u : units) {
             const FunctionPlan &plan = m_plans[u.function];
             for (uint32_t i = plan.units[u.unit].first; i < plan.units[u.unit].last; ++i) {

@@ -54,6 +54,14 @@ llvm::Type *memory_type(llvm::LLVMContext &context, Type t);
 /// One operation on scalars or vectors alike (jit/llvm/arith.cpp, math.cpp). `from` is the type of
 /// a.
 Value *emit_elementwise(Builder &b, Op op, Type t, Type from, Value *a, Value *c, Value *d);
+/// A mask as integers 1 and 0 of type `to`.
+///
+/// LLVM 19 for AVX-512 does not terminate on some programs that extend masks: where a, b and ~(a ^ b) are
+/// all extended, two combines undo each other's work. With mask registers, modules therefore have a
+/// variable OpaqueOne, which LLVM cannot know to be 1, and masks select it or 0.
+Value *widen_mask(Builder &b, Value *mask, llvm::Type *to);
+constexpr const char *OpaqueOne = "opaque_one";
+
 /// Transcendentals; a helper function where a module has many.
 Value *emit_math(Scope &scope, Builder &b, Op op, Type t, Value *a, Value *c);
 bool is_math(Op op);

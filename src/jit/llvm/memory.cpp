@@ -13,7 +13,7 @@ Value *Emitter::load_packet(Builder &b, Value *pointer, Type t, uint32_t align) 
 
 void Emitter::store_packet(Builder &b, Value *v, Value *pointer, Type t, uint32_t align) {
     if (t == Type::Bool)
-        v = b.CreateZExt(v, wide(b.getInt8Ty()));
+        v = widen_mask(b, v, wide(b.getInt8Ty()));
     b.CreateAlignedStore(v, pointer, llvm::Align(align));
 }
 
@@ -137,7 +137,7 @@ void Emitter::emit_scatter(uint32_t i) {
     Value *index = vec(in.arg[1]), *value = vec(in.arg[2]), *mask = vec(in.arg[3]);
     Value *p = addresses(pointer, index, bytes(t), small_pointer(in.arg[0]));
     if (t == Type::Bool)
-        value = m_b.CreateZExt(value, wide(m_b.getInt8Ty()));
+        value = widen_mask(m_b, value, wide(m_b.getInt8Ty()));
     ReduceOp op = ReduceOp(in.imm);
     if (op == ReduceOp::Store)
         m_b.CreateMaskedScatter(value, p, llvm::Align(bytes(t)),

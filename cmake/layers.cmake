@@ -46,3 +46,13 @@ function(umbel_program name folder)
         set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})
     endif()
 endfunction()
+
+# umbel_revision(TARGET FOLDER): defines umbel::jit::compiler_revision, which changes with the folder.
+function(umbel_revision target folder)
+    file(GLOB_RECURSE files CONFIGURE_DEPENDS ${folder}/*.cpp ${folder}/*.h)
+    set(output ${PROJECT_BINARY_DIR}/compiler_revision.cpp)
+    set(script ${PROJECT_SOURCE_DIR}/cmake/revision.cmake)
+    add_custom_command(OUTPUT ${output} DEPENDS ${files} ${script} VERBATIM
+                       COMMAND ${CMAKE_COMMAND} -D OUTPUT=${output} -D FOLDER=${folder} -P ${script})
+    target_sources(${target} PRIVATE ${output})
+endfunction()

@@ -62,9 +62,11 @@ void report(const std::vector<KernelRecord> &launches) {
     if (!std::getenv("UMBEL_BENCH_HISTORY"))
         return;
     for (const KernelRecord &r : launches)
-        fmt::print(stderr, "{} {} lanes {} operations {} functions {} in {} out: codegen {:.3g} run {:.3g} s\n",
-                   r.name, r.size, r.operations, r.functions, r.inputs, r.outputs, r.codegen_seconds,
-                   r.run_seconds);
+        fmt::print(
+            stderr,
+            "{} {} lanes {} operations {} functions {} in {} out: codegen {:.3g} run {:.3g} s\n",
+            r.name, r.size, r.operations, r.functions, r.inputs, r.outputs, r.codegen_seconds,
+            r.run_seconds);
 }
 
 // Time of recording a step, launching it and waiting for it, with warm kernels. `step()` gives the

@@ -28,7 +28,8 @@ void check_gradient(const char *what, const Value &v, const Value &g) {
     if (!g.valid())
         fail("{}: the gradient is an uninitialized value", what);
     if (g.type() != v.type())
-        fail("{}: a gradient of type {} for a value of type {}", what, name(g.type()), name(v.type()));
+        fail("{}: a gradient of type {} for a value of type {}", what, name(g.type()),
+             name(v.type()));
     if (g.size() != v.size() && g.size() != 1)
         fail("{}: a gradient of size {} for a value of size {}", what, g.size(), v.size());
 }
@@ -42,12 +43,13 @@ void enable_grad(Value &v, std::string label, std::source_location where) {
     if (v.grad_id())
         return;
     Tape &t = tape_of(v);
-    if (v.is_literal() && v.context().region == 0) // a variable must not look like any other constant
+    if (v.is_literal() &&
+        v.context().region == 0) // a variable must not look like any other constant
         v = opaque(v);
     v = Value::attach(std::move(v), t.make_node(v.type(), v.size(), v.context().region != 0,
                                                 fmt::format("{}{}enabled at {}:{}", label,
-                                                            label.empty() ? "" : ", ", where.file_name(),
-                                                            where.line())));
+                                                            label.empty() ? "" : ", ",
+                                                            where.file_name(), where.line())));
 }
 
 void disable_grad(Value &v) { v = v.detached(); }
@@ -177,7 +179,8 @@ void SuspendGrad::enter(std::initializer_list<const Value *> values, bool suspen
         s.ids = std::move(all);
     } else {
         std::vector<GradId> rest;
-        std::set_difference(s.ids.begin(), s.ids.end(), ids.begin(), ids.end(), std::back_inserter(rest));
+        std::set_difference(s.ids.begin(), s.ids.end(), ids.begin(), ids.end(),
+                            std::back_inserter(rest));
         s.ids = std::move(rest);
     }
     t.scopes().push_back(std::move(s));

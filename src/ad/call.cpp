@@ -25,7 +25,9 @@ public:
     void forward() override { Run(*this, false).go(); }
 
 private:
-    CallRecord &record() const { return static_cast<CallRecord &>(*c.graph.record_of(construct.id())); }
+    CallRecord &record() const {
+        return static_cast<CallRecord &>(*c.graph.record_of(construct.id()));
+    }
     std::vector<size_t> reached_by(const CallRecord::Body &body, std::vector<uint8_t> &by_lane);
     Value user_mask();
     std::vector<size_t> used_by(const CallRecord::Body &body, const CallRecord::Instance &instance);
@@ -69,7 +71,8 @@ private:
 
 // ---- the inputs
 
-CallOp::CallOp(AdTracker &tracker, Value construct, std::vector<Value> inputs, std::vector<Value> outs)
+CallOp::CallOp(AdTracker &tracker, Value construct, std::vector<Value> inputs,
+               std::vector<Value> outs)
     : RecordedOp(tracker, std::move(construct), std::move(inputs), std::move(outs)) {
     for (size_t i = 0; i < values.size(); ++i)
         m_index.emplace(values[i].id(), i);
@@ -88,7 +91,8 @@ CallOp::CallOp(AdTracker &tracker, Value construct, std::vector<Value> inputs, s
 // Inputs that a body reaches: captures and what those are computed from, members of instances that it
 // calls in turn, and data of the instance that it was traced with, which may be any of the others. Marks
 // those that it uses other than to gather from.
-std::vector<size_t> CallOp::reached_by(const CallRecord::Body &body, std::vector<uint8_t> &by_lane) {
+std::vector<size_t> CallOp::reached_by(const CallRecord::Body &body,
+                                       std::vector<uint8_t> &by_lane) {
     Graph &g = c.graph;
     Replay probe(c, 0);
     for (const Value &v : values)
@@ -125,7 +129,8 @@ std::vector<size_t> CallOp::reached_by(const CallRecord::Body &body, std::vector
 }
 
 // Thousands of instances have members of their own: each body gets stand-ins for what it uses alone.
-std::vector<size_t> CallOp::used_by(const CallRecord::Body &body, const CallRecord::Instance &instance) {
+std::vector<size_t> CallOp::used_by(const CallRecord::Body &body,
+                                    const CallRecord::Instance &instance) {
     std::vector<size_t> used = m_fixed[instance.body];
     for (size_t j = 0; j < body.leaves.size(); ++j) {
         NodeId id = instance.leaves[j];
@@ -146,7 +151,8 @@ std::vector<size_t> CallOp::used_by(const CallRecord::Body &body, const CallReco
 Value CallOp::user_mask() {
     Replay replay(c, 0);
     for (RegionId r = 0; r <= c.region; ++r)
-        if (NodeId a = c.graph.find({ .op = Op::Active, .type = Type::Bool, .imm = uint64_t(r) << 32 }))
+        if (NodeId a =
+                c.graph.find({ .op = Op::Active, .type = Type::Bool, .imm = uint64_t(r) << 32 }))
             replay.set(a, literal(Type::Bool, 1));
     return replay.get(c.graph[construct.id()].dep[1]);
 }
@@ -269,7 +275,8 @@ std::vector<Value> CallOp::Run::bind(Replay &replay, const std::vector<size_t> &
     return params;
 }
 
-void CallOp::Run::bind_leaf(Replay &replay, const std::vector<Value> &lanes, NodeId leaf, NodeId actual) {
+void CallOp::Run::bind_leaf(Replay &replay, const std::vector<Value> &lanes, NodeId leaf,
+                            NodeId actual) {
     const Graph &g = c.graph;
     bool address = g[leaf].op == Op::Address;
     NodeId node = address ? g[actual].dep[0] : actual;
@@ -304,15 +311,17 @@ std::vector<Value> CallOp::Run::collect_gradients(const std::vector<size_t> &use
     std::vector<Value> out;
     for (size_t j = 0; j < op.values.size(); ++j)
         if (is_result(j))
-            out.push_back(lanes[j].valid() ? grad_or_zero(lanes[j]) : literal(op.values[j].type(), 0));
+            out.push_back(lanes[j].valid() ? grad_or_zero(lanes[j])
+                                           : literal(op.values[j].type(), 0));
     return out;
 }
 
 } // namespace
 
-std::shared_ptr<RecordedOp> make_call_op(AdTracker &tracker, Value construct, std::vector<Value> inputs,
-                                         std::vector<Value> outs) {
-    return std::make_shared<CallOp>(tracker, std::move(construct), std::move(inputs), std::move(outs));
+std::shared_ptr<RecordedOp> make_call_op(AdTracker &tracker, Value construct,
+                                         std::vector<Value> inputs, std::vector<Value> outs) {
+    return std::make_shared<CallOp>(tracker, std::move(construct), std::move(inputs),
+                                    std::move(outs));
 }
 
 } // namespace umbel::ad

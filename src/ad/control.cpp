@@ -124,7 +124,8 @@ void run_forward(Tape &tape, const std::vector<Value> &inputs, const std::vector
         for (const Value &v : *list)
             if (v.grad_id())
                 tape.enqueue(Mode::Forward, v.grad_id());
-    tape.traverse(Mode::Forward, ClearEdges); // a result may be another one's operand: keep its gradient
+    tape.traverse(Mode::Forward,
+                  ClearEdges); // a result may be another one's operand: keep its gradient
 }
 
 // ---- conditionals
@@ -153,9 +154,9 @@ public:
                 return out;
             };
         };
-        std::vector<Value> in = detail::plain_if("derivative of a conditional", condition(),
-                                                 branch(r.then_region, r.then_out),
-                                                 branch(r.else_region, r.else_out));
+        std::vector<Value> in =
+            detail::plain_if("derivative of a conditional", condition(),
+                             branch(r.then_region, r.then_out), branch(r.else_region, r.else_out));
         give(region, in);
     }
 
@@ -177,9 +178,9 @@ public:
                 return out;
             };
         };
-        std::vector<Value> out = detail::plain_if("derivative of a conditional", condition(),
-                                                  branch(r.then_region, r.then_out),
-                                                  branch(r.else_region, r.else_out));
+        std::vector<Value> out =
+            detail::plain_if("derivative of a conditional", condition(),
+                             branch(r.then_region, r.then_out), branch(r.else_region, r.else_out));
         take(out);
     }
 
@@ -279,7 +280,8 @@ namespace {
 
 class EvaluatedOp final : public CustomOp {
 public:
-    EvaluatedOp(std::string what, std::vector<Value> outs) : m_what(std::move(what)), m_outs(std::move(outs)) {}
+    EvaluatedOp(std::string what, std::vector<Value> outs)
+        : m_what(std::move(what)), m_outs(std::move(outs)) {}
     const char *name() const override { return m_what.c_str(); }
     std::vector<Value> eval(std::span<const Value>) override { return std::move(m_outs); }
     void forward() override { refuse(); }
@@ -287,7 +289,8 @@ public:
 
 private:
     [[noreturn]] void refuse() {
-        fail("{}: derivatives need the recorded form; turn Flag::RecordLoops, RecordIfs and RecordCalls on",
+        fail("{}: derivatives need the recorded form; turn Flag::RecordLoops, RecordIfs and "
+             "RecordCalls on",
              m_what);
     }
     std::string m_what;
@@ -308,7 +311,9 @@ std::vector<Value> AdTracker::differentiate(const char *name, std::vector<Value>
         return outs;
     if (evaluated) {
         std::vector<Value> inputs = collector.values;
-        return custom(std::make_shared<EvaluatedOp>(std::string("evaluated ") + name, std::move(outs)), inputs);
+        return custom(
+            std::make_shared<EvaluatedOp>(std::string("evaluated ") + name, std::move(outs)),
+            inputs);
     }
 
     // Results of the construct depend on its inputs as a whole; others are plain arithmetic
@@ -329,9 +334,9 @@ std::vector<Value> AdTracker::differentiate(const char *name, std::vector<Value>
         Value construct = Value::share(c, node);
         std::shared_ptr<RecordedOp> op;
         switch (c.graph[node].op) {
-            case Op::If: op = std::make_shared<IfOp>(*this, construct, collector.values, mine); break;
-            case Op::Call: op = make_call_op(*this, construct, collector.values, mine); break;
-            default: op = make_loop_op(*this, construct, collector.values, mine); break;
+        case Op::If: op = std::make_shared<IfOp>(*this, construct, collector.values, mine); break;
+        case Op::Call: op = make_call_op(*this, construct, collector.values, mine); break;
+        default: op = make_loop_op(*this, construct, collector.values, mine); break;
         }
         with_derivatives = custom(op, collector.values);
     }
@@ -346,7 +351,8 @@ std::vector<Value> AdTracker::differentiate(const char *name, std::vector<Value>
 }
 
 std::vector<Value> AdTracker::if_(const char *name, const Value &condition,
-                                  const detail::Branch &then_branch, const detail::Branch &else_branch) {
+                                  const detail::Branch &then_branch,
+                                  const detail::Branch &else_branch) {
     if (suspended())
         return detail::plain_if(name, condition, then_branch, else_branch);
     Collector collector;

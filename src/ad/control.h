@@ -11,7 +11,8 @@ namespace umbel::ad {
 class Inside {
 public:
     /// `nodes`: those of the inputs on the tape.
-    Inside(Context &c, Tape &tape, const std::vector<Value> &inputs, const std::vector<GradId> &nodes);
+    Inside(Context &c, Tape &tape, const std::vector<Value> &inputs,
+           const std::vector<GradId> &nodes);
 
     /// Fresh stand-ins for the lanes of the region that is being traced, set in `replay`; of all inputs,
     /// or of those in `which`.
@@ -31,7 +32,9 @@ public:
     void set_memory_tangent(size_t i, const Value &tangent);
     /// What was scattered to the gradient of input i; not valid: nothing.
     Value memory_gradient(size_t i);
-    Value memory_of(size_t i) { return m_inputs[i].memory.valid() ? m_inputs[i].memory : m_inputs[i].value; }
+    Value memory_of(size_t i) {
+        return m_inputs[i].memory.valid() ? m_inputs[i].memory : m_inputs[i].value;
+    }
     std::vector<Value> memory(const std::vector<size_t> *which = nullptr) const;
 
 private:
@@ -51,7 +54,8 @@ private:
 /// A recorded construct as one operation.
 class RecordedOp : public CustomOp {
 public:
-    RecordedOp(AdTracker &tracker, Value construct, std::vector<Value> inputs, std::vector<Value> outs);
+    RecordedOp(AdTracker &tracker, Value construct, std::vector<Value> inputs,
+               std::vector<Value> outs);
     ~RecordedOp() override;
     std::vector<Value> eval(std::span<const Value>) override { return m_outs; }
 
@@ -67,9 +71,9 @@ protected:
     AdTracker &tracker;
     Tape &tape;
     Context &c;
-    Value construct;           // the Loop, If or Call
-    std::vector<Value> values; // inputs, without gradients
-    std::vector<Value> m_outs; // results that this operation stands for ...
+    Value construct;                // the Loop, If or Call
+    std::vector<Value> values;      // inputs, without gradients
+    std::vector<Value> m_outs;      // results that this operation stands for ...
     std::vector<uint64_t> m_number; // ... and their numbers in the construct
 
 private:
@@ -95,9 +99,9 @@ void run_backward(Tape &tape, std::vector<Value> &outputs, const std::vector<Val
 /// ... or forward from inputs that have theirs.
 void run_forward(Tape &tape, const std::vector<Value> &inputs, const std::vector<Value> &memory);
 
-std::shared_ptr<RecordedOp> make_call_op(AdTracker &tracker, Value construct, std::vector<Value> inputs,
-                                         std::vector<Value> outs);
-std::shared_ptr<RecordedOp> make_loop_op(AdTracker &tracker, Value construct, std::vector<Value> inputs,
-                                         std::vector<Value> outs);
+std::shared_ptr<RecordedOp> make_call_op(AdTracker &tracker, Value construct,
+                                         std::vector<Value> inputs, std::vector<Value> outs);
+std::shared_ptr<RecordedOp> make_loop_op(AdTracker &tracker, Value construct,
+                                         std::vector<Value> inputs, std::vector<Value> outs);
 
 } // namespace umbel::ad

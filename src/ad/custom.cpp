@@ -19,7 +19,9 @@ static Value gradient(Tape &t, GradId id, Type type, uint32_t size) {
     return g.size() == size ? g : binary(Op::Add, g, literal(type, 0, size));
 }
 
-Value CustomOp::grad_in(size_t i) const { return gradient(*m_tape, inputs[i], m_in[i].type, m_in[i].size); }
+Value CustomOp::grad_in(size_t i) const {
+    return gradient(*m_tape, inputs[i], m_in[i].type, m_in[i].size);
+}
 Value CustomOp::grad_out(size_t k) const {
     return gradient(*m_tape, outputs[k], m_out[k].type, m_out[k].size);
 }

@@ -18,9 +18,9 @@ struct F {
     F(Value v) : v(std::move(v)) {}
     F constant(double x) const {
         switch (v.type()) {
-            case Type::F16: return literal(Type::F16, float_to_half(float(x)));
-            case Type::F32: return literal(Type::F32, to_bits(float(x)));
-            default: return literal(Type::F64, to_bits(x));
+        case Type::F16: return literal(Type::F16, float_to_half(float(x)));
+        case Type::F32: return literal(Type::F32, to_bits(float(x)));
+        default: return literal(Type::F64, to_bits(x));
         }
     }
     friend F operator+(const F &a, const F &b) { return binary(Op::Add, a.v, b.v); }
@@ -115,8 +115,12 @@ Value digamma(const Value &value) {
     }
     // Bernoulli numbers over 2n: 1/12, -1/120, 1/252, -1/240, 1/132, -691/32760, 1/12
     F y = 1 / (z * z);
-    F series = y * (1. / 12 + -(y * (1. / 120 - y * (1. / 252 - y * (1. / 240 - y * (1. / 132 -
-                    y * (691. / 32760 - y * y.constant(1. / 12))))))));
+    F series =
+        y *
+        (1. / 12 +
+         -(y * (1. / 120 -
+                y * (1. / 252 - y * (1. / 240 - y * (1. / 132 - y * (691. / 32760 -
+                                                                     y * y.constant(1. / 12))))))));
     F psi = sum + fn(Op::Log, z) - 0.5 / z - series;
     constexpr double pi = std::numbers::pi;
     F reduced = x - fn(Op::Round, x); // tan has period pi: keeps the argument small and exact

@@ -30,7 +30,9 @@ public:
     void backward() override;
 
 private:
-    LoopRecord &record() const { return static_cast<LoopRecord &>(*c.graph.record_of(construct.id())); }
+    LoopRecord &record() const {
+        return static_cast<LoopRecord &>(*c.graph.record_of(construct.id()));
+    }
     size_t states() const { return record().init.size(); }
     uint32_t size() const { return construct.size(); }
 
@@ -42,8 +44,9 @@ private:
     struct Iteration {
         std::vector<Value> state, inputs, next; // with gradients
     };
-    Iteration iterate(Inside &inside, const std::vector<Value> &state, const std::vector<uint8_t> &active,
-                      const std::vector<Value> *tangents, const std::vector<Value> *input_tangents);
+    Iteration iterate(Inside &inside, const std::vector<Value> &state,
+                      const std::vector<uint8_t> &active, const std::vector<Value> *tangents,
+                      const std::vector<Value> *input_tangents);
 
     std::vector<uint8_t> activity();
     bool accumulates(const std::vector<uint8_t> &active);
@@ -79,9 +82,11 @@ struct Trial {
         std::vector<Value> out;
         for (const Value &v : like) {
             const Node n = v.node();
-            out.push_back(Value::adopt(
-                c, c.graph.make({ .op = Op::Phi, .type = n.type, .size = n.size,
-                                  .imm = uint64_t(region) << 32 | out.size(), .length = n.length })));
+            out.push_back(Value::adopt(c, c.graph.make({ .op = Op::Phi,
+                                                         .type = n.type,
+                                                         .size = n.size,
+                                                         .imm = uint64_t(region) << 32 | out.size(),
+                                                         .length = n.length })));
         }
         return out;
     }
@@ -119,7 +124,8 @@ std::vector<Value> LoopOp::replay_body(const std::vector<Value> &state) {
 }
 
 LoopOp::Iteration LoopOp::iterate(Inside &inside, const std::vector<Value> &state,
-                                  const std::vector<uint8_t> &active, const std::vector<Value> *tangents,
+                                  const std::vector<uint8_t> &active,
+                                  const std::vector<Value> *tangents,
                                   const std::vector<Value> *input_tangents) {
     LoopRecord &r = record();
     Iteration it;
@@ -184,7 +190,8 @@ bool LoopOp::accumulates(const std::vector<uint8_t> &active) {
             if (!active[k])
                 continue;
             Value g = grad_or_zero(it.state[k]);
-            unit = unit && g.is_literal() && g.literal_bits() == (k == j ? one[0].literal_bits() : 0);
+            unit =
+                unit && g.is_literal() && g.literal_bits() == (k == j ? one[0].literal_bits() : 0);
         }
     }
     return unit;
@@ -201,7 +208,8 @@ void LoopOp::forward() {
             if (values[i].id() == record().init[k] && in[i].valid())
                 t = in[i];
         if (state[k].node().length)
-            fail("loop: derivatives of local arrays as loop state are not available; use arrays in memory");
+            fail("loop: derivatives of local arrays as loop state are not available; use arrays in "
+                 "memory");
         tangents.push_back(t);
     }
     detail::plain_loop(
@@ -225,7 +233,8 @@ void LoopOp::backward() {
     Fresh fresh(tracker);
     for (NodeId id : record().init)
         if (c.graph[id].length)
-            fail("loop: derivatives of local arrays as loop state are not available; use arrays in memory");
+            fail("loop: derivatives of local arrays as loop state are not available; use arrays in "
+                 "memory");
     std::vector<uint8_t> active = activity();
     if (accumulates(active))
         backward_accumulating(active);
@@ -277,14 +286,16 @@ void LoopOp::backward_accumulating(const std::vector<uint8_t> &active) {
 // ---- affine loops
 
 // With respect to the state alone: nothing may reach the gradients of the inputs on the way.
-LoopOp::Matrix LoopOp::jacobian(const std::vector<Value> &state, const std::vector<uint8_t> &active) {
+LoopOp::Matrix LoopOp::jacobian(const std::vector<Value> &state,
+                                const std::vector<uint8_t> &active) {
     Inside nothing(c, tape, {}, {});
     Matrix rows;
     for (size_t j = 0; j < states(); ++j) {
         if (!active[j])
             continue;
         Iteration it = iterate(nothing, state, active, nullptr, nullptr);
-        std::vector<Value> out(1, it.next[j]), one(1, cast(it.next[j].type(), literal(Type::Bool, 1))), row;
+        std::vector<Value> out(1, it.next[j]),
+            one(1, cast(it.next[j].type(), literal(Type::Bool, 1))), row;
         run_backward(tape, out, one);
         for (size_t k = 0; k < states(); ++k)
             if (active[k])
@@ -306,7 +317,8 @@ bool LoopOp::affine(const std::vector<uint8_t> &active) {
             return false;
         type = t;
     }
-    if (n == 0 || n > 3 || type == Type::F16 || c.region) // whether a matrix is singular shows only when it is computed
+    if (n == 0 || n > 3 || type == Type::F16 ||
+        c.region) // whether a matrix is singular shows only when it is computed
         return false;
     bool independent = true;
     Trial trial(c);
@@ -335,7 +347,8 @@ Value determinant(const Matrix &m) {
     if (m.size() == 2)
         return sub(mul(m[0][0], m[1][1]), mul(m[0][1], m[1][0]));
     auto minor = [&](int a, int b) { return sub(mul(m[1][a], m[2][b]), mul(m[1][b], m[2][a])); };
-    return add(sub(mul(m[0][0], minor(1, 2)), mul(m[0][1], minor(0, 2))), mul(m[0][2], minor(0, 1)));
+    return add(sub(mul(m[0][0], minor(1, 2)), mul(m[0][1], minor(0, 2))),
+               mul(m[0][2], minor(0, 1)));
 }
 
 // x with x A = b, by Cramer's rule: row i of A replaced by b.
@@ -376,12 +389,11 @@ bool LoopOp::backward_affine(const std::vector<uint8_t> &active) {
     // The product of all matrices. Its inverse must be good to half of the type's digits on the way, and
     // its determinant within the range of the type: a contraction of many steps is not.
     bool single = type == Type::F32;
-    auto number = [&](double x) {
-        return cast(type, literal(Type::F64, to_bits(x)));
-    };
+    auto number = [&](double x) { return cast(type, literal(Type::F64, to_bits(x))); };
     Value worst_condition = number(single ? 1e3 : 1e8), tiny = number(single ? 1e-30 : 1e-280),
           huge = number(single ? 1e30 : 1e280);
-    std::vector<Value> state = initial_state(), product, size_of(1, one), good(1, literal(Type::Bool, 1));
+    std::vector<Value> state = initial_state(), product, size_of(1, one),
+                       good(1, literal(Type::Bool, 1));
     for (size_t i = 0; i < n * n; ++i)
         product.push_back(i % (n + 1) == 0 ? one : literal(type, 0));
     auto as_matrix = [&](const std::vector<Value> &flat) {
@@ -408,7 +420,8 @@ bool LoopOp::backward_affine(const std::vector<uint8_t> &active) {
                     power = mul(power, norm);
                 Value fine = binary(Op::Lt, power, mul(worst_condition, size_of[0]));
                 fine = binary(Op::And, fine, binary(Op::Lt, tiny, size_of[0]));
-                good[0] = binary(Op::And, good[0], binary(Op::And, fine, binary(Op::Lt, power, huge)));
+                good[0] =
+                    binary(Op::And, good[0], binary(Op::And, fine, binary(Op::Lt, power, huge)));
                 assign(state, replay_body(state));
                 assign(product, next);
             });
@@ -461,15 +474,16 @@ void LoopOp::backward_recorded(const std::vector<uint8_t> &active) {
     uint32_t lanes = size();
     std::vector<Value> state = initial_state(), count(1, literal(Type::U32, 0, lanes));
     detail::plain_loop(
-        "iterations of a loop", pointers_to({ &state, &count }), [&] { return replay_condition(state); },
+        "iterations of a loop", pointers_to({ &state, &count }),
+        [&] { return replay_condition(state); },
         [&] {
             assign(state, replay_body(state));
             count[0] = binary(Op::Add, count[0], literal(Type::U32, 1));
         });
     uint32_t most = item(UInt32(jit::reduce(ReduceOp::Max, count[0])));
     if (most == 0)
-        return give_results(*std::make_unique<Inside>(c, tape, values, inputs), output_gradients(states()),
-                            zeros_for(values));
+        return give_results(*std::make_unique<Inside>(c, tape, values, inputs),
+                            output_gradients(states()), zeros_for(values));
 
     // Store the state at the head of each iteration
     state = initial_state();
@@ -477,7 +491,8 @@ void LoopOp::backward_recorded(const std::vector<uint8_t> &active) {
     for (Value &v : state)
         bytes_needed += uint64_t(lanes) * most * bytes(v.type());
     if (bytes_needed > MaxRecordedBytes || uint64_t(lanes) * most > ~0u)
-        fail("loop: storing {} iterations of {} lanes for the reverse derivative takes {} MB; lower the "
+        fail("loop: storing {} iterations of {} lanes for the reverse derivative takes {} MB; "
+             "lower the "
              "number of lanes, or supply an adjoint as a custom operation",
              most, lanes, bytes_needed >> 20);
     std::vector<Value> saved, step(1, literal(Type::U32, 0, lanes));
@@ -485,7 +500,8 @@ void LoopOp::backward_recorded(const std::vector<uint8_t> &active) {
         saved.push_back(full(v.type(), 0, lanes * most));
     Value row = binary(Op::Mul, lane_index(lanes), literal(Type::U32, most));
     detail::plain_loop(
-        "recording of a loop", pointers_to({ &state, &step }), [&] { return replay_condition(state); },
+        "recording of a loop", pointers_to({ &state, &step }),
+        [&] { return replay_condition(state); },
         [&] {
             Value at = binary(Op::Add, row, step[0]);
             for (size_t k = 0; k < states(); ++k)
@@ -524,9 +540,10 @@ void LoopOp::backward_recorded(const std::vector<uint8_t> &active) {
 
 } // namespace
 
-std::shared_ptr<RecordedOp> make_loop_op(AdTracker &tracker, Value construct, std::vector<Value> inputs,
-                                         std::vector<Value> outs) {
-    return std::make_shared<LoopOp>(tracker, std::move(construct), std::move(inputs), std::move(outs));
+std::shared_ptr<RecordedOp> make_loop_op(AdTracker &tracker, Value construct,
+                                         std::vector<Value> inputs, std::vector<Value> outs) {
+    return std::make_shared<LoopOp>(tracker, std::move(construct), std::move(inputs),
+                                    std::move(outs));
 }
 
 } // namespace umbel::ad

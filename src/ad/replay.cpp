@@ -36,7 +36,9 @@ void operands_of(const Graph &g, NodeId id, const Node &n, std::vector<NodeId> &
     for (NodeId d : n.dep)
         if (d)
             out.push_back(d);
-    auto add = [&](const std::vector<NodeId> &list) { out.insert(out.end(), list.begin(), list.end()); };
+    auto add = [&](const std::vector<NodeId> &list) {
+        out.insert(out.end(), list.begin(), list.end());
+    };
     if (n.op == Op::Loop) {
         auto &r = static_cast<const LoopRecord &>(*g.record_of(id));
         add(r.init);
@@ -180,31 +182,35 @@ Value Replay::compute(NodeId id) {
     const Node n = node(id);
     auto at = [&](int i) -> const Value & { return m_values[n.dep[i]]; };
     switch (n.op) {
-        case Op::Literal: case Op::Buffer: case Op::Address: case Op::Lane:
-            return Value::share(c, id);
-        case Op::Active: return literal(Type::Bool, 1);
-        case Op::Cast: return cast(n.type, at(0));
-        case Op::Bitcast: return bitcast(n.type, at(0));
-        case Op::Param: {
-            if (m_params.empty())
-                throw InternalError("a parameter is replayed outside of its call");
-            return m_params[uint32_t(n.imm)];
-        }
-        case Op::Phi: { // of a loop whose state was not set: invariant
-            auto &r = static_cast<LoopRecord &>(*g.record_of(g.region(n.region).owner));
-            return get(r.init[uint32_t(n.imm)]);
-        }
-        case Op::Gather: return gather(source(n.dep[0]), at(1), at(2));
-        case Op::PacketGet: return outputs_of(n.dep[0])[n.imm];
-        case Op::ArrayNew: return local_array(at(0), n.length);
-        case Op::ArrayGet: return local_get(at(0), at(1), at(2));
-        case Op::ArraySet: return local_set(at(0), at(1), at(2), at(3));
-        case Op::LoopOut: case Op::IfOut: case Op::CallOut: case Op::ExternOut:
-            return outputs_of(n.dep[0])[n.imm];
-        case Op::ScatterInc:
-            fail("a value of scatter_inc is needed again for a derivative, which would count twice; "
-                 "evaluate it first");
-        default: break;
+    case Op::Literal:
+    case Op::Buffer:
+    case Op::Address:
+    case Op::Lane: return Value::share(c, id);
+    case Op::Active: return literal(Type::Bool, 1);
+    case Op::Cast: return cast(n.type, at(0));
+    case Op::Bitcast: return bitcast(n.type, at(0));
+    case Op::Param: {
+        if (m_params.empty())
+            throw InternalError("a parameter is replayed outside of its call");
+        return m_params[uint32_t(n.imm)];
+    }
+    case Op::Phi: { // of a loop whose state was not set: invariant
+        auto &r = static_cast<LoopRecord &>(*g.record_of(g.region(n.region).owner));
+        return get(r.init[uint32_t(n.imm)]);
+    }
+    case Op::Gather: return gather(source(n.dep[0]), at(1), at(2));
+    case Op::PacketGet: return outputs_of(n.dep[0])[n.imm];
+    case Op::ArrayNew: return local_array(at(0), n.length);
+    case Op::ArrayGet: return local_get(at(0), at(1), at(2));
+    case Op::ArraySet: return local_set(at(0), at(1), at(2), at(3));
+    case Op::LoopOut:
+    case Op::IfOut:
+    case Op::CallOut:
+    case Op::ExternOut: return outputs_of(n.dep[0])[n.imm];
+    case Op::ScatterInc:
+        fail("a value of scatter_inc is needed again for a derivative, which would count twice; "
+             "evaluate it first");
+    default: break;
     }
     if (n.dep[2])
         return ternary(n.op, at(0), at(1), at(2));
@@ -221,16 +227,16 @@ const std::vector<Value> &Replay::outputs_of(NodeId id) {
         return m_outer->outputs_of(id);
     std::vector<Value> out;
     switch (g[id].op) {
-        case Op::Loop: out = run_loop(id); break;
-        case Op::If: out = run_if(id); break;
-        case Op::Call: out = run_call(id); break;
-        case Op::Extern: out = run_extern(id); break;
-        case Op::Packet: {
-            Value index = get(g[id].dep[1]), mask = get(g[id].dep[2]);
-            out = gather_packet(source(g[id].dep[0]), index, uint32_t(g[id].imm), mask);
-            break;
-        }
-        default: throw InternalError("no outputs to replay");
+    case Op::Loop: out = run_loop(id); break;
+    case Op::If: out = run_if(id); break;
+    case Op::Call: out = run_call(id); break;
+    case Op::Extern: out = run_extern(id); break;
+    case Op::Packet: {
+        Value index = get(g[id].dep[1]), mask = get(g[id].dep[2]);
+        out = gather_packet(source(g[id].dep[0]), index, uint32_t(g[id].imm), mask);
+        break;
+    }
+    default: throw InternalError("no outputs to replay");
     }
     return m_outputs[id] = std::move(out);
 }

@@ -87,7 +87,8 @@ private:
     std::unordered_set<jit::NodeId> m_set;
     bool m_bound = false;
     std::unordered_map<jit::NodeId, jit::NodeId> m_leaves;
-    std::unordered_map<jit::NodeId, std::vector<jit::Value>> m_outputs; // of loops, calls, packets ...
+    std::unordered_map<jit::NodeId, std::vector<jit::Value>>
+        m_outputs; // of loops, calls, packets ...
     std::unordered_map<jit::NodeId, bool> m_depends;
     std::vector<jit::Value> m_params;
 };

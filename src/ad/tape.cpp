@@ -59,9 +59,10 @@ std::string Tape::listing() const {
         const TapeNode &n = m_nodes[i];
         if (!n.refs)
             continue;
-        out += fmt::format("g{}: {} x {}, {} references{}{}{}\n", i, n.size, name(n.type), n.refs,
-                           n.operation ? ", operation " : "", n.operation ? n.operation->name() : "",
-                           n.label.empty() ? "" : ", " + n.label);
+        out +=
+            fmt::format("g{}: {} x {}, {} references{}{}{}\n", i, n.size, name(n.type), n.refs,
+                        n.operation ? ", operation " : "", n.operation ? n.operation->name() : "",
+                        n.label.empty() ? "" : ", " + n.label);
     }
     return out;
 }
@@ -70,13 +71,16 @@ std::string Tape::dot() const {
     std::string out = "digraph derivatives {\n    node [shape=box, fontname=monospace];\n";
     for (size_t i = 1; i < m_nodes.size(); ++i)
         if (m_nodes[i].refs)
-            out += fmt::format("    g{} [label=\"g{} {}\\n{} x {}\"];\n", i, i,
-                               m_nodes[i].operation ? m_nodes[i].operation->name() : m_nodes[i].label,
-                               m_nodes[i].size, name(m_nodes[i].type));
+            out +=
+                fmt::format("    g{} [label=\"g{} {}\\n{} x {}\"];\n", i, i,
+                            m_nodes[i].operation ? m_nodes[i].operation->name() : m_nodes[i].label,
+                            m_nodes[i].size, name(m_nodes[i].type));
     for (const Edge &e : m_edges)
         if (e.source)
             out += fmt::format("    g{} -> g{}{};\n", e.source, e.target,
-                               e.transfer ? " [style=bold]" : e.mask.valid() ? " [style=dashed]" : "");
+                               e.transfer       ? " [style=bold]"
+                               : e.mask.valid() ? " [style=dashed]"
+                                                : "");
     return out + "}\n";
 }
 
@@ -143,7 +147,8 @@ Value add_gradients(const Value &a, const Value &b) {
     Value sum = a, all = literal(Type::Bool, 1);
     for (uint32_t i = 0; i < length; ++i) {
         Value at = literal(Type::U32, i);
-        sum = local_set(sum, at, binary(Op::Add, local_get(a, at, all), local_get(b, at, all)), all);
+        sum =
+            local_set(sum, at, binary(Op::Add, local_get(a, at, all), local_get(b, at, all)), all);
     }
     return sum;
 }
@@ -232,8 +237,9 @@ size_t Tape::eliminate_vertices() {
         bool plain = !m_nodes[v].grad.valid();
         auto check_edge = [&](uint32_t e, GradId other) {
             // Sums over lanes and conversions happen at nodes: those must stay
-            plain = plain && !m_edges[e].transfer && !m_edges[e].marked && !m_nodes[other].operation &&
-                    m_nodes[other].size == m_nodes[v].size && m_nodes[other].type == m_nodes[v].type &&
+            plain = plain && !m_edges[e].transfer && !m_edges[e].marked &&
+                    !m_nodes[other].operation && m_nodes[other].size == m_nodes[v].size &&
+                    m_nodes[other].type == m_nodes[v].type &&
                     m_nodes[other].inner == m_nodes[v].inner;
         };
         for (uint32_t e = m_nodes[v].in; e; e = m_edges[e].next_in) {
@@ -307,11 +313,13 @@ void Tape::traverse(Mode mode, uint32_t clear) {
     auto source_seq = [&](uint32_t e) { return m_nodes[m_edges[e].source].seq; };
     if (mode == Mode::Backward)
         std::sort(todo.begin(), todo.end(), [&](uint32_t a, uint32_t b) {
-            return std::pair(target_seq(a), source_seq(a)) > std::pair(target_seq(b), source_seq(b));
+            return std::pair(target_seq(a), source_seq(a)) >
+                   std::pair(target_seq(b), source_seq(b));
         });
     else
         std::sort(todo.begin(), todo.end(), [&](uint32_t a, uint32_t b) {
-            return std::pair(source_seq(a), target_seq(a)) < std::pair(source_seq(b), target_seq(b));
+            return std::pair(source_seq(a), target_seq(a)) <
+                   std::pair(source_seq(b), target_seq(b));
         });
     std::vector<GradId> touched;
     for (uint32_t e : todo) { // nothing on the way may die while we work
@@ -335,7 +343,8 @@ void Tape::traverse(Mode mode, uint32_t clear) {
     std::unordered_set<GradId> ran;
     for (uint32_t e : todo) {
         GradId source = m_edges[e].source, target = m_edges[e].target;
-        bool from_hub = m_nodes[source].operation != nullptr, to_hub = m_nodes[target].operation != nullptr;
+        bool from_hub = m_nodes[source].operation != nullptr,
+             to_hub = m_nodes[target].operation != nullptr;
         if (!from_hub && !to_hub) {
             propagate(mode, e);
             continue;

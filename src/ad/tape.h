@@ -38,7 +38,7 @@ public:
     virtual const char *name() const = 0;
     virtual void forward() = 0;
     virtual void backward() = 0;
-    std::vector<GradId> inputs, outputs; // 0: carries no gradient, or is gone
+    std::vector<GradId> inputs, outputs;      // 0: carries no gradient, or is gone
     std::shared_ptr<struct ScopeState> scope; // in force when it was applied, and when it runs
 };
 
@@ -56,10 +56,10 @@ struct Edge {
     GradId source = 0, target = 0;
     uint32_t next_in = 0, prev_in = 0;   // list of the target
     uint32_t next_out = 0, prev_out = 0; // list of the source
-    Value weight;                       // not valid: 1
-    Value mask;                         // valid: only lanes in it
+    Value weight;                        // not valid: 1
+    Value mask;                          // valid: only lanes in it
     std::unique_ptr<Transfer> transfer;
-    bool marked = false;                // waits for traversal
+    bool marked = false; // waits for traversal
 };
 
 struct TapeNode {
@@ -68,7 +68,8 @@ struct TapeNode {
     uint32_t size = 0;
     Type type = Type::Void;
     bool inner = false; // stands for a value of a region that is being traced: one gradient a lane
-    bool spread = false; // of size 1, but takes gradients of lanes as they are: its source sums them up
+    bool spread =
+        false; // of size 1, but takes gradients of lanes as they are: its source sums them up
     uint64_t seq = 0;
     Value grad;
     std::shared_ptr<Operation> operation; // a hub between inputs and outputs of a custom operation
@@ -77,10 +78,10 @@ struct TapeNode {
 
 /// Restricts which values are followed, or how far traversals go; nested scopes stack up.
 struct ScopeState {
-    bool complement = true;      // followed: all but `ids` (true), or `ids` alone
-    std::vector<GradId> ids;     // sorted
+    bool complement = true;  // followed: all but `ids` (true), or `ids` alone
+    std::vector<GradId> ids; // sorted
     bool isolate = false;
-    uint64_t boundary = 0;       // nodes older than this lie outside of the isolation
+    uint64_t boundary = 0; // nodes older than this lie outside of the isolation
     std::vector<std::pair<uint32_t, Mode>> postponed; // edges to traverse when the isolation ends
 };
 

@@ -46,7 +46,9 @@ bool AdTracker::suspended() const {
 static Value apply(Op op, Type type, const std::vector<Value> &v) {
     if (op == Op::Cast)
         return cast(type, v[0]);
-    return v.size() == 1 ? unary(op, v[0]) : v.size() == 2 ? binary(op, v[0], v[1]) : ternary(op, v[0], v[1], v[2]);
+    return v.size() == 1   ? unary(op, v[0])
+           : v.size() == 2 ? binary(op, v[0], v[1])
+                           : ternary(op, v[0], v[1], v[2]);
 }
 
 Value AdTracker::elementwise(Op op, Type type, std::span<const Value *const> operands) {
@@ -57,7 +59,8 @@ Value AdTracker::elementwise(Op op, Type type, std::span<const Value *const> ope
     if (!follow(operands))
         return result;
     if (result.node().length && op == Op::Select)
-        fail("Select: local arrays that carry gradients cannot be selected from; select their elements");
+        fail("Select: local arrays that carry gradients cannot be selected from; select their "
+             "elements");
     const Value *pointers[3] = {};
     for (size_t i = 0; i < plain.size(); ++i)
         pointers[i] = &plain[i];
@@ -75,7 +78,8 @@ Value AdTracker::elementwise(Op op, Type type, std::span<const Value *const> ope
     return id ? Value::attach(std::move(result), id) : result;
 }
 
-Value AdTracker::linear(const Value &result, const Value &source, std::unique_ptr<Transfer> transfer) {
+Value AdTracker::linear(const Value &result, const Value &source,
+                        std::unique_ptr<Transfer> transfer) {
     GradId id = tape.make_node(result.type(), result.size(), c.region != 0, name(result.node().op));
     tape.connect(source.grad_id(), id, {}, {}, std::move(transfer));
     return Value::attach(result, id);
@@ -132,7 +136,8 @@ struct WrittenTransfer final : Transfer {
         return out;
     }
     Value backward(const Value &g) override {
-        Value full_grad = g.size() == target_size ? g : binary(Op::Add, g, full(type, 0, target_size));
+        Value full_grad =
+            g.size() == target_size ? g : binary(Op::Add, g, full(type, 0, target_size));
         return scaled(jit::gather(full_grad, index, mask));
     }
 };
@@ -208,11 +213,13 @@ void AdTracker::scatter(Value &target, const Value &value, const Value &index, c
     target = Value(); // the target must not look shared, or it would be copied
     bool followed = follow(std::array<const Value *, 2>{ &before, &value });
     if (!collectors.empty() && (tape.follows(before.grad_id()) || tape.follows(value.grad_id())))
-        fail("scatter: writing values that carry gradients inside a recorded body is not differentiable; "
+        fail("scatter: writing values that carry gradients inside a recorded body is not "
+             "differentiable; "
              "detach them, or return them from the body");
     bool linear = op == ReduceOp::Store || op == ReduceOp::Add;
     if (followed && !linear && c.region)
-        fail("scatter: {} of values that carry gradients inside a recorded {} is not differentiable; "
+        fail("scatter: {} of values that carry gradients inside a recorded {} is not "
+             "differentiable; "
              "detach them",
              name(op), c.graph.region(c.region).kind);
     GradId old = before.grad_id();
@@ -290,7 +297,8 @@ struct LocalGetTransfer final : Transfer {
     bool backward_into(Value &into, const Value &g) override {
         if (!into.valid())
             into = jit::local_array(zero_of(g.type()), length);
-        into = jit::local_set(into, index, binary(Op::Add, jit::local_get(into, index, mask), g), mask);
+        into = jit::local_set(into, index, binary(Op::Add, jit::local_get(into, index, mask), g),
+                              mask);
         return true;
     }
 };
@@ -306,7 +314,8 @@ struct LocalKeptTransfer final : Transfer {
             into = kept;
             return true;
         }
-        for (uint32_t i = 0; i < kept.node().length; ++i) { // element by element: arrays have no sum
+        for (uint32_t i = 0; i < kept.node().length;
+             ++i) { // element by element: arrays have no sum
             Value at = literal(Type::U32, i);
             Value sum = binary(Op::Add, jit::local_get(into, at, truth()),
                                jit::local_get(kept, at, truth()));
@@ -369,12 +378,14 @@ struct SumTransfer final : Transfer {
     uint32_t size, block;
     Value forward(const Value &g) override {
         Value all = g.size() == size ? g : binary(Op::Add, g, full(g.type(), 0, size));
-        return block == size ? jit::reduce(ReduceOp::Add, all) : jit::block_reduce(ReduceOp::Add, all, block);
+        return block == size ? jit::reduce(ReduceOp::Add, all)
+                             : jit::block_reduce(ReduceOp::Add, all, block);
     }
     Value backward(const Value &g) override {
         if (block == size || g.size() == 1)
             return size == 1 ? g : binary(Op::Add, g, full(g.type(), 0, size));
-        return jit::gather(g, binary(Op::Div, lane_index(size), literal(Type::U32, block)), truth());
+        return jit::gather(g, binary(Op::Div, lane_index(size), literal(Type::U32, block)),
+                           truth());
     }
 };
 
@@ -452,8 +463,8 @@ Value AdTracker::block_reduce(ReduceOp op, const Value &v, uint32_t block) {
     }
     auto t = std::make_unique<WeightedSum>();
     t->combine = [=](ReduceOp o, const Value &x) {
-        return jit::block_reduce(o, x.size() == size ? x : binary(Op::Add, x, full(x.type(), 0, size)),
-                                 block);
+        return jit::block_reduce(
+            o, x.size() == size ? x : binary(Op::Add, x, full(x.type(), 0, size)), block);
     };
     t->spread = [=](const Value &x) {
         Value run = binary(Op::Div, lane_index(size), literal(Type::U32, block));

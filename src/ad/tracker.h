@@ -37,8 +37,8 @@ public:
     Value block_reduce(jit::ReduceOp op, const Value &v, uint32_t block) override;
     Value prefix_sum(const Value &v, bool exclusive, uint32_t block) override;
     Value dot(const Value &a, const Value &b) override;
-    void loop(const char *name, const std::vector<Value *> &state, const jit::detail::Condition &condition,
-              const jit::detail::Body &body) override;
+    void loop(const char *name, const std::vector<Value *> &state,
+              const jit::detail::Condition &condition, const jit::detail::Body &body) override;
     std::vector<Value> if_(const char *name, const Value &condition,
                            const jit::detail::Branch &then_branch,
                            const jit::detail::Branch &else_branch) override;
@@ -60,8 +60,8 @@ private:
     bool follow(std::span<const Value *const> operands);
     /// Whether nothing is followed: bodies are then traced as they are.
     bool suspended() const;
-    std::vector<Value> differentiate(const char *name, std::vector<Value> outputs, Collector &collector,
-                                     uint64_t since, bool evaluated);
+    std::vector<Value> differentiate(const char *name, std::vector<Value> outputs,
+                                     Collector &collector, uint64_t since, bool evaluated);
     /// The result as a node that depends on `source` through a linear map.
     Value linear(const Value &result, const Value &source, std::unique_ptr<Transfer> transfer);
 

@@ -46,12 +46,20 @@ public:
     Float &operator-=(const Float &b) { return *this = *this - b; }
     Float &operator*=(const Float &b) { return *this = *this * b; }
     Float &operator/=(const Float &b) { return *this = *this / b; }
-    friend Mask operator<(const Float &a, const Float &b) { return Mask(jit::binary(jit::Op::Lt, a, b)); }
+    friend Mask operator<(const Float &a, const Float &b) {
+        return Mask(jit::binary(jit::Op::Lt, a, b));
+    }
     friend Mask operator>(const Float &a, const Float &b) { return b < a; }
-    friend Mask operator<=(const Float &a, const Float &b) { return Mask(jit::binary(jit::Op::Le, a, b)); }
+    friend Mask operator<=(const Float &a, const Float &b) {
+        return Mask(jit::binary(jit::Op::Le, a, b));
+    }
     friend Mask operator>=(const Float &a, const Float &b) { return b <= a; }
-    friend Mask operator==(const Float &a, const Float &b) { return Mask(jit::binary(jit::Op::Eq, a, b)); }
-    friend Mask operator!=(const Float &a, const Float &b) { return Mask(jit::binary(jit::Op::Ne, a, b)); }
+    friend Mask operator==(const Float &a, const Float &b) {
+        return Mask(jit::binary(jit::Op::Eq, a, b));
+    }
+    friend Mask operator!=(const Float &a, const Float &b) {
+        return Mask(jit::binary(jit::Op::Ne, a, b));
+    }
 
     friend Float min(const Float &a, const Float &b) { return op(jit::Op::Min, a, b); }
     friend Float max(const Float &a, const Float &b) { return op(jit::Op::Max, a, b); }
@@ -65,7 +73,9 @@ public:
     }
 
 private:
-    static Float op(jit::Op o, const Float &a, const Float &b) { return Float(jit::binary(o, a, b)); }
+    static Float op(jit::Op o, const Float &a, const Float &b) {
+        return Float(jit::binary(o, a, b));
+    }
 };
 
 #define UMBEL_FLOAT_UNARY(fn, op)                                                                  \
@@ -103,7 +113,9 @@ Float select(const Mask &m, A a, B b) {
 inline Float sqr(const Float &a) { return a * a; }
 inline Float safe_sqrt(const Float &a) { return sqrt(max(a, 0)); }
 inline Float clamp(const Float &x, const Float &lo, const Float &hi) { return min(max(x, lo), hi); }
-inline Float lerp(const Float &a, const Float &b, const Float &t) { return fma(b, t, fma(-a, t, a)); }
+inline Float lerp(const Float &a, const Float &b, const Float &t) {
+    return fma(b, t, fma(-a, t, a));
+}
 /// |a| with the sign of b.
 inline Float mulsign(const Float &a, const Float &b) { return select(b < 0, -a, a); }
 inline UInt32 to_uint(const Float &a) { return UInt32(jit::cast(jit::Type::U32, a)); }

@@ -35,10 +35,22 @@ Matrix4 Matrix4::rotate(double x, double y, double z, double degrees) {
     x /= length, y /= length, z /= length;
     double a = degrees * Pi / 180, s = std::sin(a), c = std::cos(a), k = 1 - c;
     Matrix4 r;
-    r.m = { c + x * x * k,     x * y * k - z * s, x * z * k + y * s, 0,
-            y * x * k + z * s, c + y * y * k,     y * z * k - x * s, 0,
-            z * x * k - y * s, z * y * k + x * s, c + z * z * k,     0,
-            0,                 0,                 0,                 1 };
+    r.m = { c + x * x * k,
+            x * y * k - z * s,
+            x * z * k + y * s,
+            0,
+            y * x * k + z * s,
+            c + y * y * k,
+            y * z * k - x * s,
+            0,
+            z * x * k - y * s,
+            z * y * k + x * s,
+            c + z * z * k,
+            0,
+            0,
+            0,
+            0,
+            1 };
     return r;
 }
 
@@ -51,7 +63,8 @@ Matrix4 Matrix4::look_at(const std::array<double, 3> &origin, const std::array<d
     auto normalize = [](V v) {
         double n = std::sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2]);
         if (!(n > 0))
-            fail("lookat: origin, target and up do not span a camera; they must differ, and up must not "
+            fail("lookat: origin, target and up do not span a camera; they must differ, and up "
+                 "must not "
                  "be parallel to the view");
         return V{ v[0] / n, v[1] / n, v[2] / n };
     };
@@ -68,7 +81,8 @@ Matrix4 Matrix4::look_at(const std::array<double, 3> &origin, const std::array<d
 Matrix4 Matrix4::perspective(double fov, double near_clip, double far_clip) {
     double depth = 1 / (far_clip - near_clip), cot = 1 / std::tan(fov * Pi / 360);
     Matrix4 r;
-    r.m = { cot, 0, 0, 0, 0, cot, 0, 0, 0, 0, far_clip * depth, -near_clip * far_clip * depth, 0, 0, 1, 0 };
+    r.m = { cot, 0, 0, 0, 0, cot, 0, 0, 0, 0, far_clip * depth, -near_clip * far_clip * depth,
+            0,   0, 1, 0 };
     return r;
 }
 
@@ -111,7 +125,8 @@ Matrix4 Matrix4::transpose() const {
 std::array<double, 3> Matrix4::point(const std::array<double, 3> &p) const {
     std::array<double, 4> r;
     for (int i = 0; i < 4; ++i)
-        r[size_t(i)] = (*this)(i, 0) * p[0] + (*this)(i, 1) * p[1] + (*this)(i, 2) * p[2] + (*this)(i, 3);
+        r[size_t(i)] =
+            (*this)(i, 0) * p[0] + (*this)(i, 1) * p[1] + (*this)(i, 2) * p[2] + (*this)(i, 3);
     return { r[0] / r[3], r[1] / r[3], r[2] / r[3] };
 }
 
@@ -135,7 +150,9 @@ Transform::Transform(const Matrix4 &matrix) : m_matrix(matrix) {
 }
 
 Vector3 Transform::point(const Vector3 &p) const {
-    auto row = [&](size_t r) { return fma(m[r], p.x, fma(m[r + 1], p.y, fma(m[r + 2], p.z, m[r + 3]))); };
+    auto row = [&](size_t r) {
+        return fma(m[r], p.x, fma(m[r + 1], p.y, fma(m[r + 2], p.z, m[r + 3])));
+    };
     return { row(0), row(4), row(8) };
 }
 
@@ -152,7 +169,9 @@ Vector3 Transform::normal(const Vector3 &n) const {
 }
 
 Vector3 Transform::project(const Vector3 &p) const {
-    auto row = [&](size_t r) { return fma(m[r], p.x, fma(m[r + 1], p.y, fma(m[r + 2], p.z, m[r + 3]))); };
+    auto row = [&](size_t r) {
+        return fma(m[r], p.x, fma(m[r + 1], p.y, fma(m[r + 2], p.z, m[r + 3])));
+    };
     Float w = rcp(row(12));
     return { row(0) * w, row(4) * w, row(8) * w };
 }

@@ -37,10 +37,10 @@ public:
     Transform() = default;
     explicit Transform(const Matrix4 &m);
 
-    Vector3 point(const Vector3 &p) const;             // affine
+    Vector3 point(const Vector3 &p) const; // affine
     Vector3 vector(const Vector3 &v) const;
-    Vector3 normal(const Vector3 &n) const;            // with the inverse transpose, not normalized
-    Vector3 project(const Vector3 &p) const;           // with division by w
+    Vector3 normal(const Vector3 &n) const;  // with the inverse transpose, not normalized
+    Vector3 project(const Vector3 &p) const; // with division by w
     Transform inverse() const;
 
     const Matrix4 &matrix() const { return m_matrix; }

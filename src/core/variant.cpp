@@ -15,11 +15,14 @@ std::vector<Variant> make_variants() {
             for (int c = 0; c < 3; ++c)
                 for (bool polarized : { false, true })
                     for (bool dbl : { false, true })
-                        out.push_back({ .name = fmt::format("{}{}_{}{}{}", backend, ad ? "_ad" : "",
-                                                            colours[c], polarized ? "_polarized" : "",
-                                                            dbl ? "_double" : ""),
-                                        .backend = backend, .ad = ad, .colour = Colour(c),
-                                        .polarized = polarized, .double_precision = dbl });
+                        out.push_back({ .name = fmt::format(
+                                            "{}{}_{}{}{}", backend, ad ? "_ad" : "", colours[c],
+                                            polarized ? "_polarized" : "", dbl ? "_double" : ""),
+                                        .backend = backend,
+                                        .ad = ad,
+                                        .colour = Colour(c),
+                                        .polarized = polarized,
+                                        .double_precision = dbl });
     return out;
 }
 
@@ -38,7 +41,8 @@ const Variant &find_variant(std::string_view name) {
     for (const Variant &v : all_variants())
         if (v.name == name)
             return v;
-    fail("unknown variant \"{}\"; a name is backend[_ad]_colour[_polarized][_double] with backend llvm or "
+    fail("unknown variant \"{}\"; a name is backend[_ad]_colour[_polarized][_double] with backend "
+         "llvm or "
          "interp and colour mono, rgb or spectral, such as llvm_rgb or llvm_ad_spectral_double",
          name);
 }
@@ -46,7 +50,8 @@ const Variant &find_variant(std::string_view name) {
 jit::Context &Variant::context() const {
     auto &c = t_contexts[this];
     if (!c)
-        c = std::make_unique<jit::Context>(backend == "llvm" ? jit::llvm_backend() : jit::interp_backend());
+        c = std::make_unique<jit::Context>(backend == "llvm" ? jit::llvm_backend()
+                                                             : jit::interp_backend());
     return *c;
 }
 

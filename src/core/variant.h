@@ -13,9 +13,9 @@ namespace umbel {
 enum class Colour { Mono, Rgb, Spectral };
 
 struct Variant {
-    std::string name;       // backend[_ad]_colour[_polarized][_double]
-    std::string backend;    // "llvm", "interp"
-    bool ad = false;        // derivatives are expected; affects defaults only
+    std::string name;    // backend[_ad]_colour[_polarized][_double]
+    std::string backend; // "llvm", "interp"
+    bool ad = false;     // derivatives are expected; affects defaults only
     Colour colour = Colour::Rgb;
     bool polarized = false;
     bool double_precision = false;

@@ -9,9 +9,15 @@ struct Vector2 {
     Float x, y;
     UMBEL_STRUCT(x, y)
 
-    friend Vector2 operator+(const Vector2 &a, const Vector2 &b) { return { a.x + b.x, a.y + b.y }; }
-    friend Vector2 operator-(const Vector2 &a, const Vector2 &b) { return { a.x - b.x, a.y - b.y }; }
-    friend Vector2 operator*(const Vector2 &a, const Vector2 &b) { return { a.x * b.x, a.y * b.y }; }
+    friend Vector2 operator+(const Vector2 &a, const Vector2 &b) {
+        return { a.x + b.x, a.y + b.y };
+    }
+    friend Vector2 operator-(const Vector2 &a, const Vector2 &b) {
+        return { a.x - b.x, a.y - b.y };
+    }
+    friend Vector2 operator*(const Vector2 &a, const Vector2 &b) {
+        return { a.x * b.x, a.y * b.y };
+    }
     friend Vector2 operator*(const Vector2 &a, const Float &s) { return { a.x * s, a.y * s }; }
     friend Vector2 operator*(const Float &s, const Vector2 &a) { return a * s; }
 };
@@ -33,7 +39,9 @@ struct Vector3 {
     friend Vector3 operator*(const Vector3 &a, const Vector3 &b) {
         return { a.x * b.x, a.y * b.y, a.z * b.z };
     }
-    friend Vector3 operator*(const Vector3 &a, const Float &s) { return { a.x * s, a.y * s, a.z * s }; }
+    friend Vector3 operator*(const Vector3 &a, const Float &s) {
+        return { a.x * s, a.y * s, a.z * s };
+    }
     friend Vector3 operator*(const Float &s, const Vector3 &a) { return a * s; }
     friend Vector3 operator/(const Vector3 &a, const Float &s) { return a * rcp(s); }
     friend Vector3 operator-(const Vector3 &a) { return { -a.x, -a.y, -a.z }; }
@@ -44,10 +52,13 @@ using Point2 = Vector2;
 using Point3 = Vector3;
 using Normal3 = Vector3;
 
-inline Float dot(const Vector3 &a, const Vector3 &b) { return fma(a.z, b.z, fma(a.y, b.y, a.x * b.x)); }
+inline Float dot(const Vector3 &a, const Vector3 &b) {
+    return fma(a.z, b.z, fma(a.y, b.y, a.x * b.x));
+}
 inline Float dot(const Vector2 &a, const Vector2 &b) { return fma(a.y, b.y, a.x * b.x); }
 inline Vector3 cross(const Vector3 &a, const Vector3 &b) {
-    return { fma(a.y, b.z, -(a.z * b.y)), fma(a.z, b.x, -(a.x * b.z)), fma(a.x, b.y, -(a.y * b.x)) };
+    return { fma(a.y, b.z, -(a.z * b.y)), fma(a.z, b.x, -(a.x * b.z)),
+             fma(a.x, b.y, -(a.y * b.x)) };
 }
 inline Float squared_norm(const Vector3 &v) { return dot(v, v); }
 inline Float norm(const Vector3 &v) { return sqrt(squared_norm(v)); }

@@ -17,8 +17,8 @@ Context &need(const char *what, const Value &v) {
 BufferRef operand(const char *what, const Value &v) {
     Context &c = need(what, v);
     if (v.node().region)
-        fail("{}: the operand is computed inside a recorded {}, where whole arrays do not exist", what,
-             c.graph.region(v.node().region).kind);
+        fail("{}: the operand is computed inside a recorded {}, where whole arrays do not exist",
+             what, c.graph.region(v.node().region).kind);
     return c.data(v.id());
 }
 
@@ -53,7 +53,8 @@ Value borrow_from(Type type, void *data, uint32_t size, std::function<void()> on
     if (reinterpret_cast<uintptr_t>(data) % bytes(type))
         fail("borrow_from: memory at {} is not aligned for {}", data, name(type));
     return Value::adopt(
-        c, c.graph.buffer(type, borrow(data, uint64_t(size) * bytes(type), std::move(on_release)), size));
+        c, c.graph.buffer(type, borrow(data, uint64_t(size) * bytes(type), std::move(on_release)),
+                          size));
 }
 
 Value opaque(const Value &v) {
@@ -71,8 +72,7 @@ Value opaque(const Value &v) {
             uint64_t data = v.literal_bits();
             return keep_gradient(copy_from(v.type(), &data, 1));
         }
-        return keep_gradient(
-            Value::adopt(c, c.graph.buffer(v.type(), c.data(v.id()), v.size())));
+        return keep_gradient(Value::adopt(c, c.graph.buffer(v.type(), c.data(v.id()), v.size())));
     }
     c.evaluate(std::array{ v.id() });
     return v;
@@ -165,7 +165,8 @@ Value dot(const Value &a, const Value &b) {
     if (a.type() != b.type() || !is_number(a.type()))
         fail("dot: operands of types {} and {}", name(a.type()), name(b.type()));
     if (a.size() != b.size() && a.size() != 1 && b.size() != 1)
-        fail("dot: operand sizes {} and {} do not match (only a size of 1 broadcasts)", a.size(), b.size());
+        fail("dot: operand sizes {} and {} do not match (only a size of 1 broadcasts)", a.size(),
+             b.size());
     if (a.grad_id() | b.grad_id()) [[unlikely]]
         return c.tracker->dot(a, b);
     if (a.size() != b.size()) // one of them broadcasts
@@ -187,7 +188,8 @@ Value compress(const Value &mask) {
     uint64_t n = mask.size(), found = 0;
     BufferRef out = allocate(n * 4);
     run_in_arena([&] {
-        found = compress(static_cast<const uint8_t *>(in->data()), n, static_cast<uint32_t *>(out->data()));
+        found = compress(static_cast<const uint8_t *>(in->data()), n,
+                         static_cast<uint32_t *>(out->data()));
     });
     return Value::adopt(c, c.graph.buffer(Type::U32, out, uint32_t(found)));
 }

@@ -19,7 +19,9 @@ template <class T> Array<T> full(T v, uint32_t size) {
     return Array<T>(full(type_of_v<T>, to_bits(v), size));
 }
 template <class T> Array<T> zeros(uint32_t size) { return Array<T>(full(type_of_v<T>, 0, size)); }
-template <class T> Array<T> arange(uint32_t size) { return Array<T>(cast(type_of_v<T>, lane_index(size))); }
+template <class T> Array<T> arange(uint32_t size) {
+    return Array<T>(cast(type_of_v<T>, lane_index(size)));
+}
 /// `size` values from `first` to `last`, both included.
 template <class T> Array<T> linspace(T first, T last, uint32_t size) {
     T step = size > 1 ? (last - first) / T(size - 1) : T(0);
@@ -75,7 +77,8 @@ template <class T> T item(const Array<T> &a, uint32_t index = 0) {
 // ---- memory
 Value gather(const Value &source, const Value &index, const Value &mask);
 /// `n` consecutive elements from index * n on, as one fetch a lane.
-std::vector<Value> gather_packet(const Value &source, const Value &index, uint32_t n, const Value &mask);
+std::vector<Value> gather_packet(const Value &source, const Value &index, uint32_t n,
+                                 const Value &mask);
 void scatter(Value &target, const Value &value, const Value &index, const Value &mask,
              ReduceOp op = ReduceOp::Store);
 /// Adds 1 to target[index], gives the value before. Ranks of lanes are unique, their order is not fixed.
@@ -95,7 +98,8 @@ std::array<Array<T>, N> gather_packet(const Array<T> &source, const UInt32 &inde
     return out;
 }
 template <class T>
-void scatter(Array<T> &target, const Array<T> &value, const UInt32 &index, const Mask &mask = true) {
+void scatter(Array<T> &target, const Array<T> &value, const UInt32 &index,
+             const Mask &mask = true) {
     scatter(target, value, index, mask, ReduceOp::Store);
 }
 template <class T>
@@ -104,7 +108,8 @@ void scatter_reduce(ReduceOp op, Array<T> &target, const Array<T> &value, const 
     scatter(target, value, index, mask, op);
 }
 template <class T>
-void scatter_add(Array<T> &target, const Array<T> &value, const UInt32 &index, const Mask &mask = true) {
+void scatter_add(Array<T> &target, const Array<T> &value, const UInt32 &index,
+                 const Mask &mask = true) {
     scatter(target, value, index, mask, ReduceOp::Add);
 }
 inline UInt32 scatter_inc(UInt32 &target, const UInt32 &index, const Mask &mask = true) {
@@ -140,8 +145,12 @@ Value sort_permutation(const Value &keys, bool descending = false);
 
 template <class T> Array<T> sum(const Array<T> &a) { return Array<T>(reduce(ReduceOp::Add, a)); }
 template <class T> Array<T> prod(const Array<T> &a) { return Array<T>(reduce(ReduceOp::Mul, a)); }
-template <class T> Array<T> minimum(const Array<T> &a) { return Array<T>(reduce(ReduceOp::Min, a)); }
-template <class T> Array<T> maximum(const Array<T> &a) { return Array<T>(reduce(ReduceOp::Max, a)); }
+template <class T> Array<T> minimum(const Array<T> &a) {
+    return Array<T>(reduce(ReduceOp::Min, a));
+}
+template <class T> Array<T> maximum(const Array<T> &a) {
+    return Array<T>(reduce(ReduceOp::Max, a));
+}
 template <class T> Array<T> dot(const Array<T> &a, const Array<T> &b) {
     return Array<T>(dot(static_cast<const Value &>(a), b));
 }
@@ -169,7 +178,8 @@ void assert_lanes(const Mask &condition, std::string message, const Mask &mask =
 
 /// Calls a host function once a packet; see ExternSite. `user` must outlive the kernels. Without
 /// `effect`, the call is dropped where nothing uses its outputs.
-std::vector<Value> call_host(std::string name, ExternFn fn, void *user, std::span<const Value> inputs,
-                             std::span<const Type> outputs, const Value &mask, bool effect = false);
+std::vector<Value> call_host(std::string name, ExternFn fn, void *user,
+                             std::span<const Value> inputs, std::span<const Type> outputs,
+                             const Value &mask, bool effect = false);
 
 } // namespace umbel::jit

@@ -129,87 +129,87 @@ private:
     void expand(NodeId id, RegionId function) {
         const Node &n = g[id];
         switch (n.op) {
-            case Op::Phi: {
-                NodeId owner = g.region(n.region).owner;
-                if (!owner)
-                    fail("a value of a recorded loop is evaluated while the loop is being traced");
-                auto &loop = static_cast<LoopRecord &>(*g.record_of(owner));
-                size_t k = uint32_t(n.imm);
-                visit(owner, function);
-                if (loop.invariant[k])
-                    visit(loop.init[k], function);
-                else
-                    live_state(loop, k, function);
-                return;
-            }
-            case Op::LoopOut: {
-                auto &loop = static_cast<LoopRecord &>(*g.record_of(n.dep[0]));
-                visit(n.dep[0], function);
-                prepare_loop(loop, function);
-                live_state(loop, n.imm, function);
-                return;
-            }
-            case Op::Loop: {
-                auto &loop = static_cast<LoopRecord &>(*g.record_of(id));
-                prepare_loop(loop, function);
-                visit(loop.condition, function);
-                effects(g.region(loop.head).effects, function);
-                effects(g.region(loop.body).effects, function);
-                return;
-            }
-            case Op::If: {
-                auto &branch = static_cast<IfRecord &>(*g.record_of(id));
-                prepare_if(branch);
-                visit(n.dep[0], function);
-                effects(g.region(branch.then_region).effects, function);
-                effects(g.region(branch.else_region).effects, function);
-                return;
-            }
-            case Op::IfOut: {
-                auto &branch = static_cast<IfRecord &>(*g.record_of(n.dep[0]));
-                prepare_if(branch);
-                visit(n.dep[0], function);
-                branch.live[n.imm] = 1;
-                visit(branch.then_out[n.imm], function);
-                visit(branch.else_out[n.imm], function);
-                return;
-            }
-            case Op::Call: {
-                auto &call = static_cast<CallRecord &>(*g.record_of(id));
+        case Op::Phi: {
+            NodeId owner = g.region(n.region).owner;
+            if (!owner)
+                fail("a value of a recorded loop is evaluated while the loop is being traced");
+            auto &loop = static_cast<LoopRecord &>(*g.record_of(owner));
+            size_t k = uint32_t(n.imm);
+            visit(owner, function);
+            if (loop.invariant[k])
+                visit(loop.init[k], function);
+            else
+                live_state(loop, k, function);
+            return;
+        }
+        case Op::LoopOut: {
+            auto &loop = static_cast<LoopRecord &>(*g.record_of(n.dep[0]));
+            visit(n.dep[0], function);
+            prepare_loop(loop, function);
+            live_state(loop, n.imm, function);
+            return;
+        }
+        case Op::Loop: {
+            auto &loop = static_cast<LoopRecord &>(*g.record_of(id));
+            prepare_loop(loop, function);
+            visit(loop.condition, function);
+            effects(g.region(loop.head).effects, function);
+            effects(g.region(loop.body).effects, function);
+            return;
+        }
+        case Op::If: {
+            auto &branch = static_cast<IfRecord &>(*g.record_of(id));
+            prepare_if(branch);
+            visit(n.dep[0], function);
+            effects(g.region(branch.then_region).effects, function);
+            effects(g.region(branch.else_region).effects, function);
+            return;
+        }
+        case Op::IfOut: {
+            auto &branch = static_cast<IfRecord &>(*g.record_of(n.dep[0]));
+            prepare_if(branch);
+            visit(n.dep[0], function);
+            branch.live[n.imm] = 1;
+            visit(branch.then_out[n.imm], function);
+            visit(branch.else_out[n.imm], function);
+            return;
+        }
+        case Op::Call: {
+            auto &call = static_cast<CallRecord &>(*g.record_of(id));
+            prepare(call);
+            visit(n.dep[0], function);
+            visit(n.dep[1], function);
+            for (auto &body : call.bodies)
+                effects(body.effects, call.region);
+            return;
+        }
+        case Op::CallOut: {
+            auto &call = static_cast<CallRecord &>(*g.record_of(n.dep[0]));
+            prepare(call);
+            visit(n.dep[0], function);
+            live_output(call, n.imm);
+            return;
+        }
+        case Op::Param: {
+            NodeId owner = g.region(n.region).owner;
+            if (owner) { // absent while a single body is made canonical
+                auto &call = static_cast<CallRecord &>(*g.record_of(owner));
                 prepare(call);
-                visit(n.dep[0], function);
-                visit(n.dep[1], function);
-                for (auto &body : call.bodies)
-                    effects(body.effects, call.region);
-                return;
+                live_param(call, uint32_t(n.imm));
             }
-            case Op::CallOut: {
-                auto &call = static_cast<CallRecord &>(*g.record_of(n.dep[0]));
-                prepare(call);
-                visit(n.dep[0], function);
-                live_output(call, n.imm);
-                return;
-            }
-            case Op::Param: {
-                NodeId owner = g.region(n.region).owner;
-                if (owner) { // absent while a single body is made canonical
-                    auto &call = static_cast<CallRecord &>(*g.record_of(owner));
-                    prepare(call);
-                    live_param(call, uint32_t(n.imm));
-                }
-                return;
-            }
-            case Op::Extern: {
-                auto &e = static_cast<ExternRecord &>(*g.record_of(id));
-                for (NodeId i : e.inputs)
-                    visit(i, function);
-                visit(e.mask, function);
-                return;
-            }
-            default:
-                for (NodeId d : n.dep)
-                    if (d)
-                        visit(d, function);
+            return;
+        }
+        case Op::Extern: {
+            auto &e = static_cast<ExternRecord &>(*g.record_of(id));
+            for (NodeId i : e.inputs)
+                visit(i, function);
+            visit(e.mask, function);
+            return;
+        }
+        default:
+            for (NodeId d : n.dep)
+                if (d)
+                    visit(d, function);
         }
     }
 
@@ -243,18 +243,18 @@ struct FunctionRoots {
 
 class FunctionEmitter {
 public:
-    FunctionEmitter(Context &c, Assembly &out, RegionId function, const CallRecord *call, uint32_t size,
-                    bool canonical)
+    FunctionEmitter(Context &c, Assembly &out, RegionId function, const CallRecord *call,
+                    uint32_t size, bool canonical)
         : c(c), g(c.graph), out(out), function(function), call(call), size(size),
           canonical(canonical) {}
 
     /// Emits the function; the outputs of the kernel are stored, those of a subroutine returned.
     Function run(const FunctionRoots &roots);
 
-    std::vector<NodeId> leaves;      // data read, in order
-    std::vector<NodeId> uniforms;    // of the subroutine: values of the kernel used here, in order
+    std::vector<NodeId> leaves;   // data read, in order
+    std::vector<NodeId> uniforms; // of the subroutine: values of the kernel used here, in order
     std::vector<DataField> fields;
-    std::vector<NodeId> captures;    // canonical form only
+    std::vector<NodeId> captures;                         // canonical form only
     std::vector<std::pair<CallRecord *, uint32_t>> calls; // sites to fill in afterwards
 
 private:
@@ -334,63 +334,67 @@ template <class F> void FunctionEmitter::for_each_operand(NodeId id, F &&f) {
         return;
     RegionId here = n.flags & Pinned ? n.region : c.scratch[id].late;
     switch (n.op) {
-        case Op::Literal: case Op::Buffer: case Op::Address: case Op::Phi: case Op::Param:
-        case Op::Active: case Op::Lane:
-            return;
-        case Op::Loop: {
-            auto &loop = static_cast<LoopRecord &>(*g.record_of(id));
-            for (size_t k = 0; k < loop.init.size(); ++k)
-                if (loop.live[k] && !loop.invariant[k])
-                    f(loop.init[k], here);
-            for (size_t k = 0; k < loop.init.size(); ++k)
-                if (loop.live[k] && !loop.invariant[k])
-                    f(loop.phi[k], loop.head);
-            f(loop.condition, loop.head);
-            for (NodeId e : g.region(loop.head).effects)
-                f(e, loop.head);
-            for (NodeId e : g.region(loop.body).effects)
-                f(e, loop.body);
-            for (size_t k = 0; k < loop.init.size(); ++k)
-                if (loop.live[k] && !loop.invariant[k])
-                    f(loop.next[k], loop.body);
-            return;
-        }
-        case Op::If: {
-            auto &branch = static_cast<IfRecord &>(*g.record_of(id));
-            f(n.dep[0], here);
-            for (NodeId e : g.region(branch.then_region).effects)
-                f(e, branch.then_region);
-            for (size_t k = 0; k < branch.then_out.size(); ++k)
-                if (branch.live[k])
-                    f(branch.then_out[k], branch.then_region);
-            for (NodeId e : g.region(branch.else_region).effects)
-                f(e, branch.else_region);
-            for (size_t k = 0; k < branch.else_out.size(); ++k)
-                if (branch.live[k])
-                    f(branch.else_out[k], branch.else_region);
-            return;
-        }
-        case Op::Call: {
-            auto &record = static_cast<CallRecord &>(*g.record_of(id));
-            f(n.dep[0], here);
-            f(n.dep[1], here);
-            for (size_t k = 0; k < record.live_param.size(); ++k)
-                if (record.live_param[k])
-                    f(k < record.args.size() ? record.args[k] : record.captures[k - record.args.size()],
-                      here);
-            return;
-        }
-        case Op::Extern: {
-            auto &e = static_cast<ExternRecord &>(*g.record_of(id));
-            for (NodeId i : e.inputs)
-                f(i, here);
-            f(e.mask, here);
-            return;
-        }
-        default:
-            for (NodeId d : n.dep)
-                if (d && !(g[d].op == Op::Buffer && n.op == Op::Address))
-                    f(d, here);
+    case Op::Literal:
+    case Op::Buffer:
+    case Op::Address:
+    case Op::Phi:
+    case Op::Param:
+    case Op::Active:
+    case Op::Lane: return;
+    case Op::Loop: {
+        auto &loop = static_cast<LoopRecord &>(*g.record_of(id));
+        for (size_t k = 0; k < loop.init.size(); ++k)
+            if (loop.live[k] && !loop.invariant[k])
+                f(loop.init[k], here);
+        for (size_t k = 0; k < loop.init.size(); ++k)
+            if (loop.live[k] && !loop.invariant[k])
+                f(loop.phi[k], loop.head);
+        f(loop.condition, loop.head);
+        for (NodeId e : g.region(loop.head).effects)
+            f(e, loop.head);
+        for (NodeId e : g.region(loop.body).effects)
+            f(e, loop.body);
+        for (size_t k = 0; k < loop.init.size(); ++k)
+            if (loop.live[k] && !loop.invariant[k])
+                f(loop.next[k], loop.body);
+        return;
+    }
+    case Op::If: {
+        auto &branch = static_cast<IfRecord &>(*g.record_of(id));
+        f(n.dep[0], here);
+        for (NodeId e : g.region(branch.then_region).effects)
+            f(e, branch.then_region);
+        for (size_t k = 0; k < branch.then_out.size(); ++k)
+            if (branch.live[k])
+                f(branch.then_out[k], branch.then_region);
+        for (NodeId e : g.region(branch.else_region).effects)
+            f(e, branch.else_region);
+        for (size_t k = 0; k < branch.else_out.size(); ++k)
+            if (branch.live[k])
+                f(branch.else_out[k], branch.else_region);
+        return;
+    }
+    case Op::Call: {
+        auto &record = static_cast<CallRecord &>(*g.record_of(id));
+        f(n.dep[0], here);
+        f(n.dep[1], here);
+        for (size_t k = 0; k < record.live_param.size(); ++k)
+            if (record.live_param[k])
+                f(k < record.args.size() ? record.args[k] : record.captures[k - record.args.size()],
+                  here);
+        return;
+    }
+    case Op::Extern: {
+        auto &e = static_cast<ExternRecord &>(*g.record_of(id));
+        for (NodeId i : e.inputs)
+            f(i, here);
+        f(e.mask, here);
+        return;
+    }
+    default:
+        for (NodeId d : n.dep)
+            if (d && !(g[d].op == Op::Buffer && n.op == Op::Address))
+                f(d, here);
     }
 }
 
@@ -492,7 +496,8 @@ void FunctionEmitter::place(const FunctionRoots &roots) {
         else if (fixed || uniform)
             best = home;
         else if (can_hoist(n))
-            for (RegionId r = best; r != home;) { // the shallowest loop, and there the innermost branch
+            for (RegionId r = best;
+                 r != home;) { // the shallowest loop, and there the innermost branch
                 r = g.region(r).parent;
                 if (g.region(r).loop_depth < g.region(best).loop_depth)
                     best = r;
@@ -539,13 +544,16 @@ uint32_t FunctionEmitter::capture(NodeId id) {
         if (k == captures.size())
             captures.push_back(id);
         k += 1u << 16; // apart from the arguments; the bytes name the captured node below
-        return push({ .op = Op::Param, .type = g[id].type, .length = g[id].length,
+        return push({ .op = Op::Param,
+                      .type = g[id].type,
+                      .length = g[id].length,
                       .imm = uint64_t(id) << 32 | k });
     }
     uint32_t number = 0; // live parameters are numbered without gaps
     for (size_t i = 0; i < call->captures.size() + call->args.size(); ++i) {
         if (i >= call->args.size() && call->captures[i - call->args.size()] == id)
-            return push({ .op = Op::Param, .type = g[id].type, .length = g[id].length, .imm = number });
+            return push(
+                { .op = Op::Param, .type = g[id].type, .length = g[id].length, .imm = number });
         number += call->live_param[i];
     }
     throw InternalError("a captured value is missing from its call");
@@ -563,84 +571,88 @@ void FunctionEmitter::emit(NodeId id) {
     uint32_t v = NoValue;
     Inst inst{ .op = n.op, .type = n.type, .length = n.length };
     switch (role(id)) {
-        case Role::Data: c.scratch[id].value = data_leaf(id); return;
-        case Role::Capture:
-            if (n.size == 1 && n.region == 0) // may be evaluated later too, and is data then
-                uniforms.push_back(id);
-            c.scratch[id].value = capture(id);
-            return;
-        case Role::Local: break;
+    case Role::Data: c.scratch[id].value = data_leaf(id); return;
+    case Role::Capture:
+        if (n.size == 1 && n.region == 0) // may be evaluated later too, and is data then
+            uniforms.push_back(id);
+        c.scratch[id].value = capture(id);
+        return;
+    case Role::Local: break;
     }
     if (function && n.op != Op::Literal && g.region(n.region).function != function)
         uniforms.push_back(id);
     switch (n.op) {
-        case Op::Literal:
-            inst.imm = n.imm;
-            inst.uniform = function == 0;
-            v = push(inst);
-            break;
-        case Op::Buffer:
-            if (n.size == 1)
-                v = push({ .op = Op::LoadScalar, .type = n.type, .uniform = 1,
-                           .imm = argument(ArgKind::Scalar, n.type, { .node = id }) });
-            else
-                v = push({ .op = Op::LoadLane, .type = n.type,
-                           .imm = argument(ArgKind::Input, n.type, { .node = id }) });
-            break;
-        case Op::Address:
-            v = push({ .op = Op::ArgPtr, .type = Type::Ptr, .uniform = 1, .imm = pointer_argument(id) });
-            break;
-        case Op::Phi: return; // with its loop
-        case Op::Param: {
-            uint32_t k = uint32_t(n.imm), number = k;
-            if (!canonical) {
-                number = 0;
-                for (uint32_t i = 0; i < k; ++i)
-                    number += call->live_param[i];
-            }
-            inst.imm = number;
-            v = push(inst);
-            break;
+    case Op::Literal:
+        inst.imm = n.imm;
+        inst.uniform = function == 0;
+        v = push(inst);
+        break;
+    case Op::Buffer:
+        if (n.size == 1)
+            v = push({ .op = Op::LoadScalar,
+                       .type = n.type,
+                       .uniform = 1,
+                       .imm = argument(ArgKind::Scalar, n.type, { .node = id }) });
+        else
+            v = push({ .op = Op::LoadLane,
+                       .type = n.type,
+                       .imm = argument(ArgKind::Input, n.type, { .node = id }) });
+        break;
+    case Op::Address:
+        v = push(
+            { .op = Op::ArgPtr, .type = Type::Ptr, .uniform = 1, .imm = pointer_argument(id) });
+        break;
+    case Op::Phi: return; // with its loop
+    case Op::Param: {
+        uint32_t k = uint32_t(n.imm), number = k;
+        if (!canonical) {
+            number = 0;
+            for (uint32_t i = 0; i < k; ++i)
+                number += call->live_param[i];
         }
-        case Op::Active: v = push(inst); break;
-        case Op::Lane: v = push(inst); break;
-        case Op::Loop: emit_loop(id); return;
-        case Op::If: emit_if(id); return;
-        case Op::Call: emit_call(id); return;
-        case Op::Extern: emit_extern(id); return;
-        case Op::LoopOut: {
-            auto &loop = static_cast<LoopRecord &>(*g.record_of(n.dep[0]));
-            v = value(loop.phi[n.imm]);
-            break;
+        inst.imm = number;
+        v = push(inst);
+        break;
+    }
+    case Op::Active: v = push(inst); break;
+    case Op::Lane: v = push(inst); break;
+    case Op::Loop: emit_loop(id); return;
+    case Op::If: emit_if(id); return;
+    case Op::Call: emit_call(id); return;
+    case Op::Extern: emit_extern(id); return;
+    case Op::LoopOut: {
+        auto &loop = static_cast<LoopRecord &>(*g.record_of(n.dep[0]));
+        v = value(loop.phi[n.imm]);
+        break;
+    }
+    case Op::IfOut: return; // with its conditional
+    case Op::CallOut: {
+        auto &record = static_cast<CallRecord &>(*g.record_of(n.dep[0]));
+        inst.arg[0] = value(n.dep[0]);
+        for (uint64_t k = 0; k < n.imm; ++k)
+            inst.imm += record.live_out[k];
+        v = push(inst);
+        break;
+    }
+    default: {
+        bool uniform = function == 0 && is_elementwise(n.op) && c.scratch[id].late == 0;
+        for (int i = 0; i < 4; ++i) {
+            if (!n.dep[i])
+                continue;
+            inst.arg[i] = value(n.dep[i]);
+            uniform = uniform && fn.insts[inst.arg[i]].uniform;
         }
-        case Op::IfOut: return; // with its conditional
-        case Op::CallOut: {
-            auto &record = static_cast<CallRecord &>(*g.record_of(n.dep[0]));
-            inst.arg[0] = value(n.dep[0]);
-            for (uint64_t k = 0; k < n.imm; ++k)
-                inst.imm += record.live_out[k];
-            v = push(inst);
-            break;
+        // Moved into a branch, a gather loses the lanes outside: they may have no address there.
+        if ((n.op == Op::Gather || n.op == Op::Packet) && c.scratch[id].late != home_of(n.dep[2])) {
+            uint32_t active = push({ .op = Op::Active, .type = Type::Bool });
+            inst.arg[2] = push({ .op = Op::And,
+                                 .type = Type::Bool,
+                                 .arg = { inst.arg[2], active, NoValue, NoValue } });
         }
-        default: {
-            bool uniform = function == 0 && is_elementwise(n.op) && c.scratch[id].late == 0;
-            for (int i = 0; i < 4; ++i) {
-                if (!n.dep[i])
-                    continue;
-                inst.arg[i] = value(n.dep[i]);
-                uniform = uniform && fn.insts[inst.arg[i]].uniform;
-            }
-            // Moved into a branch, a gather loses the lanes outside: they may have no address there.
-            if ((n.op == Op::Gather || n.op == Op::Packet) &&
-                c.scratch[id].late != home_of(n.dep[2])) {
-                uint32_t active = push({ .op = Op::Active, .type = Type::Bool });
-                inst.arg[2] = push({ .op = Op::And, .type = Type::Bool,
-                                     .arg = { inst.arg[2], active, NoValue, NoValue } });
-            }
-            inst.imm = n.imm;
-            inst.uniform = uniform;
-            v = push(inst);
-        }
+        inst.imm = n.imm;
+        inst.uniform = uniform;
+        v = push(inst);
+    }
     }
     c.scratch[id].value = v;
 }
@@ -653,13 +665,16 @@ void FunctionEmitter::emit_loop(NodeId id) {
         if (!loop.live[k] || loop.invariant[k])
             continue;
         const Node &p = g[loop.phi[k]];
-        uint32_t v = push({ .op = Op::Phi, .type = p.type, .length = p.length,
+        uint32_t v = push({ .op = Op::Phi,
+                            .type = p.type,
+                            .length = p.length,
                             .arg = { value(loop.init[k]), NoValue, NoValue, NoValue } });
         c.scratch[loop.phi[k]].value = v;
         phis.push_back({ v, loop.next[k] });
     }
     emit_region(loop.head);
-    push({ .op = Op::LoopWhile, .type = Type::Void,
+    push({ .op = Op::LoopWhile,
+           .type = Type::Void,
            .arg = { value(loop.condition), NoValue, NoValue, NoValue } });
     emit_region(loop.body);
     for (auto [v, next] : phis)
@@ -671,7 +686,8 @@ void FunctionEmitter::emit_loop(NodeId id) {
 void FunctionEmitter::emit_if(NodeId id) {
     auto &branch = static_cast<IfRecord &>(*g.record_of(id));
     uint32_t condition = value(g[id].dep[0]);
-    push({ .op = Op::IfBegin, .type = Type::Void, .arg = { condition, NoValue, NoValue, NoValue } });
+    push(
+        { .op = Op::IfBegin, .type = Type::Void, .arg = { condition, NoValue, NoValue, NoValue } });
     emit_region(branch.then_region);
     push({ .op = Op::Else, .type = Type::Void });
     emit_region(branch.else_region);
@@ -680,11 +696,17 @@ void FunctionEmitter::emit_if(NodeId id) {
         if (!branch.live[k])
             continue;
         const Node &t = g[branch.then_out[k]];
-        uint32_t v = push({ .op = Op::Merge, .type = t.type, .length = t.length,
-                            .arg = { condition, value(branch.then_out[k]), value(branch.else_out[k]),
-                                     NoValue } });
-        NodeId result = g.find({ .op = Op::IfOut, .type = t.type, .size = g[id].size, .imm = k,
-                                 .length = t.length, .dep = { id, 0, 0, 0 } });
+        uint32_t v = push({ .op = Op::Merge,
+                            .type = t.type,
+                            .length = t.length,
+                            .arg = { condition, value(branch.then_out[k]),
+                                     value(branch.else_out[k]), NoValue } });
+        NodeId result = g.find({ .op = Op::IfOut,
+                                 .type = t.type,
+                                 .size = g[id].size,
+                                 .imm = k,
+                                 .length = t.length,
+                                 .dep = { id, 0, 0, 0 } });
         if (result && seen(result))
             c.scratch[result].value = v;
     }
@@ -696,8 +718,8 @@ void FunctionEmitter::emit_call(NodeId id) {
     CallSite site;
     for (size_t k = 0; k < record.live_param.size(); ++k)
         if (record.live_param[k])
-            site.args.push_back(value(k < record.args.size() ? record.args[k]
-                                                             : record.captures[k - record.args.size()]));
+            site.args.push_back(value(
+                k < record.args.size() ? record.args[k] : record.captures[k - record.args.size()]));
     for (size_t k = 0; k < record.out_types.size(); ++k)
         if (record.live_out[k])
             site.out_types.push_back(record.out_types[k]);
@@ -706,8 +728,10 @@ void FunctionEmitter::emit_call(NodeId id) {
         site.data = argument(ArgKind::CallData, Type::U8, { .call = &record });
     }
     uint32_t number = uint32_t(out.program.calls.size());
-    Inst inst{ .op = Op::Call, .type = Type::Void,
-               .arg = { value(g[id].dep[0]), value(g[id].dep[1]), NoValue, NoValue }, .imm = number };
+    Inst inst{ .op = Op::Call,
+               .type = Type::Void,
+               .arg = { value(g[id].dep[0]), value(g[id].dep[1]), NoValue, NoValue },
+               .imm = number };
     out.program.calls.push_back(std::move(site));
     calls.push_back({ &record, number });
     c.scratch[id].value = push(inst);
@@ -744,8 +768,11 @@ Function FunctionEmitter::run(const FunctionRoots &roots) {
     for (size_t k = 0; k < roots.outputs.size(); ++k) {
         uint32_t v = value(roots.outputs[k]);
         if (function == 0) {
-            uint32_t arg = argument(ArgKind::Output, g[roots.outputs[k]].type, { .output = uint32_t(k) });
-            push({ .op = Op::StoreLane, .type = Type::Void, .arg = { v, NoValue, NoValue, NoValue },
+            uint32_t arg =
+                argument(ArgKind::Output, g[roots.outputs[k]].type, { .output = uint32_t(k) });
+            push({ .op = Op::StoreLane,
+                   .type = Type::Void,
+                   .arg = { v, NoValue, NoValue, NoValue },
                    .imm = arg });
         } else {
             fn.outputs.push_back(v);
@@ -764,8 +791,8 @@ static void begin_epoch(Context &c) {
     ++c.epoch;
 }
 
-Assembly assemble(Context &c, const std::vector<NodeId> &outputs, const std::vector<NodeId> &effects,
-                  uint32_t size) {
+Assembly assemble(Context &c, const std::vector<NodeId> &outputs,
+                  const std::vector<NodeId> &effects, uint32_t size) {
     Assembly out;
     Graph &g = c.graph;
 
@@ -778,7 +805,7 @@ Assembly assemble(Context &c, const std::vector<NodeId> &outputs, const std::vec
         live.root(o, 0);
     live.run();
     uint32_t live_epoch = c.epoch;
-    (void) live_epoch;
+    (void)live_epoch;
 
     // The kernel
     std::vector<std::pair<CallRecord *, uint32_t>> pending;
@@ -848,7 +875,8 @@ Assembly assemble(Context &c, const std::vector<NodeId> &outputs, const std::vec
                 size_t k = size_t(uniform - body.uniforms.begin());
                 f.leaf += uint32_t(k);
                 for (auto &instance : record->instances)
-                    if (instance.body == layout.fields.size() && g[instance.uniforms[k]].op != Op::Buffer)
+                    if (instance.body == layout.fields.size() &&
+                        g[instance.uniforms[k]].op != Op::Buffer)
                         out.unready.push_back(instance.uniforms[k]);
             }
             layout.fields.push_back(std::move(emitter.fields));

@@ -7,9 +7,9 @@ namespace umbel::jit {
 
 /// What an argument of the kernel is bound to at launch.
 struct Binding {
-    NodeId node = 0;           // Input, Scalar: the Buffer; Pointer: the Buffer behind an Address
+    NodeId node = 0;            // Input, Scalar: the Buffer; Pointer: the Buffer behind an Address
     CallRecord *call = nullptr; // CallTable, CallData
-    uint32_t output = ~0u;     // Output: number of the root
+    uint32_t output = ~0u;      // Output: number of the root
 };
 
 /// How an instance's record is filled: field at `offset` from leaf number `leaf`, uniforms behind the
@@ -21,7 +21,7 @@ struct DataField {
 
 struct CallLayout { // parallel to Program::calls
     CallRecord *record;
-    std::vector<uint32_t> callee;               // by body: index into CallSite::callees, ~0u: unused
+    std::vector<uint32_t> callee; // by body: index into CallSite::callees, ~0u: unused
     std::vector<std::vector<DataField>> fields; // by body
     std::vector<uint32_t> data_bytes;           // by body
 };
@@ -34,8 +34,8 @@ struct Assembly {
 };
 
 /// A kernel that computes `outputs` and carries out `effects`, all of one size.
-Assembly assemble(Context &c, const std::vector<NodeId> &outputs, const std::vector<NodeId> &effects,
-                  uint32_t size);
+Assembly assemble(Context &c, const std::vector<NodeId> &outputs,
+                  const std::vector<NodeId> &effects, uint32_t size);
 
 /// The canonical form of one traced body of a call: equal for bodies that differ in data alone.
 struct CanonicalBody {

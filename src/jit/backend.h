@@ -14,7 +14,8 @@ public:
     virtual void print(uint32_t site, uint64_t first_lane, uint32_t lanes, const int32_t *mask,
                        const void *frame) = 0;
     /// Lanes of the mask failed assertion `site`.
-    virtual void assertion(uint32_t site, uint64_t first_lane, uint32_t lanes, const int32_t *mask) = 0;
+    virtual void assertion(uint32_t site, uint64_t first_lane, uint32_t lanes,
+                           const int32_t *mask) = 0;
     /// The checking mode found an error.
     virtual void error(const std::string &message) = 0;
 };
@@ -23,7 +24,7 @@ public:
 struct Launch {
     void *const *args;
     const uint64_t *sizes;
-    uint64_t size;      // lanes
+    uint64_t size; // lanes
     LaunchLog *log;
 };
 
@@ -50,7 +51,8 @@ public:
     virtual const char *name() const = 0;
     /// Names everything besides the program that the code depends on: CPU, width, version.
     virtual std::string fingerprint() const = 0;
-    virtual std::unique_ptr<Kernel> compile(const Program &program, const std::string &kernel_name) = 0;
+    virtual std::unique_ptr<Kernel> compile(const Program &program,
+                                            const std::string &kernel_name) = 0;
     /// Null where the bytes are not a kernel of this backend and machine.
     virtual std::unique_ptr<Kernel> load(std::string_view) { return nullptr; }
 };

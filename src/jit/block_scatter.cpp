@@ -62,7 +62,8 @@ template <class T, ReduceOp op> Accumulator<T, op> reduce_block(const Block &b) 
 }
 
 // Into a copy, or, lane after lane, into the target itself.
-template <class T, class A, ReduceOp op> void apply(A *cells, uint64_t size, const Block &b, bool copy) {
+template <class T, class A, ReduceOp op>
+void apply(A *cells, uint64_t size, const Block &b, bool copy) {
     if (b.uniform_index && copy) {
         if (*b.index < size) {
             Accumulator<T, op> sum = Accumulator<T, op>(cells[*b.index]);
@@ -119,7 +120,8 @@ void merge_copies(const ScatterTarget &t, const void *copies, uint64_t stride, u
                     sums[i] = A(target[first + i]);
                 for (uint64_t c = 0; c < count; ++c) {
                     auto *copy = reinterpret_cast<const A *>(static_cast<const char *>(copies) +
-                                                             c * stride) + first;
+                                                             c * stride) +
+                                 first;
                     for (uint64_t i = 0; i < n; ++i)
                         combine<op>(sums[i], copy[i]);
                 }
@@ -138,7 +140,9 @@ uint64_t BlockScatter::chunks(uint64_t lanes) const {
         scattered += lanes * bytes(targets[e.target].type);
     for (const ScatterTarget &t : targets)
         copies += copy_bytes(t);
-    return std::clamp<uint64_t>(std::min(scattered / std::max<uint64_t>(2 * copies, 1), lanes / LanesPerChunk), 1, MaxChunks);
+    return std::clamp<uint64_t>(
+        std::min(scattered / std::max<uint64_t>(2 * copies, 1), lanes / LanesPerChunk), 1,
+        MaxChunks);
 }
 
 void BlockScatter::run(
@@ -164,7 +168,8 @@ void BlockScatter::run(
     if (count > 1)
         memory = allocate(count * stride);
     auto copy_of = [&](uint64_t c, size_t target) {
-        return count > 1 ? static_cast<char *>(memory->data()) + c * stride + offsets[target] : nullptr;
+        return count > 1 ? static_cast<char *>(memory->data()) + c * stride + offsets[target]
+                         : nullptr;
     };
 
     parallel_blocks(lanes, chunk, [&](uint64_t first, uint64_t last) {
@@ -182,10 +187,15 @@ void BlockScatter::run(
             compute(slots.data(), begin, end);
             for (const Effect &e : effects) {
                 const ScatterTarget &t = targets[e.target];
-                auto at = [&](const ScatterOperand &o, uint64_t w) { return o.at(slots.data(), begin, w); };
-                Block b{ static_cast<const uint32_t *>(at(e.index, 4)), at(e.value, bytes(t.type)),
+                auto at = [&](const ScatterOperand &o, uint64_t w) {
+                    return o.at(slots.data(), begin, w);
+                };
+                Block b{ static_cast<const uint32_t *>(at(e.index, 4)),
+                         at(e.value, bytes(t.type)),
                          e.masked ? static_cast<const uint8_t *>(at(e.mask, 1)) : nullptr,
-                         e.index.uniform, e.value.uniform, end - begin };
+                         e.index.uniform,
+                         e.value.uniform,
+                         end - begin };
                 scatter_block(t, copy_of(c, e.target), b);
             }
         }

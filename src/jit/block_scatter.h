@@ -50,8 +50,9 @@ struct BlockScatter {
     uint64_t chunks(uint64_t lanes) const;
     /// Calls compute(slots, begin, end) for blocks of lanes, then scatters them. Lane i of slot k
     /// is to be written to slots[k] + i * slot_widths[k].
-    void run(uint64_t lanes,
-             const std::function<void(char *const *slots, uint64_t begin, uint64_t end)> &compute) const;
+    void
+    run(uint64_t lanes,
+        const std::function<void(char *const *slots, uint64_t begin, uint64_t end)> &compute) const;
 };
 
 } // namespace umbel::jit

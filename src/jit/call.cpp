@@ -61,8 +61,8 @@ private:
     const detail::Callee &m_callee;
     std::vector<Value> m_saved; // the actual arguments
     std::unique_ptr<CallRecord> m_record = std::make_unique<CallRecord>();
-    std::vector<Value> m_owned;    // references that the record will take
-    std::vector<Value> m_common;   // outputs that have been the same for all instances so far
+    std::vector<Value> m_owned;  // references that the record will take
+    std::vector<Value> m_common; // outputs that have been the same for all instances so far
     std::unordered_map<std::string, uint32_t> m_bodies;
     uint32_t m_size = 1;
 };
@@ -82,7 +82,9 @@ void CallTracer::bind_parameters() {
         size_t first = 0; // a value passed twice is one parameter
         while (m_saved[first].id() != v.id())
             ++first;
-        *m_args[k] = Value::adopt(c, g.make({ .op = Op::Param, .type = v.type(), .size = m_size,
+        *m_args[k] = Value::adopt(c, g.make({ .op = Op::Param,
+                                              .type = v.type(),
+                                              .size = m_size,
                                               .imm = uint64_t(m_record->region) << 32 | first }));
     }
 }
@@ -92,8 +94,8 @@ void CallTracer::check_outputs(uint32_t i, const std::vector<Value> &out) {
         if (!out[k].valid())
             fail("{}: result {} of instance {} is uninitialized", m_name, k + 1, i + 1);
         if (out[k].node().length)
-            fail("{}: result {} of instance {} is a local array; return its elements", m_name, k + 1,
-                 i + 1);
+            fail("{}: result {} of instance {} is a local array; return its elements", m_name,
+                 k + 1, i + 1);
     }
     if (m_record->bodies.empty() && m_common.empty()) {
         for (const Value &v : out)
@@ -106,8 +108,8 @@ void CallTracer::check_outputs(uint32_t i, const std::vector<Value> &out) {
              m_record->out_types.size());
     for (size_t k = 0; k < out.size(); ++k) {
         if (out[k].type() != m_record->out_types[k])
-            fail("{}: result {} of instance {} has type {}, those before it {}", m_name, k + 1, i + 1,
-                 name(out[k].type()), name(m_record->out_types[k]));
+            fail("{}: result {} of instance {} has type {}, those before it {}", m_name, k + 1,
+                 i + 1, name(out[k].type()), name(m_record->out_types[k]));
         if (m_common[k].valid() && m_common[k].id() != out[k].id())
             m_common[k] = Value();
     }
@@ -300,11 +302,13 @@ std::vector<Value> CallTracer::finish(uint32_t size) {
     m_owned.clear();
     r.regions = { r.region };
     Value mask = Value::adopt(c, c.effective_mask(m_mask.id()));
-    Value node = Value::adopt(
-        c, g.make_pinned({ .op = Op::Call, .type = Type::Void, .size = size,
-                           .imm = reinterpret_cast<uint64_t>(m_record.release()),
-                           .dep = { m_id.id(), mask.id(), 0, 0 } },
-                         c.region));
+    Value node =
+        Value::adopt(c, g.make_pinned({ .op = Op::Call,
+                                        .type = Type::Void,
+                                        .size = size,
+                                        .imm = reinterpret_cast<uint64_t>(m_record.release()),
+                                        .dep = { m_id.id(), mask.id(), 0, 0 } },
+                                      c.region));
     g.region(r.region).owner = node.id();
     if (r.effects) {
         g.retain(node.id());
@@ -312,8 +316,11 @@ std::vector<Value> CallTracer::finish(uint32_t size) {
     }
     for (size_t k = 0; k < out.size(); ++k)
         if (!out[k].valid())
-            out[k] = Value::adopt(c, g.make({ .op = Op::CallOut, .type = r.out_types[k], .size = size,
-                                              .imm = k, .dep = { node.id(), 0, 0, 0 } }));
+            out[k] = Value::adopt(c, g.make({ .op = Op::CallOut,
+                                              .type = r.out_types[k],
+                                              .size = size,
+                                              .imm = k,
+                                              .dep = { node.id(), 0, 0, 0 } }));
     return out;
 }
 
@@ -424,8 +431,8 @@ std::vector<Value> detail::call(const char *name, const Value &id, const Value &
         ~Level() { --depth; }
     } level;
     if (depth > MaxDepth)
-        fail("{}: calls nest more than {} deep; an instance seems to reach itself through a call", name,
-             MaxDepth);
+        fail("{}: calls nest more than {} deep; an instance seems to reach itself through a call",
+             name, MaxDepth);
     int number = 0;
     for (const Value *v : args) {
         ++number;

@@ -90,9 +90,10 @@ void Context::clear_dirty() {
 void Context::settle(NodeId buffer, const char *what) {
     evaluate({});
     if (graph[buffer].flags & Dirty)
-        fail("{}: reads an array that the {} being recorded writes to; that would be a race between "
-             "lanes. Use two arrays, or evaluate between the two",
-             what, graph.region(region).kind);
+        fail(
+            "{}: reads an array that the {} being recorded writes to; that would be a race between "
+            "lanes. Use two arrays, or evaluate between the two",
+            what, graph.region(region).kind);
 }
 
 void Context::schedule(NodeId id) {

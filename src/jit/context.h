@@ -32,9 +32,9 @@ constexpr uint32_t DefaultFlags = (1u << 13) - 1 - uint32_t(Flag::History);
 
 /// One launch of a kernel or of a built-in algorithm.
 struct KernelRecord {
-    std::string name;     // kernel_<hash> or the algorithm's name
+    std::string name; // kernel_<hash> or the algorithm's name
     std::string backend;
-    uint64_t size = 0;    // lanes
+    uint64_t size = 0; // lanes
     uint32_t operations = 0, functions = 0, inputs = 0, outputs = 0;
     double codegen_seconds = 0; // from graph to program
     double backend_seconds = 0; // from program to machine code; 0 on a hit
@@ -127,7 +127,8 @@ public:
 private:
     struct Group { // what one kernel is to do
         std::vector<NodeId> outputs, effects;
-        std::vector<NodeId> ordered; // reductions into memory, carried out in the order of lanes ...
+        std::vector<NodeId>
+            ordered; // reductions into memory, carried out in the order of lanes ...
         std::vector<NodeId> operands; // ... and what they need that is no output
     };
     void evaluate_group(uint32_t size, Group &group);

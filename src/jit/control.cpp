@@ -77,8 +77,8 @@ void check_unchanged(const char *name, const char *what, size_t number, const Va
     if (&after.context() != &before.context())
         fail("{}: {} {} belongs to another context (thread)", name, what, number);
     if (after.type() != before.type() || after.node().length != before.node().length)
-        fail("{}: {} {} changes its type from {} to {}; convert it to keep the type", name, what, number,
-             jit::name(before.type()), jit::name(after.type()));
+        fail("{}: {} {} changes its type from {} to {}; convert it to keep the type", name, what,
+             number, jit::name(before.type()), jit::name(after.type()));
 }
 
 // ---- loops
@@ -106,14 +106,18 @@ bool trace_loop(Context &c, const char *name, const std::vector<Value *> &state,
     // Head: the state of an iteration, and whether it goes on
     record->head = unwind.enter("loop", true, false);
     std::vector<NodeId> phi(n, 0);
-    std::vector<Value> phis; // a body may overwrite state that it never read: the record needs its Phi
+    std::vector<Value>
+        phis; // a body may overwrite state that it never read: the record needs its Phi
     for (size_t k = 0; k < n; ++k) {
         if (fixed[k])
             continue;
         const Node &v = init[k].node();
-        Value p = Value::adopt(c, c.graph.make({ .op = Op::Phi, .type = v.type, .size = v.size,
-                                                 .imm = uint64_t(record->head) << 32 | record->phi.size(),
-                                                 .length = v.length }));
+        Value p =
+            Value::adopt(c, c.graph.make({ .op = Op::Phi,
+                                           .type = v.type,
+                                           .size = v.size,
+                                           .imm = uint64_t(record->head) << 32 | record->phi.size(),
+                                           .length = v.length }));
         phi[k] = p.id();
         record->init.push_back(init[k].id());
         record->phi.push_back(p.id());
@@ -161,10 +165,12 @@ bool trace_loop(Context &c, const char *name, const std::vector<Value *> &state,
         c.graph.retain(id);
     record->regions = unwind.keep();
     LoopRecord &r = *record;
-    Value node = Value::adopt(
-        c, c.graph.make_pinned({ .op = Op::Loop, .type = Type::Void, .size = size,
-                                 .imm = reinterpret_cast<uint64_t>(record.release()) },
-                               c.region));
+    Value node =
+        Value::adopt(c, c.graph.make_pinned({ .op = Op::Loop,
+                                              .type = Type::Void,
+                                              .size = size,
+                                              .imm = reinterpret_cast<uint64_t>(record.release()) },
+                                            c.region));
     c.graph.region(r.head).owner = c.graph.region(r.body).owner = node.id();
     if (r.effects) {
         c.graph.retain(node.id());
@@ -178,9 +184,12 @@ bool trace_loop(Context &c, const char *name, const std::vector<Value *> &state,
         if (r.invariant[j])
             *state[k] = init[k];
         else
-            *state[k] = Value::adopt(
-                c, c.graph.make({ .op = Op::LoopOut, .type = init[k].type(), .size = size, .imm = j,
-                                  .length = init[k].node().length, .dep = { node.id(), 0, 0, 0 } }));
+            *state[k] = Value::adopt(c, c.graph.make({ .op = Op::LoopOut,
+                                                       .type = init[k].type(),
+                                                       .size = size,
+                                                       .imm = j,
+                                                       .length = init[k].node().length,
+                                                       .dep = { node.id(), 0, 0, 0 } }));
         ++j;
     }
     return true;
@@ -331,11 +340,13 @@ std::vector<Value> detail::plain_if(const char *name, const Value &condition,
         c.graph.retain(id);
     record->regions = unwind.keep();
     IfRecord &r = *record;
-    Value node = Value::adopt(
-        c, c.graph.make_pinned({ .op = Op::If, .type = Type::Void, .size = size,
-                                 .imm = reinterpret_cast<uint64_t>(record.release()),
-                                 .dep = { condition.id(), 0, 0, 0 } },
-                               c.region));
+    Value node =
+        Value::adopt(c, c.graph.make_pinned({ .op = Op::If,
+                                              .type = Type::Void,
+                                              .size = size,
+                                              .imm = reinterpret_cast<uint64_t>(record.release()),
+                                              .dep = { condition.id(), 0, 0, 0 } },
+                                            c.region));
     c.graph.region(r.then_region).owner = c.graph.region(r.else_region).owner = node.id();
     if (r.effects) {
         c.graph.retain(node.id());
@@ -343,8 +354,12 @@ std::vector<Value> detail::plain_if(const char *name, const Value &condition,
     }
     for (size_t j = 0; j < merged.size(); ++j) {
         Value &v = a[merged[j]];
-        v = Value::adopt(c, c.graph.make({ .op = Op::IfOut, .type = v.type(), .size = size, .imm = j,
-                                           .length = v.node().length, .dep = { node.id(), 0, 0, 0 } }));
+        v = Value::adopt(c, c.graph.make({ .op = Op::IfOut,
+                                           .type = v.type(),
+                                           .size = size,
+                                           .imm = j,
+                                           .length = v.node().length,
+                                           .dep = { node.id(), 0, 0, 0 } }));
     }
     return a;
 }

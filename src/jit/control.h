@@ -55,8 +55,15 @@ auto if_(const Mask &condition, Then &&then_branch, Else &&else_branch, const ch
     using R = std::invoke_result_t<Then>;
     if constexpr (std::is_void_v<R>) {
         detail::if_(
-            name, condition, [&] { then_branch(); return std::vector<Value>(); },
-            [&] { else_branch(); return std::vector<Value>(); });
+            name, condition,
+            [&] {
+                then_branch();
+                return std::vector<Value>();
+            },
+            [&] {
+                else_branch();
+                return std::vector<Value>();
+            });
     } else {
         R result;
         std::optional<R> shape; // of the results: the branches must agree in it
@@ -65,7 +72,8 @@ auto if_(const Mask &condition, Then &&then_branch, Else &&else_branch, const ch
             return detail::flatten(*shape);
         };
         auto values = detail::if_(
-            name, condition, [&] { return trace(then_branch); }, [&] { return trace(else_branch); });
+            name, condition, [&] { return trace(then_branch); },
+            [&] { return trace(else_branch); });
         result = std::move(*shape);
         detail::unflatten(result, std::move(values));
         return result;
@@ -128,19 +136,20 @@ auto call_masked(const Pointer<Base> &self, const Mask &mask, Fn &&fn, Args... a
     };
     uint32_t n = uint32_t(registry.instances.size());
     if constexpr (std::is_void_v<R>) {
-        detail::call("call", self, mask, flat, n, [&](uint32_t i) -> std::optional<std::vector<Value>> {
-            if (!trace(i, [](auto &&f) { f(); }))
-                return std::nullopt;
-            return std::vector<Value>();
-        });
+        detail::call("call", self, mask, flat, n,
+                     [&](uint32_t i) -> std::optional<std::vector<Value>> {
+                         if (!trace(i, [](auto &&f) { f(); }))
+                             return std::nullopt;
+                         return std::vector<Value>();
+                     });
     } else {
         std::optional<R> shape;
-        auto values = detail::call(
-            "call", self, mask, flat, n, [&](uint32_t i) -> std::optional<std::vector<Value>> {
-                if (!trace(i, [&](auto &&f) { shape.emplace(f()); }))
-                    return std::nullopt;
-                return detail::flatten(*shape);
-            });
+        auto values = detail::call("call", self, mask, flat, n,
+                                   [&](uint32_t i) -> std::optional<std::vector<Value>> {
+                                       if (!trace(i, [&](auto &&f) { shape.emplace(f()); }))
+                                           return std::nullopt;
+                                       return detail::flatten(*shape);
+                                   });
         if (!shape)
             fail("call: no instance of {} exists", typeid(Base).name());
         R result = std::move(*shape);

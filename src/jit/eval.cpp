@@ -29,7 +29,7 @@ struct CallTables {
     std::vector<uint8_t> data;
     struct Copy {
         uint32_t offset;
-        uint8_t bytes;    // 0: store the address itself
+        uint8_t bytes; // 0: store the address itself
         BufferRef source;
     };
     std::vector<Copy> copies;
@@ -46,7 +46,8 @@ struct CallTables {
             table.insert(table.end(), { layout.callee[instance.body], offset });
             for (const DataField &f : layout.fields[instance.body]) {
                 size_t known = instance.leaves.size();
-                NodeId leaf = f.leaf < known ? instance.leaves[f.leaf] : instance.uniforms[f.leaf - known];
+                NodeId leaf =
+                    f.leaf < known ? instance.leaves[f.leaf] : instance.uniforms[f.leaf - known];
                 bool address = f.type == Type::Ptr && g[leaf].op == Op::Address;
                 NodeId buffer = address ? g[leaf].dep[0] : leaf;
                 copies.push_back({ offset + f.offset, uint8_t(address ? 0 : bytes(f.type)),
@@ -78,8 +79,8 @@ struct Job {
     std::vector<CallTables> tables;
     std::vector<std::pair<uint32_t, uint32_t>> table_args; // argument, 2 * table + (1: data)
     std::vector<ExternSite> externs;
-    BlockScatter scatters;             // done with each block of lanes
-    std::vector<uint32_t> slot_args;   // arguments that take the results for these
+    BlockScatter scatters;           // done with each block of lanes
+    std::vector<uint32_t> slot_args; // arguments that take the results for these
     std::string name;
     uint64_t size = 0, work = 0;
     std::shared_ptr<History> history;
@@ -120,9 +121,8 @@ struct Job {
         if (work < 1u << 16)
             per_block = size;
         per_block = (per_block + Grain - 1) / Grain * Grain;
-        parallel_blocks(size, per_block, [&](uint64_t begin, uint64_t end) {
-            kernel->run(launch, begin, end);
-        });
+        parallel_blocks(size, per_block,
+                        [&](uint64_t begin, uint64_t end) { kernel->run(launch, begin, end); });
     }
 };
 
@@ -148,7 +148,8 @@ bool gives_once(const Graph &g, NodeId effect) {
         NodeId id = stack.back();
         stack.pop_back();
         if (g[id].op == Op::ScatterInc ||
-            (g[id].op == Op::Extern && !static_cast<ExternRecord &>(*g.record_of(id)).out_types.empty()))
+            (g[id].op == Op::Extern &&
+             !static_cast<ExternRecord &>(*g.record_of(id)).out_types.empty()))
             return true;
         for (NodeId e : effects_inside(g, id))
             stack.push_back(e);
@@ -160,8 +161,8 @@ bool gives_once(const Graph &g, NodeId effect) {
 std::vector<NodeId> results_of(const Graph &g, NodeId id) {
     std::vector<NodeId> out;
     auto find = [&](Op op, Type type, size_t k) {
-        if (NodeId r = g.find({ .op = op, .type = type, .size = g[id].size, .imm = k,
-                                .dep = { id, 0, 0, 0 } }))
+        if (NodeId r = g.find(
+                { .op = op, .type = type, .size = g[id].size, .imm = k, .dep = { id, 0, 0, 0 } }))
             out.push_back(r);
     };
     Record *record = g.record_of(id);
@@ -258,7 +259,8 @@ void Context::evaluate(std::span<const NodeId> roots) {
             return;
         scratch[id].epoch = epoch;
         if (n.region)
-            fail("eval: the value is computed inside a recorded {}; it has no contents before the {} has "
+            fail("eval: the value is computed inside a recorded {}; it has no contents before the "
+                 "{} has "
                  "been recorded and run. Return it, or print() it",
                  graph.region(n.region).kind, graph.region(n.region).kind);
         if (n.length)
@@ -317,8 +319,8 @@ BlockScatter Context::collect_scatters(const Group &group, const std::vector<Buf
         auto [it, fresh] = targets.emplace(buffer, uint32_t(s.targets.size()));
         if (fresh) {
             keep.push_back(graph.buffer_of(buffer));
-            s.targets.push_back({ graph[buffer].type, ReduceOp(n.imm), keep.back()->data(),
-                                  graph[buffer].size });
+            s.targets.push_back(
+                { graph[buffer].type, ReduceOp(n.imm), keep.back()->data(), graph[buffer].size });
         }
         auto operand = [&](NodeId d) {
             ScatterOperand o;
@@ -380,7 +382,8 @@ void Context::evaluate_group(uint32_t size, Group &group) {
     Key key = hash_program(bytes_of_program, KernelCache::fingerprint(*m_backend));
     job->name = fmt::format("kernel_{:016x}", key.lo);
     if (has(Flag::KernelCache))
-        job->kernel = kernel_cache().get(*m_backend, a.program, bytes_of_program, &memory_hit, &disk_hit);
+        job->kernel =
+            kernel_cache().get(*m_backend, a.program, bytes_of_program, &memory_hit, &disk_hit);
     else
         job->kernel = m_backend->compile(a.program, job->name);
     double backend = seconds_since(start);
@@ -438,13 +441,17 @@ void Context::evaluate_group(uint32_t size, Group &group) {
     // Off it goes
     if (has(Flag::History)) {
         job->history = m_history;
-        job->history_index = m_history->add({ .name = job->name, .backend = m_backend->name(),
-                                              .size = size, .operations = uint32_t(operations),
+        job->history_index = m_history->add({ .name = job->name,
+                                              .backend = m_backend->name(),
+                                              .size = size,
+                                              .operations = uint32_t(operations),
                                               .functions = uint32_t(a.program.functions.size()),
-                                              .inputs = inputs, .outputs = uint32_t(outputs.size()),
+                                              .inputs = inputs,
+                                              .outputs = uint32_t(outputs.size()),
                                               .codegen_seconds = codegen,
                                               .backend_seconds = memory_hit ? 0 : backend,
-                                              .memory_hit = memory_hit, .disk_hit = disk_hit,
+                                              .memory_hit = memory_hit,
+                                              .disk_hit = disk_hit,
                                               .code_bytes = job->kernel->code_bytes() });
     }
     for (size_t k = 0; k < kept; ++k)
@@ -467,7 +474,8 @@ BufferRef Context::elements(NodeId id) {
     auto job = [buffer, n, width, total] {
         auto *p = static_cast<uint8_t *>(buffer->data());
         if (n.imm == 0) {
-            parallel_blocks(total, 1 << 22, [&](uint64_t b, uint64_t e) { std::memset(p + b, 0, e - b); });
+            parallel_blocks(total, 1 << 22,
+                            [&](uint64_t b, uint64_t e) { std::memset(p + b, 0, e - b); });
             return;
         }
         parallel_blocks(n.size, 1 << 20, [&](uint64_t b, uint64_t e) {

@@ -10,8 +10,8 @@ namespace umbel::jit {
 // Zeroed memory, in large pages past the first 2 MiB: a page fault for every 64 nodes would cost more
 // than recording them. Null where there is none.
 static void *map_memory(size_t bytes) {
-    void *p = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
-                   -1, 0);
+    void *p = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (p == MAP_FAILED)
         return nullptr;
     constexpr size_t Large = 2 << 20;
@@ -95,19 +95,18 @@ void Graph::rehash(uint32_t buckets) {
 
 // The bucket follows the newest operand, with a little spread: nodes that are made one after the other
 // meet the same cache lines of the table, which a well-mixing hash would prevent.
-[[gnu::always_inline]] inline uint32_t Graph::bucket(Op op, Type type, uint64_t imm, uint32_t length, uint32_t size,
-                       const NodeId *dep) {
+[[gnu::always_inline]] inline uint32_t
+Graph::bucket(Op op, Type type, uint64_t imm, uint32_t length, uint32_t size, const NodeId *dep) {
     uint64_t h = (uint64_t(op) << 8 | uint64_t(type)) + imm * 0x9e3779b97f4a7c15ull;
-    h ^= ((uint64_t(dep[0]) + dep[1]) * 0xd6e8feb86659fd93ull) ^ (uint64_t(dep[2]) * 0xe7037ed1a0b428dbull) ^ (uint64_t(dep[3]) << 32);
+    h ^= ((uint64_t(dep[0]) + dep[1]) * 0xd6e8feb86659fd93ull) ^
+         (uint64_t(dep[2]) * 0xe7037ed1a0b428dbull) ^ (uint64_t(dep[3]) << 32);
     h += (uint64_t(length) << 20) + (uint64_t(size) << 3);
     h *= 0x9e3779b97f4a7c15ull;
     NodeId newest = std::max(std::max(dep[0], dep[1]), std::max(dep[2], dep[3]));
     return newest ? newest + uint32_t(h >> 58) : uint32_t(h >> 32);
 }
 
-uint32_t Graph::hash(const Node &n) {
-    return bucket(n.op, n.type, n.imm, n.length, n.size, n.dep);
-}
+uint32_t Graph::hash(const Node &n) { return bucket(n.op, n.type, n.imm, n.length, n.size, n.dep); }
 
 // a + b and b + a are one node. The order in which operands were given is kept, not sorted: ids differ
 // from one tracing of a program to the next, its text must not.
@@ -115,8 +114,8 @@ uint32_t Graph::hash(const Node &n) {
     bool same = n.dep[0] == k.dep[0] && n.dep[1] == k.dep[1];
     if (!same && commutes(k.op))
         same = n.dep[0] == k.dep[1] && n.dep[1] == k.dep[0];
-    return same && n.op == k.op && n.type == k.type && n.dep[2] == k.dep[2] && n.dep[3] == k.dep[3] && n.imm == k.imm && n.size == k.size &&
-           n.length == k.length;
+    return same && n.op == k.op && n.type == k.type && n.dep[2] == k.dep[2] &&
+           n.dep[3] == k.dep[3] && n.imm == k.imm && n.size == k.size && n.length == k.length;
 }
 
 NodeId Graph::find(const NodeKey &k) const {
@@ -158,9 +157,17 @@ NodeId Graph::make(const NodeKey &k) {
         region = region_of(k);
     NodeId id = allocate(); // may grow the table
     Node &n = m_nodes[id];
-    n = { .op = k.op, .type = k.type, .flags = Hashed, .refs = 1,
-          .dep = { k.dep[0], k.dep[1], k.dep[2], k.dep[3] }, .imm = k.imm, .size = k.size,
-          .region = region, .next = m_table[h & m_mask], .length = k.length, .seq = m_seq++ };
+    n = { .op = k.op,
+          .type = k.type,
+          .flags = Hashed,
+          .refs = 1,
+          .dep = { k.dep[0], k.dep[1], k.dep[2], k.dep[3] },
+          .imm = k.imm,
+          .size = k.size,
+          .region = region,
+          .next = m_table[h & m_mask],
+          .length = k.length,
+          .seq = m_seq++ };
     m_table[h & m_mask] = id;
     for (NodeId d : k.dep)
         if (d)
@@ -172,9 +179,16 @@ NodeId Graph::make(const NodeKey &k) {
 
 NodeId Graph::make_pinned(const NodeKey &k, RegionId region) {
     NodeId id = allocate();
-    m_nodes[id] = { .op = k.op, .type = k.type, .flags = Pinned, .refs = 1,
-                    .dep = { k.dep[0], k.dep[1], k.dep[2], k.dep[3] }, .imm = k.imm,
-                    .size = k.size, .region = region, .next = 0, .length = k.length,
+    m_nodes[id] = { .op = k.op,
+                    .type = k.type,
+                    .flags = Pinned,
+                    .refs = 1,
+                    .dep = { k.dep[0], k.dep[1], k.dep[2], k.dep[3] },
+                    .imm = k.imm,
+                    .size = k.size,
+                    .region = region,
+                    .next = 0,
+                    .length = k.length,
                     .seq = m_seq++ };
     for (NodeId d : k.dep)
         if (d)
@@ -190,9 +204,17 @@ NodeId Graph::literal(Type type, uint64_t bits, uint32_t size) {
 
 NodeId Graph::buffer(Type type, BufferRef buffer, uint32_t size) {
     NodeId id = allocate();
-    m_nodes[id] = { .op = Op::Buffer, .type = type, .flags = 0, .refs = 1, .dep = { 0, 0, 0, 0 },
-                    .imm = store_buffer(std::move(buffer)), .size = size, .region = 0,
-                    .next = 0, .length = 0, .seq = m_seq++ };
+    m_nodes[id] = { .op = Op::Buffer,
+                    .type = type,
+                    .flags = 0,
+                    .refs = 1,
+                    .dep = { 0, 0, 0, 0 },
+                    .imm = store_buffer(std::move(buffer)),
+                    .size = size,
+                    .region = 0,
+                    .next = 0,
+                    .length = 0,
+                    .seq = m_seq++ };
     return id;
 }
 
@@ -352,7 +374,8 @@ RegionId Graph::region_of(const NodeKey &k) const {
 }
 
 void Graph::report_escape(const NodeKey &k, RegionId region) const {
-    fail("{}: an operand was computed inside a recorded {} and is used outside of it; make it part of "
+    fail("{}: an operand was computed inside a recorded {} and is used outside of it; make it part "
+         "of "
          "the state that the {} returns",
          name(k.op), m_regions[region].kind, m_regions[region].kind);
 }

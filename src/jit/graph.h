@@ -17,7 +17,7 @@
 
 namespace umbel::jit {
 
-using NodeId = uint32_t; // 0: none
+using NodeId = uint32_t;   // 0: none
 using RegionId = uint32_t; // 0: the kernel itself
 
 enum NodeFlag : uint8_t {
@@ -53,7 +53,7 @@ struct Region {
     RegionId parent = 0, function = 0; // function: the subroutine's outermost region
     uint32_t depth = 0, loop_depth = 0;
     uint32_t refs = 0; // nodes that lie in it, and the record that owns it
-    NodeId owner = 0; // the Loop, If or Call that the region belongs to; no reference
+    NodeId owner = 0;  // the Loop, If or Call that the region belongs to; no reference
     bool open = false;
     const char *kind = "kernel";
     std::vector<NodeId> effects; // pinned side effects in program order; owned references

@@ -369,7 +369,7 @@ KernelCache::KernelCache(CacheOptions options)
     : m_options(std::move(options)), m_files(m_options.folder, m_options.max_bytes) {}
 
 std::string KernelCache::fingerprint(const Backend &backend) {
-    return fmt::format("{}:{}", backend.name(), backend.fingerprint());
+    return fmt::format("{}:{}:{}", backend.name(), compiler_revision, backend.fingerprint());
 }
 
 std::shared_ptr<Kernel> KernelCache::get(Backend &backend, const Program &program,

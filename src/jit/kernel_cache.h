@@ -21,6 +21,9 @@ struct Key {
     bool operator==(const Key &) const = default;
 };
 
+/// A hash of this layer's sources, from the build.
+extern const char *const compiler_revision;
+
 /// Names the kernel that a program (Program::serialize) becomes on a backend and machine.
 Key hash_program(std::string_view bytes, std::string_view fingerprint);
 

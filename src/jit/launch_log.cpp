@@ -20,20 +20,20 @@ template <class T> T element(const void *array, uint32_t i) {
 
 std::string format_element(Type t, const void *array, uint32_t i) {
     switch (t) {
-        case Type::Bool: return element<uint8_t>(array, i) ? "true" : "false";
-        case Type::I8: return fmt::format("{}", int(element<int8_t>(array, i)));
-        case Type::U8: return fmt::format("{}", int(element<uint8_t>(array, i)));
-        case Type::I16: return fmt::format("{}", element<int16_t>(array, i));
-        case Type::U16: return fmt::format("{}", element<uint16_t>(array, i));
-        case Type::I32: return fmt::format("{}", element<int32_t>(array, i));
-        case Type::U32: return fmt::format("{}", element<uint32_t>(array, i));
-        case Type::I64: return fmt::format("{}", element<int64_t>(array, i));
-        case Type::U64: return fmt::format("{}", element<uint64_t>(array, i));
-        case Type::F16: return fmt::format("{}", half_to_float(element<uint16_t>(array, i)));
-        case Type::F32: return fmt::format("{}", element<float>(array, i));
-        case Type::F64: return fmt::format("{}", element<double>(array, i));
-        case Type::Ptr: return fmt::format("{:#x}", element<uint64_t>(array, i));
-        case Type::Void: break;
+    case Type::Bool: return element<uint8_t>(array, i) ? "true" : "false";
+    case Type::I8: return fmt::format("{}", int(element<int8_t>(array, i)));
+    case Type::U8: return fmt::format("{}", int(element<uint8_t>(array, i)));
+    case Type::I16: return fmt::format("{}", element<int16_t>(array, i));
+    case Type::U16: return fmt::format("{}", element<uint16_t>(array, i));
+    case Type::I32: return fmt::format("{}", element<int32_t>(array, i));
+    case Type::U32: return fmt::format("{}", element<uint32_t>(array, i));
+    case Type::I64: return fmt::format("{}", element<int64_t>(array, i));
+    case Type::U64: return fmt::format("{}", element<uint64_t>(array, i));
+    case Type::F16: return fmt::format("{}", half_to_float(element<uint16_t>(array, i)));
+    case Type::F32: return fmt::format("{}", element<float>(array, i));
+    case Type::F64: return fmt::format("{}", element<double>(array, i));
+    case Type::Ptr: return fmt::format("{:#x}", element<uint64_t>(array, i));
+    case Type::Void: break;
     }
     return "?";
 }
@@ -68,7 +68,8 @@ void CollectingLog::print(uint32_t site, uint64_t first_lane, uint32_t lanes, co
     }
 }
 
-void CollectingLog::assertion(uint32_t site, uint64_t first_lane, uint32_t lanes, const int32_t *mask) {
+void CollectingLog::assertion(uint32_t site, uint64_t first_lane, uint32_t lanes,
+                              const int32_t *mask) {
     std::lock_guard lock(m_mutex);
     for (uint32_t i = 0; i < lanes; ++i) {
         if (!mask[i])

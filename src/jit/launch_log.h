@@ -12,7 +12,8 @@ public:
 
     void print(uint32_t site, uint64_t first_lane, uint32_t lanes, const int32_t *mask,
                const void *frame) override;
-    void assertion(uint32_t site, uint64_t first_lane, uint32_t lanes, const int32_t *mask) override;
+    void assertion(uint32_t site, uint64_t first_lane, uint32_t lanes,
+                   const int32_t *mask) override;
     void error(const std::string &message) override;
 
     /// Shows what was printed; throws UserError for the first failed lane.

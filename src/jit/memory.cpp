@@ -48,8 +48,8 @@ void check_type(const char *what, const char *role, const Value &v, Type t) {
 // The address of an evaluated array as a node; evaluates it if need be.
 Value address_of(Context &c, const Value &array) {
     Value data = opaque(array);
-    return Value::adopt(c, c.graph.make({ .op = Op::Address, .type = Type::Ptr,
-                                          .dep = { data.id(), 0, 0, 0 } }));
+    return Value::adopt(
+        c, c.graph.make({ .op = Op::Address, .type = Type::Ptr, .dep = { data.id(), 0, 0, 0 } }));
 }
 
 // A gather under the mask of an enclosing region reads the same, for lanes of this one: reuse it.
@@ -60,7 +60,8 @@ NodeId find_in_enclosing(Context &c, NodeKey key, const Value &mask) {
         r = c.graph.region(r).parent;
         if (c.graph.region(r).function != c.graph.region(c.region).function)
             break;
-        NodeId active = c.graph.find({ .op = Op::Active, .type = Type::Bool, .imm = uint64_t(r) << 32 });
+        NodeId active =
+            c.graph.find({ .op = Op::Active, .type = Type::Bool, .imm = uint64_t(r) << 32 });
         if (!active)
             continue;
         key.dep[2] = active;
@@ -95,11 +96,14 @@ Value gather(const Value &source, const Value &index, const Value &mask) {
                                                          : ternary(Op::Select, mask, index, zero);
 
     if (source.node().region && source.node().size != 1)
-        fail("gather: the source is computed in the loop or call that is being recorded; gather from an "
+        fail("gather: the source is computed in the loop or call that is being recorded; gather "
+             "from an "
              "array that exists before it");
     Value address = address_of(c, source);
     Value active = Value::adopt(c, c.effective_mask(mask.id()));
-    NodeKey key{ .op = Op::Gather, .type = source.type(), .size = size,
+    NodeKey key{ .op = Op::Gather,
+                 .type = source.type(),
+                 .size = size,
                  .dep = { address.id(), index.id(), active.id(), 0 } };
     if (NodeId id = find_in_enclosing(c, key, mask))
         return Value::share(c, id);
@@ -122,14 +126,19 @@ std::vector<Value> gather_packet(const Value &source, const Value &index, uint32
     uint32_t size = width("gather_packet", c, { index.size(), mask.size() });
     Value address = address_of(c, source);
     Value active = Value::adopt(c, c.effective_mask(mask.id()));
-    NodeKey key{ .op = Op::Packet, .type = source.type(), .size = size, .imm = n,
+    NodeKey key{ .op = Op::Packet,
+                 .type = source.type(),
+                 .size = size,
+                 .imm = n,
                  .dep = { address.id(), index.id(), active.id(), 0 } };
     NodeId found = find_in_enclosing(c, key, mask);
     Value packet = found ? Value::share(c, found) : Value::adopt(c, c.graph.make(key));
     std::vector<Value> out;
     for (uint32_t i = 0; i < n; ++i)
-        out.push_back(Value::adopt(c, c.graph.make({ .op = Op::PacketGet, .type = source.type(),
-                                                     .size = size, .imm = i,
+        out.push_back(Value::adopt(c, c.graph.make({ .op = Op::PacketGet,
+                                                     .type = source.type(),
+                                                     .size = size,
+                                                     .imm = i,
                                                      .dep = { packet.id(), 0, 0, 0 } })));
     return out;
 }
@@ -141,7 +150,8 @@ static void own_target(Context &c, Value &target, const char *what) {
     if (!target.is_evaluated())
         target = opaque(target);
     bool dirty = target.node().flags & Dirty;
-    uint32_t exclusive = dirty ? 3 : 1; // the list of dirty buffers and one Address node refer to it
+    uint32_t exclusive =
+        dirty ? 3 : 1; // the list of dirty buffers and one Address node refer to it
     if (target.node().refs <= exclusive && !c.graph.buffer_of(target.id())->borrowed())
         return;
     if (dirty)
@@ -152,7 +162,8 @@ static void own_target(Context &c, Value &target, const char *what) {
     uint32_t size = target.size();
     uint64_t n = uint64_t(size) * bytes(target.type());
     BufferRef fresh = allocate(n);
-    c.launch_algorithm("copy", size, [old, fresh, n] { std::memcpy(fresh->data(), old->data(), n); });
+    c.launch_algorithm("copy", size,
+                       [old, fresh, n] { std::memcpy(fresh->data(), old->data(), n); });
     target = Value::adopt(c, c.graph.buffer(target.type(), fresh, size));
 }
 
@@ -183,11 +194,14 @@ static Value expand(Context &c, const Value &v, uint32_t size) {
     if (v.size() == size)
         return v;
     Value all = literal(Type::Bool, 1, size);
-    return Value::adopt(c, c.graph.make({ .op = Op::Select, .type = v.type(), .size = size,
+    return Value::adopt(c, c.graph.make({ .op = Op::Select,
+                                          .type = v.type(),
+                                          .size = size,
                                           .dep = { all.id(), v.id(), v.id(), 0 } }));
 }
 
-void scatter(Value &target, const Value &value, const Value &index, const Value &mask, ReduceOp op) {
+void scatter(Value &target, const Value &value, const Value &index, const Value &mask,
+             ReduceOp op) {
     if (!target.valid())
         fail("scatter: the target is an uninitialized value");
     Context &c = check_args("scatter", { &value, &index, &mask }, &target.context());
@@ -199,7 +213,8 @@ void scatter(Value &target, const Value &value, const Value &index, const Value 
              c.graph.region(target.node().region).kind);
     if ((op == ReduceOp::And || op == ReduceOp::Or) && is_float(target.type()))
         fail("scatter: {} is not defined for {}", name(op), name(target.type()));
-    if (op != ReduceOp::Store && op != ReduceOp::And && op != ReduceOp::Or && target.type() == Type::Bool)
+    if (op != ReduceOp::Store && op != ReduceOp::And && op != ReduceOp::Or &&
+        target.type() == Type::Bool)
         fail("scatter: {} is not defined for masks", name(op));
     if (mask.is_literal() && !mask.literal_bits())
         return;
@@ -221,9 +236,13 @@ void scatter(Value &target, const Value &value, const Value &index, const Value 
         if (!active.is_literal())
             active = expand(c, active, size);
     }
-    NodeId effect = c.graph.make_pinned({ .op = Op::Scatter, .type = Type::Void, .size = size, .imm = kind,
-                                          .dep = { address.id(), at.id(), value.id(), active.id() } },
-                                        c.region);
+    NodeId effect =
+        c.graph.make_pinned({ .op = Op::Scatter,
+                              .type = Type::Void,
+                              .size = size,
+                              .imm = kind,
+                              .dep = { address.id(), at.id(), value.id(), active.id() } },
+                            c.region);
     if (ordered)
         c.graph[effect].flags |= Ordered;
     c.mark_dirty(target.id());
@@ -242,7 +261,9 @@ Value scatter_inc(Value &target, const Value &index, const Value &mask) {
     own_target(c, target, "scatter_inc");
     Value address = address_of(c, target);
     Value active = Value::adopt(c, c.effective_mask(mask.id()));
-    NodeId effect = c.graph.make_pinned({ .op = Op::ScatterInc, .type = Type::U32, .size = size,
+    NodeId effect = c.graph.make_pinned({ .op = Op::ScatterInc,
+                                          .type = Type::U32,
+                                          .size = size,
                                           .dep = { address.id(), index.id(), active.id(), 0 } },
                                         c.region);
     c.mark_dirty(target.id());
@@ -259,8 +280,10 @@ Value local_array(const Value &initial, uint32_t length) {
         fail("local_array: a length of {}; 1 to 65536 is possible", length);
     if (initial.grad_id()) [[unlikely]]
         return c.tracker->local_array(initial, length);
-    return Value::adopt(c, c.graph.make({ .op = Op::ArrayNew, .type = initial.type(),
-                                          .size = initial.size(), .length = length,
+    return Value::adopt(c, c.graph.make({ .op = Op::ArrayNew,
+                                          .type = initial.type(),
+                                          .size = initial.size(),
+                                          .length = length,
                                           .dep = { initial.id(), 0, 0, 0 } }));
 }
 
@@ -274,7 +297,9 @@ Value local_get(const Value &array, const Value &index, const Value &mask) {
         return c.tracker->local_get(array, index, mask);
     uint32_t size = width("local_get", c, { array.size(), index.size(), mask.size() });
     Value active = Value::adopt(c, c.effective_mask(mask.id()));
-    return Value::adopt(c, c.graph.make({ .op = Op::ArrayGet, .type = array.type(), .size = size,
+    return Value::adopt(c, c.graph.make({ .op = Op::ArrayGet,
+                                          .type = array.type(),
+                                          .size = size,
                                           .dep = { array.id(), index.id(), active.id(), 0 } }));
 }
 
@@ -287,17 +312,21 @@ Value local_set(const Value &array, const Value &index, const Value &value, cons
     check_type("local_set", "mask", mask, Type::Bool);
     if (array.grad_id() | value.grad_id()) [[unlikely]]
         return c.tracker->local_set(array, index, value, mask);
-    uint32_t size = width("local_set", c, { array.size(), index.size(), value.size(), mask.size() });
+    uint32_t size =
+        width("local_set", c, { array.size(), index.size(), value.size(), mask.size() });
     Value active = Value::adopt(c, c.effective_mask(mask.id()));
-    return Value::adopt(c, c.graph.make({ .op = Op::ArraySet, .type = array.type(), .size = size,
-                                          .length = array.node().length,
-                                          .dep = { array.id(), index.id(), value.id(), active.id() } }));
+    return Value::adopt(
+        c, c.graph.make({ .op = Op::ArraySet,
+                          .type = array.type(),
+                          .size = size,
+                          .length = array.node().length,
+                          .dep = { array.id(), index.id(), value.id(), active.id() } }));
 }
 
 // ---- host functions and messages
 
-static Value make_extern(Context &c, std::unique_ptr<ExternRecord> record, std::span<const Value> inputs,
-                         const Value &mask, bool effect = true) {
+static Value make_extern(Context &c, std::unique_ptr<ExternRecord> record,
+                         std::span<const Value> inputs, const Value &mask, bool effect = true) {
     Value active = Value::adopt(c, c.effective_mask(mask.id()));
     uint32_t size = active.size();
     record->mask = active.id();
@@ -316,7 +345,9 @@ static Value make_extern(Context &c, std::unique_ptr<ExternRecord> record, std::
             record->nodes.push_back(id);
     for (NodeId id : record->nodes)
         c.graph.retain(id);
-    NodeId id = c.graph.make_pinned({ .op = Op::Extern, .type = Type::Void, .size = size,
+    NodeId id = c.graph.make_pinned({ .op = Op::Extern,
+                                      .type = Type::Void,
+                                      .size = size,
                                       .imm = reinterpret_cast<uint64_t>(record.release()) },
                                     c.region);
     Value result = Value::share(c, id);
@@ -345,13 +376,15 @@ void assert_lanes(const Mask &condition, std::string message, const Mask &mask) 
     make_extern(c, std::move(record), std::array<Value, 1>{ condition }, mask);
 }
 
-std::vector<Value> call_host(std::string name, ExternFn fn, void *user, std::span<const Value> inputs,
-                             std::span<const Type> outputs, const Value &mask, bool effect) {
+std::vector<Value> call_host(std::string name, ExternFn fn, void *user,
+                             std::span<const Value> inputs, std::span<const Type> outputs,
+                             const Value &mask, bool effect) {
     Context &c = check_args("call_host", { &mask });
     auto pointer = [&](void *p) { // bound at launch, so that the program does not depend on it
         Value holder = Value::adopt(c, c.graph.buffer(Type::U8, borrow(p, 1, {}), 1));
-        return Value::adopt(c, c.graph.make({ .op = Op::Address, .type = Type::Ptr,
-                                              .dep = { holder.id(), 0, 0, 0 } }));
+        return Value::adopt(
+            c, c.graph.make(
+                   { .op = Op::Address, .type = Type::Ptr, .dep = { holder.id(), 0, 0, 0 } }));
     };
     Value f = pointer(reinterpret_cast<void *>(fn)), u = pointer(user);
     auto record = std::make_unique<ExternRecord>();
@@ -362,8 +395,10 @@ std::vector<Value> call_host(std::string name, ExternFn fn, void *user, std::spa
     Value site = make_extern(c, std::move(record), inputs, mask, effect);
     std::vector<Value> out;
     for (size_t k = 0; k < outputs.size(); ++k)
-        out.push_back(Value::adopt(c, c.graph.make({ .op = Op::ExternOut, .type = outputs[k],
-                                                     .size = site.size(), .imm = k,
+        out.push_back(Value::adopt(c, c.graph.make({ .op = Op::ExternOut,
+                                                     .type = outputs[k],
+                                                     .size = site.size(),
+                                                     .imm = k,
                                                      .dep = { site.id(), 0, 0, 0 } })));
     return out;
 }

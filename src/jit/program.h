@@ -26,8 +26,9 @@ constexpr uint32_t NoValue = ~0u;
 struct Inst {
     Op op;
     Type type;
-    uint8_t uniform = 0;     // same for all lanes and for the whole launch; computed once
-    uint32_t length = 0;     // of a local array (ArrayNew, ArraySet, Phi, Merge, Select); 0: a plain value
+    uint8_t uniform = 0; // same for all lanes and for the whole launch; computed once
+    uint32_t length =
+        0; // of a local array (ArrayNew, ArraySet, Phi, Merge, Select); 0: a plain value
     uint32_t arg[4] = { NoValue, NoValue, NoValue, NoValue }; // Phi: initial, next
     uint64_t imm = 0;
 };
@@ -38,29 +39,30 @@ static_assert(sizeof(Inst) == 32); // no padding: programs are hashed as bytes
 /// of 0, one past the number, or a callee of ~0u calls nothing. `data` is the base of the records.
 /// Only lanes of the mask arg[1] call.
 struct CallSite {
-    std::vector<uint32_t> callees;  // indices of functions
-    std::vector<uint32_t> args;     // values of the caller, in the order of the callees' Param numbers
+    std::vector<uint32_t> callees; // indices of functions
+    std::vector<uint32_t> args; // values of the caller, in the order of the callees' Param numbers
     std::vector<Type> out_types;
-    uint32_t table = 0, data = 0;   // kernel arguments (see ArgKind)
+    uint32_t table = 0, data = 0; // kernel arguments (see ArgKind)
 };
 
 /// A call of a host function `fn(user, first_lane, lanes, mask, frame)`. The frame holds the inputs one after
 /// another, each `lanes` elements long, then room for the outputs; mask elements are -1 or 0.
 struct ExternSite {
     enum Kind : uint8_t { Function, Print, Assert } kind = Function;
-    std::string text;               // name of the function, print format, or assertion message
+    std::string text; // name of the function, print format, or assertion message
     uint32_t fn = NoValue, user = NoValue; // values of type Ptr (kind Function)
     uint32_t mask = NoValue;
-    std::vector<uint32_t> inputs;   // values
+    std::vector<uint32_t> inputs; // values
     std::vector<Type> in_types, out_types;
 };
-using ExternFn = void (*)(void *user, uint64_t first_lane, uint32_t lanes, const int32_t *mask, void *frame);
+using ExternFn = void (*)(void *user, uint64_t first_lane, uint32_t lanes, const int32_t *mask,
+                          void *frame);
 
 struct Function {
     std::vector<Inst> insts;
-    std::vector<uint32_t> outputs;  // of a subroutine: the value of each CallOut number
-    std::vector<Type> params;       // of a subroutine
-    uint32_t data_bytes = 0;        // size of an instance's record
+    std::vector<uint32_t> outputs; // of a subroutine: the value of each CallOut number
+    std::vector<Type> params;      // of a subroutine
+    uint32_t data_bytes = 0;       // size of an instance's record
 };
 
 /// How an argument of the kernel is used: decides what is bound to it at launch.
@@ -73,7 +75,7 @@ struct Arg {
 
 struct Program {
     std::vector<Function> functions;
-    std::vector<CallSite> calls;    // Call's imm
+    std::vector<CallSite> calls;     // Call's imm
     std::vector<ExternSite> externs; // Extern's imm
     std::vector<Arg> args;
 

@@ -11,10 +11,11 @@ namespace umbel::jit {
 struct LoopRecord : Record {
     RegionId head = 0, body = 0; // the condition is computed in head; body lies in it
     std::vector<NodeId> init, phi, next;
-    std::vector<uint8_t> invariant; // state that the body leaves alone: its Phi is its initial value
+    std::vector<uint8_t>
+        invariant; // state that the body leaves alone: its Phi is its initial value
     NodeId condition = 0;
     bool effects = false;
-    uint32_t epoch = 0;             // of the last assembly that met the loop, for `live`
+    uint32_t epoch = 0; // of the last assembly that met the loop, for `live`
     std::vector<uint8_t> live;
 };
 
@@ -32,10 +33,11 @@ struct CallRecord : Record {
     struct Body {
         std::vector<NodeId> outputs, effects;
         std::vector<NodeId> leaves; // evaluated values that it reads, in canonical order
-        std::vector<NodeId> uniforms; // what it computes from them alone: any of it may be evaluated later
+        std::vector<NodeId>
+            uniforms; // what it computes from them alone: any of it may be evaluated later
     };
     struct Instance {
-        uint32_t body = ~0u;        // none: calls nothing
+        uint32_t body = ~0u;                  // none: calls nothing
         std::vector<NodeId> leaves, uniforms; // take the place of the body's
     };
     RegionId region = 0;

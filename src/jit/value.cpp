@@ -7,21 +7,43 @@ namespace umbel::jit {
 
 bool accepts(Op op, Type t) {
     switch (op) {
-        case Op::Neg: case Op::Abs: case Op::Add: case Op::Sub: case Op::Mul: case Op::Div:
-        case Op::Min: case Op::Max: case Op::Fma: case Op::Lt: case Op::Le:
-            return is_number(t);
-        case Op::Mod: case Op::MulHi: case Op::Shl: case Op::Shr: case Op::Rotl: case Op::Rotr:
-        case Op::Popcount: case Op::Clz: case Op::Ctz:
-            return is_int(t);
-        case Op::Not: case Op::And: case Op::Or: case Op::Xor:
-            return is_int(t) || t == Type::Bool;
-        case Op::Sqrt: case Op::Rcp: case Op::Rsqrt: case Op::Floor: case Op::Ceil:
-        case Op::Trunc: case Op::Round: case Op::Atan2: case Op::Pow:
-            return is_float(t);
-        case Op::Eq: case Op::Ne: case Op::Select:
-            return t != Type::Void;
-        default:
-            return is_transcendental(op) && is_float(t);
+    case Op::Neg:
+    case Op::Abs:
+    case Op::Add:
+    case Op::Sub:
+    case Op::Mul:
+    case Op::Div:
+    case Op::Min:
+    case Op::Max:
+    case Op::Fma:
+    case Op::Lt:
+    case Op::Le: return is_number(t);
+    case Op::Mod:
+    case Op::MulHi:
+    case Op::Shl:
+    case Op::Shr:
+    case Op::Rotl:
+    case Op::Rotr:
+    case Op::Popcount:
+    case Op::Clz:
+    case Op::Ctz: return is_int(t);
+    case Op::Not:
+    case Op::And:
+    case Op::Or:
+    case Op::Xor: return is_int(t) || t == Type::Bool;
+    case Op::Sqrt:
+    case Op::Rcp:
+    case Op::Rsqrt:
+    case Op::Floor:
+    case Op::Ceil:
+    case Op::Trunc:
+    case Op::Round:
+    case Op::Atan2:
+    case Op::Pow: return is_float(t);
+    case Op::Eq:
+    case Op::Ne:
+    case Op::Select: return t != Type::Void;
+    default: return is_transcendental(op) && is_float(t);
     }
 }
 
@@ -32,7 +54,8 @@ void check_operand(Op op, int number, const Value &v, const Context &c) {
     if (!v.valid())
         fail("{}: operand {} is an uninitialized value", name(op), number);
     if (&v.context() != &c)
-        fail("{}: operand {} belongs to another context (thread); evaluate it there and copy its data",
+        fail("{}: operand {} belongs to another context (thread); evaluate it there and copy its "
+             "data",
              name(op), number);
     if (v.node().flags & Dirty) [[unlikely]]
         v.context().settle(v.id(), name(op));
@@ -55,7 +78,8 @@ NodeId finish(Context &c, Op op, Type t, NodeId a, NodeId b, NodeId d, uint32_t 
     if (length == 0)
         if (NodeId r = simplify(c, op, t, a, b, d))
             return r;
-    return c.graph.make({ .op = op, .type = t, .size = size, .length = length, .dep = { a, b, d, 0 } });
+    return c.graph.make(
+        { .op = op, .type = t, .size = size, .length = length, .dep = { a, b, d, 0 } });
 }
 
 } // namespace
@@ -119,7 +143,8 @@ Value ternary(Op op, const Value &a, const Value &b, const Value &d) {
         return c.tracker->elementwise(op, t, std::array{ &a, &b, &d });
     uint32_t length = b.node().length;
     if (length != d.node().length)
-        fail("{}: local arrays of lengths {} and {} do not match", name(op), length, d.node().length);
+        fail("{}: local arrays of lengths {} and {} do not match", name(op), length,
+             d.node().length);
     uint32_t size = common_size(op, common_size(op, a.size(), b.size()), d.size());
     return Value::adopt(c, finish(c, op, t, a.id(), b.id(), d.id(), size, length));
 }
@@ -145,7 +170,8 @@ Value bitcast(Type type, const Value &a) {
     if (bits(type) != bits(a.type()))
         fail("Bitcast: {} and {} differ in width", name(a.type()), name(type));
     if (a.grad_id()) [[unlikely]]
-        fail("Bitcast: the bits of a value that carries a gradient are not differentiable; detach() it");
+        fail("Bitcast: the bits of a value that carries a gradient are not differentiable; "
+             "detach() it");
     return Value::adopt(c, finish(c, Op::Bitcast, type, a.id(), 0, 0, a.size()));
 }
 

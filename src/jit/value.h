@@ -20,7 +20,8 @@ public:
             m_context->tracker->retain(m_grad);
     }
     Value(Value &&o) noexcept
-        : m_context(o.m_context), m_id(std::exchange(o.m_id, 0)), m_grad(std::exchange(o.m_grad, 0)) {}
+        : m_context(o.m_context), m_id(std::exchange(o.m_id, 0)),
+          m_grad(std::exchange(o.m_grad, 0)) {}
     Value &operator=(const Value &o) {
         Value copy(o);
         return *this = std::move(copy);

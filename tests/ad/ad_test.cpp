@@ -11,7 +11,8 @@ namespace {
 class Derivatives : public testing::TestWithParam<const char *> {
 protected:
     Derivatives()
-        : context(std::string(GetParam()) == "llvm" ? llvm_backend() : interp_backend()), scope(context) {}
+        : context(std::string(GetParam()) == "llvm" ? llvm_backend() : interp_backend()),
+          scope(context) {}
     ~Derivatives() override { EXPECT_EQ(live_nodes(), 0u) << listing(); }
     Context context;
     ContextScope scope;
@@ -124,7 +125,8 @@ TEST_P(Derivatives, ReductionsAndPrefixSums) {
     using List = std::vector<double>;
     EXPECT_EQ(gradient([](auto &x) { return sum(x * x); }), (List{ 1, 3, -4, 6, 0.5 }));
     EXPECT_EQ(gradient([](auto &x) { return maximum(x); }), (List{ 0, 0, 0, 1, 0 }));
-    EXPECT_EQ(gradient([](auto &x) { return prod(x); }), (List{ -2.25, -0.75, 0.5625, -0.375, -4.5 }));
+    EXPECT_EQ(gradient([](auto &x) { return prod(x); }),
+              (List{ -2.25, -0.75, 0.5625, -0.375, -4.5 }));
     EXPECT_EQ(gradient([&](auto &x) { return dot(x, w); }), (List{ 1, 2, 3, 4, 5 }));
     EXPECT_EQ(gradient([&](auto &x) { return cumsum(x) * w; }), (List{ 15, 14, 12, 9, 5 }));
     EXPECT_EQ(gradient([&](auto &x) { return prefix_sum(x) * w; }), (List{ 14, 12, 9, 5, 0 }));
@@ -143,10 +145,13 @@ TEST_P(Derivatives, BroadcastValueSumsItsGradient) {
 TEST_P(Derivatives, ConditionalAgreesWithDifferences) {
     FlagScope recorded(Flag::FlattenIfs, false);
     Float64 table = copy(std::vector<double>{ 1.5, 2.5 });
-    expect_derivative("if", [&](auto &x) {
-        return if_(
-            x < 1.0, [&] { return x * x * gather(table, UInt32(0u)); }, [&] { return sin(x) * x; });
-    }, { -1.7, -0.6, 0.3, 1.2, 2.9 });
+    expect_derivative("if",
+                      [&](auto &x) {
+                          return if_(
+                              x < 1.0, [&] { return x * x * gather(table, UInt32(0u)); },
+                              [&] { return sin(x) * x; });
+                      },
+                      { -1.7, -0.6, 0.3, 1.2, 2.9 });
 }
 
 TEST_P(Derivatives, LoopsAgreeWithDifferences) {
@@ -155,37 +160,44 @@ TEST_P(Derivatives, LoopsAgreeWithDifferences) {
         Float64 x, sum;
         UMBEL_STRUCT(i, x, sum)
     };
-    expect_derivative("multiplying loop", [&](auto &x) {
-        State s = loop(
-            State{ 0u, x, 0.0 }, [](const State &s) { return s.i < 5u; },
-            [](State &s) {
-                s.sum = s.sum + s.x;
-                s.x = sin(s.x) * 1.1;
-                s.i += 1u;
-            });
-        return s.sum * s.x;
-    }, { -1.7, -0.6, 0.3, 1.2, 2.9 });
-    expect_derivative("affine loop", [&](auto &x) {
-        State s = loop(
-            State{ 0u, x, 0.0 }, [](const State &s) { return s.i < 6u; },
-            [&](State &s) {
-                Float64 t = Float64(s.i) * 0.1 + 0.5;
-                s.sum = s.sum + s.x * t * sin(x);
-                s.x = s.x * t + x;
-                s.i += 1u;
-            });
-        return s.sum * s.x;
-    }, { -1.7, -0.6, 0.3, 1.2, 2.9 });
-    expect_derivative("accumulating loop", [&](auto &x) {
-        auto [i, sum] = loop(
-            std::tuple<UInt32, Float64>(0u, 0.0), [](auto &s) { return std::get<0>(s) < 7u; },
-            [&](auto &s) {
-                auto &[i, sum] = s;
-                sum += sin(x * Float64(i));
-                i += 1u;
-            });
-        return sum;
-    }, { -1.7, -0.6, 0.3, 1.2, 2.9 });
+    expect_derivative("multiplying loop",
+                      [&](auto &x) {
+                          State s = loop(
+                              State{ 0u, x, 0.0 }, [](const State &s) { return s.i < 5u; },
+                              [](State &s) {
+                                  s.sum = s.sum + s.x;
+                                  s.x = sin(s.x) * 1.1;
+                                  s.i += 1u;
+                              });
+                          return s.sum * s.x;
+                      },
+                      { -1.7, -0.6, 0.3, 1.2, 2.9 });
+    expect_derivative("affine loop",
+                      [&](auto &x) {
+                          State s = loop(
+                              State{ 0u, x, 0.0 }, [](const State &s) { return s.i < 6u; },
+                              [&](State &s) {
+                                  Float64 t = Float64(s.i) * 0.1 + 0.5;
+                                  s.sum = s.sum + s.x * t * sin(x);
+                                  s.x = s.x * t + x;
+                                  s.i += 1u;
+                              });
+                          return s.sum * s.x;
+                      },
+                      { -1.7, -0.6, 0.3, 1.2, 2.9 });
+    expect_derivative("accumulating loop",
+                      [&](auto &x) {
+                          auto [i, sum] = loop(
+                              std::tuple<UInt32, Float64>(0u, 0.0),
+                              [](auto &s) { return std::get<0>(s) < 7u; },
+                              [&](auto &s) {
+                                  auto &[i, sum] = s;
+                                  sum += sin(x * Float64(i));
+                                  i += 1u;
+                              });
+                          return sum;
+                      },
+                      { -1.7, -0.6, 0.3, 1.2, 2.9 });
 }
 
 struct Curve : Instance<Curve> {
@@ -206,9 +218,12 @@ TEST_P(Derivatives, CallsAgreeWithDifferences) {
     Power p(1.5), q(0.5);
     Wave w(2.0);
     Pointer<Curve> self(copy(std::vector<uint32_t>{ p.id(), w.id(), q.id(), w.id(), p.id() }));
-    expect_derivative("call", [&](auto &x) {
-        return call(self, [](Curve *c, const Float64 &x) { return c->eval(x); }, x);
-    }, { -1.7, -0.6, 0.3, 1.2, 2.9 });
+    expect_derivative("call",
+                      [&](auto &x) {
+                          return call(
+                              self, [](Curve *c, const Float64 &x) { return c->eval(x); }, x);
+                      },
+                      { -1.7, -0.6, 0.3, 1.2, 2.9 });
 }
 
 TEST_P(Derivatives, MembersOfInstancesGetGradients) {
@@ -240,10 +255,12 @@ struct Cube : CustomOp {
 };
 
 TEST_P(Derivatives, CustomOperationSuppliesItsOwn) {
-    expect_derivative("custom", [](auto &x) {
-        Value in[] = { x * 2.0 };
-        return Float64(custom(std::make_shared<Cube>(), in)[0]) + x;
-    }, { -1.7, -0.6, 0.3, 1.2, 2.9 });
+    expect_derivative("custom",
+                      [](auto &x) {
+                          Value in[] = { x * 2.0 };
+                          return Float64(custom(std::make_shared<Cube>(), in)[0]) + x;
+                      },
+                      { -1.7, -0.6, 0.3, 1.2, 2.9 });
 }
 
 TEST_P(Derivatives, ScopesDecideWhatIsFollowed) {

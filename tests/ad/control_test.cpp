@@ -25,7 +25,8 @@ struct State {
     UMBEL_STRUCT(i, a, b)
 };
 // `steps` may differ from lane to lane.
-template <class Body> State repeat(const UInt32 &steps, const Float64 &a, const Float64 &b, Body &&body) {
+template <class Body>
+State repeat(const UInt32 &steps, const Float64 &a, const Float64 &b, Body &&body) {
     return loop(
         State{ 0u, a, b }, [&](const State &s) { return s.i < steps; },
         [&](State &s) {
@@ -39,62 +40,88 @@ template <class Body> State repeat(const UInt32 &steps, const Float64 &a, const 
 TEST_P(Control, ConditionalsPassGradientsThroughTheBranchTaken) {
     for (bool flatten : { false, true }) {
         FlagScope scope(Flag::FlattenIfs, flatten);
-        expect_gradient("if", [&](const Inputs &in) {
-            return if_(
-                (lane & 1u) == 0u, [&] { return in[0] * sin(in[1]); },
-                [&] { return exp(in[0]) + gather(in[2], lane & 3u) * in[3]; });
-        }, { lanes, more, table, { 0.7 } });
-        expect_gradient("two results", [&](const Inputs &in) {
-            auto [u, v] = if_(
-                lane < 4u, [&] { return std::tuple(in[0] * in[0], in[1]); },
-                [&] { return std::tuple(in[1], in[0] * in[1]); });
-            return u * v + u;
-        }, { lanes, more });
-        expect_gradient("the same in both", [&](const Inputs &in) {
-            return if_(lane < 4u, [&] { return in[0] * in[1]; }, [&] { return in[0] * in[1]; });
-        }, { lanes, more });
-        expect_gradient("untouched values", [&](const Inputs &in) {
-            return if_(lane < 4u, [&] { return in[0]; }, [&] { return in[1]; }) * in[0];
-        }, { lanes, more });
-        expect_gradient("a constant in one branch", [&](const Inputs &in) {
-            return if_(lane < 4u, [&] { return Float64(2.0); }, [&] { return in[0] * in[0]; });
-        }, { lanes });
+        expect_gradient("if",
+                        [&](const Inputs &in) {
+                            return if_(
+                                (lane & 1u) == 0u, [&] { return in[0] * sin(in[1]); },
+                                [&] { return exp(in[0]) + gather(in[2], lane & 3u) * in[3]; });
+                        },
+                        { lanes, more, table, { 0.7 } });
+        expect_gradient("two results",
+                        [&](const Inputs &in) {
+                            auto [u, v] = if_(
+                                lane < 4u, [&] { return std::tuple(in[0] * in[0], in[1]); },
+                                [&] { return std::tuple(in[1], in[0] * in[1]); });
+                            return u * v + u;
+                        },
+                        { lanes, more });
+        expect_gradient(
+            "the same in both",
+            [&](const Inputs &in) {
+                return if_(lane < 4u, [&] { return in[0] * in[1]; }, [&] { return in[0] * in[1]; });
+            },
+            { lanes, more });
+        expect_gradient(
+            "untouched values",
+            [&](const Inputs &in) {
+                return if_(lane < 4u, [&] { return in[0]; }, [&] { return in[1]; }) * in[0];
+            },
+            { lanes, more });
+        expect_gradient(
+            "a constant in one branch",
+            [&](const Inputs &in) {
+                return if_(lane < 4u, [&] { return Float64(2.0); }, [&] { return in[0] * in[0]; });
+            },
+            { lanes });
     }
 }
 
 TEST_P(Control, AConditionMayDependOnWhatIsDifferentiated) {
-    expect_gradient("if", [&](const Inputs &in) {
-        return if_(in[0] * in[0] > 1.0, [&] { return in[0] * 3.0; }, [&] { return sin(in[0]); });
-    }, { { 0.5, 0.7, 1.2, 1.4 } });
+    expect_gradient("if",
+                    [&](const Inputs &in) {
+                        return if_(
+                            in[0] * in[0] > 1.0, [&] { return in[0] * 3.0; },
+                            [&] { return sin(in[0]); });
+                    },
+                    { { 0.5, 0.7, 1.2, 1.4 } });
 }
 
 TEST_P(Control, SwitchesPassGradientsThroughTheFunctionChosen) {
     using F = std::function<Float64(const Float64 &)>;
-    expect_gradient("switch", [&](const Inputs &in) {
-        std::vector<F> functions{ [&](const Float64 &x) { return x * x * in[1]; },
-                                  [&](const Float64 &x) { return sin(x); },
-                                  [&](const Float64 &x) { return x + gather(in[2], UInt32(1u)); } };
-        return switch_(lane % 4u, functions, in[0]) + in[0]; // 3: none, zero
-    }, { lanes, { 0.7 }, table });
+    expect_gradient("switch",
+                    [&](const Inputs &in) {
+                        std::vector<F> functions{ [&](const Float64 &x) { return x * x * in[1]; },
+                                                  [&](const Float64 &x) { return sin(x); },
+                                                  [&](const Float64 &x) {
+                                                      return x + gather(in[2], UInt32(1u));
+                                                  } };
+                        return switch_(lane % 4u, functions, in[0]) + in[0]; // 3: none, zero
+                    },
+                    { lanes, { 0.7 }, table });
 }
 
 // Evaluating what a body computed must not hide from derivatives what it was computed from.
 TEST_P(Control, EvaluationBetweenRecordingAndDerivativeChangesNothing) {
-    expect_gradient("if", [&](const Inputs &in) {
-        Float64 y = if_(lane < 4u, [&] { return in[0] * in[1]; }, [&] { return in[1] + 1.0; });
-        Float64 same = detach(in[0]) * detach(in[1]); // the node of the branch
-        eval(same, y);
-        return y * y;
-    }, { lanes, more });
-    expect_gradient("loop", [&](const Inputs &in) {
-        State s = repeat(UInt32(3u), in[0], Float64(0.0), [&](State &s) {
-            s.a = s.a * (in[0] * in[1]);
-            s.b += s.a;
-        });
-        Float64 same = detach(in[0]) * detach(in[1]);
-        eval(same, s.a, s.b);
-        return s.b;
-    }, { lanes, more });
+    expect_gradient("if",
+                    [&](const Inputs &in) {
+                        Float64 y = if_(
+                            lane < 4u, [&] { return in[0] * in[1]; }, [&] { return in[1] + 1.0; });
+                        Float64 same = detach(in[0]) * detach(in[1]); // the node of the branch
+                        eval(same, y);
+                        return y * y;
+                    },
+                    { lanes, more });
+    expect_gradient("loop",
+                    [&](const Inputs &in) {
+                        State s = repeat(UInt32(3u), in[0], Float64(0.0), [&](State &s) {
+                            s.a = s.a * (in[0] * in[1]);
+                            s.b += s.a;
+                        });
+                        Float64 same = detach(in[0]) * detach(in[1]);
+                        eval(same, s.a, s.b);
+                        return s.b;
+                    },
+                    { lanes, more });
 }
 
 // ---- calls
@@ -106,7 +133,9 @@ struct Material : Instance<Material> {
 struct Glossy : Material {
     Float64 rough, gain;
     Glossy(const Float64 &r, const Float64 &g) : rough(r), gain(g) {}
-    Float64 eval(const Float64 &x, const UInt32 &) const override { return gain * pow(x, rough) + x; }
+    Float64 eval(const Float64 &x, const UInt32 &) const override {
+        return gain * pow(x, rough) + x;
+    }
 };
 struct Textured : Material {
     Float64 texels;
@@ -117,27 +146,33 @@ struct Textured : Material {
     }
 };
 Float64 shade(const UInt32 &which, const Float64 &x, const UInt32 &at) {
-    return call(Pointer<Material>(which), [](Material *m, const Float64 &x, const UInt32 &at) {
-        return m->eval(x, at);
-    }, x, at);
+    return call(
+        Pointer<Material>(which),
+        [](Material *m, const Float64 &x, const UInt32 &at) { return m->eval(x, at); }, x, at);
 }
 
 TEST_P(Control, CallsPassGradientsToArgumentsAndMembers) {
-    expect_gradient("scalars and textures", [&](const Inputs &in) {
-        Glossy a(in[1], in[2]), b(in[2] * 2.0, in[1]);
-        Textured c(in[3]), d(in[3] * in[3]);
-        return shade(lane % 5u, in[0], lane & 3u) * in[0]; // 0: nobody
-    }, { lanes, { 1.3 }, { 0.7 }, table });
+    expect_gradient("scalars and textures",
+                    [&](const Inputs &in) {
+                        Glossy a(in[1], in[2]), b(in[2] * 2.0, in[1]);
+                        Textured c(in[3]), d(in[3] * in[3]);
+                        return shade(lane % 5u, in[0], lane & 3u) * in[0]; // 0: nobody
+                    },
+                    { lanes, { 1.3 }, { 0.7 }, table });
 }
 
 TEST_P(Control, MaskedCallsGiveMaskedGradients) {
-    expect_gradient("masked", [&](const Inputs &in) {
-        Glossy a(in[1], in[2]);
-        Textured b(in[3]);
-        return call_masked(Pointer<Material>(lane % 2u + 1u), lane != 3u,
-                           [](Material *m, const Float64 &x, const UInt32 &at) { return m->eval(x, at); },
-                           in[0], lane & 3u);
-    }, { lanes, { 1.3 }, { 0.7 }, table });
+    expect_gradient(
+        "masked",
+        [&](const Inputs &in) {
+            Glossy a(in[1], in[2]);
+            Textured b(in[3]);
+            return call_masked(
+                Pointer<Material>(lane % 2u + 1u), lane != 3u,
+                [](Material *m, const Float64 &x, const UInt32 &at) { return m->eval(x, at); },
+                in[0], lane & 3u);
+        },
+        { lanes, { 1.3 }, { 0.7 }, table });
 }
 
 TEST_P(Control, BodiesMayCaptureValuesOfTheCaller) {
@@ -145,21 +180,28 @@ TEST_P(Control, BodiesMayCaptureValuesOfTheCaller) {
         Float64 s;
         explicit Scale(const Float64 &s) : s(s) {}
     };
-    expect_gradient("captures", [&](const Inputs &in) {
-        Scale a(in[1]), b(in[1] * in[1]);
-        Float64 wide = in[2] * in[0];
-        return call(Pointer<Scale>(lane % 2u + 1u), [&](Scale *p, const Float64 &x) {
-            return p->s * x * wide + gather(in[2], lane % 9u) * in[3];
-        }, in[0]);
-    }, { lanes, { 1.3 }, more, { 0.4 } });
+    expect_gradient("captures",
+                    [&](const Inputs &in) {
+                        Scale a(in[1]), b(in[1] * in[1]);
+                        Float64 wide = in[2] * in[0];
+                        return call(
+                            Pointer<Scale>(lane % 2u + 1u),
+                            [&](Scale *p, const Float64 &x) {
+                                return p->s * x * wide + gather(in[2], lane % 9u) * in[3];
+                            },
+                            in[0]);
+                    },
+                    { lanes, { 1.3 }, more, { 0.4 } });
 }
 
 TEST_P(Control, ASharedTextureCollectsFromAllInstances) {
-    expect_gradient("shared", [&](const Inputs &in) {
-        Textured a(in[1]), b(in[1]);
-        Glossy c(in[2], in[2]);
-        return shade(lane % 3u + 1u, in[0], lane & 3u);
-    }, { lanes, table, { 0.7 } });
+    expect_gradient("shared",
+                    [&](const Inputs &in) {
+                        Textured a(in[1]), b(in[1]);
+                        Glossy c(in[2], in[2]);
+                        return shade(lane % 3u + 1u, in[0], lane & 3u);
+                    },
+                    { lanes, table, { 0.7 } });
 }
 
 // A member that is a lane-sized array and is gathered from, too, is both.
@@ -167,35 +209,46 @@ TEST_P(Control, AnArgumentMayBeGatheredFrom) {
     struct Lookup : Material {
         Float64 t;
         explicit Lookup(const Float64 &t) : t(t) {}
-        Float64 eval(const Float64 &x, const UInt32 &at) const override { return gather(t, at) * x; }
+        Float64 eval(const Float64 &x, const UInt32 &at) const override {
+            return gather(t, at) * x;
+        }
     };
-    expect_gradient("both", [&](const Inputs &in) {
-        Lookup a(in[0]), b(in[0] * in[0]);
-        return shade(lane % 2u + 1u, in[0], lane & 3u);
-    }, { lanes });
-    expect_gradient("both, in a loop", [&](const Inputs &in) {
-        Lookup a(in[0]), b(in[0] * in[0]);
-        State s = repeat(lane % 4u, in[0], 0.0, [&](State &s) {
-            s.b += shade((lane ^ s.i) % 3u, in[0], (lane + s.i) % 9u);
-            s.b += gather(in[0], s.i) * in[0];
-        });
-        return s.b;
-    }, { lanes });
+    expect_gradient("both",
+                    [&](const Inputs &in) {
+                        Lookup a(in[0]), b(in[0] * in[0]);
+                        return shade(lane % 2u + 1u, in[0], lane & 3u);
+                    },
+                    { lanes });
+    expect_gradient("both, in a loop",
+                    [&](const Inputs &in) {
+                        Lookup a(in[0]), b(in[0] * in[0]);
+                        State s = repeat(lane % 4u, in[0], 0.0, [&](State &s) {
+                            s.b += shade((lane ^ s.i) % 3u, in[0], (lane + s.i) % 9u);
+                            s.b += gather(in[0], s.i) * in[0];
+                        });
+                        return s.b;
+                    },
+                    { lanes });
 }
 
 TEST_P(Control, EvaluationOfMembersArithmeticChangesNothing) {
-    expect_gradient("call", [&](const Inputs &in) {
-        struct Square : Material {
-            Float64 s;
-            explicit Square(const Float64 &s) : s(s) {}
-            Float64 eval(const Float64 &x, const UInt32 &) const override { return x * (s * s); }
-        };
-        Square a(in[1]), b(in[2]);
-        Float64 y = shade(lane % 2u + 1u, in[0], lane);
-        Float64 same = detach(in[1]) * detach(in[1]), other = detach(in[2]) * detach(in[2]);
-        eval(same, other, y);
-        return y;
-    }, { lanes, { 1.3 }, { 0.7 } });
+    expect_gradient("call",
+                    [&](const Inputs &in) {
+                        struct Square : Material {
+                            Float64 s;
+                            explicit Square(const Float64 &s) : s(s) {}
+                            Float64 eval(const Float64 &x, const UInt32 &) const override {
+                                return x * (s * s);
+                            }
+                        };
+                        Square a(in[1]), b(in[2]);
+                        Float64 y = shade(lane % 2u + 1u, in[0], lane);
+                        Float64 same = detach(in[1]) * detach(in[1]),
+                                other = detach(in[2]) * detach(in[2]);
+                        eval(same, other, y);
+                        return y;
+                    },
+                    { lanes, { 1.3 }, { 0.7 } });
 }
 
 TEST_P(Control, ThousandsOfInstancesCompileOnce) {
@@ -227,38 +280,44 @@ TEST_P(Control, ThousandsOfInstancesCompileOnce) {
 TEST_P(Control, AccumulatingLoops) {
     for (bool uneven : { false, true }) {
         UInt32 steps = uneven ? lane % 5u : UInt32(4u); // some lanes do nothing
-        expect_gradient("accumulating", [&](const Inputs &in) {
-            State s = repeat(steps, in[0], in[1], [&](State &s) {
-                s.a += sin(in[0] * Float64(s.i)) * in[3];
-                s.b += gather(in[2], s.i & 3u) * in[1];
-            });
-            return s.a * s.b;
-        }, { lanes, more, table, { 0.7 } });
+        expect_gradient("accumulating",
+                        [&](const Inputs &in) {
+                            State s = repeat(steps, in[0], in[1], [&](State &s) {
+                                s.a += sin(in[0] * Float64(s.i)) * in[3];
+                                s.b += gather(in[2], s.i & 3u) * in[1];
+                            });
+                            return s.a * s.b;
+                        },
+                        { lanes, more, table, { 0.7 } });
     }
 }
 
 TEST_P(Control, AffineLoops) {
     for (bool uneven : { false, true }) {
         UInt32 steps = uneven ? lane % 5u : UInt32(4u);
-        expect_gradient("affine", [&](const Inputs &in) {
-            State s = repeat(steps, in[0], in[1], [&](State &s) {
-                Float64 t = Float64(s.i) * 0.25 + 0.5, a = s.a;
-                s.a = s.a * t + s.b * 0.5 + in[3];
-                s.b = s.b * 1.5 - a * t * gather(in[2], s.i & 3u);
-            });
-            return s.a * s.b;
-        }, { lanes, more, table, { 0.7 } });
+        expect_gradient("affine",
+                        [&](const Inputs &in) {
+                            State s = repeat(steps, in[0], in[1], [&](State &s) {
+                                Float64 t = Float64(s.i) * 0.25 + 0.5, a = s.a;
+                                s.a = s.a * t + s.b * 0.5 + in[3];
+                                s.b = s.b * 1.5 - a * t * gather(in[2], s.i & 3u);
+                            });
+                            return s.a * s.b;
+                        },
+                        { lanes, more, table, { 0.7 } });
     }
 }
 
 TEST_P(Control, AffineLoopsWithSingularMatricesFallBackToRecording) {
-    expect_gradient("singular", [&](const Inputs &in) {
-        State s = repeat(UInt32(4u), in[0], in[1], [&](State &s) {
-            s.a = select(s.i == 2u, in[1], s.a * 0.5); // forgets its past
-            s.b = s.b * 1.5 + s.a;
-        });
-        return s.a + s.b;
-    }, { lanes, more });
+    expect_gradient("singular",
+                    [&](const Inputs &in) {
+                        State s = repeat(UInt32(4u), in[0], in[1], [&](State &s) {
+                            s.a = select(s.i == 2u, in[1], s.a * 0.5); // forgets its past
+                            s.b = s.b * 1.5 + s.a;
+                        });
+                        return s.a + s.b;
+                    },
+                    { lanes, more });
 }
 
 // The product of all matrices leaves the range of the type long before the gradient does.
@@ -281,97 +340,123 @@ TEST_P(Control, AffineLoopsThatContractKeepTheirGradients) {
 TEST_P(Control, LoopsThatHaveToBeRecorded) {
     for (bool uneven : { false, true }) {
         UInt32 steps = uneven ? lane % 5u : UInt32(4u);
-        expect_gradient("recorded", [&](const Inputs &in) {
-            State s = repeat(steps, in[0], in[1], [&](State &s) {
-                s.b = s.b + s.a * s.a * in[3];
-                s.a = sin(s.a) * gather(in[2], s.i & 3u) + s.b * 0.1;
-            });
-            return s.a * s.b;
-        }, { lanes, more, table, { 0.7 } });
+        expect_gradient("recorded",
+                        [&](const Inputs &in) {
+                            State s = repeat(steps, in[0], in[1], [&](State &s) {
+                                s.b = s.b + s.a * s.a * in[3];
+                                s.a = sin(s.a) * gather(in[2], s.i & 3u) + s.b * 0.1;
+                            });
+                            return s.a * s.b;
+                        },
+                        { lanes, more, table, { 0.7 } });
     }
 }
 
 TEST_P(Control, ALoopWithoutIterationsIsTheIdentity) {
-    expect_gradient("none", [&](const Inputs &in) {
-        State s = repeat(lane * 0u, in[0], in[1], [&](State &s) {
-            s.a = sin(s.a) * s.b;
-            s.b = s.b * s.b;
-        });
-        return s.a * s.b;
-    }, { lanes, more });
-    expect_gradient("none, accumulating", [&](const Inputs &in) {
-        State s = repeat(lane * 0u, in[0], in[1], [&](State &s) { s.a += in[1]; });
-        return s.a * s.b;
-    }, { lanes, more });
+    expect_gradient("none",
+                    [&](const Inputs &in) {
+                        State s = repeat(lane * 0u, in[0], in[1], [&](State &s) {
+                            s.a = sin(s.a) * s.b;
+                            s.b = s.b * s.b;
+                        });
+                        return s.a * s.b;
+                    },
+                    { lanes, more });
+    expect_gradient("none, accumulating",
+                    [&](const Inputs &in) {
+                        State s = repeat(lane * 0u, in[0], in[1], [&](State &s) { s.a += in[1]; });
+                        return s.a * s.b;
+                    },
+                    { lanes, more });
 }
 
 TEST_P(Control, ALoopMayEndByWhatIsDifferentiated) {
-    expect_gradient("while", [](const Inputs &in) {
-        State s = loop(
-            State{ 0u, in[0], 0.0 }, [](const State &s) { return s.a < 10.0; },
-            [](State &s) {
-                s.b += sin(s.a);
-                s.a = s.a * 1.7;
-            });
-        return s.b + s.a;
-    }, { lanes });
+    expect_gradient("while",
+                    [](const Inputs &in) {
+                        State s = loop(
+                            State{ 0u, in[0], 0.0 }, [](const State &s) { return s.a < 10.0; },
+                            [](State &s) {
+                                s.b += sin(s.a);
+                                s.a = s.a * 1.7;
+                            });
+                        return s.b + s.a;
+                    },
+                    { lanes });
 }
 
 TEST_P(Control, InvariantAndUnusedStateOfALoop) {
-    expect_gradient("state", [&](const Inputs &in) {
-        State s = repeat(UInt32(3u), in[0], in[1], [&](State &s) { s.b = s.b * s.a; }); // a stays
-        return s.b;
-    }, { lanes, more });
-    expect_gradient("swap", [&](const Inputs &in) {
-        State s = repeat(lane % 4u, in[0], in[1], [&](State &s) { std::swap(s.a, s.b); });
-        return s.a * s.a * s.b;
-    }, { lanes, more });
-    expect_gradient("overwritten", [&](const Inputs &in) {
-        State s = repeat(lane % 4u, in[0], in[1], [&](State &s) { s.a = in[1] * 2.0; });
-        return s.a * s.b;
-    }, { lanes, more });
+    expect_gradient("state",
+                    [&](const Inputs &in) {
+                        State s = repeat(UInt32(3u), in[0], in[1],
+                                         [&](State &s) { s.b = s.b * s.a; }); // a stays
+                        return s.b;
+                    },
+                    { lanes, more });
+    expect_gradient("swap",
+                    [&](const Inputs &in) {
+                        State s =
+                            repeat(lane % 4u, in[0], in[1], [&](State &s) { std::swap(s.a, s.b); });
+                        return s.a * s.a * s.b;
+                    },
+                    { lanes, more });
+    expect_gradient("overwritten",
+                    [&](const Inputs &in) {
+                        State s =
+                            repeat(lane % 4u, in[0], in[1], [&](State &s) { s.a = in[1] * 2.0; });
+                        return s.a * s.b;
+                    },
+                    { lanes, more });
 }
 
 // What kind a loop is must not be read off constants that its state starts with.
 TEST_P(Control, StateThatStartsAsAConstantIsStillAVariable) {
-    expect_gradient("starts as one", [&](const Inputs &in) {
-        State s = repeat(UInt32(3u), in[0], 1.0, [&](State &s) {
-            s.a = s.a * s.b;
-            s.b = s.b * 0.5;
-        });
-        return s.a;
-    }, { lanes });
-    expect_gradient("first iteration differs", [&](const Inputs &in) {
-        State s = repeat(UInt32(3u), 0.0, 1.0, [&](State &s) {
-            s.a = s.a + select(s.i == 0u, Float64(2.0), in[0] * s.b);
-            s.b = select(s.i == 0u, Float64(1.0), s.b * in[0]);
-        });
-        return s.a;
-    }, { lanes });
+    expect_gradient("starts as one",
+                    [&](const Inputs &in) {
+                        State s = repeat(UInt32(3u), in[0], 1.0, [&](State &s) {
+                            s.a = s.a * s.b;
+                            s.b = s.b * 0.5;
+                        });
+                        return s.a;
+                    },
+                    { lanes });
+    expect_gradient("first iteration differs",
+                    [&](const Inputs &in) {
+                        State s = repeat(UInt32(3u), 0.0, 1.0, [&](State &s) {
+                            s.a = s.a + select(s.i == 0u, Float64(2.0), in[0] * s.b);
+                            s.b = select(s.i == 0u, Float64(1.0), s.b * in[0]);
+                        });
+                        return s.a;
+                    },
+                    { lanes });
 }
 
 TEST_P(Control, UniformStateOfAWideLoop) {
-    expect_gradient("uniform", [&](const Inputs &in) {
-        State s = repeat(lane % 4u, in[0], in[1], [&](State &s) {
-            s.a = s.a * s.b;
-            s.b = sin(s.b);
-        });
-        return s.a + s.b;
-    }, { { 1.2 }, { 0.8 } });
-    expect_gradient("all uniform", [&](const Inputs &in) {
-        State s = repeat(UInt32(3u), in[0], in[1], [&](State &s) {
-            s.a = s.a * s.b + in[2];
-            s.b = sin(s.b);
-        });
-        return s.a + s.b;
-    }, { { 1.2 }, { 0.8 }, { 0.3 } });
+    expect_gradient("uniform",
+                    [&](const Inputs &in) {
+                        State s = repeat(lane % 4u, in[0], in[1], [&](State &s) {
+                            s.a = s.a * s.b;
+                            s.b = sin(s.b);
+                        });
+                        return s.a + s.b;
+                    },
+                    { { 1.2 }, { 0.8 } });
+    expect_gradient("all uniform",
+                    [&](const Inputs &in) {
+                        State s = repeat(UInt32(3u), in[0], in[1], [&](State &s) {
+                            s.a = s.a * s.b + in[2];
+                            s.b = sin(s.b);
+                        });
+                        return s.a + s.b;
+                    },
+                    { { 1.2 }, { 0.8 }, { 0.3 } });
 }
 
 TEST_P(Control, LoopsOfOtherPrecisions) {
     Float32 x = copy(std::vector<float>{ 0.5f, 0.7f });
     enable_grad(x);
     auto [i, a, b] = loop(
-        std::tuple<UInt32, Float32, Float64>(0u, x, 0.0), [](const auto &s) { return std::get<0>(s) < 3u; },
+        std::tuple<UInt32, Float32, Float64>(0u, x, 0.0),
+        [](const auto &s) { return std::get<0>(s) < 3u; },
         [](auto &s) {
             auto &[i, a, b] = s;
             b = b + Float64(a) * 2.0;
@@ -391,69 +476,87 @@ Float64 branch(const Mask &m, const Float64 &x, const Float64 &t, const UInt32 &
 }
 
 TEST_P(Control, ConditionalsInLoops) {
-    expect_gradient("recorded", [&](const Inputs &in) {
-        State s = repeat(lane % 4u, in[0], in[1], [&](State &s) {
-            s.a = branch((lane ^ s.i) % 3u == 0u, s.a, in[2], s.i) + s.b * 0.2;
-            s.b = s.b * s.a;
-        });
-        return s.a + s.b;
-    }, { lanes, more, table });
-    expect_gradient("accumulating", [&](const Inputs &in) {
-        State s = repeat(UInt32(3u), 0.0, 1.0, [&](State &s) {
-            s.a += branch((lane ^ s.i) % 3u == 0u, in[0] * Float64(s.i), in[1], s.i);
-        });
-        return s.a;
-    }, { lanes, table });
+    expect_gradient("recorded",
+                    [&](const Inputs &in) {
+                        State s = repeat(lane % 4u, in[0], in[1], [&](State &s) {
+                            s.a = branch((lane ^ s.i) % 3u == 0u, s.a, in[2], s.i) + s.b * 0.2;
+                            s.b = s.b * s.a;
+                        });
+                        return s.a + s.b;
+                    },
+                    { lanes, more, table });
+    expect_gradient("accumulating",
+                    [&](const Inputs &in) {
+                        State s = repeat(UInt32(3u), 0.0, 1.0, [&](State &s) {
+                            s.a +=
+                                branch((lane ^ s.i) % 3u == 0u, in[0] * Float64(s.i), in[1], s.i);
+                        });
+                        return s.a;
+                    },
+                    { lanes, table });
 }
 
 TEST_P(Control, LoopsInConditionals) {
-    expect_gradient("accumulating loop in if", [&](const Inputs &in) {
-        return if_(
-            lane < 5u, [&] {
-                State s = repeat(lane % 4u, in[0], 0.0, [&](State &s) {
-                    s.b += sin(in[0] * Float64(s.i)) * gather(in[1], s.i & 3u);
-                });
-                return s.b;
-            }, [&] { return in[0] * in[0]; });
-    }, { lanes, table });
+    expect_gradient("accumulating loop in if",
+                    [&](const Inputs &in) {
+                        return if_(
+                            lane < 5u,
+                            [&] {
+                                State s = repeat(lane % 4u, in[0], 0.0, [&](State &s) {
+                                    s.b += sin(in[0] * Float64(s.i)) * gather(in[1], s.i & 3u);
+                                });
+                                return s.b;
+                            },
+                            [&] { return in[0] * in[0]; });
+                    },
+                    { lanes, table });
 }
 
 TEST_P(Control, ConditionalsInConditionals) {
-    expect_gradient("if in if", [&](const Inputs &in) {
-        return if_(
-            lane < 6u, [&] { return branch(lane < 3u, in[0] * in[0], in[1], lane) * in[0]; },
-            [&] { return branch(lane < 8u, in[0], in[1], lane + 1u); });
-    }, { lanes, table });
+    expect_gradient("if in if",
+                    [&](const Inputs &in) {
+                        return if_(
+                            lane < 6u,
+                            [&] { return branch(lane < 3u, in[0] * in[0], in[1], lane) * in[0]; },
+                            [&] { return branch(lane < 8u, in[0], in[1], lane + 1u); });
+                    },
+                    { lanes, table });
 }
 
 TEST_P(Control, CallsInLoops) {
-    expect_gradient("recorded", [&](const Inputs &in) {
-        Glossy a(in[1], in[2]);
-        Textured b(in[3]);
-        State s = repeat(lane % 4u, in[0], 0.0, [&](State &s) {
-            s.a = shade((lane ^ s.i) % 3u, s.a, s.i & 3u) * 0.7 + 0.2;
-            s.b += s.a;
-        });
-        return s.a * s.b;
-    }, { lanes, { 1.3 }, { 0.7 }, table });
-    expect_gradient("accumulating", [&](const Inputs &in) {
-        Glossy a(in[1], in[2]);
-        Textured b(in[3]);
-        State s = repeat(UInt32(3u), 0.0, 1.0, [&](State &s) {
-            s.a += shade((lane ^ s.i) % 3u, in[0], s.i & 3u);
-        });
-        return s.a;
-    }, { lanes, { 1.3 }, { 0.7 }, table });
+    expect_gradient("recorded",
+                    [&](const Inputs &in) {
+                        Glossy a(in[1], in[2]);
+                        Textured b(in[3]);
+                        State s = repeat(lane % 4u, in[0], 0.0, [&](State &s) {
+                            s.a = shade((lane ^ s.i) % 3u, s.a, s.i & 3u) * 0.7 + 0.2;
+                            s.b += s.a;
+                        });
+                        return s.a * s.b;
+                    },
+                    { lanes, { 1.3 }, { 0.7 }, table });
+    expect_gradient("accumulating",
+                    [&](const Inputs &in) {
+                        Glossy a(in[1], in[2]);
+                        Textured b(in[3]);
+                        State s = repeat(UInt32(3u), 0.0, 1.0, [&](State &s) {
+                            s.a += shade((lane ^ s.i) % 3u, in[0], s.i & 3u);
+                        });
+                        return s.a;
+                    },
+                    { lanes, { 1.3 }, { 0.7 }, table });
 }
 
 TEST_P(Control, CallsInConditionalsAndConditionalsInCalls) {
-    expect_gradient("call in if", [&](const Inputs &in) {
-        Glossy a(in[1], in[2]);
-        Textured b(in[3]);
-        return if_(
-            lane < 6u, [&] { return shade(lane % 3u, in[0] * 2.0, lane & 3u); },
-            [&] { return in[0] * in[0]; });
-    }, { lanes, { 1.3 }, { 0.7 }, table });
+    expect_gradient("call in if",
+                    [&](const Inputs &in) {
+                        Glossy a(in[1], in[2]);
+                        Textured b(in[3]);
+                        return if_(
+                            lane < 6u, [&] { return shade(lane % 3u, in[0] * 2.0, lane & 3u); },
+                            [&] { return in[0] * in[0]; });
+                    },
+                    { lanes, { 1.3 }, { 0.7 }, table });
     struct Forked : Material {
         Float64 s, t;
         Forked(const Float64 &s, const Float64 &t) : s(s), t(t) {}
@@ -461,10 +564,12 @@ TEST_P(Control, CallsInConditionalsAndConditionalsInCalls) {
             return if_(at < 2u, [&] { return x * sin(s); }, [&] { return x + s * gather(t, at); });
         }
     };
-    expect_gradient("if in call", [&](const Inputs &in) {
-        Forked a(in[1], in[3]), b(in[2], in[3]);
-        return shade(lane % 3u, in[0], lane & 3u);
-    }, { lanes, { 1.3 }, { 0.7 }, table });
+    expect_gradient("if in call",
+                    [&](const Inputs &in) {
+                        Forked a(in[1], in[3]), b(in[2], in[3]);
+                        return shade(lane % 3u, in[0], lane & 3u);
+                    },
+                    { lanes, { 1.3 }, { 0.7 }, table });
 }
 
 TEST_P(Control, LoopsInCalls) {
@@ -478,10 +583,12 @@ TEST_P(Control, LoopsInCalls) {
             return r.a;
         }
     };
-    expect_gradient("accumulating loop in call", [&](const Inputs &in) {
-        Series a(in[1], in[3]), b(in[2], in[3]);
-        return shade(lane % 3u, in[0], lane & 3u);
-    }, { lanes, { 1.3 }, { 0.7 }, table });
+    expect_gradient("accumulating loop in call",
+                    [&](const Inputs &in) {
+                        Series a(in[1], in[3]), b(in[2], in[3]);
+                        return shade(lane % 3u, in[0], lane & 3u);
+                    },
+                    { lanes, { 1.3 }, { 0.7 }, table });
 }
 
 TEST_P(Control, CallsInCalls) {
@@ -492,27 +599,33 @@ TEST_P(Control, CallsInCalls) {
             return shade(at % 3u, x * k, at & 3u) * k;
         }
     };
-    expect_gradient("call in call", [&](const Inputs &in) {
-        Glossy a(in[1], in[2]);
-        Textured b(in[3]);
-        Coated c(in[1]), d(in[2]);
-        return call(Pointer<Coated>(lane % 2u + 1u), [](Coated *p, const Float64 &x, const UInt32 &at) {
-            return p->eval(x, at);
-        }, in[0], lane);
-    }, { lanes, { 1.3 }, { 0.7 }, table });
+    expect_gradient(
+        "call in call",
+        [&](const Inputs &in) {
+            Glossy a(in[1], in[2]);
+            Textured b(in[3]);
+            Coated c(in[1]), d(in[2]);
+            return call(
+                Pointer<Coated>(lane % 2u + 1u),
+                [](Coated *p, const Float64 &x, const UInt32 &at) { return p->eval(x, at); }, in[0],
+                lane);
+        },
+        { lanes, { 1.3 }, { 0.7 }, table });
 }
 
 TEST_P(Control, LoopsInLoops) {
-    expect_gradient("accumulating in accumulating", [&](const Inputs &in) {
-        State s = repeat(UInt32(3u), 0.0, 0.0, [&](State &s) {
-            UInt32 outer = s.i;
-            State t = repeat(outer + 1u, 0.0, 0.0, [&](State &t) {
-                t.a += sin(in[0] * Float64(t.i + outer)) * gather(in[1], t.i & 3u);
-            });
-            s.a += t.a * in[0];
-        });
-        return s.a;
-    }, { lanes, table });
+    expect_gradient("accumulating in accumulating",
+                    [&](const Inputs &in) {
+                        State s = repeat(UInt32(3u), 0.0, 0.0, [&](State &s) {
+                            UInt32 outer = s.i;
+                            State t = repeat(outer + 1u, 0.0, 0.0, [&](State &t) {
+                                t.a += sin(in[0] * Float64(t.i + outer)) * gather(in[1], t.i & 3u);
+                            });
+                            s.a += t.a * in[0];
+                        });
+                        return s.a;
+                    },
+                    { lanes, table });
 }
 
 UMBEL_BACKENDS(Control)

@@ -49,24 +49,31 @@ std::vector<Value> pair(const Float64 &u, const Float64 &v, int *ran = nullptr) 
 
 TEST_P(Custom, SeveralInputsAndResults) {
     List a = random_points(1, 9, 0.5, 2), b = random_points(2, 9, 0.5, 2);
-    expect_gradient("both results", [](const Inputs &in) {
-        auto out = pair(in[0] * in[0], in[1]);
-        return as(out[0]) * as(out[1]);
-    }, { a, b });
-    expect_gradient("one result", [](const Inputs &in) { return as(pair(in[0], in[1])[1]); }, { a, b });
-    expect_gradient("one input twice", [](const Inputs &in) {
-        return as(pair(in[0], in[0])[0]);
-    }, { a });
-    expect_gradient("an input without gradient", [](const Inputs &in) {
-        return as(pair(in[0], detach(in[0]) * 0.0 + 2.0)[0]) + as(pair(Float64(3.0), in[0])[1]);
-    }, { a });
+    expect_gradient("both results",
+                    [](const Inputs &in) {
+                        auto out = pair(in[0] * in[0], in[1]);
+                        return as(out[0]) * as(out[1]);
+                    },
+                    { a, b });
+    expect_gradient("one result", [](const Inputs &in) { return as(pair(in[0], in[1])[1]); },
+                    { a, b });
+    expect_gradient("one input twice", [](const Inputs &in) { return as(pair(in[0], in[0])[0]); },
+                    { a });
+    expect_gradient("an input without gradient",
+                    [](const Inputs &in) {
+                        return as(pair(in[0], detach(in[0]) * 0.0 + 2.0)[0]) +
+                               as(pair(Float64(3.0), in[0])[1]);
+                    },
+                    { a });
     expect_gradient("a uniform input", [](const Inputs &in) { return as(pair(in[0], in[1])[0]); },
                     { { 1.5 }, b });
-    expect_gradient("one after another", [](const Inputs &in) {
-        auto first = pair(in[0], in[1]);
-        auto second = pair(as(first[0]), as(first[1]));
-        return as(second[0]) + as(second[1]);
-    }, { a, b });
+    expect_gradient("one after another",
+                    [](const Inputs &in) {
+                        auto first = pair(in[0], in[1]);
+                        auto second = pair(as(first[0]), as(first[1]));
+                        return as(second[0]) + as(second[1]);
+                    },
+                    { a, b });
 }
 
 TEST_P(Custom, RunsOnceForAllItsResults) {
@@ -142,12 +149,14 @@ struct Lookup : CustomOp {
 
 TEST_P(Custom, ImplicitInputsGetTheirGradients) {
     List texture = random_points(4, 5, 0, 1);
-    expect_gradient("lookup", [](const Inputs &in) {
-        Value at[] = { copy(std::vector<uint32_t>{ 0, 3, 3, 1 }) };
-        Float64 t = in[0] * in[0];
-        Float64 r = as(custom(std::make_shared<Lookup>(t), at)[0]);
-        return r * r;
-    }, { texture });
+    expect_gradient("lookup",
+                    [](const Inputs &in) {
+                        Value at[] = { copy(std::vector<uint32_t>{ 0, 3, 3, 1 }) };
+                        Float64 t = in[0] * in[0];
+                        Float64 r = as(custom(std::make_shared<Lookup>(t), at)[0]);
+                        return r * r;
+                    },
+                    { texture });
     Float64 plain = copy(texture);
     Value at[] = { UInt32(2u) };
     EXPECT_FALSE(grad_enabled(custom(std::make_shared<Lookup>(plain), at)[0]));
@@ -160,7 +169,8 @@ struct CubeRoot : CustomOp {
     std::vector<Value> eval(std::span<const Value> in) override {
         Float64 a = as(in[0]);
         auto [i, x] = loop(
-            std::tuple<UInt32, Float64>(0u, 1.0), [](const auto &s) { return std::get<0>(s) < 40u; },
+            std::tuple<UInt32, Float64>(0u, 1.0),
+            [](const auto &s) { return std::get<0>(s) < 40u; },
             [&](auto &s) {
                 auto &[i, x] = s;
                 x = (x * 2.0 + a / (x * x)) / 3.0;
@@ -175,10 +185,12 @@ struct CubeRoot : CustomOp {
 };
 
 TEST_P(Custom, AnAuthorsAdjointReplacesThatOfALoop) {
-    expect_gradient("cube root", [](const Inputs &in) {
-        Value a[] = { in[0] };
-        return as(custom(std::make_shared<CubeRoot>(), a)[0]) * in[0];
-    }, { random_points(5, 9, 0.5, 4) });
+    expect_gradient("cube root",
+                    [](const Inputs &in) {
+                        Value a[] = { in[0] };
+                        return as(custom(std::make_shared<CubeRoot>(), a)[0]) * in[0];
+                    },
+                    { random_points(5, 9, 0.5, 4) });
 }
 
 // eval, forward and backward use differentiation themselves.
@@ -209,10 +221,12 @@ struct Nested : CustomOp {
 };
 
 TEST_P(Custom, DerivativesMayTraverseATapeOfTheirOwn) {
-    expect_gradient("nested", [](const Inputs &in) {
-        Value a[] = { in[0] * 2.0 };
-        return as(custom(std::make_shared<Nested>(), a)[0]) * in[0];
-    }, { random_points(5, 9, 0.5, 4) });
+    expect_gradient("nested",
+                    [](const Inputs &in) {
+                        Value a[] = { in[0] * 2.0 };
+                        return as(custom(std::make_shared<Nested>(), a)[0]) * in[0];
+                    },
+                    { random_points(5, 9, 0.5, 4) });
 }
 
 // What is followed when the operation is applied is followed when its derivatives run.

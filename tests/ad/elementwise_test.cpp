@@ -84,7 +84,9 @@ std::vector<List> points_of(const Case &c, size_t n) {
 }
 
 Value compute(Op op, const std::vector<Value> &v) {
-    return v.size() == 1 ? unary(op, v[0]) : v.size() == 2 ? binary(op, v[0], v[1]) : ternary(op, v[0], v[1], v[2]);
+    return v.size() == 1   ? unary(op, v[0])
+           : v.size() == 2 ? binary(op, v[0], v[1])
+                           : ternary(op, v[0], v[1], v[2]);
 }
 
 class Elementwise : public AdTest {};
@@ -93,9 +95,10 @@ TEST_P(Elementwise, DerivativesAgreeWithDifferencesAtAThousandPoints) {
     for (const Case &c : cases()) {
         if (HasFailure())
             break;
-        expect_lanewise(name(c.op), [&](const Inputs &in) {
-            return Float64(compute(c.op, { in.begin(), in.end() }));
-        }, points_of(c, 1000));
+        expect_lanewise(
+            name(c.op),
+            [&](const Inputs &in) { return Float64(compute(c.op, { in.begin(), in.end() })); },
+            points_of(c, 1000));
     }
 }
 
@@ -162,9 +165,9 @@ TEST_P(Elementwise, SelectPassesTheGradientToTheChosenSide) {
     std::vector<List> points = { random_points(1, 1000, -4, 4), random_points(2, 1000, -4, 4) };
     UInt32 lane = arange<uint32_t>(1000);
     Mask even = (lane & 1u) == 0u;
-    expect_lanewise("select", [&](const Inputs &in) {
-        return select(even, in[0] * in[0], sin(in[1]));
-    }, points);
+    expect_lanewise(
+        "select", [&](const Inputs &in) { return select(even, in[0] * in[0], sin(in[1])); },
+        points);
     Float64 x = copy(List{ 1, 2, 3 });
     enable_grad(x);
     Float64 y = select(x < 2.5, x * 2.0, Float64(7.0));
@@ -227,7 +230,8 @@ TEST_P(Elementwise, KinksHaveTheDocumentedSlopes) {
     EXPECT_EQ(slope([](auto &x) { return abs(x); }, 0.0), 1);
     EXPECT_EQ(slope([](auto &x) { return abs(x); }, -2.0), -1);
     for (double at : { -1.0, 0.0, 0.5, 1.0 }) {
-        EXPECT_EQ(slope([](auto &x) { return floor(x) + ceil(x) + trunc(x) + round(x) + x; }, at), 1);
+        EXPECT_EQ(slope([](auto &x) { return floor(x) + ceil(x) + trunc(x) + round(x) + x; }, at),
+                  1);
     }
     EXPECT_EQ(slope([](auto &x) { return clamp(x, Float64(0.0), Float64(1.0)); }, -0.5), 0);
     EXPECT_EQ(slope([](auto &x) { return clamp(x, Float64(0.0), Float64(1.0)); }, 0.5), 1);
@@ -266,7 +270,8 @@ TEST_P(Elementwise, PowerWithAConstantExponent) {
     EXPECT_EQ(slope([](auto &x) { return pow(x, Float64(2.0)); }, 0.0), 0);
     EXPECT_EQ(slope([](auto &x) { return pow(x, Float64(1.0)); }, 0.0), 1);
     EXPECT_EQ(slope([](auto &x) { return pow(x, Float64(3.0)); }, -2.0), 12);
-    EXPECT_NEAR(slope([](auto &x) { return pow(x, Float64(2.5)); }, 2.0), 2.5 * std::pow(2, 1.5), 1e-13);
+    EXPECT_NEAR(slope([](auto &x) { return pow(x, Float64(2.5)); }, 2.0), 2.5 * std::pow(2, 1.5),
+                1e-13);
 }
 
 // ---- broadcasting
@@ -275,21 +280,24 @@ TEST_P(Elementwise, BroadcastOperandsSumTheirGradients) {
     List wide = random_points(5, 7, 0.5, 2);
     expect_gradient("one with many", [](const Inputs &in) { return in[0] * sin(in[1]) / in[1]; },
                     { { 1.3 }, wide });
-    expect_gradient("many with one", [](const Inputs &in) { return pow(in[0], in[1]); }, { wide, { 1.3 } });
+    expect_gradient("many with one", [](const Inputs &in) { return pow(in[0], in[1]); },
+                    { wide, { 1.3 } });
     expect_gradient("fma", [](const Inputs &in) { return fma(in[0], in[1], in[2]); },
                     { wide, { 1.3 }, { 0.2 } });
-    expect_gradient("select", [](const Inputs &in) {
-        return select(in[0] > 1.0, in[1], in[2] * in[0]);
-    }, { wide, { 1.3 }, { 0.2 } });
-    expect_gradient("atan2 and min", [](const Inputs &in) {
-        return atan2(in[0], in[1]) + min(in[0], in[1]);
-    }, { wide, { 1.31 } });
+    expect_gradient("select",
+                    [](const Inputs &in) { return select(in[0] > 1.0, in[1], in[2] * in[0]); },
+                    { wide, { 1.3 }, { 0.2 } });
+    expect_gradient("atan2 and min",
+                    [](const Inputs &in) { return atan2(in[0], in[1]) + min(in[0], in[1]); },
+                    { wide, { 1.31 } });
     expect_gradient("one alone", [](const Inputs &in) { return in[0] * in[0]; }, { { 1.5 } });
     // A chain of uniform values, used by many lanes at two places
-    expect_gradient("uniform chain", [](const Inputs &in) {
-        Float64 u = exp(in[0]) * in[1];
-        return u * in[2] + sin(u) + in[2] * in[2];
-    }, { { 0.3 }, { 1.2 }, wide });
+    expect_gradient("uniform chain",
+                    [](const Inputs &in) {
+                        Float64 u = exp(in[0]) * in[1];
+                        return u * in[2] + sin(u) + in[2] * in[2];
+                    },
+                    { { 0.3 }, { 1.2 }, wide });
 }
 
 TEST_P(Elementwise, AWideUseOfAUniformTangentStaysRight) {

@@ -18,28 +18,35 @@ protected:
 // ---- gathers
 
 TEST_P(Memory, GatherSumsWhatItsLanesGive) {
-    expect_gradient("gather", [&](const Inputs &in) {
-        return gather(in[0], copy(repeated)) * in[1];
-    }, { table, lanes });
-    expect_gradient("masked gather", [&](const Inputs &in) {
-        return gather(in[0], copy(repeated), most()) * in[1];
-    }, { table, lanes });
-    expect_gradient("gather of computed values", [&](const Inputs &in) {
-        Float64 t = in[0] * in[0];
-        return gather(t, copy(repeated)) + gather(t, copy(repeated) ^ 1u) * 2.0 + sin(gather(t, 2u));
-    }, { table });
-    expect_gradient("gather from one element", [&](const Inputs &in) {
-        return gather(in[0] * in[0], copy(std::vector<uint32_t>(11, 0))) * in[1];
-    }, { { 1.5 }, lanes });
-    expect_gradient("gather besides lane by lane", [&](const Inputs &in) {
-        return gather(in[0], arange<uint32_t>(8) ^ 3u) * in[0];
-    }, { table });
+    expect_gradient("gather",
+                    [&](const Inputs &in) { return gather(in[0], copy(repeated)) * in[1]; },
+                    { table, lanes });
+    expect_gradient("masked gather",
+                    [&](const Inputs &in) { return gather(in[0], copy(repeated), most()) * in[1]; },
+                    { table, lanes });
+    expect_gradient("gather of computed values",
+                    [&](const Inputs &in) {
+                        Float64 t = in[0] * in[0];
+                        return gather(t, copy(repeated)) + gather(t, copy(repeated) ^ 1u) * 2.0 +
+                               sin(gather(t, 2u));
+                    },
+                    { table });
+    expect_gradient("gather from one element",
+                    [&](const Inputs &in) {
+                        return gather(in[0] * in[0], copy(std::vector<uint32_t>(11, 0))) * in[1];
+                    },
+                    { { 1.5 }, lanes });
+    expect_gradient(
+        "gather besides lane by lane",
+        [&](const Inputs &in) { return gather(in[0], arange<uint32_t>(8) ^ 3u) * in[0]; },
+        { table });
 }
 
 TEST_P(Memory, AnIndexOfTheGradientOutsideTheMaskIsNotTouched) {
     Float64 t = copy(List{ 1, 2, 3 });
     enable_grad(t);
-    Float64 y = gather(t, copy(std::vector<uint32_t>{ 0, 1000000000, 2 }), arange<uint32_t>(3) != 1u);
+    Float64 y =
+        gather(t, copy(std::vector<uint32_t>{ 0, 1000000000, 2 }), arange<uint32_t>(3) != 1u);
     backward(y);
     EXPECT_EQ(grad(t).read(), (List{ 1, 0, 1 }));
 }
@@ -54,14 +61,17 @@ TEST_P(Memory, PacketGatherSumsWhatItsLanesGive) {
                 y += Float64(v[i]) * Float64(v[(i + 1) % n]) * double(i + 1);
             return y * in[1];
         };
-        expect_gradient("packet", [&](const Inputs &in) { return packet(in, true); }, { table, lanes });
+        expect_gradient("packet", [&](const Inputs &in) { return packet(in, true); },
+                        { table, lanes });
         expect_gradient("masked packet", [&](const Inputs &in) { return packet(in, most()); },
                         { table, lanes });
     }
     // Only one of the elements is used
-    expect_gradient("part of a packet", [&](const Inputs &in) {
-        return Float64(gather_packet(in[0], copy(repeated) % 2u, 4, Mask(true))[2]);
-    }, { table });
+    expect_gradient("part of a packet",
+                    [&](const Inputs &in) {
+                        return Float64(gather_packet(in[0], copy(repeated) % 2u, 4, Mask(true))[2]);
+                    },
+                    { table });
 }
 
 // A wide gather's gradient in one precision agrees with the exact sums, whatever reduction served.
@@ -82,64 +92,84 @@ TEST_P(Memory, ManyLanesOntoFewElements) {
 
 TEST_P(Memory, ScatterStoreReplacesTheTargetsGradient) {
     List target = random_points(7, 15, 0.5, 2);
-    expect_gradient("store", [&](const Inputs &in) {
-        Float64 t = in[0] * in[0];
-        scatter(t, in[1] * in[1], copy(distinct));
-        return t * t;
-    }, { target, lanes });
-    expect_gradient("masked store", [&](const Inputs &in) {
-        Float64 t = in[0] * in[0];
-        scatter(t, in[1], copy(distinct), most());
-        return sin(t);
-    }, { target, lanes });
-    expect_gradient("store of one value", [&](const Inputs &in) {
-        Float64 t = in[0] * in[0];
-        scatter(t, in[1], copy(distinct));
-        return sin(t);
-    }, { target, { 0.7 } });
-    expect_gradient("store into constants", [&](const Inputs &in) {
-        Float64 t = zeros<double>(15);
-        scatter(t, in[0], copy(distinct));
-        return sin(t) + t;
-    }, { lanes });
-    expect_gradient("two stores", [&](const Inputs &in) {
-        Float64 t = in[0] + 0.0;
-        scatter(t, in[1], copy(distinct));
-        scatter(t, in[1] * in[1], (copy(distinct) + 1u) % 15u);
-        return sin(t);
-    }, { target, lanes });
+    expect_gradient("store",
+                    [&](const Inputs &in) {
+                        Float64 t = in[0] * in[0];
+                        scatter(t, in[1] * in[1], copy(distinct));
+                        return t * t;
+                    },
+                    { target, lanes });
+    expect_gradient("masked store",
+                    [&](const Inputs &in) {
+                        Float64 t = in[0] * in[0];
+                        scatter(t, in[1], copy(distinct), most());
+                        return sin(t);
+                    },
+                    { target, lanes });
+    expect_gradient("store of one value",
+                    [&](const Inputs &in) {
+                        Float64 t = in[0] * in[0];
+                        scatter(t, in[1], copy(distinct));
+                        return sin(t);
+                    },
+                    { target, { 0.7 } });
+    expect_gradient("store into constants",
+                    [&](const Inputs &in) {
+                        Float64 t = zeros<double>(15);
+                        scatter(t, in[0], copy(distinct));
+                        return sin(t) + t;
+                    },
+                    { lanes });
+    expect_gradient("two stores",
+                    [&](const Inputs &in) {
+                        Float64 t = in[0] + 0.0;
+                        scatter(t, in[1], copy(distinct));
+                        scatter(t, in[1] * in[1], (copy(distinct) + 1u) % 15u);
+                        return sin(t);
+                    },
+                    { target, lanes });
 }
 
 // The last lane wins a cell; the others wrote in vain and get no gradient.
 TEST_P(Memory, LanesThatWereOverwrittenGetNoGradient) {
-    expect_gradient("store with collisions", [&](const Inputs &in) {
-        Float64 t = in[0] + 0.0;
-        scatter(t, in[1] * in[1], copy(repeated));
-        return t * t;
-    }, { table, lanes });
-    expect_gradient("masked store with collisions", [&](const Inputs &in) {
-        Float64 t = in[0] + 0.0;
-        scatter(t, in[1] * in[1], copy(repeated), arange<uint32_t>(11) != 10u);
-        return t * t;
-    }, { table, lanes });
+    expect_gradient("store with collisions",
+                    [&](const Inputs &in) {
+                        Float64 t = in[0] + 0.0;
+                        scatter(t, in[1] * in[1], copy(repeated));
+                        return t * t;
+                    },
+                    { table, lanes });
+    expect_gradient("masked store with collisions",
+                    [&](const Inputs &in) {
+                        Float64 t = in[0] + 0.0;
+                        scatter(t, in[1] * in[1], copy(repeated), arange<uint32_t>(11) != 10u);
+                        return t * t;
+                    },
+                    { table, lanes });
 }
 
 TEST_P(Memory, ScatterAddKeepsTheTargetsGradient) {
-    expect_gradient("add", [&](const Inputs &in) {
-        Float64 t = in[0] * in[0];
-        scatter_add(t, in[1] * in[1], copy(repeated));
-        return t * t;
-    }, { table, lanes });
-    expect_gradient("masked add", [&](const Inputs &in) {
-        Float64 t = in[0] * in[0];
-        scatter_add(t, in[1] * in[1], copy(repeated), most());
-        return t * t;
-    }, { table, lanes });
-    expect_gradient("add of one value", [&](const Inputs &in) {
-        Float64 t = in[0] * in[0];
-        scatter_add(t, in[1] * in[1], copy(repeated));
-        return t * t;
-    }, { table, { 0.7 } });
+    expect_gradient("add",
+                    [&](const Inputs &in) {
+                        Float64 t = in[0] * in[0];
+                        scatter_add(t, in[1] * in[1], copy(repeated));
+                        return t * t;
+                    },
+                    { table, lanes });
+    expect_gradient("masked add",
+                    [&](const Inputs &in) {
+                        Float64 t = in[0] * in[0];
+                        scatter_add(t, in[1] * in[1], copy(repeated), most());
+                        return t * t;
+                    },
+                    { table, lanes });
+    expect_gradient("add of one value",
+                    [&](const Inputs &in) {
+                        Float64 t = in[0] * in[0];
+                        scatter_add(t, in[1] * in[1], copy(repeated));
+                        return t * t;
+                    },
+                    { table, { 0.7 } });
 }
 
 TEST_P(Memory, ScatterMinAndMaxPassTheGradientToWhatTheyKeep) {
@@ -215,40 +245,52 @@ TEST_P(Memory, ValuesFromBeforeAScatterKeepTheirGradients) {
 
 TEST_P(Memory, LocalArraysCarryGradientsElementByElement) {
     UInt32 at = copy(repeated) % 4u;
-    expect_gradient("new and get", [&](const Inputs &in) {
-        LocalArray<double> a(in[0] * in[0], 4);
-        return a.get(at) * a.get(1u);
-    }, { lanes });
-    expect_gradient("set and get", [&](const Inputs &in) {
-        LocalArray<double> a(in[0], 4);
-        a.set(at, in[1] * in[1]);
-        a.set(2u, in[0] * in[1], most());
-        a.set(at ^ 1u, a.get(at) * in[0]);
-        Float64 sum = 0.0;
-        for (uint32_t i = 0; i < 4; ++i)
-            sum += a.get(i) * a.get(i) * double(i + 1);
-        return sum;
-    }, { lanes, random_points(9, 11, 0.5, 2) });
-    expect_gradient("masked get", [&](const Inputs &in) {
-        LocalArray<double> a(0.0, 3);
-        a.set(at % 3u, in[0]);
-        return a.get(at % 3u, most()) * in[0];
-    }, { lanes });
-    expect_gradient("versions of an array", [&](const Inputs &in) {
-        LocalArray<double> a(in[0], 3), b = a;
-        b.set(1u, in[0] * in[0]);
-        return a.get(1u) * b.get(1u) + b.get(0u) + a.get(2u);
-    }, { lanes });
-    expect_gradient("uniform initial value", [&](const Inputs &in) {
-        LocalArray<double> a(in[0], 3);
-        a.set(at % 3u, in[1]);
-        return a.get(0u) * a.get(1u) + a.get(2u);
-    }, { { 0.8 }, lanes });
-    expect_gradient("out of range", [&](const Inputs &in) {
-        LocalArray<double> a(in[0], 3);
-        a.set(at + 1u, in[0] * 2.0); // index 3 and more change nothing
-        return a.get(0u) + a.get(at + 1u) + a.get(2u);
-    }, { lanes });
+    expect_gradient("new and get",
+                    [&](const Inputs &in) {
+                        LocalArray<double> a(in[0] * in[0], 4);
+                        return a.get(at) * a.get(1u);
+                    },
+                    { lanes });
+    expect_gradient("set and get",
+                    [&](const Inputs &in) {
+                        LocalArray<double> a(in[0], 4);
+                        a.set(at, in[1] * in[1]);
+                        a.set(2u, in[0] * in[1], most());
+                        a.set(at ^ 1u, a.get(at) * in[0]);
+                        Float64 sum = 0.0;
+                        for (uint32_t i = 0; i < 4; ++i)
+                            sum += a.get(i) * a.get(i) * double(i + 1);
+                        return sum;
+                    },
+                    { lanes, random_points(9, 11, 0.5, 2) });
+    expect_gradient("masked get",
+                    [&](const Inputs &in) {
+                        LocalArray<double> a(0.0, 3);
+                        a.set(at % 3u, in[0]);
+                        return a.get(at % 3u, most()) * in[0];
+                    },
+                    { lanes });
+    expect_gradient("versions of an array",
+                    [&](const Inputs &in) {
+                        LocalArray<double> a(in[0], 3), b = a;
+                        b.set(1u, in[0] * in[0]);
+                        return a.get(1u) * b.get(1u) + b.get(0u) + a.get(2u);
+                    },
+                    { lanes });
+    expect_gradient("uniform initial value",
+                    [&](const Inputs &in) {
+                        LocalArray<double> a(in[0], 3);
+                        a.set(at % 3u, in[1]);
+                        return a.get(0u) * a.get(1u) + a.get(2u);
+                    },
+                    { { 0.8 }, lanes });
+    expect_gradient("out of range",
+                    [&](const Inputs &in) {
+                        LocalArray<double> a(in[0], 3);
+                        a.set(at + 1u, in[0] * 2.0); // index 3 and more change nothing
+                        return a.get(0u) + a.get(at + 1u) + a.get(2u);
+                    },
+                    { lanes });
 }
 
 // ---- reductions and prefix sums
@@ -260,18 +302,20 @@ TEST_P(Memory, ReductionsAgreeWithDifferences) {
     expect_gradient("maximum", [](const Inputs &in) { return maximum(in[0] * in[0]); }, { lanes });
     expect_gradient("dot", [](const Inputs &in) { return dot(in[0], in[1] * in[1]); },
                     { lanes, random_points(3, 11, -1, 1) });
-    expect_gradient("dot with itself", [](const Inputs &in) { return dot(in[0], in[0]); }, { lanes });
+    expect_gradient("dot with itself", [](const Inputs &in) { return dot(in[0], in[0]); },
+                    { lanes });
     expect_gradient("sum of one", [](const Inputs &in) { return sum(in[0] * in[0]); }, { { 2 } });
-    expect_gradient("sum used by lanes", [](const Inputs &in) {
-        return in[0] / sum(in[0]) + maximum(in[0]) * in[0];
-    }, { lanes });
+    expect_gradient("sum used by lanes",
+                    [](const Inputs &in) { return in[0] / sum(in[0]) + maximum(in[0]) * in[0]; },
+                    { lanes });
     expect_gradient("sum of a broadcast", [](const Inputs &in) { return sum(in[0] * in[1]); },
                     { { 2 }, lanes });
     List zero = lanes;
     zero[4] = 0;
     expect_gradient("product with a zero", [](const Inputs &in) { return prod(in[0]); }, { zero });
     zero[7] = 0;
-    expect_gradient("product with two zeros", [](const Inputs &in) { return prod(in[0]); }, { zero });
+    expect_gradient("product with two zeros", [](const Inputs &in) { return prod(in[0]); },
+                    { zero });
 }
 
 TEST_P(Memory, TiesOfMinimumAndMaximumAreShared) {
@@ -285,47 +329,58 @@ TEST_P(Memory, TiesOfMinimumAndMaximumAreShared) {
 TEST_P(Memory, BlockReductionsAgreeWithDifferences) {
     for (uint32_t block : { 1u, 3u, 4u, 11u }) { // the last run is shorter
         for (ReduceOp op : { ReduceOp::Add, ReduceOp::Mul, ReduceOp::Min, ReduceOp::Max }) {
-            expect_gradient(name(op), [&](const Inputs &in) {
-                Float64 r(block_reduce(op, in[0] * in[0], block));
-                return r * r;
-            }, { lanes });
+            expect_gradient(name(op),
+                            [&](const Inputs &in) {
+                                Float64 r(block_reduce(op, in[0] * in[0], block));
+                                return r * r;
+                            },
+                            { lanes });
         }
     }
     List zero = lanes;
     zero[4] = zero[7] = zero[8] = 0;
-    expect_gradient("products with zeros", [](const Inputs &in) {
-        return Float64(block_reduce(ReduceOp::Mul, in[0], 3));
-    }, { zero });
+    expect_gradient("products with zeros",
+                    [](const Inputs &in) { return Float64(block_reduce(ReduceOp::Mul, in[0], 3)); },
+                    { zero });
 }
 
 TEST_P(Memory, PrefixSumsAgreeWithDifferences) {
     for (bool exclusive : { false, true })
         for (uint32_t block : { 0u, 1u, 3u, 4u, 11u }) {
-            expect_gradient("prefix sum", [&](const Inputs &in) {
-                Float64 p(prefix_sum(static_cast<const Value &>(in[0] * in[0]), exclusive, block));
-                return p * p * in[1];
-            }, { lanes, random_points(8, 11, 0.5, 1) });
+            expect_gradient("prefix sum",
+                            [&](const Inputs &in) {
+                                Float64 p(prefix_sum(static_cast<const Value &>(in[0] * in[0]),
+                                                     exclusive, block));
+                                return p * p * in[1];
+                            },
+                            { lanes, random_points(8, 11, 0.5, 1) });
         }
 }
 
 TEST_P(Memory, ReductionsOfSinglePrecision) {
     Float32 x = copy(std::vector<float>{ 1, 2, 4 });
     enable_grad(x);
-    Float32 y = sum(x * x) + prod(x) + maximum(x) + dot(x, x) + sum(cumsum(x)) + sum(block_sum(x * x, 2));
+    Float32 y =
+        sum(x * x) + prod(x) + maximum(x) + dot(x, x) + sum(cumsum(x)) + sum(block_sum(x * x, 2));
     backward(y);
-    EXPECT_EQ(grad(x).read(), (std::vector<float>{ 2 + 8 + 2 + 3 + 2, 4 + 4 + 4 + 2 + 4, 8 + 2 + 1 + 8 + 1 + 8 }));
+    EXPECT_EQ(grad(x).read(),
+              (std::vector<float>{ 2 + 8 + 2 + 3 + 2, 4 + 4 + 4 + 2 + 4, 8 + 2 + 1 + 8 + 1 + 8 }));
 }
 
 // Permutations and compaction are gathers with computed indices.
 TEST_P(Memory, SortedAndCompressedValuesKeepTheirGradients) {
-    expect_gradient("sort", [](const Inputs &in) {
-        UInt32 order(sort_permutation(in[0]));
-        return gather(in[0] * in[0], order) * arange<double>(11);
-    }, { lanes });
-    expect_gradient("compress", [](const Inputs &in) {
-        UInt32 kept(compress(in[0] > 1.0));
-        return gather(in[0] * in[0], kept);
-    }, { lanes });
+    expect_gradient("sort",
+                    [](const Inputs &in) {
+                        UInt32 order(sort_permutation(in[0]));
+                        return gather(in[0] * in[0], order) * arange<double>(11);
+                    },
+                    { lanes });
+    expect_gradient("compress",
+                    [](const Inputs &in) {
+                        UInt32 kept(compress(in[0] > 1.0));
+                        return gather(in[0] * in[0], kept);
+                    },
+                    { lanes });
 }
 
 UMBEL_BACKENDS(Memory)

@@ -268,7 +268,9 @@ TEST_P(Scopes, LanesOfOuterValuesCollectTheirOwnGradients) {
 struct Medium : Instance<Medium> {
     Float64 density, texture;
     explicit Medium(double d) : density(opaque(d)), texture(copy(List{ d, d + 1, d + 2, d + 3 })) {}
-    Float64 eval(const UInt32 &at, const Float64 &w) const { return density * gather(texture, at) * w; }
+    Float64 eval(const UInt32 &at, const Float64 &w) const {
+        return density * gather(texture, at) * w;
+    }
 };
 
 TEST_P(Scopes, CallsInsideAReplayedLoopGiveGradientsToMembers) {
@@ -286,9 +288,9 @@ TEST_P(Scopes, CallsInsideAReplayedLoopGiveGradientsToMembers) {
         replay(UInt32(3u), [&](Path &p) {
             ResumeGrad all;
             UInt32 at = (lane + p.i) % 4u;
-            Float64 f = call(self, [](Medium *m, const UInt32 &at, const Float64 &w) {
-                return m->eval(at, w);
-            }, at, p.weight);
+            Float64 f = call(
+                self, [](Medium *m, const UInt32 &at, const Float64 &w) { return m->eval(at, w); },
+                at, p.weight);
             backward(f);
         });
     }
@@ -318,8 +320,9 @@ TEST_P(Scopes, SeveralConstructsInsideAReplayedLoopShareTheirGradients) {
     UInt32 lane = arange<uint32_t>(8);
     Pointer<Medium> self(lane % 2u + a.id());
     auto eval_at = [&](const UInt32 &at, const Float64 &w) {
-        return call(self, [](Medium *m, const UInt32 &at, const Float64 &w) { return m->eval(at, w); },
-                    at, w);
+        return call(
+            self, [](Medium *m, const UInt32 &at, const Float64 &w) { return m->eval(at, w); }, at,
+            w);
     };
     {
         IsolateGrad isolate;
@@ -327,7 +330,8 @@ TEST_P(Scopes, SeveralConstructsInsideAReplayedLoopShareTheirGradients) {
         replay(UInt32(2u), [&](Path &p) {
             ResumeGrad all;
             Float64 f = eval_at(UInt32(0u), Float64(1.0)) + eval_at(UInt32(1u), Float64(10.0));
-            f = f + if_(lane < 4u, [&] { return a.density * gather(a.texture, UInt32(2u)); },
+            f = f + if_(
+                        lane < 4u, [&] { return a.density * gather(a.texture, UInt32(2u)); },
                         [&] { return a.density * 0.5; });
             f = f + gather(a.texture, UInt32(3u)) * a.density;
             backward(f);

@@ -256,12 +256,17 @@ TEST_P(Traversal, AKeptGraphCanBeTraversedAgain) {
 
 TEST_P(Traversal, EliminatedVerticesChangeNoDerivative) {
     tape().eliminate_before_traversal = true;
-    std::vector<List> points = { random_points(1, 9, 0.5, 2), random_points(2, 9, 0.5, 2), { 0.7 } };
-    expect_gradient("eliminated", [](const Inputs &in) {
-        Mask even = (arange<uint32_t>(9) & 1u) == 0u;
-        Float64 u = in[0] * in[1], v = exp(sin(u) * 0.5), w = select(even, v * v, v + in[2]);
-        return sqrt(w * w + 1.0) * max(v, in[1] - 2.0) + log(w + 2.0);
-    }, points);
+    std::vector<List> points = { random_points(1, 9, 0.5, 2),
+                                 random_points(2, 9, 0.5, 2),
+                                 { 0.7 } };
+    expect_gradient(
+        "eliminated",
+        [](const Inputs &in) {
+            Mask even = (arange<uint32_t>(9) & 1u) == 0u;
+            Float64 u = in[0] * in[1], v = exp(sin(u) * 0.5), w = select(even, v * v, v + in[2]);
+            return sqrt(w * w + 1.0) * max(v, in[1] - 2.0) + log(w + 2.0);
+        },
+        points);
     Float64 x = copy(List{ 1, 2, 3 });
     enable_grad(x);
     {
@@ -298,7 +303,9 @@ TEST_P(Traversal, TheTapeIsEmptyAfterABackwardPass) {
 TEST_P(Traversal, WhatNoValueDependsOnIsGone) {
     Float64 x = copy(List{ 1, 2, 3 });
     enable_grad(x);
-    { Float64 y = sin(x) * exp(x); }
+    {
+        Float64 y = sin(x) * exp(x);
+    }
     EXPECT_EQ(live_nodes(), 1u) << listing();
 }
 

@@ -10,7 +10,8 @@ namespace {
 class BlockScatter : public testing::TestWithParam<const char *> {
 protected:
     BlockScatter()
-        : context(std::string(GetParam()) == "llvm" ? llvm_backend() : interp_backend()), scope(context) {}
+        : context(std::string(GetParam()) == "llvm" ? llvm_backend() : interp_backend()),
+          scope(context) {}
     Context context;
     ContextScope scope;
 };
@@ -33,7 +34,8 @@ void expect_sums(uint32_t lanes, uint32_t cells) {
     }
     std::vector<float> got = target.read();
     for (uint32_t k = 0; k < cells; ++k)
-        ASSERT_NEAR(got[k], want[k], 1e-5 * want[k]) << lanes << " lanes, cell " << k << " of " << cells;
+        ASSERT_NEAR(got[k], want[k], 1e-5 * want[k])
+            << lanes << " lanes, cell " << k << " of " << cells;
 }
 
 TEST_P(BlockScatter, SumsAreRightForAllShapes) {

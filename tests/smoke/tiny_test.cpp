@@ -8,7 +8,9 @@ namespace {
 
 class Tiny : public testing::TestWithParam<const char *> {
 protected:
-    Tiny() : context(std::string(GetParam()) == "llvm" ? llvm_backend() : interp_backend()), scope(context) {}
+    Tiny()
+        : context(std::string(GetParam()) == "llvm" ? llvm_backend() : interp_backend()),
+          scope(context) {}
     Context context;
     ContextScope scope;
 };
@@ -36,8 +38,7 @@ TEST_P(Tiny, RunsALoopPerLane) {
 TEST_P(Tiny, BranchesPerLane) {
     UInt32 n = arange<uint32_t>(4);
     UInt32 source = copy(std::vector<uint32_t>{ 10, 20 });
-    UInt32 r = if_(
-        n < 2u, [&] { return gather(source, n); }, [&] { return n * 100u; });
+    UInt32 r = if_(n < 2u, [&] { return gather(source, n); }, [&] { return n * 100u; });
     EXPECT_EQ(r.read(), (std::vector<uint32_t>{ 10, 20, 200, 300 }));
 }
 

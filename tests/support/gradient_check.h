@@ -51,8 +51,8 @@ struct Tolerance {
     double step = 1e-3; // of the differences
 };
 
-inline void expect_close(const char *what, const char *direction, size_t at, double got, double want,
-                         double scale, const Tolerance &t) {
+inline void expect_close(const char *what, const char *direction, size_t at, double got,
+                         double want, double scale, const Tolerance &t) {
     double allowed = t.relative * std::abs(want) + t.absolute * std::max(1.0, scale);
     EXPECT_TRUE(std::abs(got - want) <= allowed)
         << what << ", " << direction << ", element " << at << ": " << got << " instead of " << want;
@@ -78,7 +78,8 @@ inline void expect_lanewise(const char *what, const Function &f, const std::vect
             shifted[s] = f(copy_all(moved)).read();
         }
         for (size_t i = 0; i < n; ++i)
-            want[i] = difference(shifted[0][i], shifted[1][i], shifted[2][i], shifted[3][i], t.step);
+            want[i] =
+                difference(shifted[0][i], shifted[1][i], shifted[2][i], shifted[3][i], t.step);
 
         // Backward reaches all inputs, forward starts from this one
         Inputs in = enabled(points);

@@ -6,9 +6,6 @@
 #pragma once
 #include "support/gradient_check.h"
 
-#ifndef SMOOTH_STEPS
-#define SMOOTH_STEPS 4 + pick(6)
-#endif
 namespace umbel::test {
 
 class SmoothProgram {
@@ -29,7 +26,9 @@ public:
 
     jit::Float64 operator()(const Inputs &in) const {
         // Arrays that recorded code gathers from are computed before it
-        Env env{ { in.begin(), in.begin() + 4 }, in[4], sin(in[4] * 0.7), jit::arange<uint32_t>(Lanes) };
+        Env env{
+            { in.begin(), in.begin() + 4 }, in[4], sin(in[4] * 0.7), jit::arange<uint32_t>(Lanes)
+        };
         return play<0>(m_main, env);
     }
     /// One line a step.
@@ -42,7 +41,23 @@ public:
 private:
     using Float64 = jit::Float64;
     using UInt32 = jit::UInt32;
-    enum class Do { Unary, Add, Mul, Div, Fma, Atan2, Select, Gather, Local, Sum, Accumulate, Affine, Store, If, Call };
+    enum class Do {
+        Unary,
+        Add,
+        Mul,
+        Div,
+        Fma,
+        Atan2,
+        Select,
+        Gather,
+        Local,
+        Sum,
+        Accumulate,
+        Affine,
+        Store,
+        If,
+        Call
+    };
     struct Block;
     struct Step {
         Do what;
@@ -67,7 +82,7 @@ private:
     // `size` values are visible at the start; each step adds one.
     Block block(int size, int depth) {
         Block b;
-        int steps = depth == 0 ? m_budget : int(SMOOTH_STEPS);
+        int steps = depth == 0 ? m_budget : int(4 + pick(6));
         for (int i = 0; depth == 0 ? m_made < m_budget : i < steps; ++i) {
             b.steps.push_back(step(size, depth));
             ++size;
@@ -79,7 +94,10 @@ private:
     Step step(int size, int depth) {
         Step s{ .what = Do::Unary };
         // Recent values more often: chains, not bushes
-        auto operand = [&] { return pick(2) ? int(size - 1 - pick(uint32_t(std::min(size, 6)))) : int(pick(uint32_t(size))); };
+        auto operand = [&] {
+            return pick(2) ? int(size - 1 - pick(uint32_t(std::min(size, 6))))
+                           : int(pick(uint32_t(size)));
+        };
         s.a = operand();
         s.b = operand();
         s.c = operand();
@@ -88,47 +106,52 @@ private:
         uint32_t r = pick(100);
         bool construct = depth < 3 && r >= 78;
         if (!construct) {
-            const Do simple[] = { Do::Unary, Do::Unary, Do::Unary, Do::Add, Do::Add, Do::Mul, Do::Mul,
-                                  Do::Div, Do::Fma, Do::Atan2, Do::Select, Do::Gather, Do::Local };
+            const Do simple[] = { Do::Unary,  Do::Unary,  Do::Unary, Do::Add, Do::Add,
+                                  Do::Mul,    Do::Mul,    Do::Div,   Do::Fma, Do::Atan2,
+                                  Do::Select, Do::Gather, Do::Local };
             s.what = simple[pick(std::size(simple))];
             if (depth == 0 && pick(40) == 0)
                 s.what = Do::Sum;
             return s;
         }
         switch (pick(3)) {
-            case 0: {
-                bool stored = depth == 0 && m_storing && pick(2);
-                s.what = stored ? Do::Store : depth == 0 && m_storing && pick(2) ? Do::Affine : Do::Accumulate;
-                ++m_loops;
-                s.blocks.push_back(block(size + 2, depth + 1));
-                break;
-            }
-            case 1:
-                s.what = Do::If;
-                ++m_ifs;
-                s.blocks.push_back(block(size, depth + 1));
-                s.blocks.push_back(block(size, depth + 1));
-                break;
-            default:
-                s.what = Do::Call;
-                ++m_calls;
-                s.blocks.push_back(block(size + 3, depth + 1));
-                s.blocks.push_back(block(size + 3, depth + 1));
-                break;
+        case 0: {
+            bool stored = depth == 0 && m_storing && pick(2);
+            s.what = stored                               ? Do::Store
+                     : depth == 0 && m_storing && pick(2) ? Do::Affine
+                                                          : Do::Accumulate;
+            ++m_loops;
+            s.blocks.push_back(block(size + 2, depth + 1));
+            break;
+        }
+        case 1:
+            s.what = Do::If;
+            ++m_ifs;
+            s.blocks.push_back(block(size, depth + 1));
+            s.blocks.push_back(block(size, depth + 1));
+            break;
+        default:
+            s.what = Do::Call;
+            ++m_calls;
+            s.blocks.push_back(block(size + 3, depth + 1));
+            s.blocks.push_back(block(size + 3, depth + 1));
+            break;
         }
         return s;
     }
 
     static std::string describe(const Block &b, int size, int indent) {
-        static const char *names[] = { "unary", "add", "mul", "div", "fma", "atan2", "select", "gather", "local",
-                                       "sum", "accumulate", "affine", "store", "if", "call" };
+        static const char *names[] = { "unary",      "add",    "mul",    "div",   "fma",
+                                       "atan2",      "select", "gather", "local", "sum",
+                                       "accumulate", "affine", "store",  "if",    "call" };
         std::string out;
         for (const Step &s : b.steps) {
-            out += fmt::format("{:{}}v{} = {}(v{}, v{}, v{}; {}, {})\n", "", indent, size, names[int(s.what)],
-                               s.a, s.b, s.c, s.n, s.k);
+            out += fmt::format("{:{}}v{} = {}(v{}, v{}, v{}; {}, {})\n", "", indent, size,
+                               names[int(s.what)], s.a, s.b, s.c, s.n, s.k);
             int params = s.what == Do::Call ? 3 : s.what == Do::If ? 0 : 2;
             for (const Block &inner : s.blocks)
-                out += describe(inner, size + params, indent + 4) + fmt::format("{:{}}--\n", "", indent);
+                out += describe(inner, size + params, indent + 4) +
+                       fmt::format("{:{}}--\n", "", indent);
             ++size;
         }
         return out;
@@ -148,18 +171,18 @@ private:
 
     static Float64 unary(uint32_t n, const Float64 &x) {
         switch (n % 12) {
-            case 0: return sin(x);
-            case 1: return cos(x);
-            case 2: return tanh(x);
-            case 3: return atan(x);
-            case 4: return sqrt(x * x + 1.0);
-            case 5: return exp(-(x * x)) * 1.5;
-            case 6: return log(x * x + 1.5);
-            case 7: return erf(x) - 0.2;
-            case 8: return rcp(x * x + 1.0);
-            case 9: return asinh(x);
-            case 10: return pow(x * x + 1.0, Float64(0.3)) - 1.0;
-            default: return -x * rsqrt(x * x + 1.0);
+        case 0: return sin(x);
+        case 1: return cos(x);
+        case 2: return tanh(x);
+        case 3: return atan(x);
+        case 4: return sqrt(x * x + 1.0);
+        case 5: return exp(-(x * x)) * 1.5;
+        case 6: return log(x * x + 1.5);
+        case 7: return erf(x) - 0.2;
+        case 8: return rcp(x * x + 1.0);
+        case 9: return asinh(x);
+        case 10: return pow(x * x + 1.0, Float64(0.3)) - 1.0;
+        default: return -x * rsqrt(x * x + 1.0);
         }
     }
 
@@ -167,28 +190,29 @@ private:
         const Float64 &a = env.values[s.a], &b = env.values[s.b], &c = env.values[s.c];
         const UInt32 &lane = env.lane;
         switch (s.what) {
-            case Do::Unary: return unary(s.n, a);
-            case Do::Add: return (a + b) * s.k;
-            case Do::Mul: return tanh(a) * b * s.k;
-            case Do::Div: return a / (b * b + 1.5);
-            case Do::Fma: return fma(sin(a), tanh(b), c * 0.3);
-            case Do::Atan2: return atan2(a, b * b + 1.0);
-            case Do::Select: return select((lane + s.n) % 3u == 0u, a, b * s.k);
-            case Do::Gather: // from the table, under a mask
-                return gather(env.table, (lane + s.n) % TableSize, (lane ^ s.n) % 5u != 0u) * s.k + a * 0.5;
-            case Do::Local: {
-                // Of the lane, so that the array is the body's own: calls take no arrays from outside
-                jit::LocalArray<double> array(a + Float64(lane % 2u) * 0.1, 3);
-                array.set((lane + s.n) % 3u, b * s.k);
-                return array.get(s.n % 3u) * 0.6 + array.get(lane % 3u) * 0.3;
-            }
-            case Do::Sum: return a * 0.5 + sum(b) * (0.5 / Lanes);
-            case Do::If:
-                return jit::if_(
-                    (lane + s.n) % 3u == 0u, [&] { return play<std::min(Depth + 1, 3)>(s.blocks[0], env); },
-                    [&] { return play<std::min(Depth + 1, 3)>(s.blocks[1], env); });
-            case Do::Call: return call<Depth>(s, env);
-            default: return repeat<Depth>(s, env);
+        case Do::Unary: return unary(s.n, a);
+        case Do::Add: return (a + b) * s.k;
+        case Do::Mul: return tanh(a) * b * s.k;
+        case Do::Div: return a / (b * b + 1.5);
+        case Do::Fma: return fma(sin(a), tanh(b), c * 0.3);
+        case Do::Atan2: return atan2(a, b * b + 1.0);
+        case Do::Select: return select((lane + s.n) % 3u == 0u, a, b * s.k);
+        case Do::Gather: // from the table, under a mask
+            return gather(env.table, (lane + s.n) % TableSize, (lane ^ s.n) % 5u != 0u) * s.k +
+                   a * 0.5;
+        case Do::Local: {
+            // Of the lane, so that the array is the body's own: calls take no arrays from outside
+            jit::LocalArray<double> array(a + Float64(lane % 2u) * 0.1, 3);
+            array.set((lane + s.n) % 3u, b * s.k);
+            return array.get(s.n % 3u) * 0.6 + array.get(lane % 3u) * 0.3;
+        }
+        case Do::Sum: return a * 0.5 + sum(b) * (0.5 / Lanes);
+        case Do::If:
+            return jit::if_((lane + s.n) % 3u == 0u,
+                            [&] { return play<std::min(Depth + 1, 3)>(s.blocks[0], env); },
+                            [&] { return play<std::min(Depth + 1, 3)>(s.blocks[1], env); });
+        case Do::Call: return call<Depth>(s, env);
+        default: return repeat<Depth>(s, env);
         }
     }
 
@@ -240,7 +264,8 @@ private:
     template <int Depth> Float64 call(const Step &s, const Env &env) const {
         if constexpr (Depth < 3) {
             using O = Object<Depth>;
-            O first(&s.blocks[0], env.values[2], env.table), second(&s.blocks[0], env.values[3], env.other),
+            O first(&s.blocks[0], env.values[2], env.table),
+                second(&s.blocks[0], env.values[3], env.other),
                 third(&s.blocks[1], env.values[2] * s.k, env.table);
             return jit::call(
                 jit::Pointer<O>((env.lane + s.n) % 4u), // 0: nobody
@@ -249,7 +274,8 @@ private:
                     inner.lane = lane;
                     inner.values.push_back(x);
                     inner.values.push_back(o->member * x);
-                    inner.values.push_back(gather(o->table, (lane + s.n) % TableSize) + o->member * 0.2);
+                    inner.values.push_back(gather(o->table, (lane + s.n) % TableSize) +
+                                           o->member * 0.2);
                     return play<Depth + 1>(*o->code, inner);
                 },
                 env.values[s.a], env.lane);

@@ -50,12 +50,12 @@ void Emitter::emit_call(uint32_t i) {
     Value *frame = call_frame(in_bytes + out_bytes), *out = offset(m_b, frame, in_bytes);
     uint64_t at = 0;
     for (uint32_t a : site.args) {
-        store_bits_packet(m_b, vec(a), offset(m_b, frame, at), inst(a).type);
+        store_slot(m_b, vec(a), offset(m_b, frame, at), inst(a).type);
         at += call_slot_bytes(inst(a).type, m_width);
     }
     at = 0;
     for (Type t : site.out_types) {
-        store_bits_packet(m_b, zero(t), offset(m_b, out, at), t);
+        store_slot(m_b, zero(t), offset(m_b, out, at), t);
         at += call_slot_bytes(t, m_width);
     }
 
@@ -65,7 +65,7 @@ void Emitter::emit_call(uint32_t i) {
             data = arg_pointer(site.data);
     auto call = [&](size_t k, Value *lanes) {
         m_b.CreateCall(m_scope.unit(site.callees[k], 0),
-                       { m_args, m_ctx, m_base, mask_bits(lanes), offsets, data, frame, out });
+                       { m_args, m_ctx, m_base, mask_bytes(lanes), offsets, data, frame, out });
     };
     if (site.callees.size() <= MostTested)
         for (size_t k = 0; k < site.callees.size(); ++k) {
@@ -88,7 +88,7 @@ void Emitter::emit_call(uint32_t i) {
         uint64_t place = 0;
         for (uint64_t k = 0; k < inst(r).imm; ++k)
             place += call_slot_bytes(site.out_types[k], m_width);
-        define(r, load_bits_packet(m_b, offset(m_b, out, place), inst(r).type));
+        define(r, load_slot(m_b, offset(m_b, out, place), inst(r).type));
     }
 }
 
@@ -97,21 +97,20 @@ void Emitter::call_by_lookup(size_t count, Value *callee, Value *mask,
                              const std::function<void(size_t, Value *)> &call) {
     Value *numbers = stack(4 * m_width); // lanes are picked by number, which only memory can do
     m_b.CreateAlignedStore(callee, numbers, llvm::Align(64));
-    Value *all = mask_bits(mask);
     llvm::BasicBlock *before = m_b.GetInsertBlock(), *test = block("test"), *pick = block("pick"),
                      *called = block("called"), *done = block("done");
     m_b.CreateBr(test);
     m_b.SetInsertPoint(test);
-    llvm::PHINode *left = m_b.CreatePHI(all->getType(), 2);
-    left->addIncoming(all, before);
-    m_b.CreateCondBr(m_b.CreateIsNotNull(left), pick, done);
+    llvm::PHINode *left = m_b.CreatePHI(mask->getType(), 2);
+    left->addIncoming(mask, before);
+    m_b.CreateCondBr(any(left), pick, done);
 
     m_b.SetInsertPoint(pick);
-    Value *lane = m_b.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, left, m_b.getTrue());
+    Value *lane = m_b.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, mask_bits(left), m_b.getTrue());
     Value *p = m_b.CreateGEP(m_b.getInt32Ty(), numbers, m_b.CreateZExt(lane, m_b.getInt64Ty()));
     Value *number = m_b.CreateAlignedLoad(m_b.getInt32Ty(), p, llvm::Align(4));
-    Value *lanes = m_b.CreateAnd(bits_mask(left), m_b.CreateICmpEQ(callee, splat(m_b, number)));
-    Value *rest = m_b.CreateAnd(left, m_b.CreateNot(mask_bits(lanes)));
+    Value *lanes = m_b.CreateAnd(left, m_b.CreateICmpEQ(callee, splat(m_b, number)));
+    Value *rest = m_b.CreateAnd(left, m_b.CreateICmpNE(callee, splat(m_b, number)));
     llvm::BasicBlock *never = block("never");
     llvm::SwitchInst *choice = m_b.CreateSwitch(number, never, unsigned(count));
     for (size_t k = 0; k < count; ++k) {

@@ -50,7 +50,7 @@ llvm::Function *Scope::unit(uint32_t function, uint32_t u) {
         return f;
     llvm::LLVMContext &c = context();
     llvm::Type *ptr = llvm::PointerType::get(c, 0), *i64 = llvm::Type::getInt64Ty(c);
-    llvm::Type *mask = llvm::IntegerType::get(c, width());
+    llvm::Type *mask = llvm::FixedVectorType::get(llvm::Type::getInt8Ty(c), width());
     llvm::Type *offsets = llvm::FixedVectorType::get(llvm::Type::getInt32Ty(c), width());
     std::vector<llvm::Type *> params;
     if (u)
@@ -135,7 +135,7 @@ void Emitter::begin_subroutine() {
         store_header(m_pre, FrameOut, m_out);
         m_pre.CreateAlignedStore(m_offsets, offset(m_pre, m_frame, FrameOffsets), llvm::Align(64));
     }
-    make_lanes(m_base, bits_mask(m_llvm->getArg(3)));
+    make_lanes(m_base, bytes_mask(m_llvm->getArg(3)));
 }
 
 void Emitter::begin_segment() {
@@ -153,7 +153,7 @@ void Emitter::begin_segment() {
         m_offsets = m_pre.CreateAlignedLoad(wide(Type::U32), offset(m_pre, m_frame, FrameOffsets),
                                             llvm::Align(64));
     }
-    make_lanes(m_base, bits_mask(m_llvm->getArg(1)));
+    make_lanes(m_base, bytes_mask(m_llvm->getArg(1)));
 }
 
 void Emitter::make_lanes(Value *base, Value *active) {
@@ -169,8 +169,8 @@ void Emitter::finish() {
         for (uint32_t v : m_fn.outputs) {
             Type t = inst(v).type;
             Value *place = offset(m_b, m_out, at);
-            Value *old = load_bits_packet(m_b, place, t);
-            store_bits_packet(m_b, m_b.CreateSelect(m_active, vec(v), old), place, t);
+            Value *old = load_slot(m_b, place, t);
+            store_slot(m_b, m_b.CreateSelect(m_active, vec(v), old), place, t);
             at += call_slot_bytes(t, m_width);
         }
     }
@@ -244,8 +244,8 @@ void Emitter::emit_range(uint32_t first, uint32_t last) {
 }
 
 void Emitter::call_unit(uint32_t unit, Builder &b) {
-    Value *mask =
-        m_plan.units[unit].uniform ? llvm::ConstantInt::get(bits_type(), 0) : mask_bits(m_active);
+    Value *mask = m_plan.units[unit].uniform ? llvm::Constant::getNullValue(wide(m_b.getInt8Ty()))
+                                             : mask_bytes(m_active);
     b.CreateCall(m_scope.unit(m_function, unit), { m_frame, mask });
 }
 
@@ -326,7 +326,7 @@ void Emitter::define(uint32_t i, Value *v) {
     if (m_plan.uniform[i])
         b.CreateAlignedStore(v, place, llvm::Align(8));
     else
-        store_bits_packet(b, v, place, inst(i).type);
+        store_slot(b, v, place, inst(i).type);
 }
 
 Value *Emitter::cached(uint32_t i) const {
@@ -408,11 +408,11 @@ Value *Emitter::vec(uint32_t i) {
         uint32_t at = 0;
         for (uint64_t k = 0; k < in.imm; ++k)
             at += call_slot_bytes(m_fn.params[k], m_width);
-        Value *v = load_bits_packet(m_b, offset(m_b, m_in, at), in.type);
+        Value *v = load_slot(m_b, offset(m_b, m_in, at), in.type);
         cache(i, v, m_regions.empty());
         return v;
     }
-    Value *v = load_bits_packet(m_b, offset(m_b, m_frame, m_plan.slot[i]), in.type);
+    Value *v = load_slot(m_b, offset(m_b, m_frame, m_plan.slot[i]), in.type);
     cache(i, v, m_regions.empty());
     return v;
 }
@@ -441,7 +441,13 @@ Value *Emitter::load_header(Builder &b, uint32_t at, llvm::Type *t) {
 
 Value *Emitter::mask_bits(Value *mask) { return m_b.CreateBitCast(mask, bits_type()); }
 
-Value *Emitter::bits_mask(Value *bits) { return m_b.CreateBitCast(bits, wide(Type::Bool)); }
+// Not as bits, which would take less room: LLVM 19 for AVX-512 does not terminate on some logic of
+// masks that were integers (two combines undo each other's work).
+Value *Emitter::mask_bytes(Value *mask) { return widen_mask(m_b, mask, wide(m_b.getInt8Ty())); }
+
+Value *Emitter::bytes_mask(Value *bytes) {
+    return m_b.CreateICmpNE(bytes, llvm::Constant::getNullValue(bytes->getType()));
+}
 
 Value *Emitter::any(Value *mask) { return m_b.CreateIsNotNull(mask_bits(mask)); }
 

@@ -1,7 +1,7 @@
 // jit/llvm/emit.h: turns one unit of a program into LLVM IR.
 //
-// Values are vectors <W x T>, one element a lane; masks are <W x i1> in registers, bits in frames
-// and bytes 0 or 1 in buffers. Uniform values are scalars, computed in the prologue, before the
+// Values are vectors <W x T>, one element a lane; masks are <W x i1> in registers, bytes 0
+// or 1 in memory. Uniform values are scalars, computed in the prologue, before the
 // loop over packets, and broadcast there at their first use as a vector.
 #pragma once
 #include "jit/llvm/plan.h"
@@ -112,9 +112,10 @@ private:
         return llvm::ConstantInt::get(llvm::Type::getInt64Ty(m_context), v);
     }
     llvm::IntegerType *bits_type() const { return llvm::IntegerType::get(m_context, m_width); }
-    Value *mask_bits(Value *mask); // iW
-    Value *bits_mask(Value *bits); // <W x i1>
-    Value *any(Value *mask);       // i1
+    Value *mask_bits(Value *mask);  // iW
+    Value *mask_bytes(Value *mask); // <W x i8>, as masks are handed to units
+    Value *bytes_mask(Value *bytes);
+    Value *any(Value *mask); // i1
     Value *offset(Builder &b, Value *pointer, uint64_t bytes) const;
     llvm::BasicBlock *block(const char *name) const;
     llvm::AllocaInst *stack(uint64_t bytes);
@@ -122,8 +123,8 @@ private:
     // ---- memory (memory.cpp)
     Value *load_packet(Builder &b, Value *pointer, Type t, uint32_t align);
     void store_packet(Builder &b, Value *v, Value *pointer, Type t, uint32_t align);
-    Value *load_bits_packet(Builder &b, Value *pointer, Type t); // masks as bits
-    void store_bits_packet(Builder &b, Value *v, Value *pointer, Type t);
+    Value *load_slot(Builder &b, Value *pointer, Type t);
+    void store_slot(Builder &b, Value *v, Value *pointer, Type t);
     Value *addresses(Value *pointer, Value *index, uint64_t size, bool small);
     bool small_pointer(uint32_t pointer) const;
     Value *gather_elements(Value *pointer, Value *index, Value *mask, Type t, bool small);

@@ -1,13 +1,18 @@
 // jit/llvm/image.cpp: links objects into memory; packs them for the disk.
 #include "jit/llvm/image.h"
 #include "jit/error.h"
+#include <algorithm>
+#include <cerrno>
 #include <cmath>
 #include <cstring>
+#include <llvm/ExecutionEngine/RTDyldMemoryManager.h>
 #include <llvm/ExecutionEngine/RuntimeDyld.h>
-#include <llvm/ExecutionEngine/SectionMemoryManager.h>
 #include <llvm/Object/ObjectFile.h>
+#include <llvm/Support/Memory.h>
 #include <llvm/Support/MemoryBuffer.h>
 #include <llvm/Support/xxhash.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 namespace umbel::jit::llvm_ir {
 
@@ -41,29 +46,97 @@ uint64_t runtime_symbol(std::string_view name) {
     return 0;
 }
 
-class Memory final : public llvm::SectionMemoryManager {
+// One span of address space for all sections of an image: code from its start, data from its middle.
+// The code reaches its data and its other objects with 32-bit displacements, so they must lie
+// together; separate mappings can end up on both sides of a reservation of many gigabytes.
+class Memory final : public llvm::RTDyldMemoryManager {
 public:
-    uint8_t *allocateCodeSection(uintptr_t size, unsigned alignment, unsigned id,
-                                 llvm::StringRef name) override {
-        code_bytes += size;
-        return SectionMemoryManager::allocateCodeSection(size, alignment, id, name);
+    explicit Memory(size_t object_bytes) {
+        // Sections take little more than their objects; what is not touched costs nothing.
+        m_half = m_code_end = round_up(2 * object_bytes + (size_t(1) << 20), page());
+        m_data_end = 2 * m_half;
+        void *p = mmap(nullptr, 2 * m_half, PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        if (p == MAP_FAILED)
+            throw DeviceError(
+                fmt::format("llvm backend: no {} MiB of address space for a kernel's code: {}",
+                            2 * m_half >> 20, std::strerror(errno)));
+        m_base = static_cast<uint8_t *>(p);
+    }
+    ~Memory() override {
+        unmap(0, m_code_end);
+        unmap(m_half, m_data_end);
+    }
+    Memory(const Memory &) = delete;
+    Memory &operator=(const Memory &) = delete;
+
+    uint8_t *allocateCodeSection(uintptr_t size, unsigned alignment, unsigned,
+                                 llvm::StringRef) override {
+        return take(m_code, 0, size, alignment);
+    }
+    uint8_t *allocateDataSection(uintptr_t size, unsigned alignment, unsigned, llvm::StringRef,
+                                 bool) override {
+        return take(m_data, m_half, size, alignment);
+    }
+    bool finalizeMemory(std::string *error) override {
+        // Generated code writes to buffers and its stack only; what lies unused is given back.
+        size_t code = round_up(m_code, page()), data = round_up(m_data, page());
+        unmap(code, m_half);
+        unmap(m_half + data, 2 * m_half);
+        m_code_end = code;
+        m_data_end = m_half + data;
+        if ((code && mprotect(m_base, code, PROT_READ | PROT_EXEC)) ||
+            (data && mprotect(m_base + m_half, data, PROT_READ))) {
+            *error = std::strerror(errno);
+            return true;
+        }
+        llvm::sys::Memory::InvalidateInstructionCache(m_base, m_code);
+        return false;
     }
     uint64_t getSymbolAddress(const std::string &name) override {
         if (uint64_t a = runtime_symbol(name))
             return a;
-        return SectionMemoryManager::getSymbolAddress(name);
+        return RTDyldMemoryManager::getSymbolAddress(name);
     }
     // Generated code never unwinds.
     void registerEHFrames(uint8_t *, uint64_t, size_t) override {}
     void deregisterEHFrames() override {}
 
-    size_t code_bytes = 0;
+    size_t code_bytes() const { return m_code; }
+
+private:
+    static size_t page() { return size_t(sysconf(_SC_PAGESIZE)); }
+    static size_t round_up(size_t n, size_t to) { return (n + to - 1) / to * to; }
+
+    uint8_t *take(size_t &used, size_t start, size_t size, size_t alignment) {
+        size_t at = round_up(used, std::max<size_t>(alignment, 16));
+        if (at + size > m_half)
+            return nullptr; // the linker says so and aborts
+        used = at + size;
+        return m_base + start + at;
+    }
+
+    void unmap(size_t begin, size_t end) {
+        if (begin < end)
+            munmap(m_base + begin, end - begin);
+    }
+
+    uint8_t *m_base;
+    size_t m_half, m_code = 0, m_data = 0; // the halves' size, and how much of each is taken
+    size_t m_code_end, m_data_end;         // where what is mapped of each ends
 };
+
+size_t total_size(const std::vector<std::string> &parts) {
+    size_t n = 0;
+    for (const std::string &p : parts)
+        n += p.size();
+    return n;
+}
 
 class LinkedImage final : public Image {
 public:
     LinkedImage(const std::vector<std::string> &objects, const std::string &entry)
-        : m_linker(m_memory, m_memory) {
+        : m_memory(total_size(objects)), m_linker(m_memory, m_memory) {
         for (const std::string &bytes : objects) {
             auto object = llvm::object::ObjectFile::createObjectFile(
                 llvm::MemoryBufferRef(bytes, "umbel kernel"));
@@ -84,7 +157,7 @@ public:
             throw DeviceError(fmt::format("llvm backend: object code lacks \"{}\"", entry));
     }
     void *entry() const override { return m_entry; }
-    size_t code_bytes() const override { return m_memory.code_bytes; }
+    size_t code_bytes() const override { return m_memory.code_bytes(); }
 
 private:
     Memory m_memory;

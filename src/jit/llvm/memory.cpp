@@ -17,18 +17,13 @@ void Emitter::store_packet(Builder &b, Value *v, Value *pointer, Type t, uint32_
     b.CreateAlignedStore(v, pointer, llvm::Align(align));
 }
 
-/// The same in frames, where a mask is W bits.
-Value *Emitter::load_bits_packet(Builder &b, Value *pointer, Type t) {
-    if (t == Type::Bool)
-        return b.CreateBitCast(b.CreateAlignedLoad(bits_type(), pointer, llvm::Align(8)), wide(t));
-    return b.CreateAlignedLoad(wide(t), pointer, llvm::Align(64));
+/// The same in slots and call frames, which are aligned.
+Value *Emitter::load_slot(Builder &b, Value *pointer, Type t) {
+    return load_packet(b, pointer, t, t == Type::Bool ? m_width : 64);
 }
 
-void Emitter::store_bits_packet(Builder &b, Value *v, Value *pointer, Type t) {
-    if (t == Type::Bool)
-        b.CreateAlignedStore(b.CreateBitCast(v, bits_type()), pointer, llvm::Align(8));
-    else
-        b.CreateAlignedStore(v, pointer, llvm::Align(64));
+void Emitter::store_slot(Builder &b, Value *v, Value *pointer, Type t) {
+    store_packet(b, v, pointer, t, t == Type::Bool ? m_width : 64);
 }
 
 // ---- Addresses

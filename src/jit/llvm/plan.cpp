@@ -50,8 +50,7 @@ uint64_t weight(const Program &program, const Inst &inst) {
 }
 
 uint32_t packet_bytes(Type t, uint32_t width) {
-    // Masks are kept as bits.
-    return t == Type::Bool ? 8 : (uint32_t(bytes(t)) * width + 63) / 64 * 64;
+    return t == Type::Bool ? 16 : (uint32_t(bytes(t)) * width + 63) / 64 * 64;
 }
 
 PlanOptions plan_options(uint32_t width) {
@@ -351,8 +350,8 @@ void Planner::place_slots() {
         std::vector<uint32_t> &list = free_of(size);
         if (list.empty()) {
             // Masks and scalars by the line, so that vectors stay aligned.
-            for (uint32_t o = 0; o < 64 && (size == 8 || o == 0); o += 8)
-                list.push_back(top + 56 * (size == 8) - o);
+            for (uint32_t o = 0; o < std::max(size, 64u); o += size)
+                list.push_back(top + o);
             top += std::max(size, 64u);
         }
         m_plan.slot[v] = list.back();

@@ -72,7 +72,7 @@ bool rematerialized(Op op);
 /// What an instruction costs to compile, in additions.
 uint64_t weight(const Program &program, const Inst &inst);
 
-/// Bytes of a packet of values in a slot, masks as bits.
+/// Bytes of a packet of values in a slot.
 uint32_t packet_bytes(Type t, uint32_t width);
 /// Bytes of an argument or a result in a call's frame.
 inline uint32_t call_slot_bytes(Type t, uint32_t width) {

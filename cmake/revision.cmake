@@ -8,4 +8,7 @@ foreach(file IN LISTS files)
     string(APPEND all ${hash})
 endforeach()
 string(SHA1 revision "${all}")
-file(CONFIGURE OUTPUT ${OUTPUT} CONTENT "namespace umbel::jit { extern const char *const compiler_revision = \"@revision@\"; }\n" @ONLY)
+file(WRITE ${OUTPUT} "namespace umbel::jit {
+extern const char *const compiler_revision = \"${revision}\";
+}
+")

@@ -1,0 +1,288 @@
+// core/image_exr.cpp: OpenEXR: half, float and uint; scanlines and tiles; the first flat part of several.
+//
+// Layers are channels whose names have a dot. EXR stores channels by name; they are put into the customary
+// order (R, G, B, A) within each layer as they are read.
+#include <IexBaseExc.h>
+#include <ImfArray.h>
+#include <ImfChannelList.h>
+#include <ImfDoubleAttribute.h>
+#include <ImfFloatAttribute.h>
+#include <ImfFrameBuffer.h>
+#include <ImfHeader.h>
+#include <ImfInputPart.h>
+#include <ImfIntAttribute.h>
+#include <ImfIO.h>
+#include <ImfMatrixAttribute.h>
+#include <ImfMultiPartInputFile.h>
+#include <ImfOutputFile.h>
+#include <ImfPartType.h>
+#include <ImfStandardAttributes.h>
+#include <ImfStringAttribute.h>
+#include <ImfTiledOutputFile.h>
+
+#include "core/image_codec.h"
+#include <algorithm>
+#include <mutex>
+#include <new>
+
+namespace umbel {
+
+namespace {
+
+class InputStream final : public Imf::IStream {
+public:
+    InputStream(ImageInput &in) : Imf::IStream("image"), m_in(in) {}
+    bool read(char c[], int n) override {
+        if (n < 0 || size_t(n) > m_in.left())
+            throw Iex::InputExc("the file ends too early");
+        std::memcpy(c, m_in.take(size_t(n)), size_t(n));
+        return m_in.left() > 0;
+    }
+    uint64_t tellg() override { return m_in.at(); }
+    void seekg(uint64_t at) override {
+        if (at > m_in.size())
+            throw Iex::InputExc("the file ends too early");
+        m_in.seek(size_t(at));
+    }
+    void clear() override {}
+
+private:
+    ImageInput &m_in;
+};
+
+class OutputStream final : public Imf::OStream {
+public:
+    OutputStream() : Imf::OStream("image") {}
+    void write(const char c[], int n) override {
+        if (m_at + size_t(n) > bytes.size())
+            bytes.resize(m_at + size_t(n));
+        std::memcpy(&bytes[m_at], c, size_t(n));
+        m_at += size_t(n);
+    }
+    uint64_t tellp() override { return m_at; }
+    void seekp(uint64_t at) override { m_at = size_t(at); }
+
+    std::string bytes;
+
+private:
+    size_t m_at = 0;
+};
+
+/// Customary order within a layer: R G B, X Y Z, others as they come, alpha.
+std::vector<std::string> in_order(std::vector<std::string> names) {
+    std::vector<std::string> seen;
+    auto split = [](const std::string &n) {
+        size_t dot = n.rfind('.');
+        return dot == n.npos ? std::pair{ std::string(), n }
+                             : std::pair{ n.substr(0, dot), n.substr(dot + 1) };
+    };
+    auto key = [&](const std::string &n) {
+        auto [layer, channel] = split(n);
+        auto it = std::find(seen.begin(), seen.end(), layer);
+        if (it == seen.end())
+            it = seen.insert(seen.end(), layer);
+        size_t rank = std::string_view("RGBXYZ").find(channel);
+        rank = channel.size() == 1 && rank < 6 ? rank : channel == "A" ? 8 : 7;
+        return std::pair{ layer.empty() ? 0 : 1 + (it - seen.begin()), rank };
+    };
+    for (const std::string &n : names)
+        key(n);
+    std::stable_sort(names.begin(), names.end(),
+                     [&](const auto &a, const auto &b) { return key(a) < key(b); });
+    return names;
+}
+
+ImageMetadata read_metadata(const Imf::Header &header) {
+    ImageMetadata out;
+    for (auto it = header.begin(); it != header.end(); ++it) {
+        const Imf::Attribute &a = it.attribute();
+        std::string name = it.name();
+        if (auto *s = dynamic_cast<const Imf::StringAttribute *>(&a)) {
+            if (name != "type" && name != "name")
+                out[name] = s->value();
+        } else if (auto *f = dynamic_cast<const Imf::FloatAttribute *>(&a)) {
+            if (name != "pixelAspectRatio" && name != "screenWindowWidth")
+                out[name] = double(f->value());
+        } else if (auto *d = dynamic_cast<const Imf::DoubleAttribute *>(&a)) {
+            out[name] = d->value();
+        } else if (auto *i = dynamic_cast<const Imf::IntAttribute *>(&a)) {
+            if (name != "chunkCount")
+                out[name] = double(i->value());
+        } else {
+            // OpenEXR's matrices act on row vectors
+            TransformData t;
+            if (auto *m = dynamic_cast<const Imf::M44dAttribute *>(&a))
+                for (int r = 0; r < 16; ++r)
+                    t(r % 4, r / 4) = m->value()[r / 4][r % 4];
+            else if (auto *m = dynamic_cast<const Imf::M44fAttribute *>(&a))
+                for (int r = 0; r < 16; ++r)
+                    t(r % 4, r / 4) = double(m->value()[r / 4][r % 4]);
+            else
+                continue;
+            out[name] = t;
+        }
+    }
+    return out;
+}
+
+void write_metadata(Imf::Header &header, const ImageMetadata &metadata) {
+    for (auto &[name, value] : metadata) {
+        // Names that mean something to EXR are not ours to write
+        if (header.find(name.c_str()) != header.end() || name.empty() || name == "tiles" ||
+            name == "type" || name == "name" || name == "view" || name == "version" ||
+            name == "chunkCount" || name == "chromaticities" || name == "preview")
+            continue;
+        if (auto *s = std::get_if<std::string>(&value)) {
+            header.insert(name, Imf::StringAttribute(*s));
+        } else if (auto *d = std::get_if<double>(&value)) {
+            if (double(float(*d)) == *d)
+                header.insert(name, Imf::FloatAttribute(float(*d)));
+            else
+                header.insert(name, Imf::DoubleAttribute(*d));
+        } else {
+            const TransformData &t = std::get<TransformData>(value);
+            Imath::M44d m;
+            for (int r = 0; r < 16; ++r)
+                m[r / 4][r % 4] = t(r % 4, r / 4);
+            header.insert(name, Imf::M44dAttribute(m));
+        }
+    }
+}
+
+Imf::PixelType pixel_type(Component c) {
+    return c == Component::F16 ? Imf::HALF : c == Component::U32 ? Imf::UINT : Imf::FLOAT;
+}
+
+/// Slices for all channels of an image whose first pixel lies at (x, y).
+Imf::FrameBuffer frame_buffer(const Image &image, int x, int y) {
+    Imf::FrameBuffer out;
+    size_t size = bytes(image.component()), pixel = size * image.channel_count();
+    // The library wants the address of pixel (0, 0), which may lie outside: in integers, that is defined
+    intptr_t base = reinterpret_cast<intptr_t>(image.bytes()) - intptr_t(pixel) * x -
+                    intptr_t(image.row_bytes()) * y;
+    for (size_t c = 0; c < image.channel_count(); ++c)
+        out.insert(image.channels()[c],
+                   Imf::Slice(pixel_type(image.component()),
+                              reinterpret_cast<char *>(base + intptr_t(c * size)), pixel,
+                              image.row_bytes()));
+    return out;
+}
+
+Image read_part(ImageInput &in) {
+    InputStream stream(in);
+    Imf::MultiPartInputFile file(stream, 0, false);
+    int part = 0;
+    while (part < file.parts() && file.header(part).hasType() &&
+           Imf::isDeepData(file.header(part).type()))
+        ++part;
+    if (part == file.parts())
+        in.error("it has deep pixels only; flatten it");
+    const Imf::Header &header = file.header(part);
+
+    // What is in it, before anything is allocated
+    const Imath::Box2i &box = header.dataWindow();
+    uint64_t width = uint64_t(int64_t(box.max.x) - box.min.x + 1);
+    uint64_t height = uint64_t(int64_t(box.max.y) - box.min.y + 1);
+    std::vector<std::string> names;
+    bool half = true, uint = true;
+    for (auto c = header.channels().begin(); c != header.channels().end(); ++c) {
+        if (c.channel().xSampling != 1 || c.channel().ySampling != 1)
+            in.error("channel \"{}\" is subsampled; store all channels at full resolution",
+                     c.name());
+        names.push_back(c.name());
+        half &= c.channel().type == Imf::HALF;
+        uint &= c.channel().type == Imf::UINT;
+    }
+    if (names.empty())
+        in.error("it has no channels; the file is damaged");
+    if (names.size() > 4096)
+        in.error("{} channels; up to 4096 are allowed", names.size());
+    Component component = half ? Component::F16 : uint ? Component::U32 : Component::F32;
+    if (header.hasTileDescription()) {
+        const Imf::TileDescription &t = header.tileDescription();
+        double area = double(t.xSize) * double(t.ySize);
+        if (area > std::max(4.0 * double(width) * double(height), 4194304.0))
+            in.error("tiles of {} x {} pixels for an image of {} x {}; the file is damaged",
+                     t.xSize, t.ySize, width, height);
+    }
+    // Wavelets pack a flat block of 32 rows into some 60 bytes
+    Image image = in.allocate(width, height, in_order(std::move(names)), component, false, 1 << 19);
+    image.metadata = read_metadata(header);
+    Imf::InputPart pixels(file, part);
+    pixels.setFrameBuffer(frame_buffer(image, box.min.x, box.min.y));
+    pixels.readPixels(box.min.y, box.max.y);
+    return image;
+}
+
+constexpr std::pair<const char *, Imf::Compression> Compressions[] = {
+    { "none", Imf::NO_COMPRESSION },   { "rle", Imf::RLE_COMPRESSION },
+    { "zips", Imf::ZIPS_COMPRESSION }, { "zip", Imf::ZIP_COMPRESSION },
+    { "piz", Imf::PIZ_COMPRESSION },   { "pxr24", Imf::PXR24_COMPRESSION },
+    { "b44", Imf::B44_COMPRESSION },   { "b44a", Imf::B44A_COMPRESSION },
+    { "dwaa", Imf::DWAA_COMPRESSION }, { "dwab", Imf::DWAB_COMPRESSION },
+};
+
+Imf::Compression compression(const std::string &wanted) {
+    std::string known;
+    for (auto &[name, c] : Compressions) {
+        if (name == wanted)
+            return c;
+        known += fmt::format("{}{}", known.empty() ? "" : ", ", name);
+    }
+    fail("EXR: no compression is called \"{}\"; use one of {}", wanted, known);
+}
+
+} // namespace
+
+Image read_exr(ImageInput &in) {
+    static std::once_flag once;
+    std::call_once(once, [] { Imf::Header::setMaxImageSize(1 << 24, 1 << 24); });
+    try {
+        return read_part(in);
+    } catch (const UserError &) {
+        throw;
+    } catch (const std::bad_alloc &) {
+        in.error("there is not enough memory for it; get a complete copy, or scale it down");
+    } catch (const std::exception &e) {
+        std::string what = e.what();
+        in.error("{}; get a complete copy", what.substr(0, what.find_last_not_of(" \n.") + 1));
+    }
+}
+
+std::string write_exr(const Image &picture, const ImageWriteOptions &options) {
+    if (picture.pixels() == 0 || picture.channel_count() == 0)
+        fail("EXR: an image of {} x {} pixels and {} channels cannot be written", picture.width(),
+             picture.height(), picture.channel_count());
+    Component c = options.component.value_or(picture.component());
+    if (c != Component::F16 && c != Component::U32)
+        c = c == Component::U8 ? Component::F16 : Component::F32;
+    Image image = convert(picture, c, false);
+
+    Imf::Header header(int(image.width()), int(image.height()));
+    header.compression() = compression(options.compression);
+    for (const std::string &name : image.channels()) {
+        if (name.empty() || name.size() > 255)
+            fail("EXR: a channel's name of {} letters; it must be 1 to 255", name.size());
+        header.channels().insert(name, Imf::Channel(pixel_type(c)));
+    }
+    write_metadata(header, image.metadata);
+    OutputStream stream;
+    try {
+        if (options.tile > 0) {
+            header.setTileDescription(
+                Imf::TileDescription(unsigned(options.tile), unsigned(options.tile)));
+            Imf::TiledOutputFile file(stream, header, 0);
+            file.setFrameBuffer(frame_buffer(image, 0, 0));
+            file.writeTiles(0, file.numXTiles() - 1, 0, file.numYTiles() - 1);
+        } else {
+            Imf::OutputFile file(stream, header, 0);
+            file.setFrameBuffer(frame_buffer(image, 0, 0));
+            file.writePixels(int(image.height()));
+        }
+    } catch (const std::exception &e) {
+        fail("EXR: {}", e.what());
+    }
+    return std::move(stream.bytes);
+}
+
+} // namespace umbel

@@ -1,0 +1,39 @@
+// core/image_io.h: image files. Which formats there are is a table in core/image_io.cpp.
+#pragma once
+#include "core/image.h"
+#include <filesystem>
+#include <optional>
+
+namespace umbel {
+
+struct ImageReadOptions {
+    size_t max_side = 1 << 20;               // pixels
+    size_t max_bytes = size_t(8) << 30;      // of decoded pixels
+    std::optional<bool> srgb = std::nullopt; // overrules what the file says, or implies
+};
+
+struct ImageWriteOptions {
+    /// Stored component type; by default the image's own where the format has it, else the nearest.
+    std::optional<Component> component = std::nullopt;
+    int quality = 95;                // JPEG, 1 to 100
+    std::string compression = "zip"; // EXR: none, rle, zips, zip, piz, pxr24, b44, b44a, dwaa, dwab
+    size_t tile = 0;                 // EXR: side of tiles; 0: scanlines
+};
+
+/// Reads a file of any known format, which its content decides. Damaged, foreign or too large: UserError.
+Image read_image(const std::filesystem::path &path, const ImageReadOptions &options = {});
+/// The same from memory; messages call it `name`, whose extension settles formats without a signature.
+Image read_image(const void *data, size_t size, const std::string &name,
+                 const ImageReadOptions &options = {});
+
+/// Writes a file; its extension decides the format. All or nothing: a temporary file is renamed at the end.
+/// Pictures are converted to what the format can hold: colours to RGB, floats to sRGB for 8 and 16 bits.
+void write_image(const std::filesystem::path &path, const Image &image,
+                 const ImageWriteOptions &options = {});
+/// The bytes of such a file; `extension` is "exr", "png" and so on.
+std::string encode_image(std::string_view extension, const Image &image,
+                         const ImageWriteOptions &options = {});
+/// Extensions that can be written, and all formats that can be read.
+std::vector<std::string> image_extensions();
+
+} // namespace umbel

@@ -168,7 +168,33 @@ Imf::FrameBuffer frame_buffer(const Image &image, int x, int y) {
     return out;
 }
 
+/// Walks the attributes of all headers: the library allocates what an attribute claims to have before it
+/// finds that the file is shorter.
+void check_headers(ImageInput &in) {
+    auto text = [&] {
+        for (size_t n = 0; in.u8() != 0; ++n)
+            if (n == 255)
+                in.error("a name of more than 255 letters in the header; the file is damaged");
+    };
+    in.seek(4);
+    bool several = in.u32() & 0x1000;
+    for (bool empty = false; !empty;) {
+        empty = in.left() > 0 && in.data()[in.at()] == 0; // several parts end with an empty header
+        while (in.left() > 0 && in.data()[in.at()] != 0) {
+            text(); // name
+            text(); // type
+            in.take(in.u32());
+        }
+        in.u8();
+        empty |= !several;
+        if (in.left() == 0)
+            in.truncated();
+    }
+    in.seek(0);
+}
+
 Image read_part(ImageInput &in) {
+    check_headers(in);
     InputStream stream(in);
     Imf::MultiPartInputFile file(stream, 0, false);
     int part = 0;

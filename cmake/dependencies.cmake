@@ -39,3 +39,7 @@ umbel_library(jpeg jpeglib.h jpeg)
 target_link_libraries(umbel_png INTERFACE umbel::zlib)
 
 find_package(OpenEXR 3.1 CONFIG REQUIRED)
+
+# ---- Embree, for rays in single precision
+find_package(embree 3 CONFIG REQUIRED)
+find_package(CLI11 CONFIG REQUIRED)

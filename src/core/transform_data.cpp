@@ -104,6 +104,14 @@ std::optional<TransformData> TransformData::look_at(const Vec &origin, const Vec
     return look_at(origin, target, up);
 }
 
+TransformData TransformData::perspective(double fov, double near_clip, double far_clip) {
+    double cot = 1 / std::tan(fov * std::numbers::pi / 360), depth = far_clip - near_clip;
+    TransformData t;
+    t.m = { cot, 0, 0, 0, 0, cot, 0, 0, 0, 0, far_clip / depth, -near_clip * far_clip / depth,
+            0,   0, 1, 0 };
+    return t;
+}
+
 bool TransformData::is_finite() const {
     for (double v : m)
         if (!std::isfinite(v))
@@ -150,6 +158,22 @@ Vec TransformData::apply_point(const Vec &p) const {
     for (int i = 0; i < 4; ++i)
         r[i] = (*this)(i, 0) * p[0] + (*this)(i, 1) * p[1] + (*this)(i, 2) * p[2] + (*this)(i, 3);
     return { r[0] / r[3], r[1] / r[3], r[2] / r[3] };
+}
+
+Vec TransformData::apply_vector(const Vec &v) const {
+    const TransformData &t = *this;
+    auto row = [&](int r) { return t(r, 0) * v[0] + t(r, 1) * v[1] + t(r, 2) * v[2]; };
+    return { row(0), row(1), row(2) };
+}
+
+Vec TransformData::apply_normal(const Vec &n) const {
+    auto inv = inverse();
+    if (!inv)
+        return {};
+    auto column = [&](int c) {
+        return (*inv)(0, c) * n[0] + (*inv)(1, c) * n[1] + (*inv)(2, c) * n[2];
+    };
+    return normalize({ column(0), column(1), column(2) }).value_or(Vec{});
 }
 
 TransformData operator*(const TransformData &a, const TransformData &b) {

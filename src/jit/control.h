@@ -43,9 +43,32 @@ template <class R> void unflatten(R &r, std::vector<Value> values) {
 /// state. All that the body changes must be in the state. `name` appears in error messages.
 template <class State, class Condition, class Body>
 State loop(State state, Condition &&condition, Body &&body, const char *name = "loop") {
+    // The recorder works on values of its own: the body may replace whole containers in the state.
+    std::vector<Value> values = detail::flatten(state);
+    std::vector<Value *> pointers;
+    for (Value &v : values)
+        pointers.push_back(&v);
+    auto load = [&] {
+        size_t i = 0;
+        visit_values(state, [&](Value &v) { v = values[i++]; });
+    };
+    auto run_body = [&] {
+        load();
+        body(state);
+        std::vector<Value> next = detail::flatten(state);
+        if (next.size() != values.size())
+            fail("{}: the body turns a state of {} values into one of {}", name, values.size(),
+                 next.size());
+        std::move(next.begin(), next.end(), values.begin());
+    };
     detail::loop(
-        name, values_of(state), [&]() -> Value { return condition(std::as_const(state)); },
-        [&] { body(state); });
+        name, pointers,
+        [&]() -> Value {
+            load();
+            return condition(std::as_const(state));
+        },
+        run_body);
+    load();
     return state;
 }
 

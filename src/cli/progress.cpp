@@ -1,0 +1,60 @@
+// cli/progress.cpp: progress bars.
+#include "cli/progress.h"
+#include <fmt/format.h>
+#include <unistd.h>
+
+namespace umbel {
+
+namespace {
+
+std::string duration(double s) {
+    if (s < 10)
+        return fmt::format("{:.1f} s", s);
+    if (s < 120)
+        return fmt::format("{:.0f} s", s);
+    if (s < 7200)
+        return fmt::format("{:.0f} min", s / 60);
+    return fmt::format("{:.1f} h", s / 3600);
+}
+
+std::string rate(double per_second) {
+    return per_second >= 1e6 ? fmt::format("{:.1f} M samples/s", per_second / 1e6)
+                             : fmt::format("{:.0f} k samples/s", per_second / 1e3);
+}
+
+} // namespace
+
+Progress::Progress(std::string title, uint64_t samples, bool quiet)
+    : m_title(std::move(title)), m_samples(samples), m_quiet(quiet), m_terminal(isatty(2)),
+      m_start(std::chrono::steady_clock::now()) {}
+
+double Progress::seconds() const {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - m_start).count();
+}
+
+void Progress::update(double fraction) {
+    double t = seconds();
+    // A terminal is updated often, a log now and then.
+    if (m_quiet || t - m_last < (m_terminal ? 0.1 : 10) || (!m_terminal && m_last < 0 && t < 10))
+        return;
+    m_last = t;
+    double left = fraction > 0 ? t * (1 - fraction) / fraction : 0;
+    std::string speed = rate(double(m_samples) * fraction / std::max(t, 1e-9));
+    if (m_terminal) {
+        int filled = int(fraction * 30);
+        fmt::print(stderr, "\r{} [{:=<{}}{: <{}}] {:3.0f} %  {}  {} left \033[K", m_title, "",
+                   filled, "", 30 - filled, fraction * 100, speed, duration(left));
+    } else
+        fmt::print(stderr, "{}: {:.0f} %, {}, {} left\n", m_title, fraction * 100, speed,
+                   duration(left));
+}
+
+void Progress::finish(const std::string &file) {
+    if (m_quiet)
+        return;
+    double t = seconds();
+    fmt::print(stderr, "{}{}: {} in {}, {}\n", m_terminal ? "\r\033[K" : "", m_title, file,
+               duration(t), rate(double(m_samples) / std::max(t, 1e-9)));
+}
+
+} // namespace umbel

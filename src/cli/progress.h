@@ -1,0 +1,26 @@
+// cli/progress.h: how far a render is: a bar on a terminal, lines elsewhere.
+#pragma once
+#include <chrono>
+#include <cstdint>
+#include <string>
+
+namespace umbel {
+
+class Progress {
+public:
+    Progress(std::string title, uint64_t samples, bool quiet);
+    /// `fraction` from 0 to 1.
+    void update(double fraction);
+    void finish(const std::string &file);
+
+private:
+    double seconds() const;
+
+    std::string m_title;
+    uint64_t m_samples;
+    bool m_quiet, m_terminal;
+    std::chrono::steady_clock::time_point m_start;
+    double m_last = -1;
+};
+
+} // namespace umbel

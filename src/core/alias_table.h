@@ -1,0 +1,26 @@
+// core/alias_table.h: draws from a discrete distribution in constant time [Vose 1991].
+#pragma once
+#include "core/vector.h"
+#include <span>
+
+namespace umbel {
+
+class AliasTable {
+public:
+    AliasTable() = default;
+    /// Of weights that are not negative; UserError if they sum to zero or less.
+    explicit AliasTable(std::span<const double> weights);
+
+    bool empty() const { return m_size == 0; }
+    /// The index, and the part of `u` that was not used up, again uniform in [0, 1).
+    std::pair<UInt32, Float> sample_reuse(const Float &u, const Mask &active) const;
+    double sum() const { return m_sum; }
+
+private:
+    uint32_t m_size = 0;
+    double m_sum = 0;
+    Float m_count;  // data of the program, as is the table
+    UInt32 m_table; // pairs: bits of an f32 threshold, alias
+};
+
+} // namespace umbel

@@ -1,0 +1,98 @@
+// core/object.cpp: the registry of plugins, and loading objects from Properties.
+#include "core/object.h"
+#include "core/nearest_name.h"
+#include <cstdlib>
+#include <dlfcn.h>
+
+namespace umbel {
+
+PluginRegistry &PluginRegistry::instance() {
+    static PluginRegistry registry;
+    return registry;
+}
+
+void PluginRegistry::add(Plugin plugin) {
+    auto key = std::pair(plugin.kind, plugin.name);
+    m_plugins[key] = std::move(plugin);
+}
+
+const Plugin *PluginRegistry::find(std::string_view kind, std::string_view name) const {
+    auto it = m_plugins.find({ std::string(kind), std::string(name) });
+    return it == m_plugins.end() ? nullptr : &it->second;
+}
+
+std::vector<const Plugin *> PluginRegistry::all(std::string_view kind) const {
+    std::vector<const Plugin *> out;
+    for (auto &[key, plugin] : m_plugins)
+        if (kind.empty() || plugin.kind == kind)
+            out.push_back(&plugin);
+    return out;
+}
+
+void PluginRegistry::load_libraries() {
+    const char *folders = std::getenv("UMBEL_PLUGINS");
+    if (std::exchange(m_libraries_loaded, true) || !folders)
+        return;
+    std::string_view left = folders;
+    while (!left.empty()) {
+        std::string folder(left.substr(0, left.find(':')));
+        left.remove_prefix(std::min(left.size(), folder.size() + 1));
+        if (folder.empty())
+            continue;
+        std::error_code error;
+        std::filesystem::directory_iterator files(folder, error);
+        if (error)
+            fail("UMBEL_PLUGINS: cannot list the folder {}: {}", quote(folder), error.message());
+        for (const auto &file : files)
+            if (file.path().extension() == ".so" &&
+                !dlopen(file.path().c_str(), RTLD_NOW | RTLD_GLOBAL))
+                fail("UMBEL_PLUGINS: cannot load a plugin: {}", dlerror());
+    }
+}
+
+RegisterPlugin::RegisterPlugin(const char *kind, const char *name,
+                               std::function<Ref<Object>()> make) {
+    PluginRegistry::instance().add({ kind, name, std::move(make) });
+}
+
+Ref<Object> Loader::load(const PropertiesPtr &properties) {
+    if (auto it = m_loaded.find(properties.get()); it != m_loaded.end())
+        return it->second.object;
+    PluginRegistry &registry = PluginRegistry::instance();
+    registry.load_libraries();
+    std::string kind = properties->kind == "spectrum" ? "texture" : properties->kind;
+    const Plugin *plugin = registry.find(kind, properties->type);
+    if (!plugin) {
+        std::vector<std::string> names;
+        for (const Plugin *p : registry.all(kind))
+            names.push_back(p->name);
+        throw UserError(fmt::format("{}: unknown {} plugin {}{}", properties->describe(), kind,
+                                    quote(properties->type),
+                                    suggestion(properties->type, names, "plugins")));
+    }
+    Ref<Object> object = plugin->make();
+    object->m_id = properties->id;
+    object->m_plugin = properties->type;
+    object->m_where = properties->describe();
+    Params params(*properties, *this);
+    object->declare(params);
+    properties->finish();
+    object->configure();
+    m_loaded[properties.get()] = { properties, object };
+    return object;
+}
+
+Ref<Object> Loader::load_spectrum(const SpectrumData &data, const Properties &owner) {
+    using Kind = SpectrumData::Kind;
+    const char *type = data.kind == Kind::Uniform     ? "uniform"
+                       : data.kind == Kind::Rgb       ? "rgb"
+                       : data.kind == Kind::Blackbody ? "blackbody"
+                                                      : "irregular";
+    auto p = std::make_shared<Properties>("texture", type);
+    p->where = owner.where;
+    p->files = owner.files;
+    p->set("value", data);
+    return load(p);
+}
+
+} // namespace umbel

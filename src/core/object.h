@@ -1,0 +1,102 @@
+// core/object.h: the base of everything that a scene is made of, and how plugins are found by name.
+#pragma once
+#include "core/params.h"
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+
+namespace umbel {
+
+template <class T> using Ref = std::shared_ptr<T>;
+
+/// A plugin instance. It belongs to the variant that was active when it was made.
+class Object {
+public:
+    Object() = default;
+    Object(const Object &) = delete;
+    virtual ~Object() = default;
+
+    /// Names, types, defaults and meanings of all parameters: read by loaders, the manual and traverse() alike.
+    virtual void declare(Params &) {}
+    /// Computes what depends on parameters; runs after loading and after every change of one.
+    virtual void configure() {}
+
+    /// The name it was given in the scene; may be empty.
+    const std::string &id() const { return m_id; }
+    const std::string &plugin() const { return m_plugin; }
+    /// How messages about it begin: `room.xml:14: bsdf "floor" (diffuse)`.
+    const std::string &where() const { return m_where; }
+    /// UserError about this object.
+    template <class... Args>
+    [[noreturn]] void complain(fmt::format_string<Args...> f, Args &&...args) const {
+        throw UserError(m_where + ": " + fmt::format(f, std::forward<Args>(args)...));
+    }
+
+private:
+    friend class Loader;
+    std::string m_id, m_plugin, m_where;
+};
+
+/// One plugin as the registry knows it.
+struct Plugin {
+    std::string kind, name; // "bsdf", "diffuse"
+    std::function<Ref<Object>()> make;
+};
+
+/// All plugins, by kind and name.
+class PluginRegistry {
+public:
+    static PluginRegistry &instance();
+    void add(Plugin plugin);
+    /// Null where there is none.
+    const Plugin *find(std::string_view kind, std::string_view name) const;
+    std::vector<const Plugin *> all(std::string_view kind = {}) const;
+    /// Opens the shared libraries in the folders that UMBEL_PLUGINS names; once.
+    void load_libraries();
+
+private:
+    std::map<std::pair<std::string, std::string>, Plugin> m_plugins;
+    bool m_libraries_loaded = false;
+};
+
+/// Registers a class while the program starts: see UMBEL_PLUGIN.
+struct RegisterPlugin {
+    RegisterPlugin(const char *kind, const char *name, std::function<Ref<Object>()> make);
+};
+
+/// `UMBEL_PLUGIN(BSDF, Diffuse, "diffuse")`: makes class Diffuse the bsdf of that name.
+#define UMBEL_PLUGIN(Base, Class, name)                                                            \
+    static const ::umbel::RegisterPlugin s_register_##Class(Base::Kind, name, [] {                 \
+        return std::static_pointer_cast<Object>(std::make_shared<Class>());                        \
+    });
+
+/// Turns Properties into objects. An object that is shared in the scene is made once.
+class Loader {
+public:
+    /// UserError for unknown plugins and parameters, with the nearest name.
+    Ref<Object> load(const PropertiesPtr &properties);
+    template <class T> Ref<T> load_as(const PropertiesPtr &properties) {
+        Ref<T> r = std::dynamic_pointer_cast<T>(load(properties));
+        if (!r)
+            throw UserError(fmt::format("{}: is not a {}", properties->describe(), T::Kind));
+        return r;
+    }
+    /// The texture that a colour or spectrum stands for.
+    Ref<Object> load_spectrum(const SpectrumData &data, const Properties &owner);
+
+private:
+    struct Loaded {
+        PropertiesPtr properties; // keeps the address taken
+        Ref<Object> object;
+    };
+    std::map<const Properties *, Loaded> m_loaded;
+};
+
+/// Loads one object on its own: `make_object<BSDF>(Properties("bsdf", "diffuse"))`.
+template <class T> Ref<T> make_object(Properties properties) {
+    Loader loader;
+    return loader.load_as<T>(std::make_shared<Properties>(std::move(properties)));
+}
+
+} // namespace umbel

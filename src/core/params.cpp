@@ -1,0 +1,141 @@
+// core/params.cpp: filling members from Properties.
+#include "core/nearest_name.h"
+#include "core/object.h"
+
+namespace umbel {
+
+Param &Params::add(const char *name, const char *type, std::string otherwise) {
+    Param &p = m_list.emplace_back();
+    p.name = name;
+    p.type = type;
+    p.otherwise = std::move(otherwise);
+    return p;
+}
+
+void Params::reject(const char *name, std::string_view what) const {
+    if (const Property *p = m_properties->find(name))
+        m_properties->fail_at(*p, what);
+    throw UserError(fmt::format("{}: parameter \"{}\" {}", m_properties->describe(), name, what));
+}
+
+void Params::check_range(const char *name, double v, double least, double most) const {
+    if (!(v >= least && v <= most))
+        reject(name, most == Infinite ? fmt::format("is {}; it must be at least {}", v, least)
+                     : least == -Infinite
+                         ? fmt::format("is {}; it must be at most {}", v, most)
+                         : fmt::format("is {}; it must lie between {} and {}", v, least, most));
+}
+
+// ---- values of the host
+
+Param &Params::boolean(const char *name, bool &v, bool otherwise) {
+    if (loading())
+        v = m_properties->get<bool>(name, otherwise);
+    return add(name, "boolean", otherwise ? "true" : "false");
+}
+
+Param &Params::integer(const char *name, int &v, int otherwise, int least, int most) {
+    if (loading()) {
+        int64_t i = m_properties->get<int64_t>(name, otherwise);
+        check_range(name, double(i), least, most);
+        v = int(i);
+    }
+    return add(name, "integer", fmt::format("{}", otherwise));
+}
+
+Param &Params::number(const char *name, double &v, double otherwise, double least, double most) {
+    if (loading()) {
+        v = m_properties->get<double>(name, otherwise);
+        check_range(name, v, least, most);
+    }
+    return add(name, "float", fmt::format("{}", otherwise));
+}
+
+Param &Params::string(const char *name, std::string &v, std::string otherwise) {
+    if (loading())
+        v = m_properties->get<std::string>(name, otherwise);
+    return add(name, "string", otherwise);
+}
+
+Param &Params::choice(const char *name, std::string &v, std::string otherwise,
+                      std::vector<std::string> words) {
+    string(name, v, otherwise);
+    if (loading() && std::find(words.begin(), words.end(), v) == words.end())
+        reject(name, fmt::format("is {}; it must be one of {}", quote(v), fmt::join(words, ", ")));
+    m_list.back().type = fmt::format("{}", fmt::join(words, " | "));
+    return m_list.back();
+}
+
+Param &Params::file(const char *name, std::filesystem::path &v) {
+    if (loading())
+        v = m_properties->get_file(name);
+    Param &p = add(name, "file", "");
+    p.is_required = true;
+    return p;
+}
+
+Param &Params::transform(const char *name, TransformData &v) {
+    if (loading()) {
+        v = m_properties->get<TransformData>(name, TransformData());
+        if (!v.inverse())
+            reject(name, "is singular: it squeezes space into a plane, a line or a point");
+    }
+    return add(name, "transform", "identity");
+}
+
+Param &Params::vector(const char *name, std::array<double, 3> &v, std::array<double, 3> otherwise) {
+    if (loading()) {
+        VectorData d = m_properties->get<VectorData>(
+            name, VectorData{ otherwise[0], otherwise[1], otherwise[2] });
+        v = { d.x, d.y, d.z };
+    }
+    return add(name, "vector", fmt::format("{}, {}, {}", otherwise[0], otherwise[1], otherwise[2]));
+}
+
+Param &Params::spectrum(const char *name, SpectrumData &v, SpectrumData otherwise) {
+    if (loading())
+        v = m_properties->get<SpectrumData>(name, otherwise);
+    return add(name, "spectrum", fmt::format("{}", otherwise.value));
+}
+
+// ---- traced values
+
+Param &Params::scalar(const char *name, Float &v, double otherwise, double least, double most) {
+    if (loading()) {
+        double d = m_properties->get<double>(name, otherwise);
+        check_range(name, d, least, most);
+        v = opaque_float(d);
+    }
+    Param &p = add(name, "float", fmt::format("{}", otherwise));
+    p.value = &v;
+    return p;
+}
+
+// ---- objects
+
+std::shared_ptr<Object> Params::load_texture(const char *name,
+                                             const std::optional<SpectrumData> &otherwise) {
+    const Property *p = m_properties->query(name);
+    if (p && p->object())
+        return m_loader->load(*p->object());
+    if (!p && !otherwise)
+        return nullptr;
+    SpectrumData data = p ? m_properties->get<SpectrumData>(name) : *otherwise;
+    if (otherwise && otherwise->intent == SpectrumData::Intent::Illuminant)
+        data.intent = SpectrumData::Intent::Illuminant;
+    return m_loader->load_spectrum(data, *m_properties);
+}
+
+std::vector<std::shared_ptr<Object>> Params::load_objects(const char *kind, size_t most) {
+    std::vector<std::shared_ptr<Object>> out;
+    for (const Property &p : m_properties->all())
+        if (p.object() && (*p.object())->kind == kind) {
+            p.queried = true;
+            if (out.size() == most)
+                m_properties->fail_at(p, fmt::format("only {} {} can be given here", most, kind));
+            out.push_back(m_loader->load(*p.object()));
+        }
+    return out;
+}
+
+} // namespace umbel

@@ -1,0 +1,140 @@
+// core/params.h: the parameters of a plugin, declared once.
+//
+// A plugin's declare() runs over a Params in one of three modes. Load fills the members from a scene's Properties
+// and complains about what does not fit; Describe collects names, types, defaults and prose for the manual;
+// Traverse lists the members that can be read and changed afterwards.
+#pragma once
+#include "core/properties.h"
+#include "core/spectrum.h"
+#include "core/transform.h"
+#include <deque>
+#include <limits>
+#include <memory>
+
+namespace umbel {
+
+class Object;
+class Loader;
+
+/// One declared parameter.
+struct Param {
+    std::string name, type, otherwise; // the type and the default as the manual shows them
+    std::string text;                  // prose
+    bool is_differentiable = false, is_required = false;
+    // In traverse mode, what can be changed: a traced value, or the object that stands there.
+    Value *value = nullptr;
+    std::shared_ptr<Object> object;
+
+    Param &doc(std::string prose) {
+        text = std::move(prose);
+        return *this;
+    }
+    Param &differentiable() {
+        is_differentiable = true;
+        return *this;
+    }
+};
+
+class Params {
+public:
+    enum class Mode { Load, Describe, Traverse };
+
+    explicit Params(Mode mode) : m_mode(mode) {}
+    Params(const Properties &properties, Loader &loader)
+        : m_mode(Mode::Load), m_properties(&properties), m_loader(&loader) {}
+
+    Mode mode() const { return m_mode; }
+    bool loading() const { return m_mode == Mode::Load; }
+    const Properties *properties() const { return m_properties; }
+    Loader *loader() const { return m_loader; }
+    const std::deque<Param> &all() const { return m_list; }
+
+    // ---- values of the host: they shape the program
+    Param &boolean(const char *name, bool &v, bool otherwise);
+    Param &integer(const char *name, int &v, int otherwise,
+                   int least = std::numeric_limits<int>::min(),
+                   int most = std::numeric_limits<int>::max());
+    Param &number(const char *name, double &v, double otherwise, double least = -Infinite,
+                  double most = Infinite);
+    Param &string(const char *name, std::string &v, std::string otherwise);
+    /// One of several words.
+    Param &choice(const char *name, std::string &v, std::string otherwise,
+                  std::vector<std::string> words);
+    /// An existing file; required.
+    Param &file(const char *name, std::filesystem::path &v);
+    Param &transform(const char *name, TransformData &v);
+    Param &vector(const char *name, std::array<double, 3> &v, std::array<double, 3> otherwise);
+    /// A colour or spectrum as data, for plugins that are spectra themselves.
+    Param &spectrum(const char *name, SpectrumData &v, SpectrumData otherwise);
+
+    // ---- traced values: data of the program, changeable without compiling
+    Param &scalar(const char *name, Float &v, double otherwise, double least = -Infinite,
+                  double most = Infinite);
+
+    // ---- objects
+    /// A texture; a colour, spectrum or number in its place becomes one.
+    template <class T> Param &texture(const char *name, std::shared_ptr<T> &v, double otherwise) {
+        return object_param<T>(name, v, SpectrumData::uniform(otherwise),
+                               fmt::format("{}", otherwise));
+    }
+    /// A texture of light: colours have no upper bound, and become spectra under D65.
+    template <class T> Param &emission(const char *name, std::shared_ptr<T> &v, double otherwise) {
+        return object_param<T>(name, v,
+                               SpectrumData::uniform(otherwise, SpectrumData::Intent::Illuminant),
+                               fmt::format("{}", otherwise));
+    }
+    /// As texture(), but null where the scene says nothing.
+    template <class T> Param &optional_texture(const char *name, std::shared_ptr<T> &v) {
+        return object_param<T>(name, v, {}, "none");
+    }
+    /// A nested object of a kind, named or not; null if the scene has none.
+    template <class T> Param &object(const char *name, std::shared_ptr<T> &v) {
+        std::vector<std::shared_ptr<T>> all;
+        Param &p = objects(name, all, 1);
+        if (loading())
+            v = all.empty() ? nullptr : all[0];
+        p.object = v;
+        return p;
+    }
+    /// All nested objects of a kind, at most `most`.
+    template <class T>
+    Param &objects(const char *name, std::vector<std::shared_ptr<T>> &v, size_t most = ~size_t(0)) {
+        Param &p = add(name, T::Kind, "none");
+        if (loading()) {
+            v.clear();
+            for (const std::shared_ptr<Object> &o : load_objects(T::Kind, most))
+                v.push_back(std::dynamic_pointer_cast<T>(o));
+        }
+        return p;
+    }
+
+private:
+    static constexpr double Infinite = std::numeric_limits<double>::infinity();
+
+    Param &add(const char *name, const char *type, std::string otherwise);
+    template <class T>
+    Param &object_param(const char *name, std::shared_ptr<T> &v,
+                        std::optional<SpectrumData> otherwise, std::string text) {
+        Param &p = add(name, "texture", std::move(text));
+        if (loading()) {
+            std::shared_ptr<Object> o = load_texture(name, otherwise);
+            v = std::dynamic_pointer_cast<T>(o);
+            if (o && !v)
+                reject(name, "is not a texture");
+        }
+        p.object = v;
+        return p;
+    }
+    std::shared_ptr<Object> load_texture(const char *name,
+                                         const std::optional<SpectrumData> &otherwise);
+    std::vector<std::shared_ptr<Object>> load_objects(const char *kind, size_t most);
+    [[noreturn]] void reject(const char *name, std::string_view what) const;
+    void check_range(const char *name, double v, double least, double most) const;
+
+    Mode m_mode;
+    const Properties *m_properties = nullptr;
+    Loader *m_loader = nullptr;
+    std::deque<Param> m_list;
+};
+
+} // namespace umbel

@@ -1,0 +1,54 @@
+// area: a surface that emits light.
+//
+// The same radiance leaves each point of the front side in all directions, unless `radiance` is textured.
+#include "render/emitter.h"
+
+namespace umbel {
+
+class Area final : public Emitter {
+public:
+    void declare(Params &p) override {
+        Emitter::declare(p);
+        p.emission("radiance", m_radiance, 1)
+            .differentiable()
+            .doc("Radiance, in W / (m^2 sr), per nm in spectral variants");
+    }
+    void attach(const Shape *shape) override {
+        if (m_shape)
+            complain("is attached to two shapes; give each an emitter of its own");
+        m_shape = shape;
+    }
+    bool needs_shape() const override { return true; }
+
+    Spectrum eval(const SurfaceInteraction &si, const Mask &active) const override {
+        Spectrum value = m_radiance->eval(si, active);
+        return depolarize(select(si.wi.z > 0, value, Spectrum(0)));
+    }
+
+    std::pair<DirectionSample, Spectrum> sample_direction(const Interaction &it, const Vector2 &u,
+                                                          const Mask &active) const override {
+        DirectionSample ds = m_shape->sample_direction(it, u, active);
+        Mask good = active & (dot(ds.d, ds.n) < 0) & (ds.pdf > 0);
+        SurfaceInteraction si;
+        si.p = ds.p;
+        si.n = ds.n;
+        si.uv = ds.uv;
+        si.wavelengths = it.wavelengths;
+        si.time = it.time;
+        Spectrum weight = m_radiance->eval(si, good) * rcp(ds.pdf);
+        ds.pdf = select(good, ds.pdf, Float(0));
+        return { ds, depolarize(select(good, weight, Spectrum(0))) };
+    }
+
+    Float pdf_direction(const Interaction &it, const DirectionSample &ds,
+                        const Mask &active) const override {
+        return select(dot(ds.d, ds.n) < 0, m_shape->pdf_direction(it, ds, active), Float(0));
+    }
+
+private:
+    Ref<Texture> m_radiance;
+    const Shape *m_shape = nullptr;
+};
+
+UMBEL_PLUGIN(Emitter, Area, "area")
+} // namespace umbel

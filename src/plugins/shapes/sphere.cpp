@@ -1,0 +1,162 @@
+// sphere: given by centre and radius.
+//
+// Points of it are sampled by the cone of directions that it fills, seen from outside. Transforms may rotate, move and
+// scale it evenly.
+#include "core/warp.h"
+#include "render/shape.h"
+#include <cmath>
+
+namespace umbel {
+
+namespace {
+
+// The nearer of the two solutions of |o + t d|^2 = r^2 in [mint, maxt], for host numbers and recorded ones alike.
+// From the middle of the chord, which keeps its digits for small spheres far away [Haines 2019].
+template <class F, class Select>
+F solve_sphere(const F (&o)[3], const F (&d)[3], F radius, F mint, F maxt, F none, Select choose) {
+    using std::sqrt;
+    F dd = d[0] * d[0] + d[1] * d[1] + d[2] * d[2];
+    F b = (o[0] * d[0] + o[1] * d[1] + o[2] * d[2]) / dd; // minus the middle
+    F x = o[0] - b * d[0], y = o[1] - b * d[1], z = o[2] - b * d[2];
+    F rest = (radius * radius - (x * x + y * y + z * z)) / dd;
+    F half = sqrt(choose(rest > F(0), rest, F(0)));
+    F near_t = -b - half, far_t = -b + half;
+    F t = choose(near_t >= mint, near_t, far_t);
+    return choose((rest >= F(0)) & (t >= mint) & (t <= maxt), t, none);
+}
+
+} // namespace
+
+class Sphere final : public AnalyticShape {
+public:
+    void declare(Params &p) override {
+        AnalyticShape::declare(p);
+        p.vector("center", m_local_centre, { 0, 0, 0 }).doc("Its centre");
+        p.number("radius", m_local_radius, 1, 0).doc("Its radius");
+    }
+
+    void configure() override {
+        // Scaled evenly, up to rounding?
+        auto column = [&](int c) {
+            return std::hypot(m_to_world(0, c), m_to_world(1, c), m_to_world(2, c));
+        };
+        double scale = column(0);
+        for (int c = 1; c < 3; ++c)
+            if (std::abs(column(c) - scale) > 1e-6 * scale)
+                complain("to_world scales by {:g} and {:g} along different axes; a sphere must stay one", scale,
+                         column(c));
+        m_radius = m_local_radius * scale;
+        if (!(m_radius > 0))
+            complain("the radius is {}; it must be positive", m_radius);
+        m_centre = m_to_world.apply_point(m_local_centre);
+        m_c = { opaque_float(m_centre[0]), opaque_float(m_centre[1]), opaque_float(m_centre[2]) };
+        m_r = opaque_float(m_radius);
+        m_inv_area = opaque_float(1 / area());
+        m_transform = Transform(m_to_world);
+        m_flip = opaque_float(m_flip_normals ? -1 : 1);
+    }
+
+    BoundingBox bounds() const override {
+        BoundingBox b;
+        for (size_t i = 0; i < 3; ++i) {
+            b.min[i] = m_centre[i] - m_radius;
+            b.max[i] = m_centre[i] + m_radius;
+        }
+        return b;
+    }
+    double area() const override { return 4 * Pi * m_radius * m_radius; }
+
+    double intersect_host(const std::array<double, 3> &o, const std::array<double, 3> &d, double mint,
+                          double maxt) const override {
+        double rel[3] = { o[0] - m_centre[0], o[1] - m_centre[1], o[2] - m_centre[2] };
+        double dir[3] = { d[0], d[1], d[2] };
+        return solve_sphere(rel, dir, m_radius, mint, maxt, std::numeric_limits<double>::infinity(),
+                            [](bool m, double a, double b) { return m ? a : b; });
+    }
+    Float intersect(const Ray &ray, const Mask &) const override {
+        Float rel[3] = { ray.o.x - m_c.x, ray.o.y - m_c.y, ray.o.z - m_c.z };
+        Float dir[3] = { ray.d.x, ray.d.y, ray.d.z };
+        return solve_sphere(rel, dir, m_r, Float(0), ray.maxt,
+                            Float(std::numeric_limits<double>::infinity()),
+                            [](const Mask &m, const Float &a, const Float &b) { return select(m, a, b); });
+    }
+
+    void fill_interaction(const Ray &ray, const Float &t, SurfaceInteraction &si) const override {
+        Vector3 n = normalize(ray(t) - m_c);
+        si.p = fma(n, m_r, m_c); // back onto the surface
+        // Spherical coordinates in the sphere's own space
+        Vector3 local = normalize(m_transform.inverse().vector(n));
+        Float rd_2 = sqr(local.x) + sqr(local.y), theta = acos(clamp(local.z, -1, 1));
+        Float phi = atan2(local.y, local.x);
+        phi = phi + select(phi < 0, Float(2 * Pi), Float(0));
+        si.uv = { phi * InvTwoPi, theta * InvPi };
+        Float rd = sqrt(rd_2), inv_rd = rcp(rd);
+        Mask pole = rd_2 == 0;
+        Float cos_phi = select(pole, Float(1), local.x * inv_rd), sin_phi = select(pole, Float(0), local.y * inv_rd);
+        Vector3 du(-local.y, local.x, Float(0)), dv(local.z * cos_phi, local.z * sin_phi, -rd);
+        Float local_radius(m_local_radius); // the transform brings the scale
+        si.dp_du = m_transform.vector(select(pole, Vector3(Float(0), Float(1), Float(0)), du)) * (2 * Pi * local_radius);
+        si.dp_dv = m_transform.vector(dv) * (Pi * local_radius);
+        si.n = n * m_flip;
+        si.sh_frame.n = si.n;
+    }
+
+    PositionSample sample_position(const Float &time, const Vector2 &u, const Mask &) const override {
+        Vector3 n = square_to_uniform_sphere(u);
+        return { fma(n, m_r, m_c), n * m_flip, u, time, m_inv_area, false };
+    }
+
+    DirectionSample sample_direction(const Interaction &it, const Vector2 &u,
+                                     const Mask &active) const override {
+        Vector3 dc = m_c - it.p;
+        Float dist2 = squared_norm(dc), sin2 = sqr(m_r) / dist2;
+        Mask outside = sin2 < 1 - 1e-5;
+        DirectionSample inside = AnalyticShape::sample_direction(it, u, active);
+
+        // The cone that the sphere fills; where it is narrow, 1 - cos must not cancel
+        Float cos_max = safe_sqrt(1 - sin2);
+        Float one_minus_cos = select(sin2 > 0.001, 1 - cos_max, sin2 * (0.5 + 0.125 * sin2));
+        Float c = u.x * one_minus_cos; // 1 - cos of the angle
+        Float cos_theta = 1 - c, sin_theta = safe_sqrt(c * (2 - c)), phi = u.y * (2 * Pi);
+        Frame frame(dc * rsqrt(dist2));
+        Vector3 d = frame.to_world({ sin_theta * cos(phi), sin_theta * sin(phi), cos_theta });
+        // Where that direction meets the sphere
+        Float dist = sqrt(dist2), along = dist * cos_theta;
+        Float t = along - safe_sqrt(sqr(m_r) - sqr(dist * sin_theta));
+        Vector3 n = normalize(fma(d, t, it.p) - m_c);
+        DirectionSample ds;
+        ds.p = fma(n, m_r, m_c);
+        ds.n = n * m_flip;
+        ds.uv = u;
+        ds.time = it.time;
+        ds.delta = false;
+        Vector3 to = ds.p - it.p;
+        ds.dist = norm(to);
+        ds.d = to / ds.dist;
+        ds.pdf = rcp((2 * Pi) * one_minus_cos);
+        ds.emitter = UInt32(0u);
+
+        auto pick = [&](const auto &a, const auto &b) { return select(outside, a, b); };
+        return { { pick(ds.p, inside.p), pick(ds.n, inside.n), ds.uv, ds.time, pick(ds.pdf, inside.pdf),
+                   Mask(false) },
+                 pick(ds.d, inside.d), pick(ds.dist, inside.dist), UInt32(0u) };
+    }
+
+    Float pdf_direction(const Interaction &it, const DirectionSample &ds,
+                        const Mask &active) const override {
+        Float sin2 = sqr(m_r) / squared_norm(m_c - it.p), cos_max = safe_sqrt(1 - sin2);
+        Float one_minus_cos = select(sin2 > 0.001, 1 - cos_max, sin2 * (0.5 + 0.125 * sin2));
+        return select(sin2 < 1 - 1e-5, rcp((2 * Pi) * one_minus_cos),
+                      AnalyticShape::pdf_direction(it, ds, active));
+    }
+
+private:
+    std::array<double, 3> m_local_centre{}, m_centre{};
+    double m_local_radius = 1, m_radius = 1;
+    Vector3 m_c;
+    Float m_r, m_flip;
+    Transform m_transform;
+};
+
+UMBEL_PLUGIN(Shape, Sphere, "sphere")
+} // namespace umbel

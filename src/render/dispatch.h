@@ -1,0 +1,47 @@
+// render/dispatch.h: calls of methods on the objects of a scene that lanes refer to by number.
+#pragma once
+#include "core/object.h"
+#include "jit/control.h"
+
+namespace umbel {
+
+/// Objects of one kind; lanes name the first as 1, and none as 0.
+template <class Base> class Table {
+public:
+    /// The object's number, entered where it is new; 0 for null.
+    uint32_t add(const Base *object) {
+        if (!object)
+            return 0;
+        for (uint32_t i = 0; i < m_objects.size(); ++i)
+            if (m_objects[i] == object)
+                return i + 1;
+        m_objects.push_back(object);
+        return uint32_t(m_objects.size());
+    }
+    const std::vector<const Base *> &objects() const { return m_objects; }
+    bool empty() const { return m_objects.empty(); }
+
+    /// fn(object) in the lanes that name it; zeros in lanes that name none. Without any object, `none`.
+    /// Results are a struct; Mueller matrices must be dense.
+    template <class R, class Fn>
+    R call(const char *name, const UInt32 &number, const Mask &active, const R &none,
+           Fn &&fn) const {
+        if (m_objects.empty())
+            return none;
+        std::optional<R> shape;
+        auto trace = [&](uint32_t i) -> std::optional<std::vector<Value>> {
+            shape.emplace(fn(*m_objects[i]));
+            return jit::detail::flatten(*shape);
+        };
+        auto values =
+            jit::detail::call(name, number, active, {}, uint32_t(m_objects.size()), trace);
+        R result = std::move(*shape);
+        jit::detail::unflatten(result, std::move(values));
+        return result;
+    }
+
+private:
+    std::vector<const Base *> m_objects;
+};
+
+} // namespace umbel

@@ -1,0 +1,171 @@
+// render/driver.cpp: passes over the image.
+#include "render/driver.h"
+#include "core/host_array.h"
+#include <cmath>
+#include <cstring>
+
+namespace umbel {
+
+namespace {
+constexpr int GroupSize = 16;               // samples of one pixel that make a packet
+constexpr uint32_t TileSize = 4;            // pixels, each way
+constexpr uint64_t LanesALaunch = 1u << 22; // bounds the memory for results of single samples
+} // namespace
+
+Render::Render(const Scene &scene, const RenderOptions &options)
+    : m_scene(scene), m_sensor(*scene.sensors().at(size_t(options.sensor))), m_seed(options.seed) {
+    Sampler &sampler = m_sensor.sampler();
+    m_spp = options.spp > 0 ? options.spp : sampler.sample_count();
+    sampler.set_sample_count(m_spp);
+    m_spp = sampler.sample_count();
+    m_group_size = std::min(m_spp, GroupSize);
+
+    const Film::Crop &crop = m_sensor.film().crop();
+    m_tiles_x = (uint32_t(crop.width) + TileSize - 1) / TileSize;
+    m_tiles_y = (uint32_t(crop.height) + TileSize - 1) / TileSize;
+    uint64_t slots = uint64_t(m_tiles_x) * m_tiles_y * TileSize * TileSize;
+    if (slots > 0xffffffffu)
+        fail("an image of {} x {} pixels is too large; render it in parts, with crop windows",
+             crop.width, crop.height);
+    uint64_t most = LanesALaunch / uint64_t(m_group_size);
+    VariantScope scope(scene.scene_variant());
+    for (uint64_t first = 0; first < slots; first += most) {
+        Band b{ uint32_t(first), uint32_t(std::min(most, slots - first)), 0, {} };
+        for (size_t c = 0; c < channel_names().size(); ++c)
+            b.film.emplace_back(jit::full(variant().float_type(), 0, b.count));
+        m_bands.push_back(std::move(b));
+    }
+}
+
+std::vector<std::string> Render::channel_names() const {
+    std::vector<std::string> names = { "R", "G", "B" };
+    if (m_scene.scene_variant().colour == Colour::Mono)
+        names = { "Y" };
+    if (m_sensor.film().has_alpha())
+        names.push_back("A");
+    for (std::string &n : m_scene.integrator()->aov_names())
+        names.push_back(n);
+    return names;
+}
+
+double Render::progress() const {
+    double groups = std::ceil(double(m_spp) / m_group_size);
+    return std::min(1.0, (m_group + double(m_band) / double(m_bands.size())) / groups);
+}
+
+uint64_t Render::total_samples() const {
+    const Film::Crop &crop = m_sensor.film().crop();
+    return uint64_t(crop.width) * uint64_t(crop.height) * uint64_t(m_spp);
+}
+
+void Render::step() {
+    if (done())
+        return;
+    VariantScope scope(m_scene.scene_variant());
+    launch(m_bands[m_band]);
+    if (++m_band == m_bands.size()) {
+        m_band = 0;
+        ++m_group;
+    }
+}
+
+void Render::wait() const {
+    VariantScope scope(m_scene.scene_variant());
+    jit::synchronize();
+}
+
+std::vector<Float> Render::film_channels(const Radiance &r, const Ray &ray) const {
+    Spectrum L = unpolarized(r.L);
+    std::vector<Float> out;
+    if (variant().colour == Colour::Spectral) {
+        (void)ray;
+    } else
+        out = L.c;
+    if (m_sensor.film().has_alpha())
+        out.push_back(select(r.valid, Float(1), Float(0)));
+    out.insert(out.end(), r.aovs.begin(), r.aovs.end());
+    return out;
+}
+
+// What changes between launches is data: the kernel is the same for all of them.
+void Render::launch(Band &band) {
+    const Film &film = m_sensor.film();
+    const Film::Crop &crop = film.crop();
+    auto data = [](uint32_t v) { return jit::opaque(v); };
+    uint32_t lanes = band.count * uint32_t(m_group_size);
+
+    // The pixel and the sample that a lane stands for
+    UInt32 lane(jit::lane_index(lanes)), group_size = data(uint32_t(m_group_size));
+    UInt32 slot = lane / group_size, in_group = lane - slot * group_size;
+    UInt32 sample = in_group + data(uint32_t(m_group * m_group_size));
+    slot += data(band.first);
+    UInt32 tile = slot / UInt32(TileSize * TileSize), in_tile = slot % UInt32(TileSize * TileSize);
+    UInt32 tiles_x = data(m_tiles_x), tile_y = tile / tiles_x, tile_x = tile - tile_y * tiles_x;
+    UInt32 x = tile_x * UInt32(TileSize) + in_tile % UInt32(TileSize);
+    UInt32 y = tile_y * UInt32(TileSize) + in_tile / UInt32(TileSize);
+    Mask active = (sample < data(uint32_t(m_spp))) & (x < data(uint32_t(crop.width))) &
+                  (y < data(uint32_t(crop.height)));
+    x += data(uint32_t(crop.x));
+    y += data(uint32_t(crop.y));
+
+    // Numbers depend on the place in the whole image, so a crop window shows the same noise
+    SampleStream sampler{ &m_sensor.sampler(), {} };
+    UInt32 pixel = y * data(uint32_t(film.width())) + x;
+    sampler.state = m_sensor.sampler().begin(data(m_seed), pixel, sample);
+
+    // A position drawn from the reconstruction filter around the pixel
+    Vector2 u = sampler.next_2d();
+    auto [dx, weight_x] = film.filter().sample(u.x);
+    auto [dy, weight_y] = film.filter().sample(u.y);
+    Vector2 position{ (Float(x) + 0.5 + dx) * opaque_float(1.0 / film.width()),
+                      (Float(y) + 0.5 + dy) * opaque_float(1.0 / film.height()) };
+
+    Float time = m_sensor.sample_time(m_sensor.needs_time_sample() ? sampler.next_1d() : Float(0));
+    Float wavelength = variant().colour == Colour::Spectral ? sampler.next_1d() : Float(0);
+    Vector2 aperture = m_sensor.needs_aperture_sample() ? sampler.next_2d() : Vector2{ 0.5, 0.5 };
+    auto [ray, ray_weight] = m_sensor.sample_ray(time, wavelength, position, aperture, active);
+    Radiance r = m_scene.integrator()->sample(m_scene, sampler, ray, active);
+    r.L = ray_weight * r.L;
+
+    std::vector<Float> values = film_channels(r, ray);
+    Float weight = weight_x * weight_y;
+    std::vector<const Value *> list;
+    for (Float &v : values) {
+        v = select(active, v * weight, Float(0));
+        list.push_back(&v);
+    }
+    jit::eval(std::span<const Value *const>(list));
+    list.clear();
+    for (size_t c = 0; c < values.size(); ++c) {
+        Float sum(jit::block_reduce(jit::ReduceOp::Add, values[c], uint32_t(m_group_size)));
+        band.film[c] += sum;
+        list.push_back(&band.film[c]);
+    }
+    jit::eval(std::span<const Value *const>(list));
+    ++band.groups_done;
+}
+
+Image Render::image() const {
+    VariantScope scope(m_scene.scene_variant());
+    const Film::Crop &crop = m_sensor.film().crop();
+    std::vector<std::string> names = channel_names();
+    Image image(size_t(crop.width), size_t(crop.height), names, Component::F32);
+    float *pixels = image.data<float>();
+    for (const Band &b : m_bands) {
+        double samples = std::min(b.groups_done * m_group_size, m_spp);
+        for (size_t c = 0; c < names.size(); ++c) {
+            std::vector<double> values = read_floats(b.film[c]);
+            for (uint32_t i = 0; i < b.count; ++i) {
+                uint32_t tile = (b.first + i) / 16, in = (b.first + i) % 16;
+                uint32_t x = tile % m_tiles_x * TileSize + in % TileSize;
+                uint32_t y = tile / m_tiles_x * TileSize + in / TileSize;
+                if (x < uint32_t(crop.width) && y < uint32_t(crop.height) && samples > 0)
+                    pixels[(size_t(y) * size_t(crop.width) + x) * names.size() + c] =
+                        float(values[i] / samples);
+            }
+        }
+    }
+    return image;
+}
+
+} // namespace umbel

@@ -1,0 +1,69 @@
+// render/driver.h: renders an image, launch by launch.
+//
+// A launch computes a group of samples of every pixel of a band: a packet holds samples of one pixel, or of a small tile of
+// pixels where there are fewer samples than lanes. A group is summed, then added to the film; groups, and with them the
+// order of all sums, depend on the image and the sample count alone. So threads, passes, interruptions and resumption leave
+// the image as it is to the bit.
+#pragma once
+#include "core/image.h"
+#include "render/integrator.h"
+
+namespace umbel {
+
+struct RenderOptions {
+    int sensor = 0;
+    int spp = 0; // 0: as the scene says
+    uint32_t seed = 0;
+};
+
+class Render {
+public:
+    /// The scene must outlive it.
+    Render(const Scene &scene, const RenderOptions &options = {});
+
+    /// Samples a pixel that are to be taken, and that have been taken (of the pixel with the fewest).
+    int spp() const { return m_spp; }
+    int samples_done() const {
+        return m_group * m_group_size < m_spp ? m_group * m_group_size : m_spp;
+    }
+    bool done() const { return m_group * m_group_size >= m_spp; }
+    /// From 0 to 1.
+    double progress() const;
+    uint64_t total_samples() const;
+
+    /// Starts the next launch; does not wait for it.
+    void step();
+    void wait() const;
+    /// All of it.
+    void run() {
+        while (!done())
+            step();
+    }
+    /// What has been collected so far, divided by the number of samples. Waits.
+    Image image() const;
+
+    /// The state between two steps as bytes, and back; UserError if they belong to another render.
+    std::string save() const;
+    void restore(std::string_view bytes);
+
+private:
+    struct Band {
+        uint32_t first, count; // slots
+        int groups_done = 0;
+        std::vector<Float> film; // sums, a channel each
+    };
+    void launch(Band &band);
+    std::vector<Float> film_channels(const Radiance &r, const Ray &ray) const;
+    std::vector<std::string> channel_names() const;
+
+    const Scene &m_scene;
+    const Sensor &m_sensor;
+    int m_spp, m_group_size; // samples a pixel of one launch
+    uint32_t m_seed;
+    uint32_t m_tiles_x, m_tiles_y;
+    std::vector<Band> m_bands;
+    int m_group = 0;
+    size_t m_band = 0;
+};
+
+} // namespace umbel

@@ -1,0 +1,258 @@
+// render/embree.cpp: ray tracing in single precision on the CPU.
+//
+// Kernels call back once a packet. The frame of such a call is laid out like Embree's own packet of rays, so it is
+// handed over as it is; only blocks of other widths (the interpreter's) are copied.
+#include "render/accelerator.h"
+#include <cstring>
+#include <embree3/rtcore.h>
+
+namespace umbel {
+
+namespace {
+
+constexpr int RayFields = 12, HitFields = 8; // of RTCRayN and RTCHitN, 4 bytes a lane each
+
+void report(void *, RTCError code, const char *text) {
+    if (code == RTC_ERROR_OUT_OF_MEMORY)
+        throw DeviceError("Embree ran out of memory; reduce the scene");
+    throw InternalError(fmt::format("Embree: error {}: {}", int(code), text ? text : ""));
+}
+
+RTCDevice device() {
+    static RTCDevice d = [] {
+        RTCDevice dev = rtcNewDevice("start_threads=0");
+        if (!dev)
+            throw DeviceError(
+                fmt::format("Embree cannot start (error {}); does this machine have SSE4.2?",
+                            int(rtcGetDeviceError(nullptr))));
+        rtcSetDeviceErrorFunction(dev, report, nullptr);
+        return dev;
+    }();
+    return d;
+}
+
+class EmbreeAccelerator final : public Accelerator {
+public:
+    explicit EmbreeAccelerator(const Geometry &geometry) : m_analytic(geometry.analytic) {
+        m_scene = rtcNewScene(device());
+        rtcSetSceneFlags(m_scene, RTC_SCENE_FLAG_ROBUST);
+        if (!geometry.indices.empty())
+            add_triangles(geometry);
+        if (!m_analytic.empty())
+            add_analytic();
+        rtcCommitScene(m_scene);
+    }
+    ~EmbreeAccelerator() override {
+        try {
+            jit::synchronize();            // kernels under way use the tree
+        } catch (const std::exception &) { // reported to whoever synchronizes next
+        }
+        rtcReleaseScene(m_scene);
+    }
+
+    Hit trace(const Ray &ray, const Mask &active, const Mask &coherent) const override {
+        using jit::Type;
+        static const Type types[] = { Type::F32, Type::F32, Type::F32, Type::F32,
+                                      Type::F32, Type::U32, Type::U32, Type::U32 };
+        std::vector<Value> in = ray_inputs(ray, coherent);
+        auto out = jit::call_host("embree intersect", &trace_packet, m_scene, in, types, active);
+        // In place of the normal's first component: the distance.
+        UInt32 geometry(out[6]);
+        return { Float(out[0]), Float(out[3]), Float(out[4]), UInt32(out[5]), geometry };
+    }
+
+    Mask occluded(const Ray &ray, const Mask &active) const override {
+        static const jit::Type types[] = { jit::Type::U32 };
+        std::vector<Value> in = ray_inputs(ray, false);
+        auto out = jit::call_host("embree occluded", &test_packet, m_scene, in, types, active);
+        return UInt32(out[0]) != UInt32(0u);
+    }
+
+private:
+    // In the order of RTCRayN's fields; `id`, which Embree leaves alone, says whether rays are coherent.
+    static std::vector<Value> ray_inputs(const Ray &r, const Mask &coherent) {
+        UInt32 zero(0u), all(~0u), id(coherent);
+        return {
+            r.o.x, r.o.y, r.o.z, Float(0), r.d.x, r.d.y, r.d.z, r.time, r.maxt, all, id, zero
+        };
+    }
+    template <int N> static RTCIntersectContext context(const void *rays) {
+        RTCIntersectContext c;
+        rtcInitIntersectContext(&c);
+        auto *id = static_cast<const uint32_t *>(rays) + 10 * N;
+        bool coherent = true;
+        for (int i = 0; i < N; ++i)
+            coherent &= id[i] != 0;
+        c.flags =
+            coherent ? RTC_INTERSECT_CONTEXT_FLAG_COHERENT : RTC_INTERSECT_CONTEXT_FLAG_INCOHERENT;
+        return c;
+    }
+
+    void add_triangles(const Geometry &g) {
+        RTCGeometry mesh = rtcNewGeometry(device(), RTC_GEOMETRY_TYPE_TRIANGLE);
+        auto *v = (float *)rtcSetNewGeometryBuffer(mesh, RTC_BUFFER_TYPE_VERTEX, 0,
+                                                   RTC_FORMAT_FLOAT3, 12, g.positions.size() / 3);
+        for (size_t i = 0; i < g.positions.size(); ++i)
+            v[i] = float(g.positions[i]);
+        void *t = rtcSetNewGeometryBuffer(mesh, RTC_BUFFER_TYPE_INDEX, 0, RTC_FORMAT_UINT3, 12,
+                                          g.indices.size() / 3);
+        std::memcpy(t, g.indices.data(), 4 * g.indices.size());
+        rtcCommitGeometry(mesh);
+        rtcAttachGeometryByID(m_scene, mesh, TriangleGeometry);
+        rtcReleaseGeometry(mesh);
+    }
+
+    // ---- analytic shapes
+
+    void add_analytic() {
+        RTCGeometry user = rtcNewGeometry(device(), RTC_GEOMETRY_TYPE_USER);
+        rtcSetGeometryUserPrimitiveCount(user, unsigned(m_analytic.size()));
+        rtcSetGeometryUserData(user, this);
+        rtcSetGeometryBoundsFunction(user, &analytic_bounds, nullptr);
+        rtcSetGeometryIntersectFunction(user, &analytic_intersect);
+        rtcSetGeometryOccludedFunction(user, &analytic_occluded);
+        rtcCommitGeometry(user);
+        rtcAttachGeometryByID(m_scene, user, AnalyticGeometry);
+        rtcReleaseGeometry(user);
+    }
+
+    static void analytic_bounds(const RTCBoundsFunctionArguments *a) {
+        auto *self = static_cast<EmbreeAccelerator *>(a->geometryUserPtr);
+        BoundingBox b = self->m_analytic[a->primID]->bounds();
+        auto widen = [](double v, float towards) { return std::nextafter(float(v), towards); };
+        constexpr float Inf = std::numeric_limits<float>::infinity();
+        *a->bounds_o = { widen(b.min[0], -Inf), widen(b.min[1], -Inf), widen(b.min[2], -Inf), 0,
+                         widen(b.max[0], Inf),  widen(b.max[1], Inf),  widen(b.max[2], Inf),  0 };
+    }
+
+    // Distance to the shape along ray i of n, or infinity.
+    static double analytic_distance(const EmbreeAccelerator &self, RTCRayN *rays, unsigned n,
+                                    unsigned i, unsigned prim) {
+        std::array<double, 3> o{ RTCRayN_org_x(rays, n, i), RTCRayN_org_y(rays, n, i),
+                                 RTCRayN_org_z(rays, n, i) };
+        std::array<double, 3> d{ RTCRayN_dir_x(rays, n, i), RTCRayN_dir_y(rays, n, i),
+                                 RTCRayN_dir_z(rays, n, i) };
+        return self.m_analytic[prim]->intersect_host(o, d, RTCRayN_tnear(rays, n, i),
+                                                     RTCRayN_tfar(rays, n, i));
+    }
+
+    static void analytic_intersect(const RTCIntersectFunctionNArguments *a) {
+        auto &self = *static_cast<EmbreeAccelerator *>(a->geometryUserPtr);
+        RTCRayN *rays = RTCRayHitN_RayN(a->rayhit, a->N);
+        RTCHitN *hits = RTCRayHitN_HitN(a->rayhit, a->N);
+        for (unsigned i = 0; i < a->N; ++i) {
+            if (a->valid[i] != -1)
+                continue;
+            double t = analytic_distance(self, rays, a->N, i, a->primID);
+            if (!(t <= RTCRayN_tfar(rays, a->N, i)))
+                continue;
+            RTCRayN_tfar(rays, a->N, i) = float(t);
+            RTCHitN_u(hits, a->N, i) = RTCHitN_v(hits, a->N, i) = 0;
+            RTCHitN_primID(hits, a->N, i) = a->primID;
+            RTCHitN_geomID(hits, a->N, i) = a->geomID;
+        }
+    }
+
+    static void analytic_occluded(const RTCOccludedFunctionNArguments *a) {
+        auto &self = *static_cast<EmbreeAccelerator *>(a->geometryUserPtr);
+        for (unsigned i = 0; i < a->N; ++i)
+            if (a->valid[i] == -1 && analytic_distance(self, a->ray, a->N, i, a->primID) <=
+                                         RTCRayN_tfar(a->ray, a->N, i))
+                RTCRayN_tfar(a->ray, a->N, i) = -std::numeric_limits<float>::infinity();
+    }
+
+    // ---- packets
+
+    template <int N> static void intersect(const int *valid, RTCScene scene, void *rays) {
+        RTCIntersectContext c = context<N>(rays);
+        if constexpr (N == 4)
+            rtcIntersect4(valid, scene, &c, static_cast<RTCRayHit4 *>(rays));
+        else if constexpr (N == 8)
+            rtcIntersect8(valid, scene, &c, static_cast<RTCRayHit8 *>(rays));
+        else
+            rtcIntersect16(valid, scene, &c, static_cast<RTCRayHit16 *>(rays));
+    }
+    template <int N> static void occlude(const int *valid, RTCScene scene, void *rays) {
+        RTCIntersectContext c = context<N>(rays);
+        if constexpr (N == 4)
+            rtcOccluded4(valid, scene, &c, static_cast<RTCRay4 *>(rays));
+        else if constexpr (N == 8)
+            rtcOccluded8(valid, scene, &c, static_cast<RTCRay8 *>(rays));
+        else
+            rtcOccluded16(valid, scene, &c, static_cast<RTCRay16 *>(rays));
+    }
+
+    // Intersects a packet in place and leaves distances where the normal's first component was.
+    template <int N> static void trace_in_place(const int *valid, RTCScene scene, void *frame) {
+        char *ray = static_cast<char *>(frame), *hit = ray + RayFields * 4 * N;
+        std::memset(hit, 0, 5 * 4 * N);
+        std::memset(hit + 5 * 4 * N, 0xff, 3 * 4 * N); // no primitive, no geometry
+        intersect<N>(valid, scene, frame);
+        auto *far = reinterpret_cast<const float *>(ray + 8 * 4 * N);
+        auto *geometry = reinterpret_cast<const uint32_t *>(hit + 6 * 4 * N);
+        auto *t = reinterpret_cast<float *>(hit);
+        for (int i = 0; i < N; ++i)
+            t[i] = geometry[i] == RTC_INVALID_GEOMETRY_ID ? std::numeric_limits<float>::infinity()
+                                                          : far[i];
+    }
+    template <int N> static void test_in_place(const int *valid, RTCScene scene, void *frame) {
+        occlude<N>(valid, scene, frame);
+        char *ray = static_cast<char *>(frame);
+        auto *far = reinterpret_cast<const float *>(ray + 8 * 4 * N);
+        auto *out = reinterpret_cast<uint32_t *>(ray + RayFields * 4 * N);
+        for (int i = 0; i < N; ++i)
+            out[i] = far[i] < 0; // Embree sets it to -inf
+    }
+
+    template <class F> // f(valid, frame of 16 lanes)
+    static void in_chunks(uint32_t lanes, const int32_t *mask, char *frame, int outputs, F &&f) {
+        alignas(64) int valid[16];
+        alignas(64) char packet[(RayFields + HitFields) * 64];
+        for (uint32_t at = 0; at < lanes; at += 16) {
+            uint32_t n = std::min(16u, lanes - at);
+            std::memset(valid, 0, sizeof valid);
+            std::memcpy(valid, mask + at, 4 * n);
+            for (int k = 0; k < RayFields; ++k)
+                std::memcpy(packet + 64 * k, frame + 4 * (size_t(k) * lanes + at), 4 * n);
+            f(valid, packet);
+            for (int k = RayFields; k < RayFields + outputs; ++k)
+                std::memcpy(frame + 4 * (size_t(k) * lanes + at), packet + 64 * k, 4 * n);
+        }
+    }
+
+    static void trace_packet(void *user, uint64_t, uint32_t lanes, const int32_t *mask,
+                             void *frame) {
+        auto scene = static_cast<RTCScene>(user);
+        switch (lanes) {
+        case 4: return trace_in_place<4>(mask, scene, frame);
+        case 8: return trace_in_place<8>(mask, scene, frame);
+        case 16: return trace_in_place<16>(mask, scene, frame);
+        default:
+            in_chunks(lanes, mask, static_cast<char *>(frame), HitFields,
+                      [&](const int *valid, void *p) { trace_in_place<16>(valid, scene, p); });
+        }
+    }
+    static void test_packet(void *user, uint64_t, uint32_t lanes, const int32_t *mask,
+                            void *frame) {
+        auto scene = static_cast<RTCScene>(user);
+        switch (lanes) {
+        case 4: return test_in_place<4>(mask, scene, frame);
+        case 8: return test_in_place<8>(mask, scene, frame);
+        case 16: return test_in_place<16>(mask, scene, frame);
+        default:
+            in_chunks(lanes, mask, static_cast<char *>(frame), 1,
+                      [&](const int *valid, void *p) { test_in_place<16>(valid, scene, p); });
+        }
+    }
+
+    RTCScene m_scene;
+    std::vector<const AnalyticShape *> m_analytic;
+};
+
+} // namespace
+
+std::unique_ptr<Accelerator> make_embree_accelerator(const Geometry &geometry) {
+    return std::make_unique<EmbreeAccelerator>(geometry);
+}
+
+} // namespace umbel

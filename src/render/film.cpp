@@ -1,0 +1,42 @@
+// render/film.cpp: sizes and crop windows.
+#include "render/film.h"
+
+namespace umbel {
+
+void Film::declare(Params &p) {
+    p.integer("width", m_width, 768, 1, 1 << 20).doc("Width of the image in pixels");
+    p.integer("height", m_height, 576, 1, 1 << 20).doc("Height of the image in pixels");
+    Crop c;
+    p.integer("crop_offset_x", c.x, 0, 0).doc("Left edge of the part that is rendered");
+    p.integer("crop_offset_y", c.y, 0, 0).doc("Top edge of the part that is rendered");
+    p.integer("crop_width", c.width, 0, 0).doc("Width of the part that is rendered; 0: all of it");
+    p.integer("crop_height", c.height, 0, 0)
+        .doc("Height of the part that is rendered; 0: all of it");
+    p.object("rfilter", m_filter).doc("Reconstruction filter; gaussian if absent");
+    if (!p.loading())
+        return;
+    if (!m_filter)
+        m_filter = p.loader()->load_as<Filter>(std::make_shared<Properties>("rfilter", "gaussian"));
+    if (!c.width)
+        c.width = m_width - c.x;
+    if (!c.height)
+        c.height = m_height - c.y;
+    set_crop(c);
+}
+
+void Film::set_size(int width, int height) {
+    m_width = width;
+    m_height = height;
+    m_crop = { 0, 0, width, height };
+}
+
+void Film::set_crop(const Crop &c) {
+    if (c.width < 1 || c.height < 1 || c.x < 0 || c.y < 0 || c.x + c.width > m_width ||
+        c.y + c.height > m_height)
+        fail("{}: the crop window of {} x {} pixels at ({}, {}) does not lie in the image of {} x "
+             "{}",
+             where(), c.width, c.height, c.x, c.y, m_width, m_height);
+    m_crop = c;
+}
+
+} // namespace umbel

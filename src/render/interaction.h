@@ -1,0 +1,81 @@
+// render/interaction.h: where a ray meets a surface, and what sampling functions exchange.
+#pragma once
+#include "core/spectrum.h"
+
+namespace umbel {
+
+/// A ray with the wavelengths that travel along it.
+struct Ray {
+    Vector3 o, d;
+    Float maxt;
+    Float time;
+    Wavelengths wavelengths;
+    UMBEL_STRUCT(o, d, maxt, time, wavelengths)
+
+    Vector3 operator()(const Float &t) const { return fma(d, t, o); }
+};
+
+/// A reference point of light transport: on a surface, in a medium, or at a sensor.
+struct Interaction {
+    Float t;   // distance along the ray; infinity if there is none
+    Vector3 p; // position
+    Vector3 n; // geometric normal; zero where there is no surface
+    Float time;
+    Wavelengths wavelengths;
+    UMBEL_STRUCT(t, p, n, time, wavelengths)
+
+    Mask is_valid() const { return t < std::numeric_limits<double>::infinity(); }
+    /// Rays that leave the surface start a little off it, on the side of their direction.
+    Ray spawn_ray(const Vector3 &d) const;
+    /// Up to just before a point.
+    Ray spawn_ray_to(const Vector3 &target) const;
+};
+
+struct SurfaceInteraction : Interaction {
+    UInt32 shape;      // 1 + number of the shape in its scene; 0: none
+    UInt32 bsdf;       // likewise
+    UInt32 bsdf_flags; // what it does: BSDFFlags
+    UInt32 emitter;    // the shape's; 0 if it emits nothing
+    UInt32 prim;       // triangle within the scene's arena, or number of the analytic shape
+    Vector2 uv;
+    Frame sh_frame; // shading frame
+    Vector3 dp_du, dp_dv;
+    Vector3 wi; // towards where the ray came from, in the shading frame
+    UMBEL_STRUCT(t, p, n, time, wavelengths, shape, bsdf, bsdf_flags, emitter, prim, uv, sh_frame,
+                 dp_du, dp_dv, wi)
+
+    Vector3 to_world(const Vector3 &v) const { return sh_frame.to_world(v); }
+    Vector3 to_local(const Vector3 &v) const { return sh_frame.to_local(v); }
+    /// In polarized variants, turns a Mueller matrix of local directions into one of world directions.
+    Spectrum to_world_mueller(const Spectrum &m, const Vector3 &wi_local,
+                              const Vector3 &wo_local) const;
+};
+
+/// A point on a shape.
+struct PositionSample {
+    Vector3 p, n;
+    Vector2 uv;
+    Float time;
+    Float pdf; // per area
+    Mask delta;
+    UMBEL_STRUCT(p, n, uv, time, pdf, delta)
+};
+
+/// A point on a light seen from a reference point.
+struct DirectionSample : PositionSample {
+    Vector3 d; // towards the light, unit length
+    Float dist;
+    UInt32 emitter; // 1 + number of the emitter in its scene
+    // pdf is per solid angle at the reference point
+    UMBEL_STRUCT(p, n, uv, time, pdf, delta, d, dist, emitter)
+};
+
+/// The part of a hit that traversal computes.
+struct Hit {
+    Float t;    // infinity: none
+    Float u, v; // barycentric, of the second and third vertex
+    UInt32 prim, geometry;
+    UMBEL_STRUCT(t, u, v, prim, geometry)
+};
+
+} // namespace umbel

@@ -1,0 +1,54 @@
+// render/sampler.h: random and quasi-random numbers.
+//
+// Counter-based: what a sampler returns is a function of (seed, pixel, sample, dimension) and of nothing else, so
+// a render that is split into passes, threads or machines, or that is resumed, is the same render.
+#pragma once
+#include "core/object.h"
+
+namespace umbel {
+
+/// Where in its sequence a path is; part of the state of an integrator's loop.
+struct SamplerState {
+    UInt32 key0, key1; // hash of seed, pixel and, where samples are independent, sample number
+    UInt32 sample;
+    UInt32 dimension;
+    UMBEL_STRUCT(key0, key1, sample, dimension)
+};
+
+class Sampler : public Object {
+public:
+    static constexpr const char *Kind = "sampler";
+
+    void declare(Params &p) override;
+    /// `seed` is data of the program.
+    virtual SamplerState begin(const UInt32 &seed, const UInt32 &pixel, const UInt32 &sample) const;
+    virtual Float next_1d(SamplerState &s) const = 0;
+    virtual Vector2 next_2d(SamplerState &s) const = 0;
+
+    int sample_count() const { return m_sample_count; }
+    /// A count that the sampler can serve, at least `n`.
+    virtual int round_sample_count(int n) const { return n; }
+    /// Changes the count, rounded where need be; structured samplers depend on it.
+    void set_sample_count(int n);
+    int seed() const { return m_seed; }
+
+protected:
+    int m_sample_count = 4, m_seed = 0;
+};
+
+/// A bijection of 32-bit numbers without visible structure.
+UInt32 mix_bits(UInt32 x);
+/// The upper bits of a random integer as a Float in [0, 1).
+Float to_unit(const UInt32 &bits);
+
+/// A sampler in mid-sequence: what integrators are handed.
+struct SampleStream {
+    const Sampler *sampler = nullptr;
+    SamplerState state;
+    UMBEL_STRUCT(state)
+
+    Float next_1d() { return sampler->next_1d(state); }
+    Vector2 next_2d() { return sampler->next_2d(state); }
+};
+
+} // namespace umbel

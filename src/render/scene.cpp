@@ -1,0 +1,139 @@
+// render/scene.cpp: loading a scene, and packing what rays may hit.
+#include "render/scene.h"
+#include "core/host_array.h"
+#include "render/accelerator.h"
+#include "render/integrator.h"
+#include <cmath>
+
+namespace umbel {
+
+Scene::Scene() : m_variant(variant()) {}
+Scene::~Scene() = default;
+
+void Scene::declare(Params &p) {
+    p.objects("shape", m_shapes).doc("Surfaces");
+    p.objects("sensor", m_sensors).doc("Cameras");
+    p.object("integrator", m_integrator).doc("The method of rendering; `path` if absent");
+    if (!p.loading()) {
+        p.objects("emitter", m_free_emitters).doc("Lights that are not part of a shape");
+        return;
+    }
+    // Area lights may stand alone in a file, for shapes to refer to.
+    std::vector<Ref<Emitter>> emitters;
+    for (const Property &property : p.properties()->all()) {
+        const PropertiesPtr *o = property.object();
+        if (!o)
+            continue;
+        property.queried = true; // definitions that nothing refers to are not made at all
+        if ((*o)->kind == "emitter" && (*o)->type != "area")
+            m_free_emitters.push_back(p.loader()->load_as<Emitter>(*o));
+    }
+    if (!m_integrator)
+        m_integrator =
+            p.loader()->load_as<Integrator>(std::make_shared<Properties>("integrator", "path"));
+}
+
+void Scene::configure() {
+    for (const Ref<Shape> &s : m_shapes)
+        m_bounds.extend(s->bounds());
+    collect_objects();
+    build_arena();
+    for (const Emitter *e : m_emitters.objects())
+        const_cast<Emitter *>(e)->set_scene(m_bounds);
+}
+
+void Scene::collect_objects() {
+    for (const Ref<Emitter> &e : m_free_emitters) {
+        uint32_t number = m_emitters.add(e.get());
+        if (e->is_environment()) {
+            if (m_environment)
+                e->complain("a scene has one environment at most, and this is the second");
+            m_environment = number;
+        }
+    }
+    std::vector<uint32_t> table = { 0, 0, 0, 0 };
+    for (const Ref<Shape> &s : m_shapes) {
+        table.push_back(m_bsdfs.add(s->bsdf().get()));
+        table.push_back(m_emitters.add(s->emitter().get()));
+        table.push_back(s->bsdf()->flags());
+        table.push_back(0);
+    }
+    m_shape_table = jit::copy(table);
+
+    std::vector<double> weights = { 0 };
+    double sum = 0;
+    for (const Emitter *e : m_emitters.objects()) {
+        weights.push_back(e->sampling_weight());
+        sum += e->sampling_weight();
+    }
+    if (m_emitters.empty())
+        return;
+    if (!(sum > 0))
+        complain("the sampling weights of all lights are zero; give one of them a positive one");
+    m_emitter_choice = AliasTable(std::span(weights).subspan(1));
+    for (double &w : weights)
+        w /= sum;
+    m_emitter_pmf = float_array(weights);
+}
+
+void Scene::build_arena() {
+    Geometry g;
+    std::vector<double> records, normals;
+    for (const Ref<Shape> &s : m_shapes)
+        if (auto *mesh = dynamic_cast<const Mesh *>(s.get()))
+            m_has_normals |= !mesh->normals.empty();
+    for (size_t number = 0; number < m_shapes.size(); ++number) {
+        const Shape *shape = m_shapes[number].get();
+        if (auto *analytic = dynamic_cast<const AnalyticShape *>(shape)) {
+            m_analytic.add(analytic);
+            m_analytic_shapes.push_back(uint32_t(number + 1));
+            g.analytic.push_back(analytic);
+        }
+        auto *mesh = dynamic_cast<const Mesh *>(shape);
+        if (!mesh)
+            continue;
+        uint32_t first = uint32_t(g.positions.size() / 3);
+        g.positions.insert(g.positions.end(), mesh->positions.begin(), mesh->positions.end());
+        for (uint32_t i : mesh->indices)
+            g.indices.push_back(first + i);
+        for (size_t t = 0; t < mesh->triangle_count(); ++t) {
+            const uint32_t *v = &mesh->indices[3 * t];
+            auto p0 = mesh->vertex(v[0]), p1 = mesh->vertex(v[1]), p2 = mesh->vertex(v[2]);
+            records.insert(records.end(), p0.begin(), p0.end());
+            for (auto &p : { p1, p2 })
+                for (size_t j = 0; j < 3; ++j)
+                    records.push_back(p[j] - p0[j]);
+            for (size_t k = 0; k < 3; ++k)
+                for (size_t j = 0; j < 2; ++j)
+                    records.push_back(mesh->uvs.empty() ? double(k == j + 1)
+                                                        : mesh->uvs[2 * v[k] + j]);
+            records.push_back(double(number + 1));
+            if (!m_has_normals)
+                continue;
+            auto n = mesh->area_normal(t);
+            double length = std::hypot(n[0], n[1], n[2]);
+            for (size_t k = 0; k < 3; ++k)
+                for (size_t j = 0; j < 3; ++j)
+                    normals.push_back(mesh->normals.empty() ? (length > 0 ? n[j] / length : 0)
+                                                            : mesh->normals[3 * v[k] + j]);
+            normals.insert(normals.end(), 3, 0.0);
+        }
+    }
+    m_has_triangles = !records.empty();
+    if (m_has_triangles)
+        m_triangles = float_array(records);
+    if (m_has_normals)
+        m_normals = float_array(normals);
+    if (!m_analytic_shapes.empty())
+        m_analytic_numbers = jit::copy(m_analytic_shapes);
+    m_accelerator =
+        m_variant.double_precision ? make_bvh_accelerator(g) : make_embree_accelerator(g);
+}
+
+Ref<Scene> load_scene(const Properties &root) {
+    Loader loader;
+    return loader.load_as<Scene>(std::make_shared<Properties>(root));
+}
+
+UMBEL_PLUGIN(Scene, Scene, "scene")
+} // namespace umbel

@@ -1,0 +1,107 @@
+// render/scene.h: all objects of a scene, and the questions that light transport asks of them.
+#pragma once
+#include "render/dispatch.h"
+#include "render/emitter.h"
+#include "render/sensor.h"
+
+namespace umbel {
+
+class Integrator;
+class Accelerator;
+
+class Scene : public Object {
+public:
+    static constexpr const char *Kind = "scene";
+
+    Scene();
+    ~Scene() override;
+    void declare(Params &p) override;
+    void configure() override;
+
+    // ---- rays
+    /// The nearest hit. `coherent`: neighbouring lanes hold similar rays, as camera rays are.
+    Hit trace(const Ray &ray, const Mask &active, const Mask &coherent = false) const;
+    SurfaceInteraction ray_intersect(const Ray &ray, const Mask &active,
+                                     const Mask &coherent = false) const {
+        return interaction(ray, trace(ray, active, coherent), active);
+    }
+    /// Whether anything lies between the ray's ends.
+    Mask ray_test(const Ray &ray, const Mask &active) const;
+    /// All about a hit.
+    SurfaceInteraction interaction(const Ray &ray, const Hit &hit, const Mask &active) const;
+
+    // ---- lights
+    /// A direction towards a light chosen at random, and radiance over density, zero if it is occluded.
+    std::pair<DirectionSample, Spectrum> sample_emitter_direction(const Interaction &it,
+                                                                  const Vector2 &u,
+                                                                  bool test_visibility,
+                                                                  const Mask &active) const;
+    /// Density of the above for the light that a ray met.
+    Float pdf_emitter_direction(const Interaction &it, const DirectionSample &ds,
+                                const Mask &active) const;
+    /// The number of the light that a ray has met: the surface's, or the environment.
+    UInt32 emitter_of(const SurfaceInteraction &si) const;
+    /// Radiance towards si.wi of what the ray has met.
+    Spectrum eval_emitter(const SurfaceInteraction &si, const Mask &active) const;
+    /// Likewise, with the density of choosing that direction from `it` by sample_emitter_direction.
+    std::pair<Spectrum, Float> eval_emitter_pdf(const Interaction &it, const SurfaceInteraction &si,
+                                                const Mask &active) const;
+    /// What was met, as a sample of its light seen from `it`.
+    DirectionSample direction_to(const Interaction &it, const SurfaceInteraction &si) const;
+
+    // ---- surfaces
+    struct BSDFResult { // of both questions of a path: towards a light, and where next
+        Spectrum value; // f cos
+        Float pdf;
+        BSDFSample sample;
+        UMBEL_STRUCT(value, pdf, sample)
+    };
+    BSDFResult eval_and_sample_bsdf(const BSDFContext &ctx, const SurfaceInteraction &si,
+                                    const Vector3 &wo, const Float &u1, const Vector2 &u2,
+                                    const Mask &active) const;
+    const Table<BSDF> &bsdfs() const { return m_bsdfs; }
+    const Table<Emitter> &emitters() const { return m_emitters; }
+
+    const std::vector<Ref<Sensor>> &sensors() const { return m_sensors; }
+    const std::vector<Ref<Shape>> &shapes() const { return m_shapes; }
+    const Ref<Integrator> &integrator() const { return m_integrator; }
+    const BoundingBox &bounds() const { return m_bounds; }
+    const Variant &scene_variant() const { return m_variant; }
+
+private:
+    void collect_objects();
+    void build_arena();
+    void triangle_interaction(const Hit &hit, const Mask &active, SurfaceInteraction &si) const;
+    void analytic_interaction(const Ray &ray, const Hit &hit, const Mask &valid,
+                              const Mask &triangle, SurfaceInteraction &si) const;
+
+    const Variant &m_variant;
+    std::vector<Ref<Shape>> m_shapes;
+    std::vector<Ref<Emitter>> m_free_emitters;
+    std::vector<Ref<Sensor>> m_sensors;
+    Ref<Integrator> m_integrator;
+    BoundingBox m_bounds;
+
+    Table<BSDF> m_bsdfs;
+    Table<Emitter> m_emitters;
+    uint32_t m_environment = 0;  // its number
+    AliasTable m_emitter_choice; // where sampling weights differ
+    Float m_emitter_pmf;         // probability of choosing each, by number
+
+    // The arena: one record a triangle of all meshes, 16 numbers each.
+    //   p0 e1 e2 (9), uv0 uv1 uv2 (6), number of the shape
+    Float m_triangles;
+    Float m_normals; // n0 n1 n2 (9) and padding (3); none if all meshes are faceted
+    bool m_has_normals = false;
+    UInt32 m_shape_table; // by shape: bsdf, emitter, the bsdf's flags, 0
+    bool m_has_triangles = false;
+    Table<AnalyticShape> m_analytic;
+    std::vector<uint32_t> m_analytic_shapes; // their numbers as shapes
+    UInt32 m_analytic_numbers;               // the same, for lanes
+    std::unique_ptr<Accelerator> m_accelerator;
+};
+
+/// Reads a scene file's objects in the current variant.
+Ref<Scene> load_scene(const Properties &root);
+
+} // namespace umbel

@@ -1,0 +1,31 @@
+// render/sensor.cpp: what all sensors share.
+#include "render/sensor.h"
+
+namespace umbel {
+
+void Sensor::declare(Params &p) {
+    p.transform("to_world", m_to_world)
+        .doc("From camera space (looking along +z, y up) to the scene's");
+    p.number("shutter_open", m_shutter_open, 0).doc("When the shutter opens, in seconds");
+    p.number("shutter_close", m_shutter_close, 0).doc("When it closes");
+    p.object("film", m_film).doc("Where the image is collected; an `hdrfilm` if absent");
+    p.object("sampler", m_sampler).doc("Source of random numbers; `independent` if absent");
+    if (!p.loading())
+        return;
+    if (m_shutter_close < m_shutter_open)
+        fail("{}: the shutter closes ({}) before it opens ({})", p.properties()->describe(),
+             m_shutter_close, m_shutter_open);
+    m_open_time = opaque_float(m_shutter_open);
+    m_open_duration = opaque_float(m_shutter_close - m_shutter_open);
+    if (!m_film)
+        m_film = p.loader()->load_as<Film>(std::make_shared<Properties>("film", "hdrfilm"));
+    if (!m_sampler)
+        m_sampler =
+            p.loader()->load_as<Sampler>(std::make_shared<Properties>("sampler", "independent"));
+}
+
+Float Sensor::sample_time(const Float &u) const {
+    return needs_time_sample() ? fma(u, m_open_duration, m_open_time) : m_open_time;
+}
+
+} // namespace umbel

@@ -1,0 +1,36 @@
+// render/sensor.h: what looks at the scene.
+#pragma once
+#include "render/film.h"
+#include "render/interaction.h"
+#include "render/sampler.h"
+
+namespace umbel {
+
+class Sensor : public Object {
+public:
+    static constexpr const char *Kind = "sensor";
+
+    void declare(Params &p) override;
+
+    /// A ray through `position` in [0, 1]^2 of the whole film (y down), and its importance weight.
+    virtual std::pair<Ray, Spectrum> sample_ray(const Float &time, const Float &wavelength_sample,
+                                                const Vector2 &position, const Vector2 &aperture,
+                                                const Mask &active) const = 0;
+    virtual bool needs_aperture_sample() const { return false; }
+    bool needs_time_sample() const { return m_shutter_close > m_shutter_open; }
+
+    /// Within the time that the shutter is open.
+    Float sample_time(const Float &u) const;
+
+    Film &film() const { return *m_film; }
+    Sampler &sampler() const { return *m_sampler; }
+
+protected:
+    TransformData m_to_world;
+    double m_shutter_open = 0, m_shutter_close = 0;
+    Float m_open_time, m_open_duration; // the shutter, as data of the program
+    Ref<Film> m_film;
+    Ref<Sampler> m_sampler;
+};
+
+} // namespace umbel

@@ -1,0 +1,102 @@
+// core/upsampling.cpp: see core/upsampling.h.
+#include "core/upsampling.h"
+#include "core/cie_data.h"
+#include "core/upsampling_fit.h"
+#include <algorithm>
+#include <cmath>
+
+// 9 MB of floats, made by src/tables/make_upsampling_table.cpp, go from the file into the object as they are:
+// as C++ they would take longer to compile than to compute.
+asm(".section .rodata\n"
+    ".balign 64\n"
+    "umbel_upsampling_table:\n"
+    ".incbin \"" UMBEL_UPSAMPLING_TABLE "\"\n"
+    ".previous\n");
+extern "C" __attribute__((visibility("hidden"))) const float umbel_upsampling_table[];
+
+namespace umbel {
+
+namespace {
+
+constexpr size_t N = UpsamplingResolution;
+
+const std::array<double, N> &grid() {
+    static const std::array<double, N> g = [] {
+        std::array<double, N> out;
+        for (size_t i = 0; i < N; ++i)
+            out[i] = upsampling_grid(i);
+        return out;
+    }();
+    return g;
+}
+
+/// To [0, 1]; NaN becomes 0.
+Colour3 clamped(const Colour3 &colour) {
+    Colour3 out;
+    for (size_t i = 0; i < 3; ++i)
+        out[i] = colour[i] > 0 ? std::min(colour[i], 1.0) : 0;
+    return out;
+}
+
+/// Wavelength to [-1, 1], which keeps single precision from cancelling.
+constexpr double Middle = 0.5 * (WavelengthMin + WavelengthMax),
+                 Scale = 2 / (WavelengthMax - WavelengthMin);
+
+} // namespace
+
+Colour3 rgb_to_coefficients(const Colour3 &colour) {
+    Colour3 rgb = clamped(colour), start = table_coefficients(rgb);
+    if (rgb[0] == rgb[1] && rgb[1] == rgb[2])
+        return start; // exact already
+    return fit_upsampling(rgb, start).coefficients;
+}
+
+Colour3 table_coefficients(const Colour3 &colour) {
+    Colour3 rgb = clamped(colour);
+    size_t largest = size_t(std::max_element(rgb.begin(), rgb.end()) - rgb.begin());
+    double z = rgb[largest];
+    if (z == rgb[(largest + 1) % 3] && z == rgb[(largest + 2) % 3]) {
+        // Grey: x / (2 sqrt(1 + x^2)) = z - 1/2 has a solution that needs no table
+        double s = std::clamp(z, 1e-6, 1 - 1e-6);
+        return { 0, 0, (s - 0.5) / std::sqrt(s * (1 - s)) };
+    }
+
+    // The cell, and where in it; z > 0 here
+    double x = rgb[(largest + 1) % 3] / z * double(N - 1);
+    double y = rgb[(largest + 2) % 3] / z * double(N - 1);
+    size_t xi = std::min(size_t(x), N - 2), yi = std::min(size_t(y), N - 2);
+    auto above = std::upper_bound(grid().begin(), grid().end(), z);
+    size_t zi = std::clamp<size_t>(size_t(above - grid().begin()), 1, N - 1) - 1;
+    double t[3] = { x - double(xi), y - double(yi),
+                    (z - grid()[zi]) / (grid()[zi + 1] - grid()[zi]) };
+
+    Colour3 out = {};
+    for (size_t corner = 0; corner < 8; ++corner) {
+        size_t dx = corner & 1, dy = corner >> 1 & 1, dz = corner >> 2;
+        double w = (dx ? t[0] : 1 - t[0]) * (dy ? t[1] : 1 - t[1]) * (dz ? t[2] : 1 - t[2]);
+        const float *c =
+            umbel_upsampling_table + (((largest * N + zi + dz) * N + yi + dy) * N + xi + dx) * 3;
+        for (size_t i = 0; i < 3; ++i)
+            out[i] += w * double(c[i]);
+    }
+    return out;
+}
+
+double eval_coefficients(const Colour3 &c, double wavelength) {
+    double l = (wavelength - Middle) * Scale, x = (c[0] * l + c[1]) * l + c[2];
+    return 0.5 + 0.5 * x / std::sqrt(1 + x * x);
+}
+
+Float eval_coefficients(const Vector3 &c, const Float &wavelength) {
+    Float l = (wavelength - Middle) * Scale, x = fma(fma(c.x, l, c.y), l, c.z);
+    return fma(0.5 * x, rsqrt(fma(x, x, 1)), 0.5);
+}
+
+UnboundedCoefficients rgb_to_unbounded(const Colour3 &rgb) {
+    double scale = 2 * std::max({ rgb[0], rgb[1], rgb[2], 0.0 });
+    if (!(scale > 0))
+        return { rgb_to_coefficients({ 0, 0, 0 }), 0 };
+    return { rgb_to_coefficients({ rgb[0] / scale, rgb[1] / scale, rgb[2] / scale }), scale };
+}
+
+} // namespace umbel

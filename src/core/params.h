@@ -80,8 +80,9 @@ public:
     /// A texture of light: colours have no upper bound, and become spectra under D65.
     template <class T> Param &emission(const char *name, std::shared_ptr<T> &v, double otherwise) {
         return object_param<T>(name, v,
-                               SpectrumData::uniform(otherwise, SpectrumData::Intent::Illuminant),
-                               fmt::format("{}", otherwise));
+                               SpectrumData::from_rgb({ otherwise, otherwise, otherwise },
+                                                      SpectrumData::Intent::Illuminant),
+                               fmt::format("{} (D65)", otherwise));
     }
     /// As texture(), but null where the scene says nothing.
     template <class T> Param &optional_texture(const char *name, std::shared_ptr<T> &v) {

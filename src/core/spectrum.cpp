@@ -1,5 +1,6 @@
 // core/spectrum.cpp: arithmetic of spectra and Mueller matrices.
 #include "core/spectrum.h"
+#include "core/spectra.h"
 
 namespace umbel {
 
@@ -125,29 +126,17 @@ Mask any_nonzero(const Spectrum &s) {
     return r;
 }
 
-// ---- wavelengths: density proportional to 1 / cosh^2(0.0072 (w - 538)) on [360, 830] nm
+// ---- wavelengths
 
 std::pair<Wavelengths, Spectrum> sample_wavelengths(const Float &u) {
     if (variant().colour != Colour::Spectral)
         return { Wavelengths(), Spectrum(1) };
     Wavelengths w;
-    for (int i = 0; i < 4; ++i) {
+    for (int i = 0; i < 4; ++i) { // the four are strata of one sample
         Float x = u + 0.25 * i;
-        x = x - select(x >= 1, Float(1), Float(0));            // the four are strata of one sample
-        Float t = 0.8569106254698279 - 1.8275019724092267 * x; // tanh at both ends of the range
-        // atanh(t) = log((1 + t) / (1 - t)) / 2
-        w.c.push_back(538 - 0.5 * log((1 + t) / (1 - t)) * (1 / 0.0072));
+        w.c.push_back(sample_wavelength(x - select(x >= 1, Float(1), Float(0))));
     }
-    return { w, Spectrum(1) / pdf_wavelengths(w) };
-}
-
-Spectrum pdf_wavelengths(const Wavelengths &w) {
-    return map(w, [](const Float &x) {
-        Float h = cosh(0.0072 * (x - 538));
-        // 253.82: the integral of the unnormalized density over the range, in nm
-        Float p = rcp(253.82 * h * h);
-        return select((x >= MinWavelength) & (x <= MaxWavelength), p, Float(0));
-    });
+    return { w, map(w, [](const Float &x) { return rcp(sample_wavelength_pdf(x)); }) };
 }
 
 } // namespace umbel

@@ -83,9 +83,6 @@ using Wavelengths = Spectrum;
 /// Four stratified wavelengths, importance sampled for the eye [Radziszewski 2009], and the inverse of
 /// their densities; without wavelengths, 1.
 std::pair<Wavelengths, Spectrum> sample_wavelengths(const Float &u);
-/// Densities per nm at which sample_wavelengths draws.
-Spectrum pdf_wavelengths(const Wavelengths &w);
-
 constexpr double MinWavelength = 360, MaxWavelength = 830; // nm
 
 } // namespace umbel

@@ -278,7 +278,7 @@ private:
         Float inv_det = rcp(dot(e1, q));
         Float u = dot(o, q) * inv_det, v = dot(ray.d, w) * inv_det, t = dot(e2, w) * inv_det;
         Mask found = (u >= 0) & (v >= 0) & (u + v <= 1) & (t >= 0) & (t < far);
-        UInt32 geometry(uint32_t(TriangleGeometry));
+        UInt32 geometry = uint32_t(TriangleGeometry);
         if (!m_analytic.empty()) {
             Mask analytic = Float(r[10]) != 0;
             struct Distance {

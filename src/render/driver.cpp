@@ -1,6 +1,7 @@
 // render/driver.cpp: passes over the image.
 #include "render/driver.h"
 #include "core/host_array.h"
+#include "core/spectra.h"
 #include <cmath>
 #include <cstring>
 
@@ -78,7 +79,12 @@ std::vector<Float> Render::film_channels(const Radiance &r, const Ray &ray) cons
     Spectrum L = unpolarized(r.L);
     std::vector<Float> out;
     if (variant().colour == Colour::Spectral) {
-        (void)ray;
+        Vector3 xyz(Float(0));
+        for (size_t i = 0; i < L.c.size(); ++i)
+            xyz += cie1931_xyz(ray.wavelengths[i]) * (L.c[i] * (1.0 / double(L.c.size())));
+        const Matrix3 &m = xyz_to_srgb_matrix();
+        for (size_t i = 0; i < 3; ++i)
+            out.push_back(fma(xyz.z, m[i][2], fma(xyz.y, m[i][1], xyz.x * m[i][0])));
     } else
         out = L.c;
     if (m_sensor.film().has_alpha())

@@ -1,34 +1,44 @@
 // rgb: a colour, given by linear sRGB components.
+//
+// In spectral variants it becomes a smooth spectrum [Jakob 2019], for light times D65.
+#include "render/colour_value.h"
 #include "render/texture.h"
 
 namespace umbel {
 
-class Rgb final : public Texture {
+class Rgb : public Texture {
 public:
     void declare(Params &p) override {
         p.spectrum("value", m_data, SpectrumData::from_rgb({ 1, 1, 1 })).doc("The colour");
     }
 
     void configure() override {
-        const auto &c = m_data.rgb;
-        for (double v : c)
-            m_channels.push_back(opaque_float(v));
-        m_luminance = opaque_float(0.2126 * c[0] + 0.7152 * c[1] + 0.0722 * c[2]);
+        if (m_data.kind != SpectrumData::Kind::Rgb)
+            complain("value must be a colour");
+        bool light = m_data.intent == SpectrumData::Intent::Illuminant;
+        for (double v : m_data.rgb)
+            if (!(v >= 0 && (light || v <= 1)))
+                complain("the colour {}, {}, {} is no {}; components must lie {}", m_data.rgb[0],
+                         m_data.rgb[1], m_data.rgb[2], light ? "light" : "reflectance",
+                         light ? "at 0 or above" : "between 0 and 1");
+        m_value = ColourValue(m_data.rgb, light);
     }
 
-    Spectrum eval(const SurfaceInteraction &, const Mask &) const override {
-        return variant().colour == Colour::Mono ? Spectrum(m_luminance) : Spectrum(m_channels);
+    Spectrum eval(const SurfaceInteraction &si, const Mask &) const override {
+        return m_value.eval(si.wavelengths);
     }
-    Float eval_1(const SurfaceInteraction &, const Mask &) const override { return m_luminance; }
-    Vector3 eval_3(const SurfaceInteraction &, const Mask &) const override {
-        return { m_channels[0], m_channels[1], m_channels[2] };
-    }
+    Float eval_1(const SurfaceInteraction &, const Mask &) const override { return m_value.luminance(); }
+    Vector3 eval_3(const SurfaceInteraction &, const Mask &) const override { return m_value.rgb(); }
+    double mean_value() const override { return (m_data.rgb[0] + m_data.rgb[1] + m_data.rgb[2]) / 3; }
 
 private:
     SpectrumData m_data;
-    std::vector<Float> m_channels;
-    Float m_luminance;
+    ColourValue m_value;
 };
 
+/// The name of the same in version 3 dictionaries.
+class Srgb final : public Rgb {};
+
 UMBEL_PLUGIN(Texture, Rgb, "rgb")
+UMBEL_PLUGIN(Texture, Srgb, "srgb")
 } // namespace umbel

@@ -1,4 +1,7 @@
 // uniform: the same value at every wavelength.
+//
+// As light in an RGB variant, that is the colour of a spectrum of equal energy, which is a little redder than white.
+#include "render/colour_value.h"
 #include "render/texture.h"
 
 namespace umbel {
@@ -7,28 +10,31 @@ class Uniform final : public Texture {
 public:
     void declare(Params &p) override {
         p.spectrum("value", m_data, SpectrumData::uniform(1)).doc("The value");
-        p.number("wavelength_min", m_min, MinWavelength).doc("Zero below this wavelength in nm");
-        p.number("wavelength_max", m_max, MaxWavelength).doc("Zero above this wavelength in nm");
-        if (p.loading()) {
-            if (m_data.kind != SpectrumData::Kind::Uniform)
-                fail("{}: value must be a number", p.properties()->describe());
-            m_value = opaque_float(m_data.value);
+    }
+
+    void configure() override {
+        if (m_data.kind != SpectrumData::Kind::Uniform)
+            complain("value must be a number");
+        m_value = opaque_float(m_data.value);
+        m_is_coloured = m_data.intent == SpectrumData::Intent::Illuminant && variant().colour == Colour::Rgb;
+        if (m_is_coloured) {
+            Colour3 rgb = xyz_to_srgb({ m_data.value, m_data.value, m_data.value });
+            m_colour = ColourValue(rgb, true);
         }
     }
 
-    Spectrum eval(const SurfaceInteraction &, const Mask &) const override {
-        return Spectrum(m_value);
+    Spectrum eval(const SurfaceInteraction &si, const Mask &) const override {
+        return m_is_coloured ? m_colour.eval(si.wavelengths) : Spectrum(m_value);
     }
     Float eval_1(const SurfaceInteraction &, const Mask &) const override { return m_value; }
-    Vector3 eval_3(const SurfaceInteraction &, const Mask &) const override {
-        return Vector3(m_value);
-    }
+    Vector3 eval_3(const SurfaceInteraction &, const Mask &) const override { return Vector3(m_value); }
     double mean_value() const override { return m_data.value; }
 
 private:
     SpectrumData m_data;
-    double m_min = MinWavelength, m_max = MaxWavelength;
     Float m_value;
+    bool m_is_coloured = false;
+    ColourValue m_colour;
 };
 
 UMBEL_PLUGIN(Texture, Uniform, "uniform")

@@ -1,0 +1,81 @@
+// core/tabulated_spectrum.cpp: evaluating tables of spectra.
+#include "core/tabulated_spectrum.h"
+#include "core/host_array.h"
+#include "core/spectra.h"
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+namespace umbel {
+
+TabulatedSpectrum::TabulatedSpectrum(std::span<const double> wavelengths, std::span<const double> values)
+    : m_wavelengths(wavelengths.begin(), wavelengths.end()), m_values(values.begin(), values.end()) {
+    if (m_wavelengths.size() != m_values.size() || m_wavelengths.size() < 2)
+        fail("a tabulated spectrum has {} wavelengths and {} values; it needs as many of each, and two at least",
+             m_wavelengths.size(), m_values.size());
+    for (size_t i = 0; i < m_wavelengths.size(); ++i) {
+        if (!std::isfinite(m_values[i]) || !std::isfinite(m_wavelengths[i]))
+            fail("a tabulated spectrum holds something that is not a number");
+        if (i && m_wavelengths[i] <= m_wavelengths[i - 1])
+            fail("the wavelengths of a tabulated spectrum must increase, and {} follows {}", m_wavelengths[i],
+                 m_wavelengths[i - 1]);
+    }
+    if (variant().colour == Colour::Spectral)
+        make_table();
+}
+
+double TabulatedSpectrum::eval(double w) const {
+    if (!(w >= m_wavelengths.front() && w <= m_wavelengths.back()))
+        return 0;
+    size_t i = size_t(std::upper_bound(m_wavelengths.begin(), m_wavelengths.end(), w) - m_wavelengths.begin());
+    i = std::clamp<size_t>(i, 1, m_wavelengths.size() - 1);
+    double t = (w - m_wavelengths[i - 1]) / (m_wavelengths[i] - m_wavelengths[i - 1]);
+    return std::lerp(m_values[i - 1], m_values[i], t);
+}
+
+void TabulatedSpectrum::make_table() const {
+    // The largest common divisor of all distances, in steps of a hundredth of a nanometre
+    int64_t width = 0;
+    bool exact = true;
+    for (size_t i = 1; i < m_wavelengths.size(); ++i) {
+        double d = (m_wavelengths[i] - m_wavelengths[i - 1]) * 100;
+        exact &= std::abs(d - std::round(d)) < 1e-6;
+        width = std::gcd(width, int64_t(std::round(d)));
+    }
+    double range = m_wavelengths.back() - m_wavelengths.front(), w = double(width) / 100;
+    if (!exact || width == 0 || range / w > 10000)
+        w = range / std::ceil(range / 0.5);
+    size_t cells = size_t(std::round(range / w));
+    std::vector<double> table;
+    for (size_t i = 0; i < cells; ++i)
+        for (size_t end : { i, i + 1 })
+            table.push_back(eval(std::min(m_wavelengths.front() + double(end) * w, m_wavelengths.back())));
+    m_cells = float_array(table);
+    m_first = opaque_float(m_wavelengths.front());
+    m_last = opaque_float(m_wavelengths.back());
+    m_inv_width = opaque_float(1 / w);
+    m_count = opaque_float(double(cells) - 1);
+}
+
+Spectrum TabulatedSpectrum::eval(const Wavelengths &wavelengths, const Mask &active) const {
+    return map(wavelengths, [&](const Float &w) {
+        Mask inside = (w >= m_first) & (w <= m_last);
+        Float x = (w - m_first) * m_inv_width, cell = clamp(floor(x), 0, m_count);
+        std::vector<Value> ends = jit::gather_packet(m_cells, to_uint(cell), 2, active & inside);
+        return select(inside, lerp(Float(ends[0]), Float(ends[1]), x - cell), Float(0));
+    });
+}
+
+Colour3 TabulatedSpectrum::emission_rgb() const {
+    return xyz_to_srgb(spectrum_to_xyz([&](double w) { return eval(w); }));
+}
+
+Colour3 TabulatedSpectrum::reflectance_rgb() const {
+    // Relative to what a perfect reflector gives, which is white
+    Colour3 xyz = spectrum_to_xyz([&](double w) { return eval(w) * d65(w); }), white = d65_xyz();
+    for (size_t i = 0; i < 3; ++i)
+        xyz[i] *= white_xyz()[i] / white[i];
+    return xyz_to_srgb(xyz);
+}
+
+} // namespace umbel

@@ -1,0 +1,30 @@
+// core/tabulated_spectrum.h: spectra given by values at some wavelengths, linear in between and zero beyond.
+#pragma once
+#include "core/colour.h"
+#include "core/spectrum.h"
+#include <span>
+
+namespace umbel {
+
+class TabulatedSpectrum {
+public:
+    TabulatedSpectrum() = default;
+    /// Wavelengths in nm, increasing; at least two.
+    TabulatedSpectrum(std::span<const double> wavelengths, std::span<const double> values);
+
+    double eval(double wavelength) const;
+    Spectrum eval(const Wavelengths &w, const Mask &active) const;
+    /// Linear sRGB: of the light itself, or of a surface of this reflectance under D65.
+    Colour3 emission_rgb() const;
+    Colour3 reflectance_rgb() const;
+
+private:
+    void make_table() const;
+
+    std::vector<double> m_wavelengths, m_values;
+    // For recorded code: cells of equal width, each with the values at its ends. The width divides all distances between
+    // wavelengths where there is such a number; else it is half a nanometre, and corners are cut by as much.
+    mutable Float m_cells, m_first, m_last, m_inv_width, m_count;
+};
+
+} // namespace umbel

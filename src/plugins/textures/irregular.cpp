@@ -1,0 +1,99 @@
+// irregular, regular: spectra given by values at some wavelengths, linear in between and zero beyond.
+//
+// Outside of spectral variants they become colours: of the light itself for emission, under D65 for everything else.
+#include "core/tabulated_spectrum.h"
+#include "render/colour_value.h"
+#include "render/texture.h"
+#include <charconv>
+
+namespace umbel {
+
+namespace {
+
+// "400, 500, 600" or "400 500 600"
+std::vector<double> parse_list(const Properties &p, const std::string &text, const char *name) {
+    std::vector<double> out;
+    const char *at = text.data(), *end = at + text.size();
+    while (true) {
+        while (at < end && (*at == ' ' || *at == ',' || *at == '\n' || *at == '\t'))
+            ++at;
+        if (at == end)
+            return out;
+        double v;
+        auto [next, error] = std::from_chars(at, end, v);
+        if (error != std::errc())
+            fail("{}: {} holds {}; expected numbers separated by commas", p.describe(), name, quote(std::string_view(at, size_t(end - at))));
+        out.push_back(v);
+        at = next;
+    }
+}
+
+} // namespace
+
+class Irregular : public Texture {
+public:
+    void declare(Params &p) override {
+        SpectrumData none;
+        p.spectrum("value", m_data, none).doc("Pairs of wavelength in nm and value");
+        p.string("wavelengths", m_wavelengths, "").doc("In place of `value`: the wavelengths, increasing");
+        p.string("values", m_values, "").doc("In place of `value`: the values there");
+        if (p.loading() && !m_wavelengths.empty()) {
+            m_data.wavelengths = parse_list(*p.properties(), m_wavelengths, "wavelengths");
+            m_data.values = parse_list(*p.properties(), m_values, "values");
+        }
+    }
+
+    void configure() override {
+        try {
+            m_table = TabulatedSpectrum(m_data.wavelengths, m_data.values);
+        } catch (const UserError &e) {
+            complain("{}", e.what());
+        }
+        if (variant().colour == Colour::Spectral)
+            return;
+        bool light = m_data.intent == SpectrumData::Intent::Illuminant;
+        Colour3 rgb = light ? m_table.emission_rgb() : m_table.reflectance_rgb();
+        for (double &v : rgb) // not every spectrum is a colour of sRGB's
+            v = std::clamp(v, 0.0, light ? 1e300 : 1.0);
+        m_colour = ColourValue(rgb, light);
+    }
+
+    Spectrum eval(const SurfaceInteraction &si, const Mask &active) const override {
+        return variant().colour == Colour::Spectral ? m_table.eval(si.wavelengths, active)
+                                                    : m_colour.eval(si.wavelengths);
+    }
+    Float eval_1(const SurfaceInteraction &si, const Mask &active) const override {
+        return variant().colour == Colour::Spectral ? mean(eval(si, active)) : m_colour.luminance();
+    }
+
+protected:
+    SpectrumData m_data;
+
+private:
+    std::string m_wavelengths, m_values;
+    TabulatedSpectrum m_table;
+    ColourValue m_colour;
+};
+
+class Regular final : public Irregular {
+public:
+    void declare(Params &p) override {
+        p.number("wavelength_min", m_min, MinWavelength).doc("Wavelength of the first value, in nm");
+        p.number("wavelength_max", m_max, MaxWavelength).doc("Wavelength of the last value, in nm");
+        p.string("values", m_list, "").doc("Values at equal distances");
+        if (!p.loading())
+            return;
+        m_data.values = parse_list(*p.properties(), m_list, "values");
+        size_t n = m_data.values.size();
+        for (size_t i = 0; i < n; ++i)
+            m_data.wavelengths.push_back(m_min + (m_max - m_min) * double(i) / double(n - 1));
+    }
+
+private:
+    double m_min = 0, m_max = 0;
+    std::string m_list;
+};
+
+UMBEL_PLUGIN(Texture, Irregular, "irregular")
+UMBEL_PLUGIN(Texture, Regular, "regular")
+} // namespace umbel

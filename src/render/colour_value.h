@@ -1,0 +1,29 @@
+// render/colour_value.h: a colour that is the same everywhere, in whatever the variant computes in.
+#pragma once
+#include "core/colour.h"
+#include "core/spectrum.h"
+
+namespace umbel {
+
+/// Made from linear sRGB; data of the program.
+class ColourValue {
+public:
+    ColourValue() = default;
+    /// A reflectance lies between 0 and 1, and becomes a smooth spectrum; light has no bound, and becomes such a spectrum
+    /// times D65.
+    ColourValue(const Colour3 &rgb, bool is_light);
+
+    /// Plain.
+    Spectrum eval(const Wavelengths &w) const;
+    const Float &luminance() const { return m_luminance; }
+    Vector3 rgb() const { return { m_rgb[0], m_rgb[1], m_rgb[2] }; }
+
+private:
+    bool m_is_light = false;
+    std::vector<Float> m_rgb;
+    Float m_luminance;
+    Vector3 m_coefficients;
+    Float m_scale;
+};
+
+} // namespace umbel

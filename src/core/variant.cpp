@@ -1,7 +1,7 @@
 // core/variant.cpp: the list of variants and the current one.
 #include "core/variant.h"
 #include <map>
-#include <memory>
+#include <mutex>
 
 namespace umbel {
 
@@ -27,14 +27,56 @@ std::vector<Variant> make_variants() {
 }
 
 thread_local const Variant *t_variant = nullptr;
-// Contexts outlive everything that the thread makes in them.
-thread_local std::map<const Variant *, std::unique_ptr<jit::Context>> t_contexts;
+
+// Contexts are never destroyed: values may outlive their thread, and at the end of the program other statics. A thread
+// that ends leaves its contexts to the next one.
+class ThreadContexts {
+public:
+    ~ThreadContexts() {
+        std::lock_guard lock(pool().mutex);
+        for (auto &[v, context] : m_contexts) {
+            try {
+                context->synchronize();
+            } catch (const std::exception &) { // nobody is left to hear of it
+            }
+            pool().free[v].push_back(context);
+        }
+    }
+    jit::Context &get(const Variant &v) {
+        jit::Context *&c = m_contexts[&v];
+        if (c)
+            return *c;
+        {
+            std::lock_guard lock(pool().mutex);
+            auto &free = pool().free[&v];
+            if (!free.empty()) {
+                c = free.back();
+                free.pop_back();
+                return *c;
+            }
+        }
+        c = new jit::Context(v.backend == "llvm" ? jit::llvm_backend() : jit::interp_backend());
+        return *c;
+    }
+
+private:
+    struct Pool {
+        std::mutex mutex;
+        std::map<const Variant *, std::vector<jit::Context *>> free;
+    };
+    static Pool &pool() {
+        static Pool *p = new Pool; // never destroyed, too
+        return *p;
+    }
+    std::map<const Variant *, jit::Context *> m_contexts;
+};
+thread_local ThreadContexts t_contexts;
 
 } // namespace
 
 const std::vector<Variant> &all_variants() {
-    static const std::vector<Variant> variants = make_variants();
-    return variants;
+    static const auto *variants = new std::vector<Variant>(make_variants());
+    return *variants;
 }
 
 const Variant &find_variant(std::string_view name) {
@@ -47,13 +89,7 @@ const Variant &find_variant(std::string_view name) {
          name);
 }
 
-jit::Context &Variant::context() const {
-    auto &c = t_contexts[this];
-    if (!c)
-        c = std::make_unique<jit::Context>(backend == "llvm" ? jit::llvm_backend()
-                                                             : jit::interp_backend());
-    return *c;
-}
+jit::Context &Variant::context() const { return t_contexts.get(*this); }
 
 const Variant &variant() {
     if (!t_variant)

@@ -20,7 +20,7 @@ void report(void *, RTCError code, const char *text) {
 
 RTCDevice device() {
     static RTCDevice d = [] {
-        RTCDevice dev = rtcNewDevice("start_threads=0");
+        RTCDevice dev = rtcNewDevice("start_threads=0,frequency_level=simd512");
         if (!dev)
             throw DeviceError(
                 fmt::format("Embree cannot start (error {}); does this machine have SSE4.2?",
@@ -35,7 +35,7 @@ class EmbreeAccelerator final : public Accelerator {
 public:
     explicit EmbreeAccelerator(const Geometry &geometry) : m_analytic(geometry.analytic) {
         m_scene = rtcNewScene(device());
-        rtcSetSceneFlags(m_scene, RTC_SCENE_FLAG_ROBUST);
+        
         if (!geometry.indices.empty())
             add_triangles(geometry);
         if (!m_analytic.empty())

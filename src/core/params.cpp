@@ -121,8 +121,7 @@ std::shared_ptr<Object> Params::load_texture(const char *name,
     if (!p && !otherwise)
         return nullptr;
     SpectrumData data = p ? m_properties->get<SpectrumData>(name) : *otherwise;
-    if (otherwise && otherwise->intent == SpectrumData::Intent::Illuminant)
-        data.intent = SpectrumData::Intent::Illuminant;
+    data.intent = otherwise ? otherwise->intent : SpectrumData::Intent::Unspecified;
     return m_loader->load_spectrum(data, *m_properties);
 }
 

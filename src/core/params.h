@@ -74,7 +74,7 @@ public:
     // ---- objects
     /// A texture; a colour, spectrum or number in its place becomes one.
     template <class T> Param &texture(const char *name, std::shared_ptr<T> &v, double otherwise) {
-        return object_param<T>(name, v, SpectrumData::uniform(otherwise),
+        return object_param<T>(name, v, SpectrumData::uniform(otherwise, SpectrumData::Intent::Reflectance),
                                fmt::format("{}", otherwise));
     }
     /// A texture of light: colours have no upper bound, and become spectra under D65.
@@ -84,8 +84,9 @@ public:
                                                       SpectrumData::Intent::Illuminant),
                                fmt::format("{} (D65)", otherwise));
     }
-    /// As texture(), but null where the scene says nothing.
-    template <class T> Param &optional_texture(const char *name, std::shared_ptr<T> &v) {
+    /// A texture of numbers that are neither reflectance nor light, such as indices of refraction; null where the
+    /// scene says nothing.
+    template <class T> Param &unbounded_texture(const char *name, std::shared_ptr<T> &v) {
         return object_param<T>(name, v, {}, "none");
     }
     /// A nested object of a kind, named or not; null if the scene has none.

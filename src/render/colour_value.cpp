@@ -5,14 +5,15 @@
 
 namespace umbel {
 
-ColourValue::ColourValue(const Colour3 &rgb, bool is_light) : m_is_light(is_light) {
+ColourValue::ColourValue(const Colour3 &rgb, SpectrumData::Intent intent) : m_intent(intent) {
     for (double v : rgb)
         m_rgb.push_back(opaque_float(v));
     m_luminance = opaque_float(umbel::luminance(rgb));
     if (variant().colour != Colour::Spectral)
         return;
-    UnboundedCoefficients u = is_light ? rgb_to_unbounded(rgb)
-                                       : UnboundedCoefficients{ rgb_to_coefficients(rgb), 1 };
+    UnboundedCoefficients u = intent == SpectrumData::Intent::Reflectance
+                                  ? UnboundedCoefficients{ rgb_to_coefficients(rgb), 1 }
+                                  : rgb_to_unbounded(rgb);
     m_coefficients = { opaque_float(u.c[0]), opaque_float(u.c[1]), opaque_float(u.c[2]) };
     m_scale = opaque_float(u.scale);
 }
@@ -25,7 +26,12 @@ Spectrum ColourValue::eval(const Wavelengths &w) const {
     }
     return map(w, [&](const Float &l) {
         Float v = eval_coefficients(m_coefficients, l);
-        return m_is_light ? v * m_scale * d65(l) : v;
+        switch (m_intent) {
+        case SpectrumData::Intent::Reflectance: return v;
+        case SpectrumData::Intent::Illuminant: return v * m_scale * d65(l);
+        case SpectrumData::Intent::Unspecified: break;
+        }
+        return v * m_scale;
     });
 }
 

@@ -1,6 +1,7 @@
 // render/colour_value.h: a colour that is the same everywhere, in whatever the variant computes in.
 #pragma once
 #include "core/colour.h"
+#include "core/spectrum_data.h"
 #include "core/spectrum.h"
 
 namespace umbel {
@@ -9,9 +10,9 @@ namespace umbel {
 class ColourValue {
 public:
     ColourValue() = default;
-    /// A reflectance lies between 0 and 1, and becomes a smooth spectrum; light has no bound, and becomes such a spectrum
-    /// times D65.
-    ColourValue(const Colour3 &rgb, bool is_light);
+    /// A reflectance lies between 0 and 1 and becomes a smooth spectrum; light has no bound and becomes such a spectrum
+    /// times D65; anything else has no bound.
+    ColourValue(const Colour3 &rgb, SpectrumData::Intent intent);
 
     /// Plain.
     Spectrum eval(const Wavelengths &w) const;
@@ -19,7 +20,7 @@ public:
     Vector3 rgb() const { return { m_rgb[0], m_rgb[1], m_rgb[2] }; }
 
 private:
-    bool m_is_light = false;
+    SpectrumData::Intent m_intent = SpectrumData::Intent::Unspecified;
     std::vector<Float> m_rgb;
     Float m_luminance;
     Vector3 m_coefficients;

@@ -1,5 +1,6 @@
 // render/interaction.cpp: rays that leave a surface.
 #include "render/interaction.h"
+#include "core/mueller.h"
 
 namespace umbel {
 
@@ -28,9 +29,13 @@ Ray Interaction::spawn_ray_to(const Vector3 &target) const {
     return { o, d / dist, dist * (1 - 10 * ray_epsilon()), time, wavelengths };
 }
 
-Spectrum SurfaceInteraction::to_world_mueller(const Spectrum &m, const Vector3 &,
-                                              const Vector3 &) const {
-    return m;
+Spectrum SurfaceInteraction::to_world_mueller(const Spectrum &m, const Vector3 &in_forward,
+                                              const Vector3 &out_forward) const {
+    if (!variant().polarized || !m.is_mueller())
+        return m;
+    Vector3 in = to_world(in_forward), out = to_world(out_forward);
+    return mueller::rotate_basis(m, in, to_world(stokes_basis(in_forward)), stokes_basis(in), out,
+                                 to_world(stokes_basis(out_forward)), stokes_basis(out));
 }
 
 } // namespace umbel

@@ -47,8 +47,8 @@ struct SurfaceInteraction : Interaction {
     Vector3 to_world(const Vector3 &v) const { return sh_frame.to_world(v); }
     Vector3 to_local(const Vector3 &v) const { return sh_frame.to_local(v); }
     /// In polarized variants, turns a Mueller matrix of local directions into one of world directions.
-    Spectrum to_world_mueller(const Spectrum &m, const Vector3 &wi_local,
-                              const Vector3 &wo_local) const;
+    Spectrum to_world_mueller(const Spectrum &m, const Vector3 &in_forward,
+                              const Vector3 &out_forward) const;
 };
 
 /// A point on a shape.

@@ -25,7 +25,7 @@ public:
         Colour3 rgb = xyz_to_srgb(spectrum_to_xyz([&](double w) { return m_scale * blackbody(w, m_temperature); }));
         for (double &v : rgb)
             v = std::max(v, 0.0);
-        m_colour = ColourValue(rgb, true);
+        m_colour = ColourValue(rgb, SpectrumData::Intent::Illuminant);
     }
 
     Spectrum eval(const SurfaceInteraction &si, const Mask &) const override {

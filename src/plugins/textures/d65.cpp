@@ -10,7 +10,7 @@ public:
     void declare(Params &p) override { p.number("scale", m_scale_number, 1, 0).doc("Multiplies it"); }
     void configure() override {
         m_scale = opaque_float(m_scale_number);
-        m_colour = ColourValue({ m_scale_number, m_scale_number, m_scale_number }, true);
+        m_colour = ColourValue({ m_scale_number, m_scale_number, m_scale_number }, SpectrumData::Intent::Illuminant);
     }
     Spectrum eval(const SurfaceInteraction &si, const Mask &) const override {
         if (variant().colour != Colour::Spectral)

@@ -51,11 +51,11 @@ public:
         }
         if (variant().colour == Colour::Spectral)
             return;
-        bool light = m_data.intent == SpectrumData::Intent::Illuminant;
-        Colour3 rgb = light ? m_table.emission_rgb() : m_table.reflectance_rgb();
+        bool bounded = m_data.intent == SpectrumData::Intent::Reflectance;
+        Colour3 rgb = bounded ? m_table.reflectance_rgb() : m_table.emission_rgb();
         for (double &v : rgb) // not every spectrum is a colour of sRGB's
-            v = std::clamp(v, 0.0, light ? 1e300 : 1.0);
-        m_colour = ColourValue(rgb, light);
+            v = std::clamp(v, 0.0, bounded ? 1.0 : 1e300);
+        m_colour = ColourValue(rgb, m_data.intent);
     }
 
     Spectrum eval(const SurfaceInteraction &si, const Mask &active) const override {

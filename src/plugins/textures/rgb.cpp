@@ -15,13 +15,13 @@ public:
     void configure() override {
         if (m_data.kind != SpectrumData::Kind::Rgb)
             complain("value must be a colour");
-        bool light = m_data.intent == SpectrumData::Intent::Illuminant;
+        bool bounded = m_data.intent == SpectrumData::Intent::Reflectance;
         for (double v : m_data.rgb)
-            if (!(v >= 0 && (light || v <= 1)))
+            if (!(v >= 0 && (!bounded || v <= 1)))
                 complain("the colour {}, {}, {} is no {}; components must lie {}", m_data.rgb[0],
-                         m_data.rgb[1], m_data.rgb[2], light ? "light" : "reflectance",
-                         light ? "at 0 or above" : "between 0 and 1");
-        m_value = ColourValue(m_data.rgb, light);
+                         m_data.rgb[1], m_data.rgb[2], bounded ? "reflectance" : "light",
+                         bounded ? "between 0 and 1" : "at 0 or above");
+        m_value = ColourValue(m_data.rgb, m_data.intent);
     }
 
     Spectrum eval(const SurfaceInteraction &si, const Mask &) const override {

@@ -19,7 +19,7 @@ public:
         m_is_coloured = m_data.intent == SpectrumData::Intent::Illuminant && variant().colour == Colour::Rgb;
         if (m_is_coloured) {
             Colour3 rgb = xyz_to_srgb({ m_data.value, m_data.value, m_data.value });
-            m_colour = ColourValue(rgb, true);
+            m_colour = ColourValue(rgb, SpectrumData::Intent::Illuminant);
         }
     }
 

@@ -1,0 +1,53 @@
+// conductor: a smooth metal: a mirror whose colour follows from its index of refraction eta + i k.
+#include "core/fresnel.h"
+#include "core/mueller.h"
+#include "render/conductor_ior.h"
+#include "render/polarization.h"
+
+namespace umbel {
+
+class Conductor final : public BSDF {
+public:
+    void declare(Params &p) override {
+        m_ior.declare(p);
+        p.texture("specular_reflectance", m_specular, 1)
+            .differentiable()
+            .doc("Multiplies what is reflected; 1 is physical");
+    }
+    void configure() override {
+        m_components = { BSDFFlags::DeltaReflection | BSDFFlags::FrontSide };
+    }
+
+    Spectrum eval(const BSDFContext &, const SurfaceInteraction &, const Vector3 &,
+                  const Mask &) const override {
+        return Spectrum(0);
+    }
+    Float pdf(const BSDFContext &, const SurfaceInteraction &, const Vector3 &,
+              const Mask &) const override {
+        return 0;
+    }
+
+    BSDFSample sample(const BSDFContext &ctx, const SurfaceInteraction &si, const Float &,
+                      const Vector2 &, const Mask &active) const override {
+        if (!ctx.is_enabled(BSDFFlags::DeltaReflection))
+            return BSDFSample::none();
+        Mask good = active & (si.wi.z > 0);
+        Spectrum eta = m_ior.eval_eta(si, active), k = m_ior.eval_k(si, active), value;
+        Vector3 wo = reflect(si.wi);
+        if (variant().polarized)
+            value = to_implied_basis(ctx, mueller::specular_reflection(si.wi.z, eta, k), si.wi, wo,
+                                     Vector3(0, 0, 1));
+        else
+            value = fresnel_conductor(si.wi.z, eta, k);
+        value = value * m_specular->eval(si, active);
+        return { wo, select(good, Float(1), Float(0)), Float(1), UInt32(uint32_t(BSDFFlags::DeltaReflection)),
+                 UInt32(0u), select(good, value, Spectrum(0)) };
+    }
+
+private:
+    ConductorIor m_ior;
+    Ref<Texture> m_specular;
+};
+
+UMBEL_PLUGIN(BSDF, Conductor, "conductor")
+} // namespace umbel

@@ -1,0 +1,67 @@
+// direct: direct illumination only, by sampling lights and BSDFs, combined with the power heuristic.
+#include "render/integrator.h"
+
+namespace umbel {
+
+class Direct final : public Integrator {
+public:
+    void declare(Params &p) override {
+        Integrator::declare(p);
+        p.integer("shading_samples", m_both, 1, 0, 1024).doc("Sets both of the following");
+        p.integer("emitter_samples", m_emitter_samples, -1, -1, 1024).doc("Samples of lights");
+        p.integer("bsdf_samples", m_bsdf_samples, -1, -1, 1024).doc("Samples of the BSDF");
+        if (!p.loading())
+            return;
+        if (m_emitter_samples < 0)
+            m_emitter_samples = m_both;
+        if (m_bsdf_samples < 0)
+            m_bsdf_samples = m_both;
+        if (m_emitter_samples + m_bsdf_samples == 0)
+            fail("{}: at least one sample of either kind is needed", p.properties()->describe());
+    }
+
+    Radiance sample(const Scene &scene, SampleStream &sampler, const Ray &ray,
+                    const Mask &active) const override {
+        BSDFContext ctx;
+        SurfaceInteraction si = scene.ray_intersect(ray, active, true);
+        Mask valid = active & si.is_valid();
+        Spectrum L = Spectrum(0).dense();
+        if (!m_hide_emitters)
+            L += select(active, scene.eval_emitter(si, active), Spectrum(0).dense());
+
+        double total = m_emitter_samples + m_bsdf_samples, part_e = m_emitter_samples / total,
+               part_b = m_bsdf_samples / total;
+        for (int i = 0; i < m_emitter_samples; ++i) {
+            auto [ds, light] = scene.sample_emitter_direction(si, sampler.next_2d(), true, valid);
+            Vector3 wo = si.to_local(ds.d);
+            auto r = scene.eval_and_sample_bsdf(ctx, si, wo, Float(0), { Float(0), Float(0) }, valid);
+            Spectrum value = si.to_world_mueller(r.value, -wo, si.wi);
+            Float mis = select(ds.delta, Float(1), power(ds.pdf * part_e, r.pdf * part_b));
+            L += select(valid & (ds.pdf > 0), value * light * (mis * (1.0 / m_emitter_samples)), Spectrum(0).dense());
+        }
+        for (int i = 0; i < m_bsdf_samples; ++i) {
+            Float u1 = sampler.next_1d();
+            auto r = scene.eval_and_sample_bsdf(ctx, si, Vector3(0, 0, 1), u1, sampler.next_2d(), valid);
+            const BSDFSample &bs = r.sample;
+            Mask go = valid & (bs.pdf > 0);
+            Ray next = si.spawn_ray(si.to_world(bs.wo));
+            SurfaceInteraction hit = scene.ray_intersect(next, go);
+            auto [emitted, light_pdf] = scene.eval_emitter_pdf(si, hit, go);
+            Float mis = select(bs.is_delta(), Float(1), power(bs.pdf * part_b, light_pdf * part_e));
+            Spectrum weight = si.to_world_mueller(bs.weight, -bs.wo, si.wi);
+            L += select(go, weight * emitted * (mis * (1.0 / m_bsdf_samples)), Spectrum(0).dense());
+        }
+        return { L, valid, {} };
+    }
+
+private:
+    static Float power(const Float &a, const Float &b) {
+        Float w = sqr(a) / (sqr(a) + sqr(b));
+        return select(w > 0, w, Float(0));
+    }
+
+    int m_both = 1, m_emitter_samples = 1, m_bsdf_samples = 1;
+};
+
+UMBEL_PLUGIN(Integrator, Direct, "direct")
+} // namespace umbel

@@ -1,0 +1,50 @@
+// render/conductor_ior.cpp: presets of conductors.
+#include "render/conductor_ior.h"
+#include "core/spectra.h"
+
+namespace umbel {
+
+namespace {
+
+SpectrumData table(const ConductorData &c, bool k) {
+    SpectrumData d;
+    d.kind = SpectrumData::Kind::Tabulated;
+    // The renderer's whole range: beyond the measurement its ends go on
+    for (double w : { MinWavelength, MaxWavelength }) {
+        if (w == MaxWavelength)
+            for (const ConductorSample &s : c.samples)
+                if (s.wavelength > MinWavelength && s.wavelength < MaxWavelength) {
+                    d.wavelengths.push_back(s.wavelength);
+                    d.values.push_back(k ? s.k : s.eta);
+                }
+        d.wavelengths.push_back(w);
+        d.values.push_back(k ? c.at(w).k : c.at(w).eta);
+    }
+    return d;
+}
+
+
+} // namespace
+
+void ConductorIor::declare(Params &p) {
+    p.string("material", material, "none").doc("A preset such as Au; none: a perfect mirror");
+    p.unbounded_texture("eta", eta).doc("In place of `material`: real part of the index");
+    p.unbounded_texture("k", k).doc("In place of `material`: imaginary part of the index");
+    if (!p.loading())
+        return;
+    if (bool(eta) != bool(k))
+        fail("{}: eta and k go together, and one of them is missing", p.properties()->describe());
+    if (eta)
+        return;
+    Loader &loader = *p.loader();
+    if (material == "none") { // reflects everything
+        eta = std::dynamic_pointer_cast<Texture>(loader.load_spectrum(SpectrumData::uniform(0), *p.properties()));
+        k = std::dynamic_pointer_cast<Texture>(loader.load_spectrum(SpectrumData::uniform(1), *p.properties()));
+        return;
+    }
+    const ConductorData &c = conductor_preset(material);
+    eta = std::dynamic_pointer_cast<Texture>(loader.load_spectrum(table(c, false), *p.properties()));
+    k = std::dynamic_pointer_cast<Texture>(loader.load_spectrum(table(c, true), *p.properties()));
+}
+
+} // namespace umbel

@@ -5,12 +5,6 @@
 
 namespace umbel {
 
-Float float_array(const std::vector<double> &v) {
-    if (variant().double_precision)
-        return Float(Value(jit::copy(v)));
-    return Float(Value(jit::copy(std::vector<float>(v.begin(), v.end()))));
-}
-
 double check_weights(std::span<const double> weights, const char *what) {
     double sum = 0;
     for (size_t i = 0; i < weights.size(); ++i) {
@@ -83,7 +77,7 @@ ContinuousDistribution::ContinuousDistribution(std::span<const double> nodes,
                  nodes[i], nodes[i - 1]);
     m_regular = false;
     build(nodes, values);
-    m_nodes = float_array({ nodes.begin(), nodes.end() });
+    m_nodes = float_array(nodes);
 }
 
 void ContinuousDistribution::build(std::span<const double> nodes, std::span<const double> values) {
@@ -103,7 +97,7 @@ void ContinuousDistribution::build(std::span<const double> nodes, std::span<cons
              m_integral);
     for (double &c : cdf)
         c /= m_integral;
-    m_values = float_array({ values.begin(), values.end() });
+    m_values = float_array(values);
     m_cdf = float_array(cdf);
     m_integral_value = opaque_float(m_integral);
 }

@@ -38,7 +38,7 @@ MarginalDistribution2D::MarginalDistribution2D(std::span<const double> values, s
     }
     // A row between two others is their mixture, and so is its integral: linear in y
     m_rows = ContinuousDistribution(0, 1, rows);
-    m_values = float_array({ values.begin(), values.end() });
+    m_values = float_array(values);
     m_cumulative = float_array(cumulative);
     m_integral_value = opaque_float(m_rows.integral());
 }
@@ -141,7 +141,7 @@ AliasTable2D::AliasTable2D(std::span<const double> weights, size_t width, size_t
         put(weights[i] / m_sum * double(n));
         put(weights[alias[i]] / m_sum * double(n));
     }
-    m_cells = wide ? Float(Value(jit::copy(cells))) : Float(Value(jit::copy(single)));
+    m_cells = wide ? float_array(cells) : Float(Value(jit::copy(single)));
 }
 
 AliasTable2D::Sample AliasTable2D::sample(const Vector2 &u, const Mask &active) const {

@@ -1,14 +1,12 @@
 // core/distribution_tools.h: what the distributions share.
 #pragma once
-#include "core/float.h"
+#include "core/host_array.h"
 #include <bit>
 #include <span>
 #include <vector>
 
 namespace umbel {
 
-/// An array of the variant's precision.
-Float float_array(const std::vector<double> &v);
 /// The sum of weights that are finite, not negative, and not all 0; else a UserError that begins with `what`.
 double check_weights(std::span<const double> weights, const char *what);
 

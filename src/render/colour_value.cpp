@@ -11,8 +11,8 @@ ColourValue::ColourValue(const Colour3 &rgb, bool is_light) : m_is_light(is_ligh
     m_luminance = opaque_float(umbel::luminance(rgb));
     if (variant().colour != Colour::Spectral)
         return;
-    UnboundedCoefficients u = is_light ? rgb_to_unbounded(rgb)
-                                       : UnboundedCoefficients{ rgb_to_coefficients(rgb), 1 };
+    UnboundedCoefficients u =
+        is_light ? rgb_to_unbounded(rgb) : UnboundedCoefficients{ rgb_to_coefficients(rgb), 1 };
     m_coefficients = { opaque_float(u.c[0]), opaque_float(u.c[1]), opaque_float(u.c[2]) };
     m_scale = opaque_float(u.scale);
 }

@@ -1,4 +1,5 @@
 // tests/core/distribution_test.cpp: tables are sampled with the density that they state.
+#include "core/alias_table.h"
 #include "core/distribution.h"
 #include "support/variant_fixture.h"
 #include <cmath>
@@ -122,6 +123,28 @@ TEST_P(BackendDistribution, MarginalSamplesFollowTheirDensity) {
         std::vector<double> a = values(s.pdf), b = values(d.pdf(s.p));
         for (size_t i = 0; i < a.size(); ++i)
             EXPECT_NEAR(a[i], b[i], 500 * eps() * (1 + a[i]));
+    }
+}
+
+TEST_P(BackendDistribution, AliasIndicesHaveTheirProbabilities) {
+    for (size_t n : { 2, 100, 1000 }) {
+        std::vector<double> w = n == 2 ? std::vector<double>{ 0, 3 } : bumpy(n, n);
+        AliasTable d(w);
+        const size_t samples = 400000;
+        auto [index, rest] = d.sample_reuse(make(uniform_numbers(7, samples)), true);
+        std::vector<double> observed(n, 0), expected(n), u = values(rest), parts(30, 0);
+        for (size_t i = 0; i < n; ++i)
+            expected[i] = w[i] / d.sum() * double(samples);
+        std::vector<uint32_t> at = read(index);
+        for (size_t i = 0; i < samples; ++i) {
+            ASSERT_LT(at[i], n);
+            ASSERT_TRUE(u[i] >= 0 && u[i] < 1) << u[i];
+            observed[at[i]] += 1;
+            parts[size_t(30 * u[i])] += 1;
+        }
+        expect_p_value("alias", chi2_p_value(observed, expected), 40);
+        expect_p_value("what is left of u",
+                       chi2_p_value(parts, std::vector<double>(30, samples / 30.0)), 40);
     }
 }
 

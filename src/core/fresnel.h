@@ -5,9 +5,10 @@
 namespace umbel {
 
 struct FresnelResult {
-    Float r;           // part of unpolarized light that is reflected
-    Float cos_theta_t; // of the refracted direction, on the other side: its sign is opposite to cos_theta_i
-    Float eta_it;      // relative index, from the incident to the transmitted side
+    Float r; // part of unpolarized light that is reflected
+    Float
+        cos_theta_t; // of the refracted direction, on the other side: its sign is opposite to cos_theta_i
+    Float eta_it; // relative index, from the incident to the transmitted side
     Float eta_ti;
 };
 /// Between dielectrics; eta is the index below over that above. Any sign of cos_theta_i.

@@ -81,6 +81,13 @@ Colour3 spectrum_to_xyz(const std::function<double(double)> &spectrum) {
     return integrate(spectrum);
 }
 
+Colour3 reflectance_to_srgb(const std::function<double(double)> &reflectance) {
+    Colour3 xyz = integrate([&](double w) { return d65(w) * reflectance(w); });
+    for (size_t i = 0; i < 3; ++i)
+        xyz[i] *= white_xyz()[i] / d65_xyz()[i];
+    return xyz_to_srgb(xyz);
+}
+
 double blackbody(double wavelength, double temperature) {
     // SI's exact constants; 1e-9 for nm in the result, too
     constexpr double h = 6.62607015e-34, c = 299792458, k = 1.380649e-23;
@@ -171,17 +178,17 @@ namespace {
 /// A record for each interval, so that one fetch has all: x, y, z, D65 at its start, then the differences to
 /// its end. Both precisions are kept for the life of the program: kernels read them in place.
 template <class T> std::vector<T> &records() {
-    static std::vector<T> table = [] {
-        std::vector<T> t;
+    static auto *table = [] { // never freed: a kernel may still run when the program ends
+        auto *t = new std::vector<T>;
         auto entry = [](size_t i, size_t c) {
             return c < 3 ? Cie1931[i][c] / cie_y_integral() : D65Data[i] * d65_scale();
         };
         for (size_t i = 0; i + 1 < CieCount; ++i)
             for (size_t c = 0; c < 8; ++c)
-                t.push_back(T(c < 4 ? entry(i, c) : entry(i + 1, c - 4) - entry(i, c - 4)));
+                t->push_back(T(c < 4 ? entry(i, c) : entry(i + 1, c - 4) - entry(i, c - 4)));
         return t;
     }();
-    return table;
+    return *table;
 }
 
 std::array<Float, 4> lookup(const Float &wavelength) {

@@ -26,6 +26,9 @@ const Colour3 &d65_xyz();
 /// XYZ of a spectrum, by four points of Gauss-Legendre quadrature in each interval of the tables.
 Colour3 spectrum_to_xyz(const std::function<double(double)> &spectrum);
 
+/// Linear sRGB colour of a reflectance under D65; what reflects all wavelengths alike is grey, exactly.
+Colour3 reflectance_to_srgb(const std::function<double(double)> &reflectance);
+
 /// Spectral radiance of a black body in W / (m^2 sr nm), temperature in K [Planck].
 double blackbody(double wavelength, double temperature);
 Float blackbody(const Float &wavelength, const Float &temperature);

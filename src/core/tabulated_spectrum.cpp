@@ -8,17 +8,20 @@
 
 namespace umbel {
 
-TabulatedSpectrum::TabulatedSpectrum(std::span<const double> wavelengths, std::span<const double> values)
-    : m_wavelengths(wavelengths.begin(), wavelengths.end()), m_values(values.begin(), values.end()) {
+TabulatedSpectrum::TabulatedSpectrum(std::span<const double> wavelengths,
+                                     std::span<const double> values)
+    : m_wavelengths(wavelengths.begin(), wavelengths.end()),
+      m_values(values.begin(), values.end()) {
     if (m_wavelengths.size() != m_values.size() || m_wavelengths.size() < 2)
-        fail("a tabulated spectrum has {} wavelengths and {} values; it needs as many of each, and two at least",
+        fail("a tabulated spectrum has {} wavelengths and {} values; it needs as many of each, and "
+             "two at least",
              m_wavelengths.size(), m_values.size());
     for (size_t i = 0; i < m_wavelengths.size(); ++i) {
         if (!std::isfinite(m_values[i]) || !std::isfinite(m_wavelengths[i]))
             fail("a tabulated spectrum holds something that is not a number");
         if (i && m_wavelengths[i] <= m_wavelengths[i - 1])
-            fail("the wavelengths of a tabulated spectrum must increase, and {} follows {}", m_wavelengths[i],
-                 m_wavelengths[i - 1]);
+            fail("the wavelengths of a tabulated spectrum must increase, and {} follows {}",
+                 m_wavelengths[i], m_wavelengths[i - 1]);
     }
     if (variant().colour == Colour::Spectral)
         make_table();
@@ -27,7 +30,8 @@ TabulatedSpectrum::TabulatedSpectrum(std::span<const double> wavelengths, std::s
 double TabulatedSpectrum::eval(double w) const {
     if (!(w >= m_wavelengths.front() && w <= m_wavelengths.back()))
         return 0;
-    size_t i = size_t(std::upper_bound(m_wavelengths.begin(), m_wavelengths.end(), w) - m_wavelengths.begin());
+    size_t i = size_t(std::upper_bound(m_wavelengths.begin(), m_wavelengths.end(), w) -
+                      m_wavelengths.begin());
     i = std::clamp<size_t>(i, 1, m_wavelengths.size() - 1);
     double t = (w - m_wavelengths[i - 1]) / (m_wavelengths[i] - m_wavelengths[i - 1]);
     return std::lerp(m_values[i - 1], m_values[i], t);
@@ -49,7 +53,8 @@ void TabulatedSpectrum::make_table() const {
     std::vector<double> table;
     for (size_t i = 0; i < cells; ++i)
         for (size_t end : { i, i + 1 })
-            table.push_back(eval(std::min(m_wavelengths.front() + double(end) * w, m_wavelengths.back())));
+            table.push_back(
+                eval(std::min(m_wavelengths.front() + double(end) * w, m_wavelengths.back())));
     m_cells = float_array(table);
     m_first = opaque_float(m_wavelengths.front());
     m_last = opaque_float(m_wavelengths.back());

@@ -74,7 +74,7 @@ Vector3 square_to_beckmann(const Vector2 &u, const Float &alpha) {
     // tan^2(theta) = -alpha^2 log(1 - |p|^2) for p uniform on the disk
     Vector2 p = square_to_uniform_disk_concentric(u);
     Float r2 = dot(p, p);
-    Float tan2 = -sqr(alpha) * log(1 - min(r2, 1 - 1e-7)), cos2 = rcp(1 + tan2);
+    Float tan2 = -sqr(alpha) * log(max(1 - r2, 1e-30)), cos2 = rcp(1 + tan2);
     Float s = safe_sqrt((1 - cos2) / max(r2, 1e-30));
     return { p.x * s, p.y * s, safe_sqrt(cos2) };
 }
@@ -87,7 +87,7 @@ Float square_to_beckmann_pdf(const Vector3 &m, const Float &alpha) {
 
 Vector3 square_to_von_mises_fisher(const Vector2 &u, const Float &kappa) {
     Vector2 p = square_to_uniform_disk_concentric(u);
-    Float r2 = dot(p, p), sy = max(1 - r2, 1e-6);
+    Float r2 = dot(p, p), sy = max(1 - r2, 1e-30);
     Float z = 1 + log(fma(1 - sy, exp(-2 * kappa), sy)) / kappa;
     z = clamp(select(kappa < 1e-4, fma(r2, -2, 1), z), -1, 1);
     Float s = safe_sqrt(fma(-z, z, 1) / max(r2, 1e-30));

@@ -34,7 +34,8 @@ void set_bounds(void *node, const RTCBounds **bounds, unsigned, void *) {
     for (int i = 0; i < 2; ++i)
         static_cast<BuildNode *>(node)->bounds[i] = *bounds[i];
 }
-void *create_leaf(RTCThreadLocalAllocator allocator, const RTCBuildPrimitive *prims, size_t count, void *) {
+void *create_leaf(RTCThreadLocalAllocator allocator, const RTCBuildPrimitive *prims, size_t count,
+                  void *) {
     auto *leaf = new (rtcThreadLocalAlloc(allocator, sizeof(BuildNode), 16)) BuildNode;
     for (size_t i = 0; i < count; ++i)
         leaf->prims.push_back(prims[i].primID);
@@ -49,8 +50,8 @@ std::vector<RTCBuildPrimitive> build_primitives(const Geometry &g) {
         auto low = [&](double v) { return std::nextafter(float(v), -Inf); };
         auto high = [&](double v) { return std::nextafter(float(v), Inf); };
         uint32_t id = uint32_t(out.size());
-        out.push_back({ low(b.min[0]), low(b.min[1]), low(b.min[2]), 0, high(b.max[0]), high(b.max[1]),
-                        high(b.max[2]), id });
+        out.push_back({ low(b.min[0]), low(b.min[1]), low(b.min[2]), 0, high(b.max[0]),
+                        high(b.max[1]), high(b.max[2]), id });
     };
     for (size_t t = 0; t < g.indices.size(); t += 3) {
         BoundingBox b;
@@ -125,7 +126,8 @@ FlatTree build_tree(const Geometry &g) {
     if (prims.empty())
         return {};
     if (prims.size() > FirstMask)
-        fail("the scene has {} primitives; at most {} are possible in this variant", prims.size(), FirstMask);
+        fail("the scene has {} primitives; at most {} are possible in this variant", prims.size(),
+             FirstMask);
     RTCBVH bvh = rtcNewBVH(device);
     size_t count = prims.size();
     prims.reserve(2 * count); // room for splits
@@ -190,7 +192,8 @@ private:
         if (!m_prims.valid())
             return none;
         Vector3 inv(rcp(ray.d.x), rcp(ray.d.y), rcp(ray.d.z));
-        State s{ m_root, UInt32(0u), jit::LocalArray<uint32_t>(UInt32(0u), StackSize), none, active };
+        State s{ m_root, UInt32(0u), jit::LocalArray<uint32_t>(UInt32(0u), StackSize), none,
+                 active };
         s = jit::loop(
             s, [](const State &s) { return s.active; },
             [&](State &s) {

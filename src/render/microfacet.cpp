@@ -10,7 +10,8 @@ Microfacet::Type microfacet_type(const std::string &name) {
 
 Microfacet::Microfacet(Type type, const Float &alpha_u, const Float &alpha_v, bool visible)
     // Perfectly smooth surfaces would divide by zero.
-    : m_type(type), m_alpha_u(max(alpha_u, 1e-4)), m_alpha_v(max(alpha_v, 1e-4)), m_visible(visible) {}
+    : m_type(type), m_alpha_u(max(alpha_u, 1e-4)), m_alpha_v(max(alpha_v, 1e-4)),
+      m_visible(visible) {}
 
 Float Microfacet::eval(const Vector3 &m) const {
     Float area = m_alpha_u * m_alpha_v, cos2 = sqr(m.z);
@@ -24,7 +25,8 @@ Float Microfacet::eval(const Vector3 &m) const {
 Float Microfacet::smith_g1(const Vector3 &v, const Vector3 &m) const {
     Float slope2 = sqr(m_alpha_u * v.x) + sqr(m_alpha_v * v.y);
     Float tan2 = slope2 / sqr(v.z), g;
-    if (m_type == Type::Beckmann) { // rational fit [Walter 2007, eq. 27], relative error below 0.35 %
+    if (m_type ==
+        Type::Beckmann) { // rational fit [Walter 2007, eq. 27], relative error below 0.35 %
         Float a = rsqrt(tan2), a2 = sqr(a);
         g = select(a >= 1.6, Float(1), (3.535 * a + 2.181 * a2) / (1 + 2.276 * a + 2.577 * a2));
     } else

@@ -97,6 +97,22 @@ TEST(Spectra, PresetsAreFoundAndTheirTablesAreSound) {
     }
 }
 
+TEST(Spectra, MetalsHaveTheirColours) {
+    expect_near(reflectance_to_srgb([](double) { return 0.25; }), { 0.25, 0.25, 0.25 }, 1e-12);
+    auto colour = [](const char *name) {
+        const ConductorData &c = conductor_preset(name);
+        return reflectance_to_srgb([&](double l) { // Fresnel at normal incidence
+            ConductorSample s = c.at(l);
+            return ((s.eta - 1) * (s.eta - 1) + s.k * s.k) /
+                   ((s.eta + 1) * (s.eta + 1) + s.k * s.k);
+        });
+    };
+    expect_near(colour("Au"), { 1.0, 0.77, 0.34 }, 0.06);
+    expect_near(colour("Ag"), { 0.97, 0.96, 0.92 }, 0.03);
+    expect_near(colour("Al"), { 0.91, 0.92, 0.92 }, 0.02);
+    expect_near(colour("Cu"), { 0.95, 0.64, 0.54 }, 0.05);
+}
+
 class BackendSpectra : public test::VariantTest {};
 UMBEL_VARIANTS(BackendSpectra, "interp_spectral", "llvm_spectral", "llvm_spectral_double")
 
@@ -113,6 +129,21 @@ TEST_P(BackendSpectra, TracedTablesAgreeWithTheHost) {
         EXPECT_NEAR(d[i], d65(at[i]), eps * 2);
         EXPECT_NEAR(b[i] / blackbody(at[i], 3000), 1, eps * 10) << at[i];
     }
+}
+
+TEST_P(BackendSpectra, TablesCanBeReadInsideALoop) {
+    struct State {
+        UInt32 i;
+        Float sum;
+        UMBEL_STRUCT(i, sum)
+    };
+    State s = jit::loop(
+        State{ 0u, test::make({ 0 }) }, [](const State &s) { return s.i < 470u; },
+        [](State &s) {
+            s.sum += cie1931_xyz(360.5 + Float(s.i)).y;
+            s.i += 1u;
+        });
+    EXPECT_NEAR(test::values(s.sum)[0], 1, 1e-3);
 }
 
 TEST_P(BackendSpectra, WavelengthSamplesFollowTheirDensity) {

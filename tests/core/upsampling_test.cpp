@@ -11,12 +11,8 @@
 namespace umbel {
 namespace {
 
-/// Under D65, whose white is taken for sRGB's: the tables' differs a little, as the last test shows.
 Colour3 colour_of(const Colour3 &c) {
-    Colour3 xyz = spectrum_to_xyz([&](double l) { return eval_coefficients(c, l) * d65(l); });
-    for (size_t i = 0; i < 3; ++i)
-        xyz[i] *= white_xyz()[i] / d65_xyz()[i];
-    return xyz_to_srgb(xyz);
+    return reflectance_to_srgb([&](double l) { return eval_coefficients(c, l); });
 }
 
 double distance(const Colour3 &a, const Colour3 &b) {

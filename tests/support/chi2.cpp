@@ -1,5 +1,6 @@
 // support/chi2.cpp: see support/chi2.h.
 #include "support/chi2.h"
+#include "core/host_array.h"
 #include <algorithm>
 #include <cmath>
 #include <gtest/gtest.h>
@@ -8,18 +9,8 @@
 
 namespace umbel::test {
 
-Float make(const std::vector<double> &v) {
-    if (variant().double_precision)
-        return Float(Value(jit::copy(v)));
-    return Float(Value(jit::copy(std::vector<float>(v.begin(), v.end()))));
-}
-
-std::vector<double> values(const Float &f) {
-    if (f.type() == jit::Type::F64)
-        return jit::Float64(static_cast<const Value &>(f)).read();
-    std::vector<float> v = jit::Float32(static_cast<const Value &>(f)).read();
-    return { v.begin(), v.end() };
-}
+Float make(const std::vector<double> &v) { return float_array(v); }
+std::vector<double> values(const Float &f) { return read_floats(f); }
 
 std::vector<double> uniform_numbers(uint64_t seed, size_t n) {
     std::mt19937_64 rng(seed);

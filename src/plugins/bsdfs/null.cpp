@@ -20,7 +20,8 @@ public:
                       const Vector2 &, const Mask &) const override {
         if (!ctx.is_enabled(BSDFFlags::Null))
             return BSDFSample::none();
-        return { -si.wi, Float(1), Float(1), UInt32(uint32_t(BSDFFlags::Null)), UInt32(0u), Spectrum(1) };
+        return { -si.wi,     Float(1),   Float(1), UInt32(uint32_t(BSDFFlags::Null)),
+                 UInt32(0u), Spectrum(1) };
     }
     Spectrum eval_null_transmission(const SurfaceInteraction &, const Mask &) const override {
         return Spectrum(1);

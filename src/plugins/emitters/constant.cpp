@@ -24,7 +24,10 @@ public:
         Vector3 d = square_to_uniform_sphere(u);
         // Far enough to lie beyond everything else
         Float dist = 2 * m_radius;
-        DirectionSample ds{ { fma(d, dist, it.p), -d, u, it.time, Float(InvPi / 4), Mask(false) }, d, dist, UInt32(0u) };
+        DirectionSample ds{ { fma(d, dist, it.p), -d, u, it.time, Float(InvPi / 4), Mask(false) },
+                            d,
+                            dist,
+                            UInt32(0u) };
         SurfaceInteraction si;
         si.p = ds.p;
         si.uv = u;

@@ -9,7 +9,9 @@ public:
         Emitter::declare(p);
         p.vector("position", m_position, { 0, 0, 0 }).doc("Where it is");
         p.transform("to_world", m_to_world).doc("In place of `position`, or on top of it");
-        p.emission("intensity", m_intensity, 1).differentiable().doc("Radiant intensity, in W / sr");
+        p.emission("intensity", m_intensity, 1)
+            .differentiable()
+            .doc("Radiant intensity, in W / sr");
     }
     void configure() override {
         auto p = m_to_world.apply_point(m_position);
@@ -22,8 +24,12 @@ public:
                                                           const Mask &active) const override {
         Vector3 d = m_p - it.p;
         Float dist2 = squared_norm(d), dist = sqrt(dist2);
-        DirectionSample ds{ { m_p, Vector3(Float(0)), { Float(0), Float(0) }, it.time, Float(1), Mask(true) },
-                            d / dist, dist, UInt32(0u) };
+        DirectionSample ds{
+            { m_p, Vector3(Float(0)), { Float(0), Float(0) }, it.time, Float(1), Mask(true) },
+            d / dist,
+            dist,
+            UInt32(0u)
+        };
         SurfaceInteraction si;
         si.p = m_p;
         si.uv = { Float(0), Float(0) };

@@ -5,7 +5,8 @@ namespace umbel {
 
 class Depth final : public Integrator {
 public:
-    Radiance sample(const Scene &scene, SampleStream &, const Ray &ray, const Mask &active) const override {
+    Radiance sample(const Scene &scene, SampleStream &, const Ray &ray,
+                    const Mask &active) const override {
         Hit hit = scene.trace(ray, active, true);
         Mask valid = active & (hit.t < std::numeric_limits<double>::infinity());
         return { Spectrum(select(valid, hit.t, Float(0))), valid, {} };

@@ -43,8 +43,9 @@ public:
         double scale = column(0);
         for (int c = 1; c < 3; ++c)
             if (std::abs(column(c) - scale) > 1e-6 * scale)
-                complain("to_world scales by {:g} and {:g} along different axes; a sphere must stay one", scale,
-                         column(c));
+                complain(
+                    "to_world scales by {:g} and {:g} along different axes; a sphere must stay one",
+                    scale, column(c));
         m_radius = m_local_radius * scale;
         if (!(m_radius > 0))
             complain("the radius is {}; it must be positive", m_radius);
@@ -66,8 +67,8 @@ public:
     }
     double area() const override { return 4 * Pi * m_radius * m_radius; }
 
-    double intersect_host(const std::array<double, 3> &o, const std::array<double, 3> &d, double mint,
-                          double maxt) const override {
+    double intersect_host(const std::array<double, 3> &o, const std::array<double, 3> &d,
+                          double mint, double maxt) const override {
         double rel[3] = { o[0] - m_centre[0], o[1] - m_centre[1], o[2] - m_centre[2] };
         double dir[3] = { d[0], d[1], d[2] };
         return solve_sphere(rel, dir, m_radius, mint, maxt, std::numeric_limits<double>::infinity(),
@@ -76,9 +77,9 @@ public:
     Float intersect(const Ray &ray, const Mask &) const override {
         Float rel[3] = { ray.o.x - m_c.x, ray.o.y - m_c.y, ray.o.z - m_c.z };
         Float dir[3] = { ray.d.x, ray.d.y, ray.d.z };
-        return solve_sphere(rel, dir, m_r, Float(0), ray.maxt,
-                            Float(std::numeric_limits<double>::infinity()),
-                            [](const Mask &m, const Float &a, const Float &b) { return select(m, a, b); });
+        return solve_sphere(
+            rel, dir, m_r, Float(0), ray.maxt, Float(std::numeric_limits<double>::infinity()),
+            [](const Mask &m, const Float &a, const Float &b) { return select(m, a, b); });
     }
 
     void fill_interaction(const Ray &ray, const Float &t, SurfaceInteraction &si) const override {
@@ -92,16 +93,19 @@ public:
         si.uv = { phi * InvTwoPi, theta * InvPi };
         Float rd = sqrt(rd_2), inv_rd = rcp(rd);
         Mask pole = rd_2 == 0;
-        Float cos_phi = select(pole, Float(1), local.x * inv_rd), sin_phi = select(pole, Float(0), local.y * inv_rd);
+        Float cos_phi = select(pole, Float(1), local.x * inv_rd),
+              sin_phi = select(pole, Float(0), local.y * inv_rd);
         Vector3 du(-local.y, local.x, Float(0)), dv(local.z * cos_phi, local.z * sin_phi, -rd);
         Float local_radius(m_local_radius); // the transform brings the scale
-        si.dp_du = m_transform.vector(select(pole, Vector3(Float(0), Float(1), Float(0)), du)) * (2 * Pi * local_radius);
+        si.dp_du = m_transform.vector(select(pole, Vector3(Float(0), Float(1), Float(0)), du)) *
+                   (2 * Pi * local_radius);
         si.dp_dv = m_transform.vector(dv) * (Pi * local_radius);
         si.n = n * m_flip;
         si.sh_frame.n = si.n;
     }
 
-    PositionSample sample_position(const Float &time, const Vector2 &u, const Mask &) const override {
+    PositionSample sample_position(const Float &time, const Vector2 &u,
+                                   const Mask &) const override {
         Vector3 n = square_to_uniform_sphere(u);
         return { fma(n, m_r, m_c), n * m_flip, u, time, m_inv_area, false };
     }
@@ -137,9 +141,11 @@ public:
         ds.emitter = UInt32(0u);
 
         auto pick = [&](const auto &a, const auto &b) { return select(outside, a, b); };
-        return { { pick(ds.p, inside.p), pick(ds.n, inside.n), ds.uv, ds.time, pick(ds.pdf, inside.pdf),
-                   Mask(false) },
-                 pick(ds.d, inside.d), pick(ds.dist, inside.dist), UInt32(0u) };
+        return { { pick(ds.p, inside.p), pick(ds.n, inside.n), ds.uv, ds.time,
+                   pick(ds.pdf, inside.pdf), Mask(false) },
+                 pick(ds.d, inside.d),
+                 pick(ds.dist, inside.dist),
+                 UInt32(0u) };
     }
 
     Float pdf_direction(const Interaction &it, const DirectionSample &ds,

@@ -22,7 +22,8 @@ public:
         m_s = opaque_float(m_scale);
         if (variant().colour == Colour::Spectral)
             return;
-        Colour3 rgb = xyz_to_srgb(spectrum_to_xyz([&](double w) { return m_scale * blackbody(w, m_temperature); }));
+        Colour3 rgb = xyz_to_srgb(
+            spectrum_to_xyz([&](double w) { return m_scale * blackbody(w, m_temperature); }));
         for (double &v : rgb)
             v = std::max(v, 0.0);
         m_colour = ColourValue(rgb, SpectrumData::Intent::Illuminant);

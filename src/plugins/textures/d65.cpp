@@ -7,7 +7,9 @@ namespace umbel {
 
 class D65 final : public Texture {
 public:
-    void declare(Params &p) override { p.number("scale", m_scale_number, 1, 0).doc("Multiplies it"); }
+    void declare(Params &p) override {
+        p.number("scale", m_scale_number, 1, 0).doc("Multiplies it");
+    }
     void configure() override {
         m_scale = opaque_float(m_scale_number);
         m_colour = ColourValue({ m_scale_number, m_scale_number, m_scale_number }, SpectrumData::Intent::Illuminant);

@@ -22,7 +22,8 @@ std::vector<double> parse_list(const Properties &p, const std::string &text, con
         double v;
         auto [next, error] = std::from_chars(at, end, v);
         if (error != std::errc())
-            fail("{}: {} holds {}; expected numbers separated by commas", p.describe(), name, quote(std::string_view(at, size_t(end - at))));
+            fail("{}: {} holds {}; expected numbers separated by commas", p.describe(), name,
+                 quote(std::string_view(at, size_t(end - at))));
         out.push_back(v);
         at = next;
     }
@@ -35,7 +36,8 @@ public:
     void declare(Params &p) override {
         SpectrumData none;
         p.spectrum("value", m_data, none).doc("Pairs of wavelength in nm and value");
-        p.string("wavelengths", m_wavelengths, "").doc("In place of `value`: the wavelengths, increasing");
+        p.string("wavelengths", m_wavelengths, "")
+            .doc("In place of `value`: the wavelengths, increasing");
         p.string("values", m_values, "").doc("In place of `value`: the values there");
         if (p.loading() && !m_wavelengths.empty()) {
             m_data.wavelengths = parse_list(*p.properties(), m_wavelengths, "wavelengths");
@@ -78,7 +80,8 @@ private:
 class Regular final : public Irregular {
 public:
     void declare(Params &p) override {
-        p.number("wavelength_min", m_min, MinWavelength).doc("Wavelength of the first value, in nm");
+        p.number("wavelength_min", m_min, MinWavelength)
+            .doc("Wavelength of the first value, in nm");
         p.number("wavelength_max", m_max, MaxWavelength).doc("Wavelength of the last value, in nm");
         p.string("values", m_list, "").doc("Values at equal distances");
         if (!p.loading())

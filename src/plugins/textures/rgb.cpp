@@ -27,9 +27,15 @@ public:
     Spectrum eval(const SurfaceInteraction &si, const Mask &) const override {
         return m_value.eval(si.wavelengths);
     }
-    Float eval_1(const SurfaceInteraction &, const Mask &) const override { return m_value.luminance(); }
-    Vector3 eval_3(const SurfaceInteraction &, const Mask &) const override { return m_value.rgb(); }
-    double mean_value() const override { return (m_data.rgb[0] + m_data.rgb[1] + m_data.rgb[2]) / 3; }
+    Float eval_1(const SurfaceInteraction &, const Mask &) const override {
+        return m_value.luminance();
+    }
+    Vector3 eval_3(const SurfaceInteraction &, const Mask &) const override {
+        return m_value.rgb();
+    }
+    double mean_value() const override {
+        return (m_data.rgb[0] + m_data.rgb[1] + m_data.rgb[2]) / 3;
+    }
 
 private:
     SpectrumData m_data;

@@ -16,7 +16,8 @@ public:
         if (m_data.kind != SpectrumData::Kind::Uniform)
             complain("value must be a number");
         m_value = opaque_float(m_data.value);
-        m_is_coloured = m_data.intent == SpectrumData::Intent::Illuminant && variant().colour == Colour::Rgb;
+        m_is_coloured =
+            m_data.intent == SpectrumData::Intent::Illuminant && variant().colour == Colour::Rgb;
         if (m_is_coloured) {
             Colour3 rgb = xyz_to_srgb({ m_data.value, m_data.value, m_data.value });
             m_colour = ColourValue(rgb, SpectrumData::Intent::Illuminant);
@@ -27,7 +28,9 @@ public:
         return m_is_coloured ? m_colour.eval(si.wavelengths) : Spectrum(m_value);
     }
     Float eval_1(const SurfaceInteraction &, const Mask &) const override { return m_value; }
-    Vector3 eval_3(const SurfaceInteraction &, const Mask &) const override { return Vector3(m_value); }
+    Vector3 eval_3(const SurfaceInteraction &, const Mask &) const override {
+        return Vector3(m_value);
+    }
     double mean_value() const override { return m_data.value; }
 
 private:

@@ -1,0 +1,119 @@
+// core/distribution.h: distributions given by tables: built on the host, sampled in traced code.
+//
+// Tables are data of the program: other numbers of the same count compile nothing. All random numbers are in
+// [0, 1). Densities are with respect to the length or area of the domain that the constructor names.
+#pragma once
+#include "core/vector.h"
+#include <span>
+#include <vector>
+
+namespace umbel {
+
+/// An index with probability proportional to its weight.
+class DiscreteDistribution {
+public:
+    DiscreteDistribution() = default;
+    /// Weights are finite, not negative, and not all 0: else a UserError.
+    explicit DiscreteDistribution(std::span<const double> weights);
+
+    size_t size() const { return m_size; }
+    double sum() const { return m_sum; }
+
+    UInt32 sample(const Float &u, const Mask &active = true) const;
+    struct Reused {
+        UInt32 index;
+        Float u; // uniform again
+        Float pmf;
+    };
+    /// Stretches what is left of the random number over [0, 1).
+    Reused sample_reuse(const Float &u, const Mask &active = true) const;
+    Float eval_pmf(const UInt32 &index, const Mask &active = true) const;
+    /// Probability of this index or a smaller one.
+    Float eval_cdf(const UInt32 &index, const Mask &active = true) const;
+
+private:
+    size_t m_size = 0;
+    double m_sum = 0;
+    Float m_pmf, m_cdf; // m_cdf begins with a 0
+};
+
+/// A piecewise linear density through values at regular or given positions, 0 outside.
+class ContinuousDistribution {
+public:
+    ContinuousDistribution() = default;
+    /// At equal distances from low to high, both included.
+    ContinuousDistribution(double low, double high, std::span<const double> values);
+    /// At strictly increasing positions.
+    ContinuousDistribution(std::span<const double> nodes, std::span<const double> values);
+
+    double low() const { return m_low; }
+    double high() const { return m_high; }
+    /// Of the values as given.
+    double integral() const { return m_integral; }
+
+    struct Sample {
+        Float x, pdf;
+    };
+    Sample sample(const Float &u, const Mask &active = true) const;
+    /// The values' interpolation, as given.
+    Float eval(const Float &x, const Mask &active = true) const;
+    Float pdf(const Float &x, const Mask &active = true) const;
+    Float cdf(const Float &x, const Mask &active = true) const;
+
+private:
+    void build(std::span<const double> nodes, std::span<const double> values);
+    struct Place;
+    Place locate(const Float &x, const Mask &active) const;
+    /// Start and length of an interval.
+    std::pair<Float, Float> interval(const UInt32 &i, const Mask &active) const;
+
+    size_t m_size = 0;
+    double m_low = 0, m_high = 0, m_integral = 0;
+    bool m_regular = true;
+    Float m_nodes; // irregular ones only
+    Float m_values, m_cdf, m_integral_value;
+};
+
+/// A density over the unit square, bilinear between values on a grid that includes the square's edges. Values
+/// are row by row, x first.
+class MarginalDistribution2D {
+public:
+    MarginalDistribution2D() = default;
+    MarginalDistribution2D(std::span<const double> values, size_t width, size_t height);
+
+    double integral() const { return m_rows.integral(); }
+    struct Sample {
+        Vector2 p;
+        Float pdf;
+    };
+    /// Continuous in u: neighbouring random numbers give neighbouring points.
+    Sample sample(const Vector2 &u, const Mask &active = true) const;
+    Float eval(const Vector2 &p, const Mask &active = true) const;
+    Float pdf(const Vector2 &p, const Mask &active = true) const;
+
+private:
+    size_t m_width = 0, m_height = 0;
+    ContinuousDistribution m_rows; // of y
+    Float m_values, m_cumulative;  // cumulative: each row's integral from 0 to x
+    Float m_integral_value;
+};
+
+/// A density over the unit square, constant in each cell of a grid, sampled with one fetch whatever the size
+/// [Vose 1991]. Values are row by row, x first.
+class AliasTable2D {
+public:
+    AliasTable2D() = default;
+    AliasTable2D(std::span<const double> weights, size_t width, size_t height);
+
+    double sum() const { return m_sum; }
+    using Sample = MarginalDistribution2D::Sample;
+    Sample sample(const Vector2 &u, const Mask &active = true) const;
+    Float pdf(const Vector2 &p, const Mask &active = true) const;
+
+private:
+    size_t m_width = 0, m_height = 0;
+    double m_sum = 0;
+    Float m_cells; // records of four: threshold, alias, density here, density there
+};
+
+} // namespace umbel

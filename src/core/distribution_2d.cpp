@@ -1,0 +1,177 @@
+// core/distribution_2d.cpp: tables of two dimensions: bilinear through marginals, constant through aliases.
+#include "core/distribution.h"
+#include "core/distribution_tools.h"
+#include <algorithm>
+#include <cmath>
+
+namespace umbel {
+
+namespace {
+
+void check_size(size_t values, size_t width, size_t height, size_t least, const char *what) {
+    if (width < least || height < least || values != width * height)
+        fail("{}: {} values for {} x {}; sides must be at least {}", what, values, width, height,
+             least);
+    if (values > 0x3fffffff)
+        fail("{}: {} values; up to 2^30 are possible: scale it down", what, values);
+}
+
+} // namespace
+
+// ---- Bilinear
+
+MarginalDistribution2D::MarginalDistribution2D(std::span<const double> values, size_t width,
+                                               size_t height)
+    : m_width(width), m_height(height) {
+    check_size(values.size(), width, height, 2, "2D distribution");
+    check_weights(values, "2D distribution");
+    std::vector<double> rows, cumulative;
+    double dx = 1 / double(width - 1);
+    for (size_t y = 0; y < height; ++y) {
+        double sum = 0;
+        for (size_t x = 0; x < width; ++x) {
+            if (x > 0)
+                sum += 0.5 * dx * (values[y * width + x - 1] + values[y * width + x]);
+            cumulative.push_back(sum);
+        }
+        rows.push_back(sum);
+    }
+    // A row between two others is their mixture, and so is its integral: linear in y
+    m_rows = ContinuousDistribution(0, 1, rows);
+    m_values = float_array(values);
+    m_cumulative = float_array(cumulative);
+    m_integral_value = opaque_float(m_rows.integral());
+}
+
+MarginalDistribution2D::Sample MarginalDistribution2D::sample(const Vector2 &u,
+                                                              const Mask &active) const {
+    // The row, between two of the table's
+    Float y = m_rows.sample(u.y, active).x, fy = y * double(m_height - 1);
+    UInt32 j = min(to_uint(fy), UInt32(uint32_t(m_height - 2)));
+    Float t = fy - Float(j);
+    auto width = uint32_t(m_width);
+    UInt32 row = j * width;
+    auto mixed = [&](const Float &table, const UInt32 &i, const Mask &m) {
+        UInt32 at = row + i;
+        return lerp(fetch(table, at, m), fetch(table, at + width, m), t);
+    };
+
+    // The position in it
+    Float target = below_one(u.x) * mixed(m_cumulative, UInt32(width - 1), active);
+    UInt32 i = count_leading(
+        m_width - 2,
+        [&](const UInt32 &k, const Mask &m) { return mixed(m_cumulative, k + 1u, m) <= target; },
+        active);
+    Float f0 = mixed(m_values, i, active), f1 = mixed(m_values, i + 1u, active);
+    double columns = double(m_width - 1);
+    Float s = sample_linear(f0, f1, (target - mixed(m_cumulative, i, active)) * columns);
+    return { { (Float(i) + s) * (1 / columns), y }, fma(f1 - f0, s, f0) / m_integral_value };
+}
+
+Float MarginalDistribution2D::eval(const Vector2 &p, const Mask &active) const {
+    Mask inside = active & (p.x >= 0) & (p.x <= 1) & (p.y >= 0) & (p.y <= 1);
+    Float fx = p.x * double(m_width - 1), fy = p.y * double(m_height - 1);
+    auto width = uint32_t(m_width);
+    UInt32 i = min(to_uint(fx), UInt32(width - 2));
+    UInt32 j = min(to_uint(fy), UInt32(uint32_t(m_height - 2)));
+    Float s = fx - Float(i), t = fy - Float(j);
+    UInt32 at = j * width + i;
+    auto row = [&](const UInt32 &a) {
+        return lerp(fetch(m_values, a, inside), fetch(m_values, a + 1u, inside), s);
+    };
+    return select(inside, lerp(row(at), row(at + width), t), 0);
+}
+
+Float MarginalDistribution2D::pdf(const Vector2 &p, const Mask &active) const {
+    return eval(p, active) / m_integral_value;
+}
+
+// ---- Aliases
+
+namespace {
+
+/// An index among the numbers of a table. In single precision it is there as bits: floats count to 2^24 only.
+UInt32 load_index(const Value &v) {
+    return v.type() == jit::Type::F64 ? UInt32(jit::cast(jit::Type::U32, v))
+                                      : jit::reinterpret<uint32_t>(jit::Float32(v));
+}
+
+} // namespace
+
+AliasTable2D::AliasTable2D(std::span<const double> weights, size_t width, size_t height)
+    : m_width(width), m_height(height) {
+    check_size(weights.size(), width, height, 1, "alias table");
+    m_sum = check_weights(weights, "alias table");
+
+    // Vose: a cell short of the average is filled up by one that has more
+    size_t n = weights.size();
+    std::vector<double> share(n), threshold(n, 1);
+    std::vector<uint32_t> alias(n), small, large;
+    for (size_t i = 0; i < n; ++i) {
+        share[i] = weights[i] / m_sum * double(n);
+        alias[i] = uint32_t(i);
+        (share[i] < 1 ? small : large).push_back(uint32_t(i));
+    }
+    while (!small.empty() && !large.empty()) {
+        uint32_t s = small.back(), l = large.back();
+        small.pop_back();
+        threshold[s] = share[s];
+        alias[s] = l;
+        share[l] -= 1 - share[s];
+        if (share[l] < 1) {
+            large.pop_back();
+            small.push_back(l);
+        }
+    }
+    // What rounding leaves over is within an ulp of the average, unless its weight is 0
+    auto heaviest = uint32_t(std::max_element(weights.begin(), weights.end()) - weights.begin());
+    for (uint32_t s : small)
+        if (weights[s] == 0) {
+            threshold[s] = 0;
+            alias[s] = heaviest;
+        }
+
+    bool wide = variant().double_precision;
+    std::vector<double> cells;
+    std::vector<float> single;
+    auto put = [&](double v) { wide ? cells.push_back(v) : single.push_back(float(v)); };
+    for (size_t i = 0; i < n; ++i) {
+        put(threshold[i]);
+        wide ? cells.push_back(alias[i]) : single.push_back(std::bit_cast<float>(alias[i]));
+        put(weights[i] / m_sum * double(n));
+        put(weights[alias[i]] / m_sum * double(n));
+    }
+    m_cells = wide ? float_array(cells) : Float(Value(jit::copy(single)));
+}
+
+AliasTable2D::Sample AliasTable2D::sample(const Vector2 &u, const Mask &active) const {
+    // A cell of equal chance, then it or its alias: the rest of u.x decides, and is stretched again
+    auto width = uint32_t(m_width), height = uint32_t(m_height);
+    Float fx = below_one(u.x) * double(m_width), fy = below_one(u.y) * double(m_height);
+    UInt32 x = min(to_uint(fx), UInt32(width - 1)), y = min(to_uint(fy), UInt32(height - 1));
+    fx -= Float(x);
+    fy -= Float(y);
+    UInt32 index = y * width + x;
+    std::vector<Value> cell = jit::gather_packet(m_cells, index, 4, active);
+    Float threshold(cell[0]);
+    Mask stay = fx < threshold;
+    fx = select(stay, fx / select(threshold > 0, threshold, 1),
+                (fx - threshold) / select(threshold < 1, 1 - threshold, 1));
+    index = select(stay, index, load_index(cell[1]));
+    y = index / width;
+    x = index - y * width;
+    return { { (Float(x) + clamp(fx, 0, 1)) * (1 / double(m_width)),
+               (Float(y) + fy) * (1 / double(m_height)) },
+             select(stay, Float(cell[2]), Float(cell[3])) };
+}
+
+Float AliasTable2D::pdf(const Vector2 &p, const Mask &active) const {
+    Mask inside = active & (p.x >= 0) & (p.x <= 1) & (p.y >= 0) & (p.y <= 1);
+    auto width = uint32_t(m_width), height = uint32_t(m_height);
+    UInt32 x = min(to_uint(p.x * double(m_width)), UInt32(width - 1));
+    UInt32 y = min(to_uint(p.y * double(m_height)), UInt32(height - 1));
+    Float density(jit::gather_packet(m_cells, y * width + x, 4, inside)[2]);
+    return select(inside, density, 0);
+}
+
+} // namespace umbel

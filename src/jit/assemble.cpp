@@ -391,6 +391,7 @@ template <class F> void FunctionEmitter::for_each_operand(NodeId id, F &&f) {
         f(e.mask, here);
         return;
     }
+    case Op::ArrayNew: f(n.dep[0], here); return; // the other one names its function
     default:
         for (NodeId d : n.dep)
             if (d && !(g[d].op == Op::Buffer && n.op == Op::Address))
@@ -637,7 +638,7 @@ void FunctionEmitter::emit(NodeId id) {
     default: {
         bool uniform = function == 0 && is_elementwise(n.op) && c.scratch[id].late == 0;
         for (int i = 0; i < 4; ++i) {
-            if (!n.dep[i])
+            if (!n.dep[i] || (n.op == Op::ArrayNew && i > 0))
                 continue;
             inst.arg[i] = value(n.dep[i]);
             uniform = uniform && fn.insts[inst.arg[i]].uniform;

@@ -28,6 +28,12 @@ template <ReduceOp op, class A> UMBEL_INLINE A combine_lanes(Vec<A, Lanes<A>> (&
     return lane[0];
 }
 
+// Asks for `Bytes` that come 2 KiB behind p; CPUs do it by themselves, but not across pages.
+template <uint64_t Bytes> UMBEL_INLINE void prefetch(const void *p) {
+    for (uint64_t at = 0; at < Bytes; at += 64)
+        __builtin_prefetch(static_cast<const char *>(p) + 2048 + at);
+}
+
 template <class T, ReduceOp op> struct Reduce {
     using A = Accumulator<T, op>;
 
@@ -43,12 +49,14 @@ template <class T, ReduceOp op> struct Reduce {
             if constexpr (is_float_v<A> && (op == ReduceOp::Min || op == ReduceOp::Max))
                 for (int k = 0; k < 4; ++k)
                     acc[k] = acc[k] == acc[k] ? acc[k] : identity<A, op>() - Vec<A, N>{};
-            for (i = 4 * N; i + 4 * N <= n; i += 4 * N)
+            for (i = 4 * N; i + 4 * N <= n; i += 4 * N) {
+                prefetch<4 * N * sizeof(T)>(in + i);
 #pragma GCC unroll 4
                 for (int k = 0; k < 4; ++k) {
                     load<N, A>(in + i + k * N, x);
                     combine<op>(acc[k], x);
                 }
+            }
             result = combine_lanes<op, A>(acc);
         }
         for (; i < n; ++i)

@@ -643,12 +643,14 @@ void FunctionEmitter::emit(NodeId id) {
             inst.arg[i] = value(n.dep[i]);
             uniform = uniform && fn.insts[inst.arg[i]].uniform;
         }
-        // Moved into a branch, a gather loses the lanes outside: they may have no address there.
-        if ((n.op == Op::Gather || n.op == Op::Packet) && c.scratch[id].late != home_of(n.dep[2])) {
+        // Moved into a branch or a loop's body, a gather loses the lanes outside, which may have no
+        // address there, and so does a write, which may happen in place.
+        int mask = n.op == Op::Gather || n.op == Op::Packet ? 2 : n.op == Op::ArraySet ? 3 : -1;
+        if (mask >= 0 && c.scratch[id].late != home_of(n.dep[mask])) {
             uint32_t active = push({ .op = Op::Active, .type = Type::Bool });
-            inst.arg[2] = push({ .op = Op::And,
-                                 .type = Type::Bool,
-                                 .arg = { inst.arg[2], active, NoValue, NoValue } });
+            inst.arg[mask] = push({ .op = Op::And,
+                                    .type = Type::Bool,
+                                    .arg = { inst.arg[mask], active, NoValue, NoValue } });
         }
         inst.imm = n.imm;
         inst.uniform = uniform;

@@ -62,6 +62,32 @@ TEST_P(Regression, LocalArrayOfACalleeMayStartWithValuesOfTheCaller) {
     EXPECT_EQ(r.read(), (std::vector<float>{ 9, 1, 11, 3 }));
 }
 
+TEST_P(Regression, LocalArrayWrittenInALoopsConditionStaysAsItWasWhereTheLoopEnds) {
+    struct State {
+        UInt32 i;
+        LocalArray<uint32_t> a;
+        UMBEL_STRUCT(i, a)
+    };
+    UInt32 lane = opaque(arange<uint32_t>(3));
+    for (bool motion : { true, false }) { // into the body, or where it was written
+        FlagScope scope(Flag::CodeMotion, motion);
+        LocalArray<uint32_t> next;
+        State s = loop(
+            State{ 0u, LocalArray<uint32_t>(UInt32(0u), 2) },
+            [&](const State &s) {
+                next = s.a;
+                next.set(UInt32(0u), s.i + 7u);
+                return s.i < lane;
+            },
+            [&](State &s) {
+                s.a = next;
+                s.i += 1u;
+            });
+        next = {};
+        EXPECT_EQ(s.a.get(UInt32(0u)).read(), (U32s{ 0, 7, 8 })) << motion;
+    }
+}
+
 TEST_P(Regression, ScatterAfterOneThatWasDroppedLeavesCopiesAlone) {
     struct Thing : Instance<Thing> {};
     Thing a, b;

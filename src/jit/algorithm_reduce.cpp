@@ -28,12 +28,6 @@ template <ReduceOp op, class A> UMBEL_INLINE A combine_lanes(Vec<A, Lanes<A>> (&
     return lane[0];
 }
 
-// Asks for `Bytes` that come 2 KiB behind p; CPUs do it by themselves, but not across pages.
-template <uint64_t Bytes> UMBEL_INLINE void prefetch(const void *p) {
-    for (uint64_t at = 0; at < Bytes; at += 64)
-        __builtin_prefetch(static_cast<const char *>(p) + 2048 + at);
-}
-
 template <class T, ReduceOp op> struct Reduce {
     using A = Accumulator<T, op>;
 

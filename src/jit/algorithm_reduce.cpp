@@ -43,12 +43,14 @@ template <class T, ReduceOp op> struct Reduce {
             if constexpr (is_float_v<A> && (op == ReduceOp::Min || op == ReduceOp::Max))
                 for (int k = 0; k < 4; ++k)
                     acc[k] = acc[k] == acc[k] ? acc[k] : identity<A, op>() - Vec<A, N>{};
-            for (i = 4 * N; i + 4 * N <= n; i += 4 * N)
+            for (i = 4 * N; i + 4 * N <= n; i += 4 * N) {
+                prefetch<4 * N * sizeof(T)>(in + i);
 #pragma GCC unroll 4
                 for (int k = 0; k < 4; ++k) {
                     load<N, A>(in + i + k * N, x);
                     combine<op>(acc[k], x);
                 }
+            }
             result = combine_lanes<op, A>(acc);
         }
         for (; i < n; ++i)

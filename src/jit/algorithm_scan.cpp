@@ -112,6 +112,7 @@ template <class T> struct Scan {
         A sum = 0;
         uint64_t i = 0;
         for (; i + Group <= n; i += Group) {
+            prefetch<Group * sizeof(T)>(in + i);
             if constexpr (is_float_v<T>) {
                 // (x0 + x1) + (x2 + x3) of four vectors at once, then the same of the four results.
                 V a, b, c, d;
@@ -146,6 +147,8 @@ template <class T> struct Scan {
 
 // ---- Sums of runs
 
+constexpr uint64_t ChunkBytes = 2 << 20; // about a core's L2 cache
+
 template <class T> void scan_runs(const T *in, uint64_t n, uint64_t block, bool exclusive, T *out) {
     using A = typename Scan<T>::A;
     // Short runs: several of them make a task
@@ -156,31 +159,34 @@ template <class T> void scan_runs(const T *in, uint64_t n, uint64_t block, bool 
         return;
     }
 
-    // Long runs: total each piece, sum the totals, then scan each piece from where it starts
-    uint64_t runs = (n + block - 1) / block, per_run = (block + Piece - 1) / Piece;
-    std::vector<A> base(runs * per_run);
-    auto for_pieces = [&](auto fn) {
-        parallel_blocks(base.size(), 1, [&](uint64_t p, uint64_t) {
-            uint64_t begin = p / per_run * block + p % per_run * Piece;
-            uint64_t end = std::min({ n, begin + Piece, (p / per_run + 1) * block });
-            if (begin < end)
-                fn(p, begin, end - begin);
-        });
-    };
-    for_pieces([&](uint64_t p, uint64_t begin, uint64_t count) {
-        base[p] = Scan<T>::total(in + begin, count);
-    });
-    for (uint64_t r = 0; r < runs; ++r) {
-        A sum = 0;
-        for (uint64_t p = r * per_run; p < (r + 1) * per_run; ++p) {
-            A total = base[p];
-            base[p] = sum;
-            sum = A(sum + total);
+    // Long runs: total each piece, sum the totals, then scan each piece from where it starts. A chunk
+    // of pieces at a time, so that the second reading finds them in the caches.
+    uint64_t per_run = (block + Piece - 1) / Piece, pieces = (n + block - 1) / block * per_run;
+    uint64_t chunk =
+        std::max(ChunkBytes / (Piece * sizeof(T)), 4 * uint64_t(Stream::thread_count()));
+    std::vector<A> base(chunk);
+    A sum = 0;
+    for (uint64_t first = 0; first < pieces; first += chunk) {
+        uint64_t count = std::min(chunk, pieces - first);
+        auto for_pieces = [&](auto fn) {
+            parallel_blocks(count, 1, [&](uint64_t k, uint64_t) {
+                uint64_t p = first + k, begin = p / per_run * block + p % per_run * Piece;
+                uint64_t end = std::min({ n, begin + Piece, (p / per_run + 1) * block });
+                base[k] = begin < end ? fn(base[k], begin, end - begin) : A(0);
+            });
+        };
+        for_pieces(
+            [&](A, uint64_t begin, uint64_t length) { return Scan<T>::total(in + begin, length); });
+        for (uint64_t k = 0; k < count; ++k) {
+            if ((first + k) % per_run == 0)
+                sum = 0; // a run begins
+            sum = A(sum + std::exchange(base[k], sum));
         }
+        for_pieces([&](A start, uint64_t begin, uint64_t length) {
+            Scan<T>::pieces(in + begin, length, length, exclusive, start, out + begin);
+            return start;
+        });
     }
-    for_pieces([&](uint64_t p, uint64_t begin, uint64_t count) {
-        Scan<T>::pieces(in + begin, count, count, exclusive, base[p], out + begin);
-    });
 }
 
 // ---- Masks

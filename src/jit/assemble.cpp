@@ -391,6 +391,7 @@ template <class F> void FunctionEmitter::for_each_operand(NodeId id, F &&f) {
         f(e.mask, here);
         return;
     }
+    case Op::ArrayNew: f(n.dep[0], here); return; // the other one names its function
     default:
         for (NodeId d : n.dep)
             if (d && !(g[d].op == Op::Buffer && n.op == Op::Address))
@@ -637,17 +638,19 @@ void FunctionEmitter::emit(NodeId id) {
     default: {
         bool uniform = function == 0 && is_elementwise(n.op) && c.scratch[id].late == 0;
         for (int i = 0; i < 4; ++i) {
-            if (!n.dep[i])
+            if (!n.dep[i] || (n.op == Op::ArrayNew && i > 0))
                 continue;
             inst.arg[i] = value(n.dep[i]);
             uniform = uniform && fn.insts[inst.arg[i]].uniform;
         }
-        // Moved into a branch, a gather loses the lanes outside: they may have no address there.
-        if ((n.op == Op::Gather || n.op == Op::Packet) && c.scratch[id].late != home_of(n.dep[2])) {
+        // Moved into a branch or a loop's body, a gather loses the lanes outside, which may have no
+        // address there, and so does a write, which may happen in place.
+        int mask = n.op == Op::Gather || n.op == Op::Packet ? 2 : n.op == Op::ArraySet ? 3 : -1;
+        if (mask >= 0 && c.scratch[id].late != home_of(n.dep[mask])) {
             uint32_t active = push({ .op = Op::Active, .type = Type::Bool });
-            inst.arg[2] = push({ .op = Op::And,
-                                 .type = Type::Bool,
-                                 .arg = { inst.arg[2], active, NoValue, NoValue } });
+            inst.arg[mask] = push({ .op = Op::And,
+                                    .type = Type::Bool,
+                                    .arg = { inst.arg[mask], active, NoValue, NoValue } });
         }
         inst.imm = n.imm;
         inst.uniform = uniform;

@@ -50,6 +50,7 @@ private:
     void check_outputs(uint32_t i, const std::vector<Value> &out);
     void add_instance(uint32_t i, const Traced &traced);
     NodeId hoist(NodeId output);
+    UInt32 instance_count();
     std::vector<Value> finish(uint32_t size);
 
     Context &c;
@@ -200,6 +201,17 @@ NodeId CallTracer::hoist(NodeId output) {
     return id;
 }
 
+// As data, so that another instance is no other program. One node while anything uses it: results of
+// calls inside several callees would not be common to them otherwise.
+UInt32 CallTracer::instance_count() {
+    Context::LiveNode &known = c.instance_counts[m_count];
+    if (known.node && g[known.node].refs && g[known.node].seq == known.seq)
+        return UInt32(Value::share(c, known.node));
+    UInt32 count = opaque(UInt32(m_count));
+    known = { count.id(), g[count.id()].seq };
+    return count;
+}
+
 std::vector<Value> CallTracer::record() {
     m_size = broadcast(m_name, m_id.size(), m_mask.size());
     for (const Value &v : m_saved)
@@ -249,19 +261,22 @@ std::vector<Value> CallTracer::record() {
 
 std::vector<Value> CallTracer::finish(uint32_t size) {
     CallRecord &r = *m_record;
-    Mask called = Mask(m_mask) & (UInt32(m_id) != 0u) & (UInt32(m_id) <= UInt32(m_count));
     bool complete = true; // every id calls something
     for (auto &i : r.instances)
         complete = complete && i.body != ~0u;
 
     // Results common to all instances move out
+    std::optional<Mask> called;
     std::vector<Value> out(r.out_types.size());
     bool remaining = r.effects;
     for (size_t k = 0; k < out.size(); ++k) {
         if (complete && m_common[k].valid() && c.has(Flag::OptimizeCalls) && c.hoist_results)
             if (NodeId id = hoist(m_common[k].id())) {
                 Value v = Value::adopt(c, id);
-                out[k] = ternary(Op::Select, called, v, literal(v.type(), 0));
+                if (!called)
+                    called =
+                        Mask(m_mask) & (UInt32(m_id) != 0u) & (UInt32(m_id) <= instance_count());
+                out[k] = ternary(Op::Select, *called, v, literal(v.type(), 0));
                 Value zero = literal(v.type(), 0);
                 m_owned.push_back(zero);
                 for (auto &b : r.bodies)
@@ -383,7 +398,7 @@ std::vector<Value> CallTracer::evaluate() {
     std::vector<Value> results;
     bool known = false;
     for (uint32_t i = 0; i < m_count; ++i) {
-        Mask here = mask & (UInt32(m_id) == UInt32(i + 1));
+        Mask here = mask & (UInt32(m_id) == opaque(UInt32(i + 1))); // one kernel for all of them
         if (here.size() != size)
             here = here & Mask(literal(Type::Bool, 1, size));
         Value lanes = compress(here);

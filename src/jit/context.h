@@ -113,6 +113,11 @@ public:
         std::vector<uint32_t> free;
     };
     std::map<std::string, Registry, std::less<>> registries;
+    struct LiveNode { // no reference: the node is gone where `seq` is another
+        NodeId node = 0;
+        uint64_t seq = 0;
+    };
+    std::unordered_map<uint32_t, LiveNode> instance_counts; // as values, by number
 
     // ---- introspection
     std::vector<KernelRecord> take_history();

@@ -44,7 +44,7 @@ inline constexpr Bound bounds[] = {
     { Op::Erfinv,   2.5,  3.5 },
     { Op::Lgamma,   0.75, 4 }, // below -1/2, where it has zeros: or as many ulp of 1
     { Op::Atan2,    2.25, 3 },
-    { Op::Pow,      0.75, 1.5 },
+    { Op::Pow,      2.5,  1.5 },
 };
 // clang-format on
 

@@ -46,6 +46,19 @@ template <> struct Fit<float> {
         0x1.62e43p-1f, 0x1.ebfbep-3f, 0x1.c6b06ep-5f, 0x1.3b2a6p-7f, 0x1.5da548p-10f,
         0x1.44101ap-13f, 0x1.e101aap-17f,
     };
+    // pow: K = 2 / log 2 in two words
+    static constexpr float PowScale[] = { 0x1.715476p1f, 0x1.4ae0cp-25f };
+    // pow: (K atanh s - K s) / s^3 in s^2, s = (m - 1) / (m + 1): 2^-36.4
+    static constexpr float PowLog[] = {
+        0x1.ec709ep-1f, 0x1.2776ep-1f, 0x1.a5d044p-2f, 0x1.5890b6p-2f,
+    };
+    // pow: K (m + 1) / (4 m) in m - 1, the derivative of K atanh s over m + 1: 2^-7.6
+    static constexpr float PowSlope[] = { 0x1.71f71ap0f, -0x1.9095acp-1f, 0x1.5be752p-1f };
+    // pow: (2^r - 1) / r, r in [-1/2, 1/2]: 2^-27.5
+    static constexpr float PowExp2[] = {
+        0x1.62e432p-1f, 0x1.ebfbe6p-3f, 0x1.c6ada6p-5f, 0x1.3b21c6p-7f, 0x1.5fc026p-10f,
+        0x1.4bc544p-13f,
+    };
     // m^(-1/3), m in [sqrt(1/2), sqrt(2)]: a first guess: 2^-11.9
     static constexpr float Cbrt[] = {
         0x1.bb0fdcp0f, -0x1.4925cp0f, 0x1.6d3af6p-1f, -0x1.44b0ap-3f,
@@ -204,18 +217,6 @@ template <> struct Fit<double> {
     static constexpr double Stirling[] = {
         0x1.5555555555555p-4, -0x1.6c16c16c1085bp-9, 0x1.a01a015ccf975p-11, -0x1.381330ecdcc21p-11,
         0x1.b9205b26f259cp-11, -0x1.ee5e05a4985b6p-10, 0x1.462a4082cb4ap-8,
-    };
-    // for pow in single precision: log2(1 + f) / f, f as for Log: 2^-34.9
-    static constexpr double Log2Single[] = {
-        0x1.71547652a1e8bp0, -0x1.7154765a984f2p-1, 0x1.ec709eb4be778p-2, -0x1.7154706234079p-2,
-        0x1.277641fb519cfp-2, -0x1.ec71763a4ff31p-3, 0x1.a6455b081bd72p-3, -0x1.7176ec2471d9dp-3,
-        0x1.44e801d3b2e11p-3, -0x1.22133178b0065p-3, 0x1.2744b615267d7p-3, -0x1.3416926ee0936p-3,
-        0x1.64d12c6d852d3p-4,
-    };
-    // for pow in single precision: 2^r, r in [-1/2, 1/2]: 2^-28.9
-    static constexpr double Exp2Single[] = {
-        0x1.000000026158cp0, 0x1.62e430c7e6e8p-1, 0x1.ebfbdadb9c6bbp-3, 0x1.c6aed48c3da15p-5,
-        0x1.3b2dbeacc335fp-7, 0x1.5f45a58229a17p-10, 0x1.41cdd15cb4807p-13,
     };
 };
 

@@ -41,6 +41,12 @@ template <class F> F exp(F x) {
     return ((F(1) + p) * s) * s;
 }
 
+/// v 2^n for a whole n within two exponent ranges and t = n + Magic, in two factors: rounds once.
+template <class F> F scale_by_exp2(F v, F n, F t) {
+    UInt<F> half = to_bits(fma(n, F(0.5f), F(FormatOf<F>::Magic)));
+    return (v * exp2_of_magic<F>(half)) * exp2_of_magic<F>(to_bits(t) - half);
+}
+
 template <class F> F exp2(F x) {
     using C = FormatOf<F>;
     x = clamp_exponent(x, is_single<F> ? 200 : 1200);
@@ -48,9 +54,7 @@ template <class F> F exp2(F x) {
     F n = t - F(C::Magic);
     F r = x - n;
     F p = fma(r, poly(r, Fit<Scalar<F>>::Exp2), F(1));
-    // 2^n in two factors, exact for whole x
-    UInt<F> half = to_bits(fma(n, F(0.5f), F(C::Magic)));
-    return (p * exp2_of_magic<F>(half)) * exp2_of_magic<F>(to_bits(t) - half);
+    return scale_by_exp2(p, n, t);
 }
 
 // ---- hyperbolic functions
@@ -228,66 +232,93 @@ template <class F> F cbrt(F x) {
 }
 
 namespace detail {
-/// |x|^y for finite x != 0 and moderate y.
-template <class F> F pow_finite(F a, F y) {
-    if constexpr (is_single<F>) {
-        // In double precision throughout, with polynomials just good enough for single
-        using W = Wide<F>;
-        auto [m, e] = split(a);
-        W f = to_double(m - F(1));
-        W l = fma(f, poly(f, Fit<double>::Log2Single), to_double(e));
-        W p = clamp_exponent(to_double(y) * l, 1000);
-        W t = p + W(Format<double>::Magic);
-        W r = p - (t - W(Format<double>::Magic));
-        return to_single(poly(r, Fit<double>::Exp2Single) * exp2_of_magic<W>(to_bits(t)));
-    } else {
-        // The logarithm in two words, since y magnifies its error: log m = 2 atanh s, s = f / (2 +
-        // f)
-        using C = Format<double>;
-        auto [m, e] = split(a);
-        F f = m - F(1);
-        F d = F(2) + f, d_low = f - (d - F(2));
-        F inv = F(1) / d;
-        F s = f * inv;
-        F s_low = fma(-s, d_low, fma(-s, d, f)) * inv;
-        F z = s * s;
-        F z_low = fma(s, s, -z) + F(2) * (s * s_low);
-        F q = z * poly(z, Fit<double>::PowLog);
-        F c = F(C::Third) + q;
-        F c_low = ((F(C::Third) - c) + q) + F(C::ThirdLow);
-        F u = z * c;
-        F u_low = fma(z, c, -u) + fma(z, c_low, z_low * c);
-        F v = s * u;
-        F v_low = fma(s, u, -v) + fma(s, u_low, s_low * u);
-        F l = s + v;
-        F l_low = ((s - l) + v) + (s_low + v_low);
+/// |x|^y = v 2^n, n the whole number next to p, for finite x != 0 and moderate y.
+template <class F> struct PowParts {
+    F v, p;
+};
 
-        // + e log 2
-        F k = e * F(C::Ln2[0]);
-        F k_low = fma(e, F(C::Ln2[1]), fma(e, F(C::Ln2[0]), -k));
-        F h = fma(F(2), l, k);
-        F h_low = fma(F(2), l, k - h) + fma(F(2), l_low, k_low);
+/// Single precision. log2 m = K atanh s, K = 2 / log 2, s = (m - 1) / (m + 1), in two words wherever an
+/// error would be magnified by y.
+template <class F> PowParts<F> pow_parts(F a, F y) {
+    using C = Format<float>;
+    using P = Fit<float>;
+    auto [m, e] = split(a);
+    F f = m - F(1), d = m + F(1), d_low = m - (d - F(1));
+    F s = f / d;
+    F rest = fma(-s, d_low, fma(-s, d, f)); // what s misses, times d
+    F z = s * s;
 
-        // e^(y h), again in two words up to the last sum
-        F p = y * h;
-        F p_low = fma(y, h, -p) + y * h_low;
-        Mask<F> inside = abs(p) < F(ExpRange<F>);
-        p = clamp_exponent(p, ExpRange<F>);
-        F t = fma(p, F(C::HalfLog2e), F(C::Magic));
-        F n = F(C::Magic) - t;
-        F r0 = fma(n, F(2 * C::Ln2[0]), p);
-        F r_low = fma(n, F(2 * C::Ln2[1]), select(inside, p_low, F(0)));
-        F r = r0 + r_low;
-        r_low = (r0 - r) + r_low;
-        F one_r = F(1) + r;
-        F rest = ((F(1) - one_r) + r) + fma(r * r, poly(r, Fit<double>::Exp), r_low);
-        F scale = exp2_of_magic<F>(to_bits(t));
-        return ((one_r + rest) * scale) * scale;
-    }
+    // K atanh s = s (K + g), and what s misses by the derivative
+    F g = fma(z, poly(z, P::PowLog), F(P::PowScale[1]));
+    F c = F(P::PowScale[0]) + g, c_low = (F(P::PowScale[0]) - c) + g;
+    F h = s * c;
+    F h_low = fma(s, c_low, fma(s, c, -h));
+    h_low = fma(rest, poly(f, P::PowSlope), h_low);
+    F l = e + h, l_low = ((e - l) + h) + h_low;
+
+    // 2^(y l)
+    F p = y * l;
+    F p_low = fma(y, l_low, fma(y, l, -p));
+    F n = (p + F(C::Magic)) - F(C::Magic);
+    F r = (p - n) + p_low;
+    return { fma(r, poly(r, P::PowExp2), F(1)), p };
 }
 
-/// pow where x is not positive and finite, or y is NaN or huge; `moderate` is |x|^y from
-/// pow_finite.
+/// v 2^n also where it is subnormal, 0 or infinite.
+template <class F> F join_pow_parts(PowParts<F> a) {
+    constexpr float Limit = 200;
+    F t = clamp_exponent(a.p, Limit) + F(Format<float>::Magic);
+    F v = select(abs(a.p) < F(Limit), a.v, F(1)); // beyond, v was made from nothing
+    return scale_by_exp2(v, t - F(Format<float>::Magic), t);
+}
+
+/// Double precision: |x|^y itself.
+template <class F> F pow_finite(F a, F y) {
+    // The logarithm in two words, since y magnifies its error: log m = 2 atanh s, s = f / (2 + f)
+    using C = Format<double>;
+    auto [m, e] = split(a);
+    F f = m - F(1);
+    F d = F(2) + f, d_low = f - (d - F(2));
+    F inv = F(1) / d;
+    F s = f * inv;
+    F s_low = fma(-s, d_low, fma(-s, d, f)) * inv;
+    F z = s * s;
+    F z_low = fma(s, s, -z) + F(2) * (s * s_low);
+    F q = z * poly(z, Fit<double>::PowLog);
+    F c = F(C::Third) + q;
+    F c_low = ((F(C::Third) - c) + q) + F(C::ThirdLow);
+    F u = z * c;
+    F u_low = fma(z, c, -u) + fma(z, c_low, z_low * c);
+    F v = s * u;
+    F v_low = fma(s, u, -v) + fma(s, u_low, s_low * u);
+    F l = s + v;
+    F l_low = ((s - l) + v) + (s_low + v_low);
+
+    // + e log 2
+    F k = e * F(C::Ln2[0]);
+    F k_low = fma(e, F(C::Ln2[1]), fma(e, F(C::Ln2[0]), -k));
+    F h = fma(F(2), l, k);
+    F h_low = fma(F(2), l, k - h) + fma(F(2), l_low, k_low);
+
+    // e^(y h), again in two words up to the last sum
+    F p = y * h;
+    F p_low = fma(y, h, -p) + y * h_low;
+    Mask<F> inside = abs(p) < F(ExpRange<F>);
+    p = clamp_exponent(p, ExpRange<F>);
+    F t = fma(p, F(C::HalfLog2e), F(C::Magic));
+    F n = F(C::Magic) - t;
+    F r0 = fma(n, F(2 * C::Ln2[0]), p);
+    F r_low = fma(n, F(2 * C::Ln2[1]), select(inside, p_low, F(0)));
+    F r = r0 + r_low;
+    r_low = (r0 - r) + r_low;
+    F one_r = F(1) + r;
+    F rest = ((F(1) - one_r) + r) + fma(r * r, poly(r, Fit<double>::Exp), r_low);
+    F scale = exp2_of_magic<F>(to_bits(t));
+    return ((one_r + rest) * scale) * scale;
+}
+
+/// pow where x is not positive and finite, or y is NaN or huge; `moderate` is |x|^y
+/// elsewhere.
 template <class F> F pow_special(F x, F y, F moderate, Scalar<F> huge_power) {
     using C = FormatOf<F>;
     F a = abs(x), half = F(0.5f) * y;
@@ -314,9 +345,19 @@ template <class F> F pow(F x, F y) {
     using C = FormatOf<F>;
     // Beyond it every power of a number other than 1 is 0 or infinite
     constexpr Scalar<F> HugePower = is_single<F> ? 0x1p40 : 0x1p70;
-    F r = detail::pow_finite(abs(x), y);
-    Mask<F> usual = (F(0) < x) & (x < F(C::Inf)) & (abs(y) < F(HugePower));
-    return if_any(!usual, r, [&] { return detail::pow_special(x, y, r, HugePower); });
+    if constexpr (is_single<F>) {
+        detail::PowParts<F> parts = detail::pow_parts(abs(x), y);
+        F t = parts.p + F(C::Magic);
+        F r = from_bits<F>(to_bits(parts.v) + (to_bits(t) << C::Mantissa));
+        Mask<F> usual = (F(0) < x) & (x < F(C::Inf)) & (abs(parts.p) < F(C::Bias - 1));
+        return if_any(!usual, r, [&] {
+            return detail::pow_special(x, y, detail::join_pow_parts(parts), HugePower);
+        });
+    } else {
+        F r = detail::pow_finite(abs(x), y);
+        Mask<F> usual = (F(0) < x) & (x < F(C::Inf)) & (abs(y) < F(HugePower));
+        return if_any(!usual, r, [&] { return detail::pow_special(x, y, r, HugePower); });
+    }
 }
 
 } // namespace umbel::jit::math

@@ -26,7 +26,6 @@ template <> struct Traits<float> {
     using I = int32_t;
     using U = uint32_t;
     using M = bool;
-    using Wide = double;
 };
 template <> struct Traits<double> {
     using S = double;
@@ -39,7 +38,6 @@ template <class F> using Scalar = typename Traits<F>::S;
 template <class F> using Int = typename Traits<F>::I;
 template <class F> using UInt = typename Traits<F>::U;
 template <class F> using Mask = typename Traits<F>::M;
-template <class F> using Wide = typename Traits<F>::Wide;
 template <class F> constexpr bool is_single = std::is_same_v<Scalar<F>, float>;
 
 // ---- floats

@@ -150,8 +150,11 @@ static void own_target(Context &c, Value &target, const char *what) {
     if (!target.is_evaluated())
         target = opaque(target);
     bool dirty = target.node().flags & Dirty;
-    uint32_t exclusive =
-        dirty ? 3 : 1; // the list of dirty buffers and one Address node refer to it
+    uint32_t exclusive = 1;
+    if (dirty) // on the list of such buffers; an Address too, unless all its effects were dropped
+        exclusive +=
+            1 + bool(c.graph.find(
+                    { .op = Op::Address, .type = Type::Ptr, .dep = { target.id(), 0, 0, 0 } }));
     if (target.node().refs <= exclusive && !c.graph.buffer_of(target.id())->borrowed())
         return;
     if (dirty)
@@ -280,11 +283,18 @@ Value local_array(const Value &initial, uint32_t length) {
         fail("local_array: a length of {}; 1 to 65536 is possible", length);
     if (initial.grad_id()) [[unlikely]]
         return c.tracker->local_array(initial, length);
-    return Value::adopt(c, c.graph.make({ .op = Op::ArrayNew,
-                                          .type = initial.type(),
-                                          .size = initial.size(),
-                                          .length = length,
-                                          .dep = { initial.id(), 0, 0, 0 } }));
+    // Made in a callee from the caller's values, it is still the callee's own
+    Value home;
+    if (RegionId function = c.graph.region(c.region).function)
+        home = Value::adopt(
+            c, c.graph.make(
+                   { .op = Op::Active, .type = Type::Bool, .imm = uint64_t(function) << 32 }));
+    return Value::adopt(
+        c, c.graph.make({ .op = Op::ArrayNew,
+                          .type = initial.type(),
+                          .size = initial.size(),
+                          .length = length,
+                          .dep = { initial.id(), home.valid() ? home.id() : 0, 0, 0 } }));
 }
 
 Value local_get(const Value &array, const Value &index, const Value &mask) {

@@ -359,6 +359,42 @@ TEST_P(RecordedCallTest, MoreInstancesCompileNothing) {
                                                      << context.last_program_text();
 }
 
+TEST_P(RecordedCallTest, OneMoreInstanceCompilesNothingWhereResultsMovedOut) {
+    context.set(Flag::History, true);
+    std::vector<std::unique_ptr<Node>> nodes;
+    auto run = [&](uint32_t n) {
+        while (nodes.size() < n)
+            nodes.push_back(std::make_unique<Scale>(float(nodes.size())));
+        Pointer<Node> p(opaque(arange<uint32_t>(64) % n + 1u));
+        Result r = eval_all(p, opaque(full(1.f, 64)), opaque(arange<uint32_t>(64)));
+        eval(p);
+        context.take_history();
+        eval(r.value, r.common);
+        EXPECT_EQ(context.last_program().calls.at(0).out_types.size(), 1u); // the other moved out
+        EXPECT_EQ(r.common.read().at(63), 64u);
+        uint32_t compiled = 0;
+        for (const KernelRecord &k : context.take_history())
+            compiled += !k.memory_hit && k.backend != "builtin";
+        return compiled;
+    };
+    run(100); // compiled now, or by another test
+    EXPECT_EQ(run(101), 0u) << context.last_program_text();
+}
+
+TEST_P(RecordedCallTest, ResultsOfCallsInAllCalleesMoveOutOfBoth) {
+    Scale a(2);
+    Table t({ 1 });
+    Chain c(a), d(t);
+    Pointer<Chain> p(copy(list<uint32_t>({ c.id(), d.id(), 0 })));
+    Pointer<Node> q(copy(list<uint32_t>({ a.id(), 0, t.id() })));
+    auto common = [](Chain *, const UInt32 &next, const UInt32 &n) {
+        return eval_all(Pointer<Node>(next), Float32(1.f), n).common;
+    };
+    UInt32 r = call(p, common, UInt32(q), opaque(arange<uint32_t>(3) + 5u));
+    EXPECT_EQ(r.read(), list<uint32_t>({ 6, 0, 0 }));
+    EXPECT_EQ(context.last_program().calls.size(), 0u) << context.last_program_text();
+}
+
 // The nodes that callees compute from members are evaluated behind the call's back, in some instances.
 TEST_P(RecordedCallTest, MembersMayBeEvaluatedBetweenTracingAndRunning) {
     Scale a(2), b(3), d(4);

@@ -43,6 +43,31 @@ TEST_P(EvalTest, OutputsOfOneSizeAreOneKernel) {
     EXPECT_TRUE(a.is_evaluated() && b.is_evaluated() && c.is_evaluated());
 }
 
+// Large launches write past the caches (jit/llvm/memory.cpp).
+TEST_P(EvalTest, OutputsOfEveryWidthArriveFromSmallAndLargeLaunchesOfOneKernel) {
+    auto run = [&](uint32_t n) {
+        UInt32 i = arange<uint32_t>(n);
+        Mask odd = (i & 1u) == 1u;
+        Array<uint8_t> bytes(i);
+        Array<uint16_t> halves(i);
+        UInt64 wide = UInt64(i) * UInt64(uint64_t(3) << 32);
+        auto k = kernels([&] { eval(i, odd, bytes, halves, wide); });
+        EXPECT_EQ(k.size(), 1u);
+        std::vector<uint32_t> hi = i.read();
+        auto ho = odd.read();
+        auto hb = bytes.read();
+        auto hh = halves.read();
+        auto hw = wide.read();
+        for (uint32_t l = 0; l < n; ++l)
+            if (hi[l] != l || bool(ho[l]) != bool(l & 1) || hb[l] != uint8_t(l) ||
+                hh[l] != uint16_t(l) || hw[l] != uint64_t(l) * (uint64_t(3) << 32))
+                return l;
+        return n;
+    };
+    for (uint32_t n : { 37u, (1u << 22) + 21 })
+        EXPECT_EQ(run(n), n) << "the first wrong lane";
+}
+
 TEST_P(EvalTest, EachSizeIsAKernel) {
     Float32 x = opaque(arange<float>(10)), y = opaque(arange<float>(20));
     Float32 a = x + 1.f, b = y + 1.f, c = x * 2.f;

@@ -452,7 +452,6 @@ template <> struct math::Traits<Lanes<float>> {
     using I = Lanes<int32_t>;
     using U = Lanes<uint32_t>;
     using M = Lanes<bool>;
-    using Wide = Lanes<double>;
 };
 template <> struct math::Traits<Lanes<double>> {
     using S = double;

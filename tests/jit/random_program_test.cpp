@@ -138,7 +138,7 @@ bool agree(uint64_t seed, bool thorough) {
     return true;
 }
 
-TEST(RandomProgram, GivesTheSameResultsOnAllBackendsAndUnderAllFlags) {
+TEST(SlowRandomProgram, GivesTheSameResultsOnAllBackendsAndUnderAllFlags) {
     bool verbose = number_from("UMBEL_FUZZ_VERBOSE", 0);
     if (const char *s = std::getenv("UMBEL_FUZZ_SEED"); s && *s) {
         uint64_t seed = number_from("UMBEL_FUZZ_SEED", 0);

@@ -48,6 +48,61 @@ TEST_P(Regression, EqualCodeWithOtherParametersIsAnotherSubroutine) {
     EXPECT_EQ((a + b * 100u).read(), (U32s{ 1, 1010, 1003, 1010 }));
 }
 
+TEST_P(Regression, LocalArrayOfACalleeMayStartWithValuesOfTheCaller) {
+    using Fn = std::function<Float32(const UInt32 &)>;
+    Float32 x = opaque(arange<float>(4));
+    std::vector<Fn> functions{ [&](const UInt32 &i) {
+                                  LocalArray<float> a(x, 2);
+                                  a.set(i, Float32(9.f));
+                                  return a.get(UInt32(0u)) + a.get(UInt32(1u));
+                              },
+                               [&](const UInt32 &) { return x; } };
+    UInt32 lane = opaque(arange<uint32_t>(4));
+    Float32 r = switch_<Float32, UInt32>(lane % 2u, functions, lane % 2u);
+    EXPECT_EQ(r.read(), (std::vector<float>{ 9, 1, 11, 3 }));
+}
+
+TEST_P(Regression, LocalArrayWrittenInALoopsConditionStaysAsItWasWhereTheLoopEnds) {
+    struct State {
+        UInt32 i;
+        LocalArray<uint32_t> a;
+        UMBEL_STRUCT(i, a)
+    };
+    UInt32 lane = opaque(arange<uint32_t>(3));
+    for (bool motion : { true, false }) { // into the body, or where it was written
+        FlagScope scope(Flag::CodeMotion, motion);
+        LocalArray<uint32_t> next;
+        State s = loop(
+            State{ 0u, LocalArray<uint32_t>(UInt32(0u), 2) },
+            [&](const State &s) {
+                next = s.a;
+                next.set(UInt32(0u), s.i + 7u);
+                return s.i < lane;
+            },
+            [&](State &s) {
+                s.a = next;
+                s.i += 1u;
+            });
+        next = {};
+        EXPECT_EQ(s.a.get(UInt32(0u)).read(), (U32s{ 0, 7, 8 })) << motion;
+    }
+}
+
+TEST_P(Regression, ScatterAfterOneThatWasDroppedLeavesCopiesAlone) {
+    struct Thing : Instance<Thing> {};
+    Thing a, b;
+    UInt32 target = opaque(full(5u, 3)), lane = arange<uint32_t>(3);
+    auto write = [&](Thing *, const UInt32 &x) {
+        scatter(target, x, x);
+        return x;
+    };
+    call_masked(Pointer<Thing>(&a), Mask(false), write, lane); // traced, for the types alone
+    UInt32 before = target;
+    call(Pointer<Thing>(opaque(lane % 2u + 1u)), write, lane);
+    EXPECT_EQ(before.read(), (U32s{ 5, 5, 5 }));
+    EXPECT_EQ(target.read(), (U32s{ 0, 1, 2 }));
+}
+
 TEST_P(Regression, CallOfAConstantInstanceUnderAFalseMaskGivesZeros) {
     struct Thing : Instance<Thing> {};
     Thing a, b;

@@ -5,6 +5,9 @@
 #include "jit/llvm/emit.h"
 #include "jit/llvm/image.h"
 #include <cstring>
+#ifdef __x86_64__
+#include <immintrin.h>
+#endif
 
 namespace umbel::jit {
 
@@ -25,6 +28,17 @@ void assertion(const Context *c, uint64_t site, uint64_t first, uint64_t lanes,
         static_cast<LaunchLog *>(c->log)->assertion(uint32_t(site), first, uint32_t(lanes), mask);
 }
 
+/// Launches of so many lanes stream their outputs. Reading a result of fewer soon afterwards costs more
+/// than that gains; from here on, both gain (saxpy: 1.5 times as fast at 2^24 lanes, two in a row 1.4).
+constexpr uint64_t StreamedLanes = 1 << 22;
+
+/// Streamed stores become visible to others in no order, until this.
+void finish_streaming() {
+#ifdef __x86_64__
+    _mm_sfence();
+#endif
+}
+
 /// An argument that kernels read at the lane.
 struct InputArg {
     uint32_t number, bytes;
@@ -39,12 +53,14 @@ public:
           m_entry(reinterpret_cast<EntryFn>(m_image->entry())) {}
 
     void run(const Launch &launch, uint64_t begin, uint64_t end) const override {
-        Context context{ launch.log, print, assertion };
+        Context context{ launch.log, print, assertion, launch.size >= StreamedLanes };
         uint64_t full = begin + (end - begin) / m_width * m_width;
         if (full > begin)
             m_entry(launch.args, &context, begin, full);
         if (full < end)
             run_tail(launch, context, full, end);
+        if (context.streaming)
+            finish_streaming();
     }
 
     std::string save() const override {

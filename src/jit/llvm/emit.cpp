@@ -264,17 +264,11 @@ void Emitter::emit(uint32_t i) {
         uint64_t size = bytes(in.type);
         Value *p = m_b.CreateGEP(m_b.getInt8Ty(), arg_pointer(uint32_t(in.imm)),
                                  m_b.CreateMul(m_base, i64(size)));
+        prefetch(p, uint32_t(size));
         define(i, load_packet(m_b, p, in.type, uint32_t(size)));
         break;
     }
-    case Op::StoreLane: {
-        Type t = inst(in.arg[0]).type;
-        uint64_t size = bytes(t);
-        Value *p = m_b.CreateGEP(m_b.getInt8Ty(), arg_pointer(uint32_t(in.imm)),
-                                 m_b.CreateMul(m_base, i64(size)));
-        store_packet(m_b, vec(in.arg[0]), p, t, uint32_t(size));
-        break;
-    }
+    case Op::StoreLane: emit_stores(i); break;
     case Op::Data: {
         // Records are small and their offsets are below 4 GiB; the sum needs 64 bits.
         Value *at = m_b.CreateZExt(m_offsets, wide(Type::U64));

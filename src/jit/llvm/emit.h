@@ -25,6 +25,7 @@ struct Context {
                   const int32_t *mask, const void *frame);
     void (*assertion)(const Context *, uint64_t site, uint64_t first_lane, uint64_t lanes,
                       const int32_t *mask);
+    uint64_t streaming; // whether outputs go past the caches
 };
 using EntryFn = void (*)(void *const *args, const Context *context, uint64_t begin, uint64_t end);
 
@@ -122,7 +123,9 @@ private:
 
     // ---- memory (memory.cpp)
     Value *load_packet(Builder &b, Value *pointer, Type t, uint32_t align);
-    void store_packet(Builder &b, Value *v, Value *pointer, Type t, uint32_t align);
+    void prefetch(Value *pointer, uint32_t size);
+    llvm::StoreInst *store_packet(Builder &b, Value *v, Value *pointer, Type t, uint32_t align);
+    void emit_stores(uint32_t i);
     Value *load_slot(Builder &b, Value *pointer, Type t);
     void store_slot(Builder &b, Value *v, Value *pointer, Type t);
     Value *addresses(Value *pointer, Value *index, uint64_t size, bool small);

@@ -199,7 +199,6 @@ template <> struct Traits<llvm_ir::Ir<float>> {
     using I = llvm_ir::Ir<int32_t>;
     using U = llvm_ir::Ir<uint32_t>;
     using M = llvm_ir::Mask;
-    using Wide = llvm_ir::Ir<double>;
 };
 template <> struct Traits<llvm_ir::Ir<double>> {
     using S = double;

@@ -395,15 +395,15 @@ bool Planner::other_branch(uint32_t p, uint32_t q) const {
 /// from there on.
 bool Planner::overwritable(uint32_t array, uint32_t at, uint32_t by) const {
     // In its loop, a Phi is a value of the iteration; afterwards, one of the region around the
-    // loop. Readers after the loop do not mind what happens in it: by then, next values were put in
-    // the storage.
+    // loop. Readers after the loop do not mind what happens in its body: by then, next values were put
+    // in the storage. What happens before the condition, lanes that leave would see.
     bool phi = inst(array).op == Op::Phi;
     uint32_t home = m_loop[array], end = phi ? m_plan.partner[m_plan.partner[home]] : 0;
     bool ended = phi && at > end;
     if ((ended ? m_loop[home] : home) != m_loop[at])
         return false; // made outside the loop: the next iteration reads it again
     for (const Use &u : m_array_uses[m_array_index[array]]) {
-        bool after_loop = phi && !ended && u.position > end;
+        bool after_loop = phi && !ended && at > m_plan.partner[home] && u.position > end;
         if (u.user != by && u.position >= at && !after_loop && !other_branch(at, u.position))
             return false;
     }

@@ -234,6 +234,94 @@ TEST_P(PathReplay, IsOneKernelAndStoresNoPath) {
     EXPECT_EQ(loops, 1);
 }
 
+// A value of the body itself may be followed: a normal, say, as the gradient of a distance.
+TEST_P(PathReplay, TheBodyMayDifferentiateValuesOfItsOwn) {
+    UInt32 lane = arange<uint32_t>(3);
+    Float64 scale = opaque(2.0), slopes;
+    enable_grad(scale);
+    {
+        IsolateGrad isolate;
+        SuspendGrad none;
+        auto [i, sum] = loop(
+            std::tuple<UInt32, Float64>(0u, 0.0), [](const auto &s) { return std::get<0>(s) < 3u; },
+            [&](auto &s) {
+                auto &[i, sum] = s;
+                ResumeGrad all;
+                Float64 x = Float64(lane + i);
+                enable_grad(x);
+                Float64 f = x * x * scale;
+                backward(f);
+                sum += grad(x);
+                i += 1u;
+            });
+        slopes = sum;
+    }
+    EXPECT_EQ(slopes.read(), (List{ 12, 24, 36 })); // sum of 2 * 2 (lane + i)
+    EXPECT_EQ(item(grad(scale)), 0 + 1 + 4 + 1 + 4 + 9 + 4 + 9 + 16);
+}
+
+struct Fetch : CustomOp { // a table's element, with derivatives by hand
+    Float64 table;
+    UInt32 at;
+    size_t number = 0;
+    Fetch(const Float64 &t, const UInt32 &at) : table(t), at(at) {}
+    const char *name() const override { return "fetch"; }
+    std::vector<Value> eval(std::span<const Value>) override {
+        number = add_input(table);
+        return { gather(table, at) };
+    }
+    void forward() override { set_grad_out(0, gather(Float64(grad_in(number)), at)); }
+    void backward() override {
+        Float64 g(grad_out(0));
+        accumulate_elements(table, g);
+    }
+    void accumulate_elements(Float64 &t, const Float64 &g) {
+        Float64 lanes = gather(t, at); // by the library's own means
+        set_grad(lanes, g);
+        backward_from(lanes);
+    }
+};
+
+TEST_P(PathReplay, CustomOperationsWorkInsideTheLoop) {
+    Float64 table = copy(List{ 1, 2, 3, 4 });
+    enable_grad(table);
+    UInt32 lane = arange<uint32_t>(4);
+    auto fetch = [&](const UInt32 &at) {
+        return Float64(custom(std::make_shared<Fetch>(table, at), {})[0]);
+    };
+    {
+        IsolateGrad isolate;
+        SuspendGrad none;
+        loop(
+            std::tuple<UInt32>(0u), [](const auto &s) { return std::get<0>(s) < 2u; },
+            [&](auto &s) {
+                ResumeGrad all;
+                Float64 f = fetch((lane + std::get<0>(s)) % 4u);
+                f = f * f;
+                backward(f);
+                std::get<0>(s) += 1u;
+            });
+    }
+    EXPECT_EQ(grad(table).read(), (List{ 4, 8, 12, 16 }));
+    clear_grad(table);
+    set_grad(table, copy(List{ 1, 10, 100, 1000 }));
+    Float64 tangent;
+    {
+        IsolateGrad isolate;
+        SuspendGrad none;
+        auto [i, sum] = loop(
+            std::tuple<UInt32, Float64>(0u, 0.0), [](const auto &s) { return std::get<0>(s) < 2u; },
+            [&](auto &s) {
+                ResumeGrad all;
+                Float64 f = fetch((lane + std::get<0>(s)) % 4u);
+                std::get<1>(s) += Float64(forward_to(f));
+                std::get<0>(s) += 1u;
+            });
+        tangent = sum;
+    }
+    EXPECT_EQ(tangent.read(), (List{ 11, 110, 1100, 1001 }));
+}
+
 UMBEL_BACKENDS(PathReplay)
 
 } // namespace

@@ -200,7 +200,7 @@ def step():
         error = dr.sin(x) * x + 0.1 * x - target
         loss = error * error
         dr.backward(loss)
-        momentum = 0.9 * momentum + dr.grad(x)
+        momentum = 0.9 * momentum + dr.grad(x) + 1e-12  # no subnormal numbers
         x = dr.detach(x) - 0.01 * momentum
         dr.eval(x, momentum)
         dr.sync_thread()

@@ -47,7 +47,9 @@ double hot(const std::string &path, const char *variant_name, int spp,
 }
 
 BENCH("cbox rgb", "s") { return hot("cbox/cbox.xml", "llvm_rgb", 64, { { "res", "256" } }); }
-BENCH("cbox spectral", "s") { return hot("cbox/cbox.xml", "llvm_spectral", 64, { { "res", "256" } }); }
+BENCH("cbox spectral", "s") {
+    return hot("cbox/cbox.xml", "llvm_spectral", 64, { { "res", "256" } });
+}
 
 } // namespace
 } // namespace umbel

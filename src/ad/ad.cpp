@@ -9,7 +9,8 @@ using namespace jit;
 
 namespace {
 
-Tape &tape_of(const Value &v) { return AdTracker::of(v.context()).tape; }
+AdTracker &tracker_of(const Value &v) { return AdTracker::of(v.context()); }
+Tape &tape_of(const Value &v) { return tracker_of(v).tape; }
 
 void need(const char *what, const Value &v) {
     if (!v.valid())
@@ -18,10 +19,19 @@ void need(const char *what, const Value &v) {
         fail("{}: only float values have derivatives, not {}", what, name(v.type()));
 }
 
+// What a body computes is on the tape only when the construct as a whole is differentiated.
+void need_tape(const char *what, const Value &v) {
+    if (v.grad_id() && tape_of(v).node(v.grad_id()).mark)
+        fail("{}: inside a recorded body that is differentiated as a whole; to take derivatives "
+             "inside, put SuspendGrad around the construct and ResumeGrad into its body",
+             what);
+}
+
 void need_grad(const char *what, const Value &v) {
     need(what, v);
     if (!v.grad_id())
         fail("{}: the value does not depend on anything that gradients are enabled for", what);
+    need_tape(what, v);
 }
 
 void check_gradient(const char *what, const Value &v, const Value &g) {
@@ -43,6 +53,9 @@ void enable_grad(Value &v, std::string label, std::source_location where) {
     if (v.grad_id())
         return;
     Tape &t = tape_of(v);
+    if (tracker_of(v).tracing_body())
+        fail("enable_grad: inside a recorded body that is differentiated as a whole; put "
+             "SuspendGrad around the construct and ResumeGrad into its body");
     if (v.is_literal() &&
         v.context().region == 0) // a variable must not look like any other constant
         v = opaque(v);
@@ -52,12 +65,13 @@ void enable_grad(Value &v, std::string label, std::source_location where) {
                                                             where.file_name(), where.line())));
 }
 
-void disable_grad(Value &v) { v = v.detached(); }
+void disable_grad(Value &v) { v = detach(v); }
 
 bool grad_enabled(const Value &v) { return v.grad_id() != 0; }
 
 Value grad(const Value &v) {
     need("grad", v);
+    need_tape("grad", v);
     Value zero = literal(v.type(), 0, v.size());
     if (!v.grad_id())
         return zero;
@@ -86,7 +100,12 @@ void clear_grad(Value &v) {
         tape_of(v).set_grad(v.grad_id(), Value());
 }
 
-Value detach(const Value &v) { return v.detached(); }
+Value detach(const Value &v) {
+    if (!v.valid() || !v.context().tracker || !tracker_of(v).tracing_body())
+        return v.detached();
+    tracker_of(v).note_asked();
+    return v.grad_id() ? barrier(v) : v.detached();
+}
 
 Value replace_grad(const Value &a, const Value &b) {
     need("replace_grad", a);
@@ -95,11 +114,13 @@ Value replace_grad(const Value &a, const Value &b) {
         fail("replace_grad: types {} and {} differ", name(a.type()), name(b.type()));
     if (a.size() != b.size() && a.size() != 1 && b.size() != 1)
         fail("replace_grad: sizes {} and {} do not match", a.size(), b.size());
-    Value v = a.detached();
+    Value v = detach(a);
     if (v.size() != b.size() && v.size() == 1)
         v = binary(Op::Add, v, literal(v.type(), 0, b.size()));
     if (!b.grad_id())
         return v;
+    if (tracker_of(b).tracing_body()) // in terms of operations, for the replay
+        return binary(Op::Add, v, binary(Op::Sub, b, detach(b)));
     Tape &t = tape_of(b);
     t.retain(b.grad_id());
     return Value::attach(std::move(v), b.grad_id());
@@ -162,6 +183,7 @@ Value forward_to(const Value &y, uint32_t clear) {
 
 void SuspendGrad::enter(std::initializer_list<const Value *> values, bool suspend) {
     Tape &t = tape();
+    AdTracker::of(Context::current()).note_asked();
     ScopeState s = t.scopes().back();
     s.isolate = false;
     s.postponed.clear();

@@ -237,6 +237,8 @@ std::optional<std::vector<Value>> CallOp::Run::trace(uint32_t i) {
     replay.begin_leaves();
     for (size_t j = 0; j < body.leaves.size(); ++j)
         bind_leaf(replay, lanes, body.leaves[j], instance.leaves[j]);
+    for_settled_uniforms(c, op.tracker.originals, body, instance,
+                         [&](NodeId u, NodeId own) { replay.set(u, Value::share(c, own)); });
 
     std::vector<Value> results, out;
     for (NodeId o : body.outputs)

@@ -217,15 +217,25 @@ void RecordedOp::remember_originals() {
         probe.set(v.id(), v);
         first = std::min(first, v.node().seq);
     }
-    std::vector<NodeId> stack;
-    operands_of(g, construct.id(), g[construct.id()], stack);
-    if (g[construct.id()].op == Op::Call) // instances compute the same from data of their own
-        for (auto &b : static_cast<CallRecord &>(*g.record_of(construct.id())).bodies)
-            for (NodeId id : b.leaves) {
-                probe.set(id, Value::share(c, id));
-                first = std::min(first, g[id].seq);
-            }
+    std::vector<NodeId> stack{ construct.id() };
     std::unordered_set<NodeId> seen;
+    while (!stack.empty()) { // instances compute the same from data of their own
+        NodeId id = stack.back();
+        stack.pop_back();
+        const Node &n = g[id];
+        if ((n.region == 0 && id != construct.id()) || !seen.insert(id).second)
+            continue;
+        operands_of(g, id, n, stack);
+        if (n.op != Op::Call)
+            continue;
+        for (auto &b : static_cast<CallRecord &>(*g.record_of(id)).bodies)
+            for (NodeId leaf : b.leaves) {
+                probe.set(leaf, Value::share(c, leaf));
+                first = std::min(first, g[leaf].seq);
+            }
+    }
+    seen.clear();
+    operands_of(g, construct.id(), g[construct.id()], stack);
     while (!stack.empty()) {
         NodeId id = stack.back();
         stack.pop_back();
@@ -299,12 +309,17 @@ private:
 
 } // namespace
 
-// Turns the results of a body that was traced without derivatives into results with derivatives.
+// Turns the results of a body that was traced without derivatives into results with derivatives: those
+// that `depends` tells to depend on something that is followed.
 std::vector<Value> AdTracker::differentiate(const char *name, std::vector<Value> outs,
+                                            const std::vector<uint8_t> &depends,
                                             Collector &collector, uint64_t since, bool evaluated) {
-    if (!collectors.empty()) { // an outer body: what we read, it reads
+    if (tracing_body()) { // an outer body: what we read, it reads
         for (const Value &v : collector.values)
             collectors.back()->note(v);
+        for (size_t k = 0; k < outs.size(); ++k)
+            if (depends[k])
+                outs[k] = marked(outs[k]);
         return outs;
     }
     if (collector.values.empty())
@@ -323,7 +338,7 @@ std::vector<Value> AdTracker::differentiate(const char *name, std::vector<Value>
     for (size_t k = 0; k < outs.size(); ++k) {
         const Node &n = outs[k].node();
         bool out = n.op == Op::LoopOut || n.op == Op::IfOut || n.op == Op::CallOut;
-        if (!out || c.graph[n.dep[0]].seq < since || (node && n.dep[0] != node))
+        if (!out || !depends[k] || c.graph[n.dep[0]].seq < since || (node && n.dep[0] != node))
             continue;
         node = n.dep[0];
         mine.push_back(outs[k]);
@@ -345,48 +360,63 @@ std::vector<Value> AdTracker::differentiate(const char *name, std::vector<Value>
         replay.set(v.id(), v);
     for (size_t j = 0; j < where.size(); ++j)
         replay.set(outs[where[j]].id(), with_derivatives[j]);
-    for (Value &v : outs)
-        v = replay.get(v.id());
+    for (size_t k = 0; k < outs.size(); ++k)
+        if (depends[k])
+            outs[k] = replay.get(outs[k].id());
     return outs;
+}
+
+// The results of a body as primal values; notes which of them depend on something that is followed.
+void AdTracker::strip(std::vector<Value> &values, std::vector<uint8_t> &depends) {
+    for (size_t k = 0; k < values.size(); ++k) {
+        depends[k] |= attached(values[k]);
+        values[k] = primal(values[k]);
+    }
 }
 
 std::vector<Value> AdTracker::if_(const char *name, const Value &condition,
                                   const detail::Branch &then_branch,
                                   const detail::Branch &else_branch) {
-    if (suspended())
+    if (suspended() && !tracing_body())
         return detail::plain_if(name, condition, then_branch, else_branch);
-    Collector collector;
+    Collector collector(tape);
+    std::vector<uint8_t> depends;
     uint64_t since = c.graph.sequence();
     auto plain = [&](const detail::Branch &branch) {
         return [&] {
             std::vector<Value> out = branch();
-            for (Value &v : out)
-                v = primal(v);
+            depends.resize(std::max(depends.size(), out.size()));
+            strip(out, depends);
             return out;
         };
     };
     std::vector<Value> outs = collect(*this, collector, [&] {
         return detail::plain_if(name, condition.detached(), plain(then_branch), plain(else_branch));
     });
-    return differentiate(name, std::move(outs), collector, since,
+    return differentiate(name, std::move(outs), depends, collector, since,
                          !c.has(Flag::RecordIfs) && c.region == 0);
 }
 
 std::vector<Value> AdTracker::call(const char *name, const Value &id, const Value &mask,
                                    const std::vector<Value *> &args, uint32_t instances,
                                    const detail::Callee &callee) {
-    if (suspended())
+    if (suspended() && !tracing_body())
         return detail::plain_call(name, id, mask, args, instances, callee);
-    Collector collector;
+    Collector collector(tape);
+    std::vector<uint8_t> depends;
     uint64_t since = c.graph.sequence();
     std::vector<Value> saved;
     for (Value *v : args)
         saved.push_back(*v);
     auto plain = [&](uint32_t i) {
+        for (size_t k = 0; k < args.size(); ++k)
+            if (attached(saved[k]))
+                *args[k] = marked(*args[k]);
         auto out = callee(i);
-        if (out)
-            for (Value &v : *out)
-                v = primal(v);
+        if (out) {
+            depends.resize(std::max(depends.size(), out->size()));
+            strip(*out, depends);
+        }
         return out;
     };
     bool hoist = std::exchange(c.hoist_results, false);
@@ -404,33 +434,74 @@ std::vector<Value> AdTracker::call(const char *name, const Value &id, const Valu
     c.hoist_results = hoist;
     for (size_t k = 0; k < args.size(); ++k)
         *args[k] = saved[k];
-    return differentiate(name, std::move(outs), collector, since,
+    return differentiate(name, std::move(outs), depends, collector, since,
                          !c.has(Flag::RecordCalls) && c.region == 0);
 }
 
+// State that turns out to depend on what is followed was not marked as such while the body was traced.
+// That matters only where the body acts on marks: then it is traced again.
 void AdTracker::loop(const char *name, const std::vector<Value *> &state,
                      const detail::Condition &condition, const detail::Body &body) {
-    if (suspended())
+    if (suspended() && !tracing_body())
         return detail::plain_loop(name, state, condition, body);
-    Collector collector;
+    struct Again {};
     uint64_t since = c.graph.sequence();
-    collect(*this, collector, [&] {
+    std::vector<Value> outs, initial;
+    std::vector<uint8_t> depends;
+    for (Value *v : state) {
+        initial.push_back(*v);
+        depends.push_back(attached(*v));
+    }
+    auto mark = [&](const std::vector<uint8_t> &known) {
+        for (size_t k = 0; k < state.size(); ++k)
+            if (known[k])
+                *state[k] = marked(*state[k]);
+    };
+    auto trace = [&](Collector &collector) {
+        const std::vector<uint8_t> known = depends;
         for (Value *v : state)
             *v = primal(*v);
         detail::plain_loop(
-            name, state, [&] { return condition().detached(); },
+            name, state,
             [&] {
+                mark(known);
+                return condition().detached();
+            },
+            [&] {
+                mark(known);
                 body();
+                outs.clear();
                 for (Value *v : state)
-                    *v = primal(*v);
+                    outs.push_back(*v);
+                strip(outs, depends);
+                for (size_t k = 0; k < state.size(); ++k)
+                    *state[k] = outs[k];
+                bool acts =
+                    collector.asked || (c.region && !c.graph.region(c.region).effects.empty());
+                if (acts && depends != known)
+                    throw Again();
             });
-        return 0;
-    });
-    std::vector<Value> outs;
-    for (Value *v : state)
-        outs.push_back(*v);
-    outs = differentiate(name, std::move(outs), collector, since,
-                         !c.has(Flag::RecordLoops) && c.region == 0);
+    };
+    for (bool done = false; !done;) {
+        Collector collector(tape);
+        try {
+            collect(*this, collector, [&] {
+                trace(collector);
+                return 0;
+            });
+            done = true;
+        } catch (const Again &) {
+            for (size_t k = 0; k < state.size(); ++k)
+                *state[k] = initial[k];
+            continue;
+        }
+        outs.clear();
+        for (Value *v : state)
+            outs.push_back(v->detached());
+        initial.clear();
+        outs = differentiate(name, std::move(outs), depends, collector, since,
+                             !c.has(Flag::RecordLoops) && c.region == 0);
+    }
     for (size_t k = 0; k < state.size(); ++k)
         *state[k] = outs[k];
 }

@@ -41,7 +41,7 @@ std::vector<Value> custom(std::shared_ptr<CustomOp> op, std::span<const Value> i
     op->m_tape = &t;
     std::vector<Value> plain;
     for (const Value &v : inputs) {
-        plain.push_back(v.detached());
+        plain.push_back(t.follows(v.grad_id()) ? v.detached() : tracker.primal(v));
         op->m_in.push_back({ v.type(), v.size() });
     }
     std::vector<Value> out;
@@ -60,8 +60,6 @@ std::vector<Value> custom(std::shared_ptr<CustomOp> op, std::span<const Value> i
         bool f = t.follows(v.grad_id());
         op->inputs.push_back(f ? v.grad_id() : 0);
         followed = followed || f;
-        if (f && !tracker.collectors.empty())
-            tracker.collectors.back()->note(v);
     }
     for (Value &v : out) {
         v = v.detached();

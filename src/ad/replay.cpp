@@ -188,7 +188,12 @@ Value Replay::compute(NodeId id) {
     case Op::Lane: return Value::share(c, id);
     case Op::Active: return literal(Type::Bool, 1);
     case Op::Cast: return cast(n.type, at(0));
-    case Op::Bitcast: return bitcast(n.type, at(0));
+    case Op::Bitcast: { // bits have no derivative; a barrier stays one
+        const Node &from = node(n.dep[0]);
+        if (is_float(n.type) && from.op == Op::Bitcast && node(from.dep[0]).type == n.type)
+            return barrier(get(from.dep[0]));
+        return bitcast(n.type, at(0).detached());
+    }
     case Op::Param: {
         if (m_params.empty())
             throw InternalError("a parameter is replayed outside of its call");
@@ -335,6 +340,9 @@ std::vector<Value> Replay::run_call(NodeId id) {
                             p.set_params(args);
                             for (size_t j = 0; j < body.leaves.size(); ++j)
                                 p.set_leaf(body.leaves[j], instance.leaves[j]);
+                            auto &originals = static_cast<AdTracker &>(*c.tracker).originals;
+                            for_settled_uniforms(c, originals, body, instance,
+                                                 [&](NodeId u, NodeId own) { p.set_leaf(u, own); });
                             std::vector<Value> out;
                             for (NodeId o : body.outputs)
                                 out.push_back(p.get(o));

@@ -93,6 +93,17 @@ private:
     std::vector<jit::Value> m_params;
 };
 
+/// Arithmetic on data of the traced instance that was evaluated before anybody remembered what it was: each
+/// instance has its own result.
+template <class Fn>
+void for_settled_uniforms(jit::Context &c, const Originals &originals,
+                          const jit::CallRecord::Body &body,
+                          const jit::CallRecord::Instance &instance, Fn &&fn) {
+    for (size_t j = 0; j < body.uniforms.size(); ++j)
+        if (c.graph[body.uniforms[j]].op == jit::Op::Buffer && !originals.find(body.uniforms[j]))
+            fn(body.uniforms[j], instance.uniforms[j]);
+}
+
 /// Ids that must be known before `id` is: operands, and what its record names.
 void operands_of(const jit::Graph &g, jit::NodeId id, const jit::Node &n,
                  std::vector<jit::NodeId> &out);

@@ -271,15 +271,18 @@ size_t Tape::eliminate_vertices() {
 
 // ---- traversal
 
+ScopeState *Tape::isolation() {
+    for (auto it = m_scopes.rbegin(); it != m_scopes.rend(); ++it)
+        if (it->isolate)
+            return &*it;
+    return nullptr;
+}
+
+// Edges that a traversal around this one is going to pass stay marked, and are left to it.
 void Tape::enqueue(Mode mode, GradId id) {
     if (eliminate_before_traversal && m_todo.empty())
         eliminate_vertices();
-    ScopeState *isolation = nullptr;
-    for (auto it = m_scopes.rbegin(); it != m_scopes.rend(); ++it)
-        if (it->isolate) {
-            isolation = &*it;
-            break;
-        }
+    ScopeState *isolated = isolation();
     retain(id);
     m_starts.push_back(id);
     std::vector<GradId> stack{ id };
@@ -291,24 +294,36 @@ void Tape::enqueue(Mode mode, GradId id) {
              e = backward ? m_edges[e].next_in : m_edges[e].next_out) {
             if (m_edges[e].marked)
                 continue;
-            // Across an isolation boundary only one step is taken; the rest is postponed to its end
-            if (isolation && m_nodes[m_edges[e].target].seq < isolation->boundary) {
-                m_edges[e].marked = true;
-                retain(m_edges[e].source);
-                retain(m_edges[e].target);
-                isolation->postponed.emplace_back(e, mode);
-            } else {
-                m_edges[e].marked = true;
+            m_edges[e].marked = true;
+            // Across an isolation boundary only one step is taken
+            if (isolated && m_nodes[m_edges[e].target].seq < isolated->boundary)
+                m_outside.emplace_back(e, mode);
+            else
                 m_todo.push_back(e);
-            }
             stack.push_back(backward ? m_edges[e].source : m_edges[e].target);
         }
+    }
+}
+
+// What lies beyond an isolation waits for its end. Only tangents that others have brought to the boundary
+// are read from inside: what leads there is not run again.
+void Tape::postpone(Mode mode) {
+    ScopeState *isolated = isolation();
+    for (auto [e, enqueued] : std::exchange(m_outside, {})) {
+        if (mode == Mode::Forward && enqueued == Mode::Backward) {
+            m_edges[e].marked = false;
+            continue;
+        }
+        retain(m_edges[e].source);
+        retain(m_edges[e].target);
+        isolated->postponed.emplace_back(e, mode);
     }
 }
 
 void Tape::traverse(Mode mode, uint32_t clear) {
     std::vector<uint32_t> todo = std::exchange(m_todo, {});
     std::vector<GradId> starts = std::exchange(m_starts, {});
+    postpone(mode);
     auto target_seq = [&](uint32_t e) { return m_nodes[m_edges[e].target].seq; };
     auto source_seq = [&](uint32_t e) { return m_nodes[m_edges[e].source].seq; };
     if (mode == Mode::Backward)
@@ -327,21 +342,30 @@ void Tape::traverse(Mode mode, uint32_t clear) {
             retain(n);
             touched.push_back(n);
         }
-        m_edges[e].marked = false;
+        ++m_edges[e].traversals;
     }
     struct Finish {
         Tape &t;
+        std::vector<uint32_t> &todo;
         std::vector<GradId> &touched, &starts;
+        bool clear = false;
         ~Finish() {
+            for (uint32_t e : todo) {
+                t.m_edges[e].marked = false;
+                bool last = --t.m_edges[e].traversals == 0; // one around this may still need it
+                if (clear && last)
+                    t.remove_edge(e);
+            }
             for (auto *list : { &touched, &starts })
                 for (GradId n : *list)
                     t.release(n);
         }
-    } finish{ *this, touched, starts };
+    } finish{ *this, todo, touched, starts };
 
     // Along the edges; a custom operation runs once, when all that it waits for is there
     std::unordered_set<GradId> ran;
     for (uint32_t e : todo) {
+        m_edges[e].marked = false;
         GradId source = m_edges[e].source, target = m_edges[e].target;
         bool from_hub = m_nodes[source].operation != nullptr,
              to_hub = m_nodes[target].operation != nullptr;
@@ -367,36 +391,41 @@ void Tape::traverse(Mode mode, uint32_t clear) {
         }
     }
 
-    // Clear up. A node is an end if the traversal enters it and does not leave it.
-    if (clear & (ClearInterior | ClearInput)) {
-        std::vector<GradId> entered, left;
-        for (uint32_t e : todo) {
-            left.push_back(mode == Mode::Forward ? m_edges[e].source : m_edges[e].target);
-            entered.push_back(mode == Mode::Forward ? m_edges[e].target : m_edges[e].source);
-        }
-        std::sort(entered.begin(), entered.end());
-        std::sort(left.begin(), left.end());
-        auto in = [](const std::vector<GradId> &v, GradId n) {
-            return std::binary_search(v.begin(), v.end(), n);
-        };
-        left.erase(std::unique(left.begin(), left.end()), left.end());
-        std::vector<GradId> waiting; // part of what they give is postponed
-        for (const ScopeState &s : m_scopes)
-            for (auto [e, m] : s.postponed)
-                waiting.push_back(m == Mode::Forward ? m_edges[e].source : m_edges[e].target);
-        std::sort(waiting.begin(), waiting.end());
-        for (GradId n : left) {
-            if (in(waiting, n))
-                continue;
-            bool interior = in(entered, n);
-            if ((interior && (clear & ClearInterior)) || (!interior && (clear & ClearInput)))
-                m_nodes[n].grad = Value();
-        }
+    if (clear & (ClearInterior | ClearInput))
+        clear_gradients(mode, clear, todo);
+    finish.clear = clear & ClearEdges;
+}
+
+// A node is an end if the traversal enters it and does not leave it. What lies outside of an isolation, or
+// of the body that is being traced, keeps its gradient: others, or another iteration, may read it.
+void Tape::clear_gradients(Mode mode, uint32_t clear, const std::vector<uint32_t> &todo) {
+    ScopeState *isolated = isolation();
+    auto outside = [&](const TapeNode &n) {
+        return (isolated && n.seq < isolated->boundary) || (m_context.region && !n.inner);
+    };
+    std::vector<GradId> entered, left;
+    for (uint32_t e : todo) {
+        left.push_back(mode == Mode::Forward ? m_edges[e].source : m_edges[e].target);
+        entered.push_back(mode == Mode::Forward ? m_edges[e].target : m_edges[e].source);
     }
-    if (clear & ClearEdges)
-        for (uint32_t e : todo)
-            if (m_edges[e].source)
-                remove_edge(e);
+    std::sort(entered.begin(), entered.end());
+    std::sort(left.begin(), left.end());
+    auto in = [](const std::vector<GradId> &v, GradId n) {
+        return std::binary_search(v.begin(), v.end(), n);
+    };
+    left.erase(std::unique(left.begin(), left.end()), left.end());
+    std::vector<GradId> waiting; // part of what they give is postponed
+    for (const ScopeState &s : m_scopes)
+        for (auto [e, m] : s.postponed)
+            waiting.push_back(m == Mode::Forward ? m_edges[e].source : m_edges[e].target);
+    std::sort(waiting.begin(), waiting.end());
+    for (GradId n : left) {
+        if (in(waiting, n) || outside(m_nodes[n]))
+            continue;
+        bool interior = in(entered, n);
+        if ((interior && (clear & ClearInterior)) || (!interior && (clear & ClearInput)))
+            m_nodes[n].grad = Value();
+    }
 }
 
 // ---- scopes

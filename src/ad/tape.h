@@ -59,7 +59,8 @@ struct Edge {
     Value weight;                        // not valid: 1
     Value mask;                          // valid: only lanes in it
     std::unique_ptr<Transfer> transfer;
-    bool marked = false; // waits for traversal
+    bool marked = false;    // waits for traversal
+    uint8_t traversals = 0; // that it is part of; they may nest
 };
 
 struct TapeNode {
@@ -74,6 +75,7 @@ struct TapeNode {
     Value grad;
     std::shared_ptr<Operation> operation; // a hub between inputs and outputs of a custom operation
     std::string label;                    // for the listing of what is left
+    bool mark = false; // says that a value of a body being traced depends on something followed
 };
 
 /// Restricts which values are followed, or how far traversals go; nested scopes stack up.
@@ -84,6 +86,9 @@ struct ScopeState {
     uint64_t boundary = 0; // nodes older than this lie outside of the isolation
     std::vector<std::pair<uint32_t, Mode>> postponed; // edges to traverse when the isolation ends
 };
+
+/// The node's derivative ends here, also where a body that computes it is replayed with derivatives.
+Value barrier(const Value &v);
 
 class Tape {
 public:
@@ -138,6 +143,9 @@ public:
 private:
     void remove_edge(uint32_t e);
     void propagate(Mode mode, uint32_t e);
+    void postpone(Mode mode);
+    ScopeState *isolation();
+    void clear_gradients(Mode mode, uint32_t clear, const std::vector<uint32_t> &edges);
 
     Context &m_context;
     std::vector<TapeNode> m_nodes;
@@ -147,6 +155,8 @@ private:
     std::vector<GradId> m_dying;
     std::vector<ScopeState> m_scopes;
     std::vector<GradId> m_starts; // where the next traversal begins
+    std::vector<std::pair<uint32_t, Mode>>
+        m_outside; // enqueued, but beyond an isolation's boundary
     bool m_releasing = false;
     uint64_t m_seq = 1;
     size_t m_live = 0;

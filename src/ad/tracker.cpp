@@ -12,6 +12,11 @@ AdTracker &AdTracker::of(Context &c) {
     return static_cast<AdTracker &>(*c.tracker);
 }
 
+Collector::Collector(Tape &tape)
+    : tape(tape), mark(tape.make_node(Type::Void, 1, true, "computed inside a recorded body")) {
+    tape.node(mark).mark = true;
+}
+
 Value Collector::note(const Value &v) {
     for (const Value &known : values)
         if (known.grad_id() == v.grad_id() && (known.id() == v.id() || v.is_literal()))
@@ -25,10 +30,48 @@ Value Collector::note(const Value &v) {
     return noted.detached();
 }
 
+// Replays follow nodes, not handles: where a body uses a value without its derivative, the node must be
+// another one. The bits of a float have none; the rules would see through the pair.
+Value barrier(const Value &v) {
+    if (!v.valid() || !is_float(v.type()) || v.is_literal() || v.node().length)
+        return v.detached();
+    Context &c = v.context();
+    Type bits = v.type() == Type::F64 ? Type::U64 : v.type() == Type::F32 ? Type::U32 : Type::U16;
+    Value b = Value::adopt(
+        c, c.graph.make(
+               { .op = Op::Bitcast, .type = bits, .size = v.size(), .dep = { v.id(), 0, 0, 0 } }));
+    return Value::adopt(
+        c,
+        c.graph.make(
+            { .op = Op::Bitcast, .type = v.type(), .size = v.size(), .dep = { b.id(), 0, 0, 0 } }));
+}
+
 Value AdTracker::primal(const Value &v) {
-    if (!collectors.empty() && tape.follows(v.grad_id()))
-        return collectors.back()->note(v);
-    return v.detached();
+    GradId id = v.grad_id();
+    if (collectors.empty() || !id)
+        return v.detached();
+    if (!tape.follows(id))
+        return barrier(v);
+    return tape.node(id).mark ? v.detached() : collectors.back()->note(v);
+}
+
+void AdTracker::note_asked() {
+    for (Collector *c : collectors)
+        c->asked = true;
+}
+
+Value AdTracker::marked(const Value &v) {
+    tape.retain(collectors.back()->mark);
+    return Value::attach(v.detached(), collectors.back()->mark);
+}
+
+Value AdTracker::unfollowed(const Value &result, std::span<const Value *const> operands) {
+    if (collectors.empty() || !is_float(result.type()))
+        return result;
+    for (const Value *v : operands)
+        if (attached(*v))
+            return marked(result);
+    return result;
 }
 
 bool AdTracker::follow(std::span<const Value *const> operands) {
@@ -57,7 +100,7 @@ Value AdTracker::elementwise(Op op, Type type, std::span<const Value *const> ope
         plain.push_back(primal(*v));
     Value result = apply(op, type, plain);
     if (!follow(operands))
-        return result;
+        return op >= Op::Floor && op <= Op::Round ? result : unfollowed(result, operands);
     if (result.node().length && op == Op::Select)
         fail("Select: local arrays that carry gradients cannot be selected from; select their "
              "elements");
@@ -79,8 +122,9 @@ Value AdTracker::elementwise(Op op, Type type, std::span<const Value *const> ope
 }
 
 Value AdTracker::linear(const Value &result, const Value &source,
-                        std::unique_ptr<Transfer> transfer) {
-    GradId id = tape.make_node(result.type(), result.size(), c.region != 0, name(result.node().op));
+                        std::unique_ptr<Transfer> transfer, bool whole) {
+    GradId id = tape.make_node(result.type(), result.size(), c.region != 0 && !whole,
+                               name(result.node().op));
     tape.connect(source.grad_id(), id, {}, {}, std::move(transfer));
     return Value::attach(result, id);
 }
@@ -178,10 +222,13 @@ Value without_zeros(const Value &v) {
 
 } // namespace
 
+// An array that is not followed in a body: elements without derivative, not a copy of the array.
 Value AdTracker::gather(const Value &source, const Value &index, const Value &mask) {
+    if (tracing_body() && !attached(source))
+        return barrier(jit::gather(source.detached(), index, mask));
     Value result = jit::gather(primal(source), index, mask);
     if (!follow(std::array{ &source }))
-        return result;
+        return unfollowed(result, std::array{ &source });
     auto t = with<GatherTransfer>(index, mask);
     t->type = source.type();
     t->size = source.size();
@@ -193,9 +240,14 @@ Value AdTracker::gather(const Value &source, const Value &index, const Value &ma
 
 std::vector<Value> AdTracker::gather_packet(const Value &source, const Value &index, uint32_t n,
                                             const Value &mask) {
-    std::vector<Value> out = jit::gather_packet(primal(source), index, n, mask);
-    if (!follow(std::array{ &source }))
+    bool stop = tracing_body() && !attached(source);
+    std::vector<Value> out =
+        jit::gather_packet(stop ? source.detached() : primal(source), index, n, mask);
+    if (!follow(std::array{ &source })) {
+        for (Value &v : out)
+            v = stop ? barrier(v) : unfollowed(v, std::array{ &source });
         return out;
+    }
     Value plain = index.detached();
     for (uint32_t i = 0; i < n; ++i) {
         Value at = ternary(Op::Fma, plain, literal(Type::U32, n), literal(Type::U32, i));
@@ -209,13 +261,16 @@ std::vector<Value> AdTracker::gather_packet(const Value &source, const Value &in
 
 void AdTracker::scatter(Value &target, const Value &value, const Value &index, const Value &mask,
                         ReduceOp op) {
+    if (tracing_body() && attached(value))
+        fail("scatter: values that carry gradients are written inside a recorded body, which is "
+             "not differentiable; detach them, or return them from the body");
+    if (tracing_body() && attached(target) && op != ReduceOp::Add)
+        fail("scatter: {} changes an array that carries gradients inside a recorded body, which is "
+             "not differentiable; detach it",
+             name(op));
     Value before = target, plain = target.detached();
     target = Value(); // the target must not look shared, or it would be copied
     bool followed = follow(std::array<const Value *, 2>{ &before, &value });
-    if (!collectors.empty() && (tape.follows(before.grad_id()) || tape.follows(value.grad_id())))
-        fail("scatter: writing values that carry gradients inside a recorded body is not "
-             "differentiable; "
-             "detach them, or return them from the body");
     bool linear = op == ReduceOp::Store || op == ReduceOp::Add;
     if (followed && !linear && c.region)
         fail("scatter: {} of values that carry gradients inside a recorded {} is not "
@@ -231,6 +286,10 @@ void AdTracker::scatter(Value &target, const Value &value, const Value &index, c
     jit::scatter(plain, value.detached(), index, mask, op);
     target = plain;
     plain = Value();
+    if (tracing_body() && tape.follows(old)) { // adding changes nothing about its derivative
+        tape.retain(old);
+        target = Value::attach(std::move(target), old);
+    }
     if (followed) {
         // Weights of what was there and of what was written; not valid: 1
         Value kept, written, v = value.detached(), survivors = mask.detached();
@@ -338,7 +397,7 @@ struct LocalWrittenTransfer final : Transfer {
 Value AdTracker::local_array(const Value &initial, uint32_t length) {
     Value result = jit::local_array(primal(initial), length);
     if (!follow(std::array{ &initial }))
-        return result;
+        return unfollowed(result, std::array{ &initial });
     auto t = std::make_unique<LocalNewTransfer>();
     t->length = length;
     return linear(result, initial, std::move(t));
@@ -347,7 +406,8 @@ Value AdTracker::local_array(const Value &initial, uint32_t length) {
 Value AdTracker::local_get(const Value &array, const Value &index, const Value &mask) {
     Value result = jit::local_get(primal(array), index, mask);
     if (!follow(std::array{ &array }))
-        return result;
+        return tracing_body() && !attached(array) ? barrier(result)
+                                                  : unfollowed(result, std::array{ &array });
     auto t = with<LocalGetTransfer>(index, mask);
     t->length = array.node().length;
     return linear(result, array, std::move(t));
@@ -357,7 +417,7 @@ Value AdTracker::local_set(const Value &array, const Value &index, const Value &
                            const Value &mask) {
     Value result = jit::local_set(primal(array), index, primal(value), mask);
     if (!follow(std::array{ &array, &value }))
-        return result;
+        return unfollowed(result, std::array{ &array, &value });
     GradId id = tape.make_node(result.type(), result.size(), c.region != 0, "ArraySet");
     if (tape.follows(array.grad_id()))
         tape.connect(array.grad_id(), id, {}, {}, with<LocalKeptTransfer>(index, mask));
@@ -434,23 +494,41 @@ struct PrefixTransfer final : Transfer {
 
 } // namespace
 
+// A body that reduces an array of its surroundings does so outside.
+template <class Fn> Value AdTracker::outside(const char *what, const Value &v, Fn &&fn) {
+    if (tape.node(v.grad_id()).mark)
+        fail("{}: of a value with gradients that the recorded body computes itself; compute it "
+             "before",
+             what);
+    struct Scope {
+        AdTracker &t;
+        std::vector<Collector *> saved;
+        ~Scope() { t.collectors = std::move(saved); }
+    } scope{ *this, std::exchange(collectors, {}) };
+    return fn();
+}
+
 Value AdTracker::reduce(ReduceOp op, const Value &v) {
+    if (tracing_body() && attached(v))
+        return outside("reduce", v, [&] { return reduce(op, v); });
     Value plain = v.detached(), result = jit::reduce(op, plain);
     if (!follow(std::array{ &v }))
         return result;
     if (op == ReduceOp::Add) {
         auto t = std::make_unique<SumTransfer>();
         t->size = t->block = v.size();
-        return linear(result, v, std::move(t));
+        return linear(result, v, std::move(t), true);
     }
     auto t = std::make_unique<WeightedSum>();
     t->combine = [](ReduceOp o, const Value &x) { return jit::reduce(o, x); };
     t->spread = [](const Value &x) { return x; };
     t->weigh(op, plain, result);
-    return linear(result, v, std::move(t));
+    return linear(result, v, std::move(t), true);
 }
 
 Value AdTracker::block_reduce(ReduceOp op, const Value &v, uint32_t block) {
+    if (tracing_body() && attached(v))
+        return outside("block_reduce", v, [&] { return block_reduce(op, v, block); });
     Value plain = v.detached(), result = jit::block_reduce(op, plain, block);
     if (!follow(std::array{ &v }))
         return result;
@@ -459,7 +537,7 @@ Value AdTracker::block_reduce(ReduceOp op, const Value &v, uint32_t block) {
         auto t = std::make_unique<SumTransfer>();
         t->size = size;
         t->block = block;
-        return linear(result, v, std::move(t));
+        return linear(result, v, std::move(t), true);
     }
     auto t = std::make_unique<WeightedSum>();
     t->combine = [=](ReduceOp o, const Value &x) {
@@ -471,10 +549,12 @@ Value AdTracker::block_reduce(ReduceOp op, const Value &v, uint32_t block) {
         return x.size() == 1 ? x : jit::gather(x, run, truth());
     };
     t->weigh(op, plain, result);
-    return linear(result, v, std::move(t));
+    return linear(result, v, std::move(t), true);
 }
 
 Value AdTracker::prefix_sum(const Value &v, bool exclusive, uint32_t block) {
+    if (tracing_body() && attached(v))
+        return outside("prefix_sum", v, [&] { return prefix_sum(v, exclusive, block); });
     Value result = jit::prefix_sum(v.detached(), exclusive, block);
     if (!follow(std::array{ &v }))
         return result;
@@ -482,7 +562,7 @@ Value AdTracker::prefix_sum(const Value &v, bool exclusive, uint32_t block) {
     t->size = v.size();
     t->block = block;
     t->exclusive = exclusive;
-    return linear(result, v, std::move(t));
+    return linear(result, v, std::move(t), true);
 }
 
 Value AdTracker::dot(const Value &a, const Value &b) {

@@ -8,9 +8,18 @@
 namespace umbel::ad {
 
 /// Values with gradients that a body reads from outside while it is traced: its implicit inputs.
+///
+/// What the body computes from them carries a mark in the place of a gradient, so that `detach` and scopes
+/// mean inside what they mean outside.
 struct Collector {
+    explicit Collector(Tape &tape);
+    ~Collector() { tape.release(mark); }
+    Collector(const Collector &) = delete;
+
+    Tape &tape;
+    GradId mark;
     std::vector<Value> values; // with their gradient ids; one for each pair of node and id
-    std::vector<Value> copies; // of constants with gradients, which no node would tell from others
+    bool asked = false;        // the body, or one inside, has acted on what carries a mark
     /// Notes the value and returns what the body is to compute with, without gradient.
     Value note(const Value &v);
 };
@@ -53,17 +62,31 @@ public:
     Tape tape;
     std::vector<Collector *> collectors; // of bodies being traced, innermost last
 
-private:
     /// The operand as the primal computation sees it; a body's surroundings are noted on the way.
     Value primal(const Value &v);
+    bool tracing_body() const { return !collectors.empty(); }
+    /// The body does something that depends on what is marked.
+    void note_asked();
+    /// With the mark of the body that is being traced.
+    Value marked(const Value &v);
+
+private:
     /// False where operands are only to be noted as implicit inputs, or are not followed.
     bool follow(std::span<const Value *const> operands);
+    /// The result of an operation that is not followed; marked where a body computes it.
+    Value unfollowed(const Value &result, std::span<const Value *const> operands);
+    bool attached(const Value &v) const { return tape.follows(v.grad_id()); }
     /// Whether nothing is followed: bodies are then traced as they are.
     bool suspended() const;
+    void strip(std::vector<Value> &values, std::vector<uint8_t> &depends);
     std::vector<Value> differentiate(const char *name, std::vector<Value> outputs,
-                                     Collector &collector, uint64_t since, bool evaluated);
+                                     const std::vector<uint8_t> &depends, Collector &collector,
+                                     uint64_t since, bool evaluated);
     /// The result as a node that depends on `source` through a linear map.
-    Value linear(const Value &result, const Value &source, std::unique_ptr<Transfer> transfer);
+    /// `whole`: of the array as such, not of lanes of the region that is being traced.
+    Value linear(const Value &result, const Value &source, std::unique_ptr<Transfer> transfer,
+                 bool whole = false);
+    template <class Fn> Value outside(const char *what, const Value &v, Fn &&fn);
 
     Context &c;
 };

@@ -27,7 +27,8 @@ Complex operator/(const Complex &a, const Complex &b) {
     return Complex{ a.re * b.re + a.im * b.im, a.im * b.re - a.re * b.im } * inv;
 }
 Complex sqrt(const Complex &a) { // principal value
-    Float n = umbel::sqrt(norm2(a)), re = safe_sqrt(0.5 * (n + a.re)), im = safe_sqrt(0.5 * (n - a.re));
+    Float n = umbel::sqrt(norm2(a)), re = safe_sqrt(0.5 * (n + a.re)),
+          im = safe_sqrt(0.5 * (n - a.re));
     return { re, mulsign(im, a.im) };
 }
 
@@ -43,14 +44,16 @@ Reflection reflect_channel(const Float &cos_theta_i, const Float &eta, const Flo
     Complex e2 = e * e, one{ Float(1), Float(0) };
     Complex cos_t = sqrt(one - Complex{ sin2, Float(0) } / e2);
     // With this branch light in an absorbing medium decays
-    Complex a_s = (Complex{ cos_i, Float(0) } - e * cos_t) / (Complex{ cos_i, Float(0) } + e * cos_t);
+    Complex a_s =
+        (Complex{ cos_i, Float(0) } - e * cos_t) / (Complex{ cos_i, Float(0) } + e * cos_t);
     Complex a_p = (e * cos_i - cos_t) / (e * cos_i + cos_t);
     Float r_s = norm2(a_s), r_p = norm2(a_p);
     // a_s conj(a_p) has the phase difference as its argument
     Complex cross{ a_s.re * a_p.re + a_s.im * a_p.im, a_s.im * a_p.re - a_s.re * a_p.im };
     Float inv = rsqrt(norm2(cross));
     Mask dark = norm2(cross) == 0;
-    return { r_s, r_p, select(dark, Float(1), cross.re * inv), select(dark, Float(0), cross.im * inv) };
+    return { r_s, r_p, select(dark, Float(1), cross.re * inv),
+             select(dark, Float(0), cross.im * inv) };
 }
 
 } // namespace
@@ -101,7 +104,8 @@ Spectrum specular_transmission(const Float &cos_theta_i, const Float &eta) {
     return matrix({ a, b, o, o, b, a, o, o, o, o, c, o, o, o, o, c });
 }
 
-Spectrum rotate_stokes_basis(const Vector3 &forward, const Vector3 &current, const Vector3 &target) {
+Spectrum rotate_stokes_basis(const Vector3 &forward, const Vector3 &current,
+                             const Vector3 &target) {
     Vector3 b = normalize(current), t = normalize(target);
     Float c = clamp(dot(b, t), -1, 1), theta = acos(c);
     return rotator(mulsign(theta, dot(forward, cross(b, t))));

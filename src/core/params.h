@@ -74,7 +74,8 @@ public:
     // ---- objects
     /// A texture; a colour, spectrum or number in its place becomes one.
     template <class T> Param &texture(const char *name, std::shared_ptr<T> &v, double otherwise) {
-        return object_param<T>(name, v, SpectrumData::uniform(otherwise, SpectrumData::Intent::Reflectance),
+        return object_param<T>(name, v,
+                               SpectrumData::uniform(otherwise, SpectrumData::Intent::Reflectance),
                                fmt::format("{}", otherwise));
     }
     /// A texture of light: colours have no upper bound, and become spectra under D65.

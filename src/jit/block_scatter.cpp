@@ -4,6 +4,7 @@
 #include "jit/backend.h"
 #include "jit/stream.h"
 #include <algorithm>
+#include <span>
 
 namespace umbel::jit {
 
@@ -84,6 +85,37 @@ void apply(A *cells, uint64_t size, const Block &b, bool copy) {
     }
 }
 
+// N scatters into one copy, lane by lane: those of a lane often hit neighbouring cells (the corners of a
+// texel, the elements of a record), which are in the nearest cache then.
+template <class T, class A, ReduceOp op, int N>
+void apply_together(A *cells, uint64_t size, const Block *b) {
+    const uint64_t lanes = b[0].lanes;
+    const uint32_t *index[N];
+    const T *value[N];
+    for (int k = 0; k < N; ++k) {
+        index[k] = b[k].index;
+        value[k] = static_cast<const T *>(b[k].value);
+    }
+    auto lane = [&](uint64_t i) {
+        for (int k = 0; k < N; ++k)
+            if (uint64_t at = index[k][i]; at < size)
+                combine<op>(cells[at], A(value[k][i]));
+    };
+    uint64_t i = 0;
+    for (; i + Ahead < lanes; ++i) {
+        for (int k = 0; k < N; ++k) {
+            uint64_t ahead = index[k][i + Ahead];
+            __builtin_prefetch(&cells[ahead < size ? ahead : 0], 1);
+        }
+        lane(i);
+    }
+    for (; i < lanes; ++i)
+        lane(i);
+}
+
+// Whether two scatters of a block may share a loop.
+bool plain(const Block &b) { return !b.mask && !b.uniform_index && !b.uniform_value; }
+
 uint64_t copy_bytes(const ScatterTarget &t) {
     uint64_t result = 0;
     with_types(t, [&]<class T, class A, ReduceOp op> { result = t.cells * sizeof(A); });
@@ -96,16 +128,29 @@ void clear_copy(const ScatterTarget &t, void *copy) {
     });
 }
 
-// Into the copy, or into the target itself where there is none.
-void scatter_block(const ScatterTarget &t, void *copy, const Block &b) {
-    if (copy)
-        with_types(t, [&]<class T, class A, ReduceOp op> {
-            apply<T, A, op>(static_cast<A *>(copy), t.cells, b, true);
-        });
-    else
-        with_reduction("scatter", t.type, t.op, [&]<class T, ReduceOp op> {
-            apply<T, T, op>(static_cast<T *>(t.data), t.cells, b, false);
-        });
+void scatter_block(const ScatterTarget &t, const Block &b) {
+    with_reduction("scatter", t.type, t.op, [&]<class T, ReduceOp op> {
+        apply<T, T, op>(static_cast<T *>(t.data), t.cells, b, false);
+    });
+}
+
+// All of them into one copy; as many at once as share a loop.
+void scatter_blocks(const ScatterTarget &t, void *copy, std::span<const Block> blocks) {
+    with_types(t, [&]<class T, class A, ReduceOp op> {
+        A *cells = static_cast<A *>(copy);
+        while (!blocks.empty()) {
+            size_t n = 0;
+            while (n < blocks.size() && n < 4 && plain(blocks[n]))
+                ++n;
+            if (n == 4)
+                apply_together<T, A, op, 4>(cells, t.cells, blocks.data());
+            else if (n >= 2)
+                apply_together<T, A, op, 2>(cells, t.cells, blocks.data());
+            else
+                apply<T, A, op>(cells, t.cells, blocks[0], true);
+            blocks = blocks.subspan(n == 4 ? 4 : n >= 2 ? 2 : 1);
+        }
+    });
 }
 
 // The target combined with `count` copies, `stride` bytes apart.
@@ -180,23 +225,34 @@ void BlockScatter::run(
         for (uint64_t w : slot_widths)
             scratch.push_back(allocate(space * w));
         std::vector<char *> slots(slot_widths.size());
+        std::vector<Block> blocks;
         for (uint64_t begin = first; begin < last; begin += block) {
             uint64_t end = std::min(last, begin + block);
             for (size_t k = 0; k < slots.size(); ++k)
                 slots[k] = static_cast<char *>(scratch[k]->data()) - begin * slot_widths[k];
             compute(slots.data(), begin, end);
-            for (const Effect &e : effects) {
-                const ScatterTarget &t = targets[e.target];
+            auto block_of = [&](const Effect &e) {
                 auto at = [&](const ScatterOperand &o, uint64_t w) {
                     return o.at(slots.data(), begin, w);
                 };
-                Block b{ static_cast<const uint32_t *>(at(e.index, 4)),
-                         at(e.value, bytes(t.type)),
-                         e.masked ? static_cast<const uint8_t *>(at(e.mask, 1)) : nullptr,
-                         e.index.uniform,
-                         e.value.uniform,
-                         end - begin };
-                scatter_block(t, copy_of(c, e.target), b);
+                return Block{ static_cast<const uint32_t *>(at(e.index, 4)),
+                              at(e.value, bytes(targets[e.target].type)),
+                              e.masked ? static_cast<const uint8_t *>(at(e.mask, 1)) : nullptr,
+                              e.index.uniform,
+                              e.value.uniform,
+                              end - begin };
+            };
+            if (count == 1) { // in program order
+                for (const Effect &e : effects)
+                    scatter_block(targets[e.target], block_of(e));
+                continue;
+            }
+            for (size_t t = 0; t < targets.size(); ++t) {
+                blocks.clear();
+                for (const Effect &e : effects)
+                    if (e.target == t)
+                        blocks.push_back(block_of(e));
+                scatter_blocks(targets[t], copy_of(c, t), blocks);
             }
         }
     });

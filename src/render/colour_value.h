@@ -1,8 +1,8 @@
 // render/colour_value.h: a colour that is the same everywhere, in whatever the variant computes in.
 #pragma once
 #include "core/colour.h"
-#include "core/spectrum_data.h"
 #include "core/spectrum.h"
+#include "core/spectrum_data.h"
 
 namespace umbel {
 

@@ -23,7 +23,6 @@ SpectrumData table(const ConductorData &c, bool k) {
     return d;
 }
 
-
 } // namespace
 
 void ConductorIor::declare(Params &p) {
@@ -38,12 +37,15 @@ void ConductorIor::declare(Params &p) {
         return;
     Loader &loader = *p.loader();
     if (material == "none") { // reflects everything
-        eta = std::dynamic_pointer_cast<Texture>(loader.load_spectrum(SpectrumData::uniform(0), *p.properties()));
-        k = std::dynamic_pointer_cast<Texture>(loader.load_spectrum(SpectrumData::uniform(1), *p.properties()));
+        eta = std::dynamic_pointer_cast<Texture>(
+            loader.load_spectrum(SpectrumData::uniform(0), *p.properties()));
+        k = std::dynamic_pointer_cast<Texture>(
+            loader.load_spectrum(SpectrumData::uniform(1), *p.properties()));
         return;
     }
     const ConductorData &c = conductor_preset(material);
-    eta = std::dynamic_pointer_cast<Texture>(loader.load_spectrum(table(c, false), *p.properties()));
+    eta =
+        std::dynamic_pointer_cast<Texture>(loader.load_spectrum(table(c, false), *p.properties()));
     k = std::dynamic_pointer_cast<Texture>(loader.load_spectrum(table(c, true), *p.properties()));
 }
 

@@ -10,8 +10,12 @@ struct ConductorIor {
 
     /// The parameters material, eta, k.
     void declare(Params &p);
-    Spectrum eval_eta(const SurfaceInteraction &si, const Mask &active) const { return eta->eval(si, active); }
-    Spectrum eval_k(const SurfaceInteraction &si, const Mask &active) const { return k->eval(si, active); }
+    Spectrum eval_eta(const SurfaceInteraction &si, const Mask &active) const {
+        return eta->eval(si, active);
+    }
+    Spectrum eval_k(const SurfaceInteraction &si, const Mask &active) const {
+        return k->eval(si, active);
+    }
 };
 
 } // namespace umbel

@@ -35,7 +35,7 @@ class EmbreeAccelerator final : public Accelerator {
 public:
     explicit EmbreeAccelerator(const Geometry &geometry) : m_analytic(geometry.analytic) {
         m_scene = rtcNewScene(device());
-        
+
         if (!geometry.indices.empty())
             add_triangles(geometry);
         if (!m_analytic.empty())

@@ -186,6 +186,82 @@ TEST_P(AdMisuse, LocalArraysAsStateOfALoop) {
     expect_error({ "local arrays as loop state" }, [&] { backward(y); });
 }
 
+TEST_P(AdMisuse, WritingGradientsInsideARecordedBody) {
+    Float64 film = zeros<double>(3);
+    expect_error({ "scatter", "recorded body", "detach" }, [&] {
+        loop(
+            std::tuple<UInt32>(0u), [](const auto &s) { return std::get<0>(s) < 2u; },
+            [&](auto &s) {
+                scatter_add(film, x * x, lane);
+                std::get<0>(s) += 1u;
+            });
+    });
+}
+
+// The state that is written depends on x only from the second iteration on.
+TEST_P(AdMisuse, WritingStateThatDependsOnGradientsLater) {
+    Float64 film = zeros<double>(3);
+    expect_error({ "scatter", "recorded body", "detach" }, [&] {
+        loop(
+            std::tuple<UInt32, Float64>(0u, 1.0), [](const auto &s) { return std::get<0>(s) < 2u; },
+            [&](auto &s) {
+                scatter_add(film, std::get<1>(s), lane);
+                std::get<1>(s) = x;
+                std::get<0>(s) += 1u;
+            });
+    });
+}
+
+TEST_P(AdMisuse, WritingGradientsInsideConditionalsAndCalls) {
+    FlagScope recorded(Flag::FlattenIfs, false);
+    Float64 film = zeros<double>(3);
+    expect_error({ "scatter", "recorded body", "detach" }, [&] {
+        if_(
+            lane == 0u,
+            [&] {
+                scatter_add(film, x * x, lane);
+                return x;
+            },
+            [&] { return x * 2.0; });
+    });
+    std::vector<std::function<Float64(const Float64 &)>> f{ [&](const Float64 &v) {
+                                                               scatter_add(film, v, lane);
+                                                               return v;
+                                                           },
+                                                            [](const Float64 &v) { return v; } };
+    expect_error({ "scatter", "recorded body", "detach" }, [&] { switch_(lane % 2u, f, x); });
+    EXPECT_EQ(film.read(), (test::List{ 0, 0, 0 }));
+}
+
+TEST_P(AdMisuse, DerivativesInsideABodyThatIsDifferentiated) {
+    auto inside = [&](auto fn) {
+        expect_error({ "differentiated as a whole", "SuspendGrad", "ResumeGrad" }, [&] {
+            loop(
+                std::tuple<UInt32>(0u), [](const auto &s) { return std::get<0>(s) < 2u; },
+                [&](auto &s) {
+                    fn();
+                    std::get<0>(s) += 1u;
+                });
+        });
+    };
+    inside([&] {
+        Float64 y = x * x;
+        backward(y);
+    });
+    inside([&] { grad(x * x); });
+    inside([&] {
+        Float64 y(lane);
+        enable_grad(y);
+    });
+}
+
+TEST_P(AdMisuse, ReducingWhatABodyComputes) {
+    expect_error({ "reduce", "recorded body", "compute it before" }, [&] {
+        FlagScope recorded(Flag::FlattenIfs, false);
+        if_(lane == 0u, [&] { return sum(x * x); }, [&] { return x; });
+    });
+}
+
 // A value that counts lanes would count them twice.
 TEST_P(AdMisuse, RanksInsideADifferentiatedBody) {
     FlagScope recorded(Flag::FlattenIfs, false);

@@ -40,7 +40,8 @@ public:
         else
             value = fresnel_conductor(si.wi.z, eta, k);
         value = value * m_specular->eval(si, active);
-        return { wo, select(good, Float(1), Float(0)), Float(1), UInt32(uint32_t(BSDFFlags::DeltaReflection)),
+        return { wo,         select(good, Float(1), Float(0)),
+                 Float(1),   UInt32(uint32_t(BSDFFlags::DeltaReflection)),
                  UInt32(0u), select(good, value, Spectrum(0)) };
     }
 

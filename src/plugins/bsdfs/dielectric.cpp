@@ -13,7 +13,9 @@ class Dielectric final : public BSDF {
 public:
     void declare(Params &p) override {
         m_ior.declare(p, "bk7");
-        p.texture("specular_reflectance", m_reflectance, 1).differentiable().doc("Multiplies what is reflected; 1 is physical");
+        p.texture("specular_reflectance", m_reflectance, 1)
+            .differentiable()
+            .doc("Multiplies what is reflected; 1 is physical");
         p.texture("specular_transmittance", m_transmittance, 1)
             .differentiable()
             .doc("Multiplies what is refracted; 1 is physical");
@@ -45,7 +47,8 @@ public:
         Float pdf = reflects && transmits ? select(reflected, f.r, t) : Float(1);
 
         Vector3 wo = select(reflected, reflect(si.wi), refract(si.wi, f.cos_theta_t, f.eta_ti));
-        Spectrum r_value = m_reflectance->eval(si, active), t_value = m_transmittance->eval(si, active), weight;
+        Spectrum r_value = m_reflectance->eval(si, active),
+                 t_value = m_transmittance->eval(si, active), weight;
         if (variant().polarized) {
             Spectrum none(0);
             Spectrum mr = mueller::specular_reflection(si.wi.z, Spectrum(m_ior.eta), none),

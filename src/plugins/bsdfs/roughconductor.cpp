@@ -18,11 +18,17 @@ public:
         m_ior.declare(p);
         p.choice("distribution", m_distribution, "beckmann", { "beckmann", "ggx", "phong", "as" })
             .doc("Shape of the distribution of microscopic normals");
-        p.texture("alpha", m_alpha, 0.1).differentiable().doc("Roughness: slope of the microsurface, root mean square");
-        p.texture("alpha_u", m_alpha_u, 0.1).doc("Roughness along the tangent; with alpha_v in place of alpha");
+        p.texture("alpha", m_alpha, 0.1)
+            .differentiable()
+            .doc("Roughness: slope of the microsurface, root mean square");
+        p.texture("alpha_u", m_alpha_u, 0.1)
+            .doc("Roughness along the tangent; with alpha_v in place of alpha");
         p.texture("alpha_v", m_alpha_v, 0.1).doc("Roughness along the bitangent");
-        p.boolean("sample_visible", m_visible, true).doc("Sample only normals that are seen: less noise");
-        p.texture("specular_reflectance", m_specular, 1).differentiable().doc("Multiplies what is reflected; 1 is physical");
+        p.boolean("sample_visible", m_visible, true)
+            .doc("Sample only normals that are seen: less noise");
+        p.texture("specular_reflectance", m_specular, 1)
+            .differentiable()
+            .doc("Multiplies what is reflected; 1 is physical");
         if (!p.loading())
             return;
         const Properties &q = *p.properties();
@@ -31,7 +37,8 @@ public:
             fail("{}: alpha_u and alpha_v go together, and one of them is missing", q.describe());
         if (m_anisotropic && q.has("alpha"))
             fail("{}: give either alpha, or alpha_u and alpha_v", q.describe());
-        if (m_distribution == "phong" || m_distribution == "as") // of old scenes: the nearest that is supported
+        if (m_distribution == "phong" ||
+            m_distribution == "as") // of old scenes: the nearest that is supported
             m_distribution = "ggx";
     }
     void configure() override {
@@ -72,14 +79,14 @@ public:
         auto [m, m_pdf] = surface.sample(si.wi, u);
         Vector3 wo = reflect(si.wi, m);
         Mask good = active & (si.wi.z > 0) & (wo.z > 0) & (m_pdf > 0);
-        Float weight = surface.visible() ? surface.smith_g1(wo, m)
-                                         : surface.g(si.wi, wo, m) * dot(si.wi, m) / (si.wi.z * m.z);
-        return { wo,
-                 select(good, m_pdf / (4 * dot(wo, m)), Float(0)),
-                 Float(1),
-                 UInt32(uint32_t(BSDFFlags::GlossyReflection)),
-                 UInt32(0u),
-                 select(good, reflectance(ctx, si, wo, m, active) * weight, Spectrum(0)) };
+        Float weight = surface.visible()
+                           ? surface.smith_g1(wo, m)
+                           : surface.g(si.wi, wo, m) * dot(si.wi, m) / (si.wi.z * m.z);
+        return {
+            wo,         select(good, m_pdf / (4 * dot(wo, m)), Float(0)),
+            Float(1),   UInt32(uint32_t(BSDFFlags::GlossyReflection)),
+            UInt32(0u), select(good, reflectance(ctx, si, wo, m, active) * weight, Spectrum(0))
+        };
     }
 
 private:
@@ -92,9 +99,11 @@ private:
     Spectrum reflectance(const BSDFContext &ctx, const SurfaceInteraction &si, const Vector3 &wo,
                          const Vector3 &h, const Mask &active) const {
         Spectrum eta = m_ior.eval_eta(si, active), k = m_ior.eval_k(si, active);
-        Spectrum f = variant().polarized
-                         ? to_implied_basis(ctx, mueller::specular_reflection(dot(si.wi, h), eta, k), si.wi, wo, h)
-                         : fresnel_conductor(dot(si.wi, h), eta, k);
+        Spectrum f =
+            variant().polarized
+                ? to_implied_basis(ctx, mueller::specular_reflection(dot(si.wi, h), eta, k), si.wi,
+                                   wo, h)
+                : fresnel_conductor(dot(si.wi, h), eta, k);
         return f * m_specular->eval(si, active);
     }
 

@@ -2,9 +2,9 @@
 //
 // Reflection and refraction at microfacets [Walter 2007]; h is the half vector of either.
 #include "core/fresnel.h"
+#include "render/bsdf.h"
 #include "render/dielectric_ior.h"
 #include "render/microfacet.h"
-#include "render/bsdf.h"
 
 namespace umbel {
 
@@ -14,9 +14,14 @@ public:
         m_ior.declare(p, "bk7");
         p.choice("distribution", m_distribution, "beckmann", { "beckmann", "ggx" })
             .doc("Shape of the distribution of microscopic normals");
-        p.texture("alpha", m_alpha, 0.1).differentiable().doc("Roughness: slope of the microsurface, root mean square");
-        p.boolean("sample_visible", m_visible, true).doc("Sample only normals that are seen: less noise");
-        p.texture("specular_reflectance", m_reflectance, 1).differentiable().doc("Multiplies what is reflected; 1 is physical");
+        p.texture("alpha", m_alpha, 0.1)
+            .differentiable()
+            .doc("Roughness: slope of the microsurface, root mean square");
+        p.boolean("sample_visible", m_visible, true)
+            .doc("Sample only normals that are seen: less noise");
+        p.texture("specular_reflectance", m_reflectance, 1)
+            .differentiable()
+            .doc("Multiplies what is reflected; 1 is physical");
         p.texture("specular_transmittance", m_transmittance, 1)
             .differentiable()
             .doc("Multiplies what is refracted; 1 is physical");
@@ -63,7 +68,8 @@ public:
         if (reflects && transmits)
             density = density * select(reflected, f.r, 1 - f.r);
         // Facets seen from behind do not exist
-        Mask good = active & (cos_i != 0) & (cos_o != 0) & (wi_h * cos_i > 0) & (wo_h * cos_o > 0) & (d > 0);
+        Mask good = active & (cos_i != 0) & (cos_o != 0) & (wi_h * cos_i > 0) & (wo_h * cos_o > 0) &
+                    (d > 0);
         if (!reflects)
             good = good & !reflected;
         if (!transmits)
@@ -82,11 +88,14 @@ public:
         auto [m, m_pdf] = surface.sample(wi_up, u2);
         FresnelResult f = fresnel(dot(si.wi, m), m_ior.eta);
         Mask reflected = reflects && transmits ? u1 <= f.r : Mask(reflects);
-        Vector3 wo = select(reflected, reflect(si.wi, m), refract(si.wi, m, f.cos_theta_t, f.eta_ti));
-        Mask good = active & (m_pdf > 0) & (select(reflected, si.wi.z * wo.z, -(si.wi.z * wo.z)) > 0);
+        Vector3 wo =
+            select(reflected, reflect(si.wi, m), refract(si.wi, m, f.cos_theta_t, f.eta_ti));
+        Mask good =
+            active & (m_pdf > 0) & (select(reflected, si.wi.z * wo.z, -(si.wi.z * wo.z)) > 0);
 
         Float wi_m = dot(si.wi, m), wo_m = dot(wo, m);
-        Float jacobian = select(reflected, rcp(4 * abs(wo_m)), sqr(f.eta_it) * abs(wo_m) / sqr(wi_m + f.eta_it * wo_m));
+        Float jacobian = select(reflected, rcp(4 * abs(wo_m)),
+                                sqr(f.eta_it) * abs(wo_m) / sqr(wi_m + f.eta_it * wo_m));
         Float pdf = m_pdf * jacobian;
         Float weight = surface.visible() ? surface.smith_g1(wo, m)
                                          : surface.g(si.wi, wo, m) * abs(wi_m / (si.wi.z * m.z));
@@ -96,7 +105,8 @@ public:
             weight = weight * (reflects ? f.r : 1 - f.r);
         if (ctx.mode == BSDFContext::Mode::Radiance)
             weight = weight * select(reflected, Float(1), sqr(f.eta_ti));
-        Spectrum value = select(reflected, m_reflectance->eval(si, active), m_transmittance->eval(si, active));
+        Spectrum value =
+            select(reflected, m_reflectance->eval(si, active), m_transmittance->eval(si, active));
         return { wo,
                  select(good, pdf, Float(0)),
                  select(reflected, Float(1), f.eta_it),

@@ -34,14 +34,17 @@ public:
         for (int i = 0; i < m_emitter_samples; ++i) {
             auto [ds, light] = scene.sample_emitter_direction(si, sampler.next_2d(), true, valid);
             Vector3 wo = si.to_local(ds.d);
-            auto r = scene.eval_and_sample_bsdf(ctx, si, wo, Float(0), { Float(0), Float(0) }, valid);
+            auto r =
+                scene.eval_and_sample_bsdf(ctx, si, wo, Float(0), { Float(0), Float(0) }, valid);
             Spectrum value = si.to_world_mueller(r.value, -wo, si.wi);
             Float mis = select(ds.delta, Float(1), power(ds.pdf * part_e, r.pdf * part_b));
-            L += select(valid & (ds.pdf > 0), value * light * (mis * (1.0 / m_emitter_samples)), Spectrum(0).dense());
+            L += select(valid & (ds.pdf > 0), value * light * (mis * (1.0 / m_emitter_samples)),
+                        Spectrum(0).dense());
         }
         for (int i = 0; i < m_bsdf_samples; ++i) {
             Float u1 = sampler.next_1d();
-            auto r = scene.eval_and_sample_bsdf(ctx, si, Vector3(0, 0, 1), u1, sampler.next_2d(), valid);
+            auto r =
+                scene.eval_and_sample_bsdf(ctx, si, Vector3(0, 0, 1), u1, sampler.next_2d(), valid);
             const BSDFSample &bs = r.sample;
             Mask go = valid & (bs.pdf > 0);
             Ray next = si.spawn_ray(si.to_world(bs.wo));

@@ -10,9 +10,7 @@ public:
         p.texture("color1", m_colour1, 0.2).differentiable().doc("Of the others");
         p.transform("to_uv", m_to_uv).doc("Applied to texture coordinates first");
     }
-    void configure() override {
-        m_transform = Transform(m_to_uv);
-    }
+    void configure() override { m_transform = Transform(m_to_uv); }
 
     Spectrum eval(const SurfaceInteraction &si, const Mask &active) const override {
         return select(even(si), m_colour0->eval(si, active), m_colour1->eval(si, active));
@@ -23,7 +21,9 @@ public:
     Vector3 eval_3(const SurfaceInteraction &si, const Mask &active) const override {
         return select(even(si), m_colour0->eval_3(si, active), m_colour1->eval_3(si, active));
     }
-    double mean_value() const override { return (m_colour0->mean_value() + m_colour1->mean_value()) / 2; }
+    double mean_value() const override {
+        return (m_colour0->mean_value() + m_colour1->mean_value()) / 2;
+    }
     bool is_spatially_varying() const override { return true; }
 
 private:

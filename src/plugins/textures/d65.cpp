@@ -12,7 +12,8 @@ public:
     }
     void configure() override {
         m_scale = opaque_float(m_scale_number);
-        m_colour = ColourValue({ m_scale_number, m_scale_number, m_scale_number }, SpectrumData::Intent::Illuminant);
+        m_colour = ColourValue({ m_scale_number, m_scale_number, m_scale_number },
+                               SpectrumData::Intent::Illuminant);
     }
     Spectrum eval(const SurfaceInteraction &si, const Mask &) const override {
         if (variant().colour != Colour::Spectral)

@@ -11,7 +11,7 @@ namespace umbel {
 /// Coefficients of a smooth spectrum with values in [0, 1] whose colour under D65 is the linear sRGB colour
 /// `rgb`, clamped to [0, 1]. For the colours that a scene names: refines what the table has, in microseconds.
 Colour3 rgb_to_coefficients(const Colour3 &rgb);
-/// As interpolated in the table, for the many texels of a texture: 50 times as fast, off by up to 0.004.
+/// As interpolated in the table, for the many texels of a texture: some 20 times as fast, off by up to 0.004.
 Colour3 table_coefficients(const Colour3 &rgb);
 /// The spectrum at a wavelength in nm.
 double eval_coefficients(const Colour3 &c, double wavelength);

@@ -13,9 +13,10 @@ Param &Params::add(const char *name, const char *type, std::string otherwise) {
 }
 
 void Params::reject(const char *name, std::string_view what) const {
+    std::string text = fmt::format("parameter \"{}\" {}", name, what);
     if (const Property *p = m_properties->find(name))
-        m_properties->fail_at(*p, what);
-    throw UserError(fmt::format("{}: parameter \"{}\" {}", m_properties->describe(), name, what));
+        m_properties->fail_at(*p, text);
+    throw UserError(fmt::format("{}: {}", m_properties->describe(), text));
 }
 
 void Params::check_range(const char *name, double v, double least, double most) const {

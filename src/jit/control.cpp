@@ -92,6 +92,8 @@ Value check_condition(const char *name, Context &c, Value v) {
     return v;
 }
 
+enum : uint8_t { Unknown, Constant, Varies }; // what is known of a state variable
+
 // Traces the body once; returns false where it should be traced again with `fixed` state left out.
 bool trace_loop(Context &c, const char *name, const std::vector<Value *> &state,
                 const detail::Condition &condition, const detail::Body &body,
@@ -109,7 +111,7 @@ bool trace_loop(Context &c, const char *name, const std::vector<Value *> &state,
     std::vector<Value>
         phis; // a body may overwrite state that it never read: the record needs its Phi
     for (size_t k = 0; k < n; ++k) {
-        if (fixed[k])
+        if (fixed[k] == Constant)
             continue;
         const Node &v = init[k].node();
         Value p =
@@ -134,16 +136,20 @@ bool trace_loop(Context &c, const char *name, const std::vector<Value *> &state,
     for (size_t k = 0; k < n; ++k) {
         check_unchanged(name, "state variable", k + 1, init[k], *state[k]);
         size = broadcast(name, broadcast(name, size, init[k].size()), state[k]->size());
-        if (fixed[k]) {
-            if (state[k]->id() != init[k].id())
-                throw InternalError("a state variable of a loop is invariant in one tracing only");
+        if (fixed[k] == Constant) {
+            // A body may look at constants while it is traced, and then do something else with them.
+            bool same = state[k]->is_literal() && state[k]->literal_bits() == init[k].literal_bits();
+            if (!same) {
+                fixed[k] = Varies;
+                again = true;
+            }
             continue;
         }
         bool invariant = c.has(Flag::OptimizeLoops) && state[k]->id() == phi[k];
         record->next.push_back(state[k]->id());
         record->invariant.push_back(invariant);
-        if (invariant && init[k].is_literal()) {
-            fixed[k] = 1;
+        if (invariant && init[k].is_literal() && fixed[k] != Varies) {
+            fixed[k] = Constant;
             again = true;
         }
     }
@@ -177,7 +183,7 @@ bool trace_loop(Context &c, const char *name, const std::vector<Value *> &state,
         c.add_effect(node.id());
     }
     for (size_t k = 0, j = 0; k < n; ++k) {
-        if (fixed[k]) {
+        if (fixed[k] == Constant) {
             *state[k] = init[k];
             continue;
         }

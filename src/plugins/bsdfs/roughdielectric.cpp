@@ -93,6 +93,8 @@ public:
         Mask good =
             active & (m_pdf > 0) & (select(reflected, si.wi.z * wo.z, -(si.wi.z * wo.z)) > 0);
 
+        good = good & (reflected | (f.cos_theta_t != 0)); // not under total reflection
+
         Float wi_m = dot(si.wi, m), wo_m = dot(wo, m);
         Float jacobian = select(reflected, rcp(4 * abs(wo_m)),
                                 sqr(f.eta_it) * abs(wo_m) / sqr(wi_m + f.eta_it * wo_m));

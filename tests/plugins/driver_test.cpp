@@ -1,0 +1,107 @@
+// tests/plugins/driver_test.cpp: images do not depend on how they are computed.
+#include "support/scenes.h"
+#include <tbb/global_control.h>
+
+namespace umbel {
+using namespace test;
+
+const char *Box = "<bsdf type='diffuse' id='white'><rgb name='reflectance' value='.7,.6,.5'/></bsdf>"
+                  "<shape type='rectangle'><ref id='white'/></shape>"
+                  "<shape type='cube'><transform name='to_world'><scale value='0.3'/><translate z='0.4'/></transform>"
+                  "<ref id='white'/></shape>"
+                  "<shape type='sphere'><float name='radius' value='0.2'/><point name='center' x='.5' y='.5' z='.4'/>"
+                  "<bsdf type='dielectric'/></shape>"
+                  "<shape type='rectangle'><transform name='to_world'><rotate x='1' angle='180'/><translate z='5'/></transform>"
+                  "<emitter type='area'><rgb name='radiance' value='4,3,2'/></emitter></shape>";
+
+class BackendDriver : public VariantTest {};
+UMBEL_VARIANTS(BackendDriver, "interp_rgb", "llvm_rgb", "llvm_spectral", "llvm_rgb_double")
+
+TEST_P(BackendDriver, ImagesAreTheSameForAnyNumberOfThreads) {
+    Ref<Scene> scene = scene_from(scene_xml(Box, 33, 20));
+    Image reference = render_image(*scene);
+    for (size_t threads : { 1, 2, 7 }) {
+        tbb::global_control limit(tbb::global_control::max_allowed_parallelism, threads);
+        EXPECT_TRUE(same_pixels(reference, render_image(*scene))) << threads << " threads";
+    }
+}
+
+TEST_P(BackendDriver, SeedsGiveOtherNoiseAroundTheSameMean) {
+    Ref<Scene> scene = scene_from(scene_xml(Box, 16, 64));
+    Image a = render_image(*scene, { .seed = 1 }), b = render_image(*scene, { .seed = 2 });
+    EXPECT_FALSE(same_pixels(a, b));
+    Estimate ea = channel_mean(a, 0), eb = channel_mean(b, 0);
+    EXPECT_NEAR(ea.mean, eb.mean, 0.05 * ea.mean);
+}
+
+TEST_P(BackendDriver, ACropWindowShowsThatPartOfTheImage) {
+    Ref<Scene> scene = scene_from(scene_xml(Box, 24, 8));
+    Image whole = render_image(*scene);
+    scene->sensors()[0]->film().set_crop({ 5, 9, 11, 7 });
+    Image part = render_image(*scene);
+    ASSERT_EQ(part.width(), 11u);
+    ASSERT_EQ(part.height(), 7u);
+    for (size_t y = 0; y < 7; ++y)
+        for (size_t x = 0; x < 11; ++x)
+            EXPECT_EQ(part.get(x, y, 0), whole.get(x + 5, y + 9, 0)) << x << ", " << y;
+}
+
+TEST_P(BackendDriver, AnotherSeedCropOrSampleCountCompilesNothing) {
+    Ref<Scene> scene = scene_from(scene_xml(Box, 24, 16));
+    render_image(*scene);
+    jit::Context &context = variant().context();
+    context.set(jit::Flag::History, true);
+    context.take_history();
+    scene->sensors()[0]->film().set_crop({ 3, 2, 13, 17 });
+    render_image(*scene, { .spp = 48, .seed = 77 });
+    for (const jit::KernelRecord &r : context.take_history())
+        EXPECT_EQ(r.backend_seconds, 0) << r.name;
+    context.set(jit::Flag::History, false);
+}
+
+TEST(Driver, InterpAndLlvmAgreeToTheBit) {
+    Image images[2];
+    for (int i = 0; i < 2; ++i) {
+        VariantScope scope(find_variant(i ? "llvm_rgb" : "interp_rgb"));
+        images[i] = render_image(*scene_from(scene_xml(Box, 20, 16)));
+    }
+    EXPECT_TRUE(same_pixels(images[0], images[1]));
+}
+
+TEST(Driver, SingleAndDoublePrecisionAgreeThroughDifferentTrees) {
+    Image images[2];
+    for (int i = 0; i < 2; ++i) {
+        VariantScope scope(find_variant(i ? "llvm_rgb" : "llvm_rgb_double"));
+        images[i] = render_image(*scene_from(scene_xml(Box, 20, 4, "depth")));
+    }
+    // Edges may fall to either side.
+    size_t different = 0;
+    for (size_t y = 0; y < 20; ++y)
+        for (size_t x = 0; x < 20; ++x)
+            different += std::abs(images[0].get(x, y, 0) - images[1].get(x, y, 0)) > 1e-4;
+    EXPECT_LE(different, 4u);
+}
+
+TEST(Driver, TwoVariantsLiveInOneProcess) {
+    const Variant &a = find_variant("llvm_rgb"), &b = find_variant("llvm_mono_double");
+    Ref<Scene> first, second;
+    {
+        VariantScope scope(a);
+        first = scene_from(scene_xml(Box, 8, 4));
+    }
+    {
+        VariantScope scope(b);
+        second = scene_from(scene_xml(Box, 8, 4));
+    }
+    EXPECT_EQ(render_image(*first).channel_count(), 3u);
+    EXPECT_EQ(render_image(*second).channel_count(), 1u);
+    EXPECT_EQ(render_image(*first).channel_count(), 3u);
+    { // objects go where they were made
+        VariantScope scope(a);
+        first.reset();
+    }
+    VariantScope scope(b);
+    second.reset();
+}
+
+} // namespace umbel

@@ -30,12 +30,29 @@ Render::Render(const Scene &scene, const RenderOptions &options)
              crop.width, crop.height);
     uint64_t most = LanesALaunch / uint64_t(m_group_size);
     VariantScope scope(scene.scene_variant());
+    weigh_border();
     for (uint64_t first = 0; first < slots; first += most) {
         Band b{ uint32_t(first), uint32_t(std::min(most, slots - first)), 0, {} };
         for (size_t c = 0; c < channel_names().size(); ++c)
             b.film.emplace_back(jit::full(variant().float_type(), 0, b.count));
         m_bands.push_back(std::move(b));
     }
+}
+
+void Render::weigh_border() {
+    const Film &film = m_sensor.film();
+    if (film.sample_border())
+        return;
+    auto weights = [&](int size) {
+        std::vector<double> w(size_t(size), 1.0);
+        int reach = std::min(size, int(std::ceil(film.filter().radius())) + 1);
+        for (int i = 0; i < size; ++i)
+            if (i < reach || i >= size - reach)
+                w[size_t(i)] = 1 / film.filter().mass(-i - 0.5, size - i - 0.5);
+        return float_array(w);
+    };
+    m_column_weight = weights(film.width());
+    m_row_weight = weights(film.height());
 }
 
 std::vector<std::string> Render::channel_names() const {
@@ -126,18 +143,26 @@ void Render::launch(Band &band) {
     Vector2 position{ (Float(x) + 0.5 + dx) * opaque_float(1.0 / film.width()),
                       (Float(y) + 0.5 + dy) * opaque_float(1.0 / film.height()) };
 
+    Mask traced = active;
+    Float weight = weight_x * weight_y;
+    if (m_column_weight.valid()) {
+        Mask inside = (position.x >= 0) & (position.x < 1) & (position.y >= 0) & (position.y < 1);
+        weight = select(inside, weight * Float(jit::gather(m_column_weight, x, active)) *
+                                    Float(jit::gather(m_row_weight, y, active)), Float(0));
+        traced = active & inside; // what counts for nothing is not followed
+    }
+
     Float time = m_sensor.sample_time(m_sensor.needs_time_sample() ? sampler.next_1d() : Float(0));
     Float wavelength = variant().colour == Colour::Spectral ? sampler.next_1d() : Float(0);
     Vector2 aperture = m_sensor.needs_aperture_sample() ? sampler.next_2d() : Vector2{ 0.5, 0.5 };
-    auto [ray, ray_weight] = m_sensor.sample_ray(time, wavelength, position, aperture, active);
-    Radiance r = m_scene.integrator()->sample(m_scene, sampler, ray, active);
+    auto [ray, ray_weight] = m_sensor.sample_ray(time, wavelength, position, aperture, traced);
+    Radiance r = m_scene.integrator()->sample(m_scene, sampler, ray, traced);
     r.L = ray_weight * r.L;
 
     std::vector<Float> values = film_channels(r, ray);
-    Float weight = weight_x * weight_y;
     std::vector<const Value *> list;
     for (Float &v : values) {
-        v = select(active, v * weight, Float(0));
+        v = select(traced, v * weight, Float(0));
         list.push_back(&v);
     }
     jit::eval(std::span<const Value *const>(list));

@@ -53,6 +53,7 @@ private:
         std::vector<Float> film; // sums, a channel each
     };
     void launch(Band &band);
+    void weigh_border();
     std::vector<Float> film_channels(const Radiance &r, const Ray &ray) const;
     std::vector<std::string> channel_names() const;
 
@@ -61,6 +62,7 @@ private:
     int m_spp, m_group_size; // samples a pixel of one launch
     uint32_t m_seed;
     uint32_t m_tiles_x, m_tiles_y;
+    Float m_column_weight, m_row_weight; // where the filter ends at the border: 1 / what is left of it
     std::vector<Band> m_bands;
     int m_group = 0;
     size_t m_band = 0;

@@ -27,6 +27,9 @@ public:
     /// gets the format's. Returns the file's name.
     virtual std::filesystem::path write(const std::filesystem::path &path,
                                         const Image &image) const = 0;
+    /// Whether pixels at the border see what lies beyond it, as the others see all around them; if not, the
+    /// filter ends there.
+    virtual bool sample_border() const { return false; }
     /// Whether the image has an alpha channel.
     virtual bool has_alpha() const { return false; }
 

@@ -31,6 +31,18 @@ void Filter::configure() {
     m_radius = opaque_float(r);
 }
 
+double Filter::mass(double a, double b) const {
+    double r = radius(), part = 0, whole = 0;
+    constexpr int Steps = 4096;
+    for (int i = 0; i < Steps; ++i) { // midpoints
+        double x = -r + (i + 0.5) * 2 * r / Steps, f = eval(x);
+        whole += f;
+        if (x > a && x < b)
+            part += f;
+    }
+    return part / whole;
+}
+
 std::pair<Float, Float> Filter::sample(const Float &u) const {
     if (is_box())
         return { (u - 0.5) * (2 * radius()), Float(1) };

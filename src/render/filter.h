@@ -19,6 +19,8 @@ public:
     /// sampling [Ernst 2006].
     std::pair<Float, Float> sample(const Float &u) const;
     void configure() override;
+    /// Integral from `a` to `b` over the whole one; of the host.
+    double mass(double a, double b) const;
 
 private:
     static constexpr int Cells = 256;

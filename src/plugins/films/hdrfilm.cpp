@@ -17,11 +17,12 @@ public:
         p.choice("component_format", m_component, "float16", { "float16", "float32", "uint32" })
             .doc("How OpenEXR files store a channel");
         p.boolean("sample_border", m_sample_border, false)
-            .doc("Without effect: samples land in the pixel that they belong to");
+            .doc("Pixels at the border see what lies beyond it; if not, the filter ends there");
         p.boolean("compensate", m_compensate, false)
             .doc("Without effect: sums of any length keep their precision");
     }
 
+    bool sample_border() const override { return m_sample_border; }
     bool has_alpha() const override { return m_pixels.back() == 'a'; }
 
     std::filesystem::path write(const std::filesystem::path &path,

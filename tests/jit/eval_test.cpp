@@ -68,6 +68,18 @@ TEST_P(EvalTest, OutputsOfEveryWidthArriveFromSmallAndLargeLaunchesOfOneKernel) 
         EXPECT_EQ(run(n), n) << "the first wrong lane";
 }
 
+// Large launches look at indices ahead, up to the last one.
+TEST_P(EvalTest, GathersByAnArrayOfIndicesFetchTheSameInSmallAndLargeLaunches) {
+    UInt32 table = opaque(arange<uint32_t>(4096) * 3u);
+    for (uint32_t n : { 5u, 37u, (1u << 22) + 21 }) {
+        UInt32 index = opaque((arange<uint32_t>(n) * 2654435761u) >> 22u);
+        UInt32 one = gather(table, index);
+        auto four = gather_packet<uint32_t, 4>(table, index);
+        EXPECT_TRUE(all(one == index * 3u)) << n;
+        EXPECT_TRUE(all(four[0] == index * 12u) && all(four[3] == index * 12u + 9u)) << n;
+    }
+}
+
 TEST_P(EvalTest, EachSizeIsAKernel) {
     Float32 x = opaque(arange<float>(10)), y = opaque(arange<float>(20));
     Float32 a = x + 1.f, b = y + 1.f, c = x * 2.f;

@@ -25,7 +25,8 @@ struct Context {
                   const int32_t *mask, const void *frame);
     void (*assertion)(const Context *, uint64_t site, uint64_t first_lane, uint64_t lanes,
                       const int32_t *mask);
-    uint64_t streaming; // whether outputs go past the caches
+    uint64_t
+        streaming; // whether the launch is large: outputs go past the caches, gathers look ahead
 };
 using EntryFn = void (*)(void *const *args, const Context *context, uint64_t begin, uint64_t end);
 
@@ -126,6 +127,8 @@ private:
     void prefetch(Value *pointer, uint32_t size);
     llvm::StoreInst *store_packet(Builder &b, Value *v, Value *pointer, Type t, uint32_t align);
     void emit_stores(uint32_t i);
+    Value *streaming(); // i1
+    void prefetch_records(uint32_t i, uint64_t bytes);
     Value *load_slot(Builder &b, Value *pointer, Type t);
     void store_slot(Builder &b, Value *v, Value *pointer, Type t);
     Value *addresses(Value *pointer, Value *index, uint64_t size, bool small);
@@ -208,6 +211,7 @@ private:
     llvm::BasicBlock *m_body = nullptr; // where the prologue leads
     llvm::BasicBlock *m_latch = nullptr;
     llvm::PHINode *m_packet = nullptr;
+    Value *m_streaming = nullptr;
     // What a unit is handed
     Value *m_args = nullptr, *m_ctx = nullptr, *m_base = nullptr, *m_end = nullptr;
     Value *m_frame = nullptr, *m_active = nullptr, *m_lane = nullptr;

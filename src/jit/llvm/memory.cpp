@@ -29,6 +29,15 @@ llvm::StoreInst *Emitter::store_packet(Builder &b, Value *v, Value *pointer, Typ
     return b.CreateAlignedStore(v, pointer, llvm::Align(align));
 }
 
+Value *Emitter::streaming() {
+    if (!m_streaming) {
+        Value *place = offset(m_pre, m_ctx, offsetof(Context, streaming));
+        m_streaming = m_pre.CreateIsNotNull(
+            m_pre.CreateAlignedLoad(m_pre.getInt64Ty(), place, llvm::Align(8)));
+    }
+    return m_streaming;
+}
+
 /// Outputs from instruction i on. A large launch streams them past the caches, which spares reading
 /// what is overwritten: its size is not part of the program, so there is code for both.
 void Emitter::emit_stores(uint32_t i) {
@@ -49,11 +58,8 @@ void Emitter::emit_stores(uint32_t i) {
                                  m_b.CreateMul(m_base, i64(bytes(t))));
         outputs.push_back({ vec(inst(k).arg[0]), p, t });
     }
-    Value *flag = m_pre.CreateAlignedLoad(
-        m_pre.getInt64Ty(), offset(m_pre, m_ctx, offsetof(Context, streaming)), llvm::Align(8));
-    Value *streaming = m_pre.CreateIsNotNull(flag);
     llvm::BasicBlock *stream = block("stream"), *keep = block("keep"), *after = block("stored");
-    m_b.CreateCondBr(streaming, stream, keep);
+    m_b.CreateCondBr(streaming(), stream, keep);
     m_b.SetInsertPoint(stream);
     for (const Output &o : outputs) {
         bool whole = bytes(o.t) >= 4; // less is no cache line's worth
@@ -145,8 +151,42 @@ Value *Emitter::gather_at(Value *pointers, Value *mask, Type t) {
     return m_b.CreateBitCast(v, wide(t));
 }
 
+/// Asks for what gather or packet i will fetch eight packets on, in large launches whose indices are an
+/// array. Into the second level of caches: the first has too few misses in flight, of which a gather
+/// takes one a lane. 2^24 lanes out of 64 MiB take 0.6 of the time.
+void Emitter::prefetch_records(uint32_t i, uint64_t bytes) {
+    constexpr uint64_t Packets = 8, Line = 64;
+    const Inst &index = inst(inst(i).arg[1]);
+    if (!m_packet || !m_regions.empty() || index.op != Op::LoadLane ||
+        !m_plan.uniform[inst(i).arg[0]])
+        return;
+    Value *records = scalar(inst(i).arg[0]), *indices = arg_pointer(uint32_t(index.imm));
+    llvm::BasicBlock *ahead = block("ahead"), *after = block("fetch");
+    m_b.CreateCondBr(streaming(), ahead, after);
+    m_b.SetInsertPoint(ahead);
+    // Not beyond the last packet: indices end there
+    Value *lane = m_b.CreateBinaryIntrinsic(llvm::Intrinsic::smin,
+                                            m_b.CreateAdd(m_base, i64(Packets * m_width)),
+                                            m_b.CreateSub(m_end, i64(m_width)));
+    lane = m_b.CreateBinaryIntrinsic(llvm::Intrinsic::smax, lane, m_base);
+    Value *from = m_b.CreateGEP(m_b.getInt32Ty(), indices, lane);
+    for (uint32_t k = 0; k < m_width; ++k) {
+        Value *number =
+            m_b.CreateAlignedLoad(m_b.getInt32Ty(), offset(m_b, from, 4 * k), llvm::Align(4));
+        Value *at = m_b.CreateMul(m_b.CreateZExt(number, m_b.getInt64Ty()), i64(bytes));
+        Value *record = m_b.CreateGEP(m_b.getInt8Ty(), records, at);
+        for (uint64_t byte = 0; byte < bytes; byte += Line)
+            m_b.CreateIntrinsic(
+                llvm::Intrinsic::prefetch, { m_b.getPtrTy() },
+                { offset(m_b, record, byte), m_b.getInt32(0), m_b.getInt32(2), m_b.getInt32(1) });
+    }
+    m_b.CreateBr(after);
+    m_b.SetInsertPoint(after);
+}
+
 void Emitter::emit_gather(uint32_t i) {
     const Inst &in = inst(i);
+    prefetch_records(i, bytes(in.type));
     bool uniform = m_plan.uniform[in.arg[0]];
     Value *pointer = uniform ? scalar(in.arg[0]) : vec(in.arg[0]);
     Value *index = vec(in.arg[1]), *mask = vec(in.arg[2]);

@@ -105,6 +105,7 @@ void Emitter::emit_packet(uint32_t i) {
             used[inst(r).imm] = 1;
             ++used_count;
         }
+    prefetch_records(i, n * bytes(t));
     bool uniform = m_plan.uniform[in.arg[0]];
     Value *pointer = uniform ? scalar(in.arg[0]) : vec(in.arg[0]);
     Value *index = vec(in.arg[1]), *mask = vec(in.arg[2]);

@@ -24,9 +24,9 @@ std::string rate(double per_second) {
 
 } // namespace
 
-Progress::Progress(std::string title, uint64_t samples, bool quiet)
+Progress::Progress(std::string title, uint64_t samples, bool quiet, double done)
     : m_title(std::move(title)), m_samples(samples), m_quiet(quiet), m_terminal(isatty(2)),
-      m_start(std::chrono::steady_clock::now()) {}
+      m_start(std::chrono::steady_clock::now()), m_done(done) {}
 
 double Progress::seconds() const {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - m_start).count();
@@ -38,8 +38,8 @@ void Progress::update(double fraction) {
     if (m_quiet || t - m_last < (m_terminal ? 0.1 : 10) || (!m_terminal && m_last < 0 && t < 10))
         return;
     m_last = t;
-    double left = fraction > 0 ? t * (1 - fraction) / fraction : 0;
-    std::string speed = rate(double(m_samples) * fraction / std::max(t, 1e-9));
+    double here = fraction - m_done, left = here > 0 ? t * (1 - fraction) / here : 0;
+    std::string speed = rate(double(m_samples) * here / std::max(t, 1e-9));
     if (m_terminal) {
         int filled = int(fraction * 30);
         fmt::print(stderr, "\r{} [{:=<{}}{: <{}}] {:3.0f} %  {}  {} left \033[K", m_title, "",
@@ -49,12 +49,12 @@ void Progress::update(double fraction) {
                    duration(left));
 }
 
-void Progress::finish(const std::string &file) {
+void Progress::finish(const std::string &file, double fraction) {
     if (m_quiet)
         return;
     double t = seconds();
     fmt::print(stderr, "{}{}: {} in {}, {}\n", m_terminal ? "\r\033[K" : "", m_title, file,
-               duration(t), rate(double(m_samples) / std::max(t, 1e-9)));
+               duration(t), rate(double(m_samples) * (fraction - m_done) / std::max(t, 1e-9)));
 }
 
 } // namespace umbel

@@ -8,10 +8,11 @@ namespace umbel {
 
 class Progress {
 public:
-    Progress(std::string title, uint64_t samples, bool quiet);
+    /// `done`: the fraction that was finished before.
+    Progress(std::string title, uint64_t samples, bool quiet, double done = 0);
     /// `fraction` from 0 to 1.
     void update(double fraction);
-    void finish(const std::string &file);
+    void finish(const std::string &file, double fraction);
 
 private:
     double seconds() const;
@@ -20,7 +21,7 @@ private:
     uint64_t m_samples;
     bool m_quiet, m_terminal;
     std::chrono::steady_clock::time_point m_start;
-    double m_last = -1;
+    double m_last = -1, m_done;
 };
 
 } // namespace umbel

@@ -199,4 +199,73 @@ Image Render::image() const {
     return image;
 }
 
+// ---- checkpoints: the signature's length and text, then numbers and films as they lie in memory
+
+std::string Render::signature() const {
+    const Film &film = m_sensor.film();
+    const Film::Crop &c = film.crop();
+    return fmt::format("umbel render 1: variant {}, {} x {} pixels, crop {} x {} at ({}, {}), {} samples, seed {}, channels {}",
+                       m_scene.scene_variant().name, film.width(), film.height(), c.width, c.height, c.x, c.y,
+                       m_spp, m_seed, fmt::join(channel_names(), " "));
+}
+
+std::string Render::save() const {
+    VariantScope scope(m_scene.scene_variant());
+    std::string out, head = signature();
+    auto put = [&](uint64_t v) { out.append(reinterpret_cast<const char *>(&v), sizeof v); };
+    put(head.size());
+    out += head;
+    put(uint64_t(m_group));
+    put(m_band);
+    for (const Band &b : m_bands) {
+        put(uint64_t(b.groups_done));
+        for (const Float &channel : b.film) {
+            size_t bytes = channel.size() * jit::bytes(channel.type()), at = out.size();
+            out.resize(at + bytes);
+            jit::read(channel, out.data() + at, 0, channel.size());
+        }
+    }
+    return out;
+}
+
+void Render::restore(std::string_view bytes) {
+    VariantScope scope(m_scene.scene_variant());
+    auto damaged = [] { fail("a checkpoint is damaged; delete it to begin anew"); };
+    auto take = [&](size_t n) {
+        if (bytes.size() < n)
+            damaged();
+        std::string_view part = bytes.substr(0, n);
+        bytes.remove_prefix(n);
+        return part;
+    };
+    auto get = [&] {
+        uint64_t v;
+        std::memcpy(&v, take(sizeof v).data(), sizeof v);
+        return v;
+    };
+    uint64_t length = get();
+    if (length > 4096)
+        damaged();
+    std::string_view head = take(length);
+    if (head != signature())
+        fail("a checkpoint belongs to another render.\n  it has:  {}\n  this is: {}\nDelete it to begin anew", head,
+             signature());
+    uint64_t group = get(), band = get();
+    if (group > uint64_t(m_spp) || band >= m_bands.size())
+        damaged();
+    std::vector<Band> bands = m_bands;
+    for (Band &b : bands) {
+        b.groups_done = int(get());
+        for (Float &channel : b.film) {
+            std::string_view data = take(b.count * jit::bytes(variant().float_type()));
+            channel = Float(jit::copy_from(variant().float_type(), data.data(), b.count));
+        }
+    }
+    if (!bytes.empty())
+        damaged();
+    m_bands = std::move(bands);
+    m_group = int(group);
+    m_band = band;
+}
+
 } // namespace umbel

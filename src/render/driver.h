@@ -42,7 +42,8 @@ public:
     /// What has been collected so far, divided by the number of samples. Waits.
     Image image() const;
 
-    /// The state between two steps as bytes, and back; UserError if they belong to another render.
+    /// The state between two steps as bytes, and back; UserError if they belong to another render. A restored render
+    /// goes on as if it had never stopped. Saving waits.
     std::string save() const;
     void restore(std::string_view bytes);
 
@@ -56,6 +57,7 @@ private:
     void weigh_border();
     std::vector<Float> film_channels(const Radiance &r, const Ray &ray) const;
     std::vector<std::string> channel_names() const;
+    std::string signature() const;
 
     const Scene &m_scene;
     const Sensor &m_sensor;

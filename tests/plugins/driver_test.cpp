@@ -59,6 +59,29 @@ TEST_P(BackendDriver, AnotherSeedCropOrSampleCountCompilesNothing) {
     context.set(jit::Flag::History, false);
 }
 
+TEST_P(BackendDriver, ARestoredRenderGoesOnAsIfNothingHadHappened) {
+    Ref<Scene> scene = scene_from(scene_xml(Box, 20, 70));
+    Image reference = render_image(*scene);
+    std::string saved;
+    {
+        Render first(*scene);
+        first.step();
+        first.step();
+        saved = first.save();
+        first.step();
+    }
+    Render second(*scene);
+    second.restore(saved);
+    EXPECT_EQ(second.samples_done(), 32);
+    second.run();
+    EXPECT_TRUE(same_pixels(reference, second.image()));
+
+    Render other(*scene, { .seed = 5 });
+    EXPECT_NE(user_error([&] { other.restore(saved); }).find("seed 0"), std::string::npos);
+    EXPECT_NE(user_error([&] { second.restore(saved.substr(0, saved.size() - 3)); }).find("damaged"), std::string::npos);
+    EXPECT_NE(user_error([&] { second.restore("x"); }).find("damaged"), std::string::npos);
+}
+
 TEST(Driver, InterpAndLlvmAgreeToTheBit) {
     Image images[2];
     for (int i = 0; i < 2; ++i) {

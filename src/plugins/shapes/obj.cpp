@@ -18,7 +18,7 @@ public:
         p.file("filename", m_file).doc("The file to read");
         p.boolean("face_normals", m_face_normals, false)
             .doc("Makes the mesh look faceted: normals of the file are not used");
-        p.boolean("flip_tex_coords", m_flip_v, true).doc("Turns the texture's v axis over");
+        p.boolean("flip_tex_coords", m_flip_v, true).doc("Files count v from the bottom of the image, textures from its top");
     }
 
     void configure() override {
@@ -154,7 +154,7 @@ private:
         double uv[2] = {}, n[3] = { 0, 0, 1 };
         if (c[1]) {
             std::memcpy(uv, &m_vt[size_t(2 * (c[1] - 1))], sizeof uv);
-            if (!m_flip_v)
+            if (m_flip_v)
                 uv[1] = 1 - uv[1];
             m_any_uv = true;
         }

@@ -1,0 +1,109 @@
+// aov: quantities of the first surface besides its radiance, as further channels of the image.
+//
+// `aovs` lists channels as name:kind, separated by commas. With integrators inside, their image comes first.
+#include "render/integrator.h"
+
+namespace umbel {
+
+class Aov final : public Integrator {
+public:
+    void declare(Params &p) override {
+        Integrator::declare(p);
+        p.string("aovs", m_list, "")
+            .doc("Such as dd:depth,nn:sh_normal; kinds: depth, position, uv, geo_normal, sh_normal, dp_du, dp_dv, "
+                 "prim_index, shape_index, albedo");
+        p.object("integrator", m_inner).doc("What computes the colour; black if absent");
+    }
+
+    void configure() override {
+        std::string_view left = m_list;
+        while (!left.empty()) {
+            std::string item(left.substr(0, left.find(',')));
+            left.remove_prefix(std::min(left.size(), item.size() + 1));
+            item.erase(0, item.find_first_not_of(" \n\t"));
+            size_t colon = item.find(':');
+            if (colon == std::string::npos)
+                complain("aovs: {} is not of the form name:kind", quote(item));
+            std::string name = item.substr(0, colon), kind = item.substr(colon + 1);
+            kind.erase(kind.find_last_not_of(" \n\t") + 1);
+            const char *suffixes = suffixes_of(kind);
+            for (const char *c = suffixes; *c; ++c)
+                m_names.push_back(suffixes[1] ? fmt::format("{}.{}", name, *c) : name + ".T");
+            m_kinds.push_back(kind);
+        }
+    }
+    std::vector<std::string> aov_names() const override {
+        std::vector<std::string> names = m_inner ? m_inner->aov_names() : std::vector<std::string>();
+        names.insert(names.end(), m_names.begin(), m_names.end());
+        return names;
+    }
+
+    Radiance sample(const Scene &scene, SampleStream &sampler, const Ray &ray,
+                    const Mask &active) const override {
+        SurfaceInteraction si = scene.ray_intersect(ray, active, true);
+        Mask valid = active & si.is_valid();
+        Radiance r{ Spectrum(0).dense(), valid, {} };
+        if (m_inner)
+            r = m_inner->sample(scene, sampler, ray, active);
+        auto put = [&](const Float &v) { r.aovs.push_back(select(valid, v, Float(0))); };
+        auto put3 = [&](const Vector3 &v) { put(v.x), put(v.y), put(v.z); };
+        for (const std::string &k : m_kinds) {
+            if (k == "depth")
+                put(si.t);
+            else if (k == "position")
+                put3(si.p);
+            else if (k == "uv")
+                put(si.uv.x), put(si.uv.y);
+            else if (k == "geo_normal")
+                put3(si.n);
+            else if (k == "sh_normal")
+                put3(si.sh_frame.n);
+            else if (k == "dp_du")
+                put3(si.dp_du);
+            else if (k == "dp_dv")
+                put3(si.dp_dv);
+            else if (k == "prim_index")
+                put(Float(si.prim));
+            else if (k == "shape_index")
+                put(Float(si.shape));
+            else
+                put3(albedo(scene, si, valid));
+        }
+        return r;
+    }
+
+private:
+    const char *suffixes_of(const std::string &kind) const {
+        if (kind == "depth" || kind == "prim_index" || kind == "shape_index")
+            return "T";
+        if (kind == "uv")
+            return "UV";
+        if (kind == "albedo")
+            return "RGB";
+        for (const char *k : { "position", "geo_normal", "sh_normal", "dp_du", "dp_dv" })
+            if (kind == k)
+                return "XYZ";
+        complain("aovs: unknown kind {}; see `umbel help integrator/aov`", quote(kind));
+    }
+
+    static Vector3 albedo(const Scene &scene, const SurfaceInteraction &si, const Mask &valid) {
+        struct Result {
+            Spectrum value;
+            UMBEL_STRUCT(value)
+        };
+        Spectrum a = scene.bsdfs()
+                         .call("bsdf.albedo", si.bsdf, valid, Result{ Spectrum(0) },
+                               [&](const BSDF &b) {
+                                   return Result{ unpolarized(b.eval_diffuse_reflectance(si, valid)) };
+                               })
+                         .value;
+        return a.c.size() == 3 ? Vector3(a[0], a[1], a[2]) : Vector3(mean(a));
+    }
+
+    std::string m_list;
+    std::vector<std::string> m_kinds, m_names;
+    Ref<Integrator> m_inner;
+};
+
+UMBEL_PLUGIN(Integrator, Aov, "aov")
+} // namespace umbel

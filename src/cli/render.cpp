@@ -68,7 +68,8 @@ void write_checkpoint(const std::string &file, const Render &render) {
     bool ok = f && std::fwrite(bytes.data(), 1, bytes.size(), f.get()) == bytes.size() &&
               std::fflush(f.get()) == 0;
     if (!ok)
-        throw DeviceError(fmt::format("{}: the checkpoint cannot be written: {}", file, std::strerror(errno)));
+        throw DeviceError(
+            fmt::format("{}: the checkpoint cannot be written: {}", file, std::strerror(errno)));
     f.reset();
     std::filesystem::rename(temporary, file);
 }
@@ -79,11 +80,15 @@ void run(const Options &o, Render &render, const Sensor &sensor, const std::stri
     if (!o.checkpoint.empty() && std::filesystem::exists(o.checkpoint)) {
         render.restore(read_text_file(o.checkpoint));
         if (!o.quiet)
-            fmt::print(stderr, "umbel: going on from {}, at {:.0f} %\n", o.checkpoint, render.progress() * 100);
+            fmt::print(stderr, "umbel: going on from {}, at {:.0f} %\n", o.checkpoint,
+                       render.progress() * 100);
     }
-    Progress progress(std::filesystem::path(path).filename().string(), render.total_samples(), o.quiet || o.no_progress, render.progress());
+    Progress progress(std::filesystem::path(path).filename().string(), render.total_samples(),
+                      o.quiet || o.no_progress, render.progress());
     auto start = Clock::now(), written = start, saved = start;
-    auto since = [](Clock::time_point t) { return std::chrono::duration<double>(Clock::now() - t).count(); };
+    auto since = [](Clock::time_point t) {
+        return std::chrono::duration<double>(Clock::now() - t).count();
+    };
     while (!render.done()) {
         render.step();
         render.wait();
@@ -110,7 +115,9 @@ void run(const Options &o, Render &render, const Sensor &sensor, const std::stri
         write_checkpoint(o.checkpoint, render);
         fmt::print(stderr, "umbel: stopped; the same command goes on from {}\n", o.checkpoint);
     } else if (g_stop)
-        fmt::print(stderr, "umbel: stopped; with --checkpoint FILE the same command would go on from there\n");
+        fmt::print(
+            stderr,
+            "umbel: stopped; with --checkpoint FILE the same command would go on from there\n");
     if (g_stop)
         std::exit(130);
 }

@@ -1,47 +1,54 @@
 // core/alias_table.cpp: builds alias tables and draws from them.
 #include "core/alias_table.h"
-#include <cmath>
-#include <vector>
+#include "core/distribution_tools.h"
+#include <algorithm>
+#include <bit>
 
 namespace umbel {
 
-AliasTable::AliasTable(std::span<const double> weights) : m_size(uint32_t(weights.size())) {
-    for (double w : weights) {
-        if (!(w >= 0) || !std::isfinite(w))
-            fail("a discrete distribution has the weight {}; weights must be finite and not "
-                 "negative",
-                 w);
-        m_sum += w;
-    }
-    if (!(m_sum > 0))
-        fail("a discrete distribution needs a positive weight");
+AliasCells make_alias_cells(std::span<const double> weights, const char *what) {
     size_t n = weights.size();
-    std::vector<double> scaled(n);
-    std::vector<uint32_t> table(2 * n);
-    auto bits = [](double v) { return std::bit_cast<uint32_t>(float(v)); };
+    AliasCells cells{ std::vector<double>(n, 1), std::vector<uint32_t>(n),
+                      check_weights(weights, what) };
+    std::vector<double> share(n);
     std::vector<uint32_t> small, large;
     for (size_t i = 0; i < n; ++i) {
-        scaled[i] = weights[i] * double(n) / m_sum;
-        (scaled[i] < 1 ? small : large).push_back(uint32_t(i));
+        share[i] = weights[i] / cells.sum * double(n);
+        cells.alias[i] = uint32_t(i);
+        (share[i] < 1 ? small : large).push_back(uint32_t(i));
     }
+    // A cell short of the average is filled up by one that has more
     while (!small.empty() && !large.empty()) {
         uint32_t s = small.back(), l = large.back();
         small.pop_back();
-        table[2 * s] = bits(scaled[s]);
-        table[2 * s + 1] = l;
-        scaled[l] -= 1 - scaled[s];
-        if (scaled[l] < 1) {
+        cells.threshold[s] = share[s];
+        cells.alias[s] = l;
+        share[l] -= 1 - share[s];
+        if (share[l] < 1) {
             large.pop_back();
             small.push_back(l);
         }
     }
-    for (auto *rest : { &small, &large }) // 1 up to rounding
-        for (uint32_t i : *rest) {
-            table[2 * i] = bits(1);
-            table[2 * i + 1] = i;
+    // What rounding leaves over is within an ulp of the average, unless its weight is 0
+    auto heaviest = uint32_t(std::max_element(weights.begin(), weights.end()) - weights.begin());
+    for (uint32_t s : small)
+        if (weights[s] == 0) {
+            cells.threshold[s] = 0;
+            cells.alias[s] = heaviest;
         }
+    return cells;
+}
+
+AliasTable::AliasTable(std::span<const double> weights) : m_size(uint32_t(weights.size())) {
+    AliasCells cells = make_alias_cells(weights, "a discrete distribution");
+    m_sum = cells.sum;
+    std::vector<uint32_t> table;
+    for (size_t i = 0; i < weights.size(); ++i) {
+        table.push_back(std::bit_cast<uint32_t>(float(cells.threshold[i])));
+        table.push_back(cells.alias[i]);
+    }
     m_table = jit::copy(table);
-    m_count = opaque_float(double(n));
+    m_count = opaque_float(double(weights.size()));
 }
 
 std::pair<UInt32, Float> AliasTable::sample_reuse(const Float &u, const Mask &active) const {

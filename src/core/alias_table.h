@@ -2,8 +2,18 @@
 #pragma once
 #include "core/vector.h"
 #include <span>
+#include <vector>
 
 namespace umbel {
+
+/// Cell i stands for itself below its threshold and for its alias above; all cells are equally likely.
+struct AliasCells {
+    std::vector<double> threshold;
+    std::vector<uint32_t> alias;
+    double sum; // of the weights
+};
+/// UserError for weights that are negative, not finite or all zero; it begins with `what`.
+AliasCells make_alias_cells(std::span<const double> weights, const char *what);
 
 class AliasTable {
 public:

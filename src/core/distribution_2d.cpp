@@ -1,4 +1,5 @@
 // core/distribution_2d.cpp: tables of two dimensions: bilinear through marginals, constant through aliases.
+#include "core/alias_table.h"
 #include "core/distribution.h"
 #include "core/distribution_tools.h"
 #include <algorithm>
@@ -101,35 +102,11 @@ UInt32 load_index(const Value &v) {
 AliasTable2D::AliasTable2D(std::span<const double> weights, size_t width, size_t height)
     : m_width(width), m_height(height) {
     check_size(weights.size(), width, height, 1, "alias table");
-    m_sum = check_weights(weights, "alias table");
-
-    // Vose: a cell short of the average is filled up by one that has more
+    AliasCells entries = make_alias_cells(weights, "alias table");
+    const std::vector<double> &threshold = entries.threshold;
+    const std::vector<uint32_t> &alias = entries.alias;
+    m_sum = entries.sum;
     size_t n = weights.size();
-    std::vector<double> share(n), threshold(n, 1);
-    std::vector<uint32_t> alias(n), small, large;
-    for (size_t i = 0; i < n; ++i) {
-        share[i] = weights[i] / m_sum * double(n);
-        alias[i] = uint32_t(i);
-        (share[i] < 1 ? small : large).push_back(uint32_t(i));
-    }
-    while (!small.empty() && !large.empty()) {
-        uint32_t s = small.back(), l = large.back();
-        small.pop_back();
-        threshold[s] = share[s];
-        alias[s] = l;
-        share[l] -= 1 - share[s];
-        if (share[l] < 1) {
-            large.pop_back();
-            small.push_back(l);
-        }
-    }
-    // What rounding leaves over is within an ulp of the average, unless its weight is 0
-    auto heaviest = uint32_t(std::max_element(weights.begin(), weights.end()) - weights.begin());
-    for (uint32_t s : small)
-        if (weights[s] == 0) {
-            threshold[s] = 0;
-            alias[s] = heaviest;
-        }
 
     bool wide = variant().double_precision;
     std::vector<double> cells;

@@ -128,6 +128,18 @@ Mask any_nonzero(const Spectrum &s) {
 
 // ---- wavelengths
 
+std::vector<Float> to_rgb(const Spectrum &light, const Wavelengths &w) {
+    if (variant().colour != Colour::Spectral)
+        return light.c;
+    Vector3 xyz(Float(0));
+    for (size_t i = 0; i < light.c.size(); ++i)
+        xyz += cie1931_xyz(w[i]) * (light.c[i] * (1.0 / double(light.c.size())));
+    std::vector<Float> rgb;
+    for (const Colour3 &row : xyz_to_srgb_matrix())
+        rgb.push_back(fma(xyz.z, row[2], fma(xyz.y, row[1], xyz.x * row[0])));
+    return rgb;
+}
+
 std::pair<Wavelengths, Spectrum> sample_wavelengths(const Float &u) {
     if (variant().colour != Colour::Spectral)
         return { Wavelengths(), Spectrum(1) };

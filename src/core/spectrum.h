@@ -80,6 +80,10 @@ Mask any_nonzero(const Spectrum &s);
 /// The wavelengths of a path in nm; empty unless the variant is spectral.
 using Wavelengths = Spectrum;
 
+/// Linear sRGB (mono: one number) of light, plain: what one sample adds to an image. In spectral variants the values
+/// have been divided by the wavelengths' densities.
+std::vector<Float> to_rgb(const Spectrum &light, const Wavelengths &w);
+
 /// Four stratified wavelengths, importance sampled for the eye [Radziszewski 2009], and the inverse of
 /// their densities; without wavelengths, 1.
 std::pair<Wavelengths, Spectrum> sample_wavelengths(const Float &u);

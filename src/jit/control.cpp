@@ -138,7 +138,8 @@ bool trace_loop(Context &c, const char *name, const std::vector<Value *> &state,
         size = broadcast(name, broadcast(name, size, init[k].size()), state[k]->size());
         if (fixed[k] == Constant) {
             // A body may look at constants while it is traced, and then do something else with them.
-            bool same = state[k]->is_literal() && state[k]->literal_bits() == init[k].literal_bits();
+            bool same =
+                state[k]->is_literal() && state[k]->literal_bits() == init[k].literal_bits();
             if (!same) {
                 fixed[k] = Varies;
                 again = true;

@@ -72,19 +72,22 @@ class BSDF : public Object {
 public:
     static constexpr const char *Kind = "bsdf";
 
-    /// f(wi, wo) |cos(theta_o)|; zero for delta lobes.
-    virtual Spectrum eval(const BSDFContext &ctx, const SurfaceInteraction &si, const Vector3 &wo,
-                          const Mask &active) const = 0;
-    virtual Float pdf(const BSDFContext &ctx, const SurfaceInteraction &si, const Vector3 &wo,
-                      const Mask &active) const = 0;
+    /// f(wi, wo) |cos(theta_o)|, and the density with which sample() gives wo. Delta lobes count for nothing.
+    virtual std::pair<Spectrum, Float> eval_pdf(const BSDFContext &, const SurfaceInteraction &,
+                                                const Vector3 &, const Mask &) const {
+        return { Spectrum(0), Float(0) };
+    }
     /// `u1` chooses a lobe, `u2` a direction.
     virtual BSDFSample sample(const BSDFContext &ctx, const SurfaceInteraction &si, const Float &u1,
                               const Vector2 &u2, const Mask &active) const = 0;
-    /// Both at once, for those that share work between them.
-    virtual std::pair<Spectrum, Float> eval_pdf(const BSDFContext &ctx,
-                                                const SurfaceInteraction &si, const Vector3 &wo,
-                                                const Mask &active) const {
-        return { eval(ctx, si, wo, active), pdf(ctx, si, wo, active) };
+    /// One of the two; what only the other needs is never computed.
+    Spectrum eval(const BSDFContext &ctx, const SurfaceInteraction &si, const Vector3 &wo,
+                  const Mask &active) const {
+        return eval_pdf(ctx, si, wo, active).first;
+    }
+    Float pdf(const BSDFContext &ctx, const SurfaceInteraction &si, const Vector3 &wo,
+              const Mask &active) const {
+        return eval_pdf(ctx, si, wo, active).second;
     }
     /// What light that goes straight through is multiplied by.
     virtual Spectrum eval_null_transmission(const SurfaceInteraction &, const Mask &) const {

@@ -1,7 +1,6 @@
 // render/driver.cpp: passes over the image.
 #include "render/driver.h"
 #include "core/host_array.h"
-#include "core/spectra.h"
 #include <cmath>
 #include <cstring>
 
@@ -93,17 +92,7 @@ void Render::wait() const {
 }
 
 std::vector<Float> Render::film_channels(const Radiance &r, const Ray &ray) const {
-    Spectrum L = unpolarized(r.L);
-    std::vector<Float> out;
-    if (variant().colour == Colour::Spectral) {
-        Vector3 xyz(Float(0));
-        for (size_t i = 0; i < L.c.size(); ++i)
-            xyz += cie1931_xyz(ray.wavelengths[i]) * (L.c[i] * (1.0 / double(L.c.size())));
-        const Matrix3 &m = xyz_to_srgb_matrix();
-        for (size_t i = 0; i < 3; ++i)
-            out.push_back(fma(xyz.z, m[i][2], fma(xyz.y, m[i][1], xyz.x * m[i][0])));
-    } else
-        out = L.c;
+    std::vector<Float> out = to_rgb(unpolarized(r.L), ray.wavelengths);
     if (m_sensor.film().has_alpha())
         out.push_back(select(r.valid, Float(1), Float(0)));
     out.insert(out.end(), r.aovs.begin(), r.aovs.end());
@@ -147,8 +136,10 @@ void Render::launch(Band &band) {
     Float weight = weight_x * weight_y;
     if (m_column_weight.valid()) {
         Mask inside = (position.x >= 0) & (position.x < 1) & (position.y >= 0) & (position.y < 1);
-        weight = select(inside, weight * Float(jit::gather(m_column_weight, x, active)) *
-                                    Float(jit::gather(m_row_weight, y, active)), Float(0));
+        weight = select(inside,
+                        weight * Float(jit::gather(m_column_weight, x, active)) *
+                            Float(jit::gather(m_row_weight, y, active)),
+                        Float(0));
         traced = active & inside; // what counts for nothing is not followed
     }
 
@@ -204,9 +195,10 @@ Image Render::image() const {
 std::string Render::signature() const {
     const Film &film = m_sensor.film();
     const Film::Crop &c = film.crop();
-    return fmt::format("umbel render 1: variant {}, {} x {} pixels, crop {} x {} at ({}, {}), {} samples, seed {}, channels {}",
-                       m_scene.scene_variant().name, film.width(), film.height(), c.width, c.height, c.x, c.y,
-                       m_spp, m_seed, fmt::join(channel_names(), " "));
+    return fmt::format("umbel render 1: variant {}, {} x {} pixels, crop {} x {} at ({}, {}), {} "
+                       "samples, seed {}, channels {}",
+                       m_scene.scene_variant().name, film.width(), film.height(), c.width, c.height,
+                       c.x, c.y, m_spp, m_seed, fmt::join(channel_names(), " "));
 }
 
 std::string Render::save() const {
@@ -248,8 +240,9 @@ void Render::restore(std::string_view bytes) {
         damaged();
     std::string_view head = take(length);
     if (head != signature())
-        fail("a checkpoint belongs to another render.\n  it has:  {}\n  this is: {}\nDelete it to begin anew", head,
-             signature());
+        fail("a checkpoint belongs to another render.\n  it has:  {}\n  this is: {}\nDelete it to "
+             "begin anew",
+             head, signature());
     uint64_t group = get(), band = get();
     if (group > uint64_t(m_spp) || band >= m_bands.size())
         damaged();

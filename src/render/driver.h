@@ -64,7 +64,8 @@ private:
     int m_spp, m_group_size; // samples a pixel of one launch
     uint32_t m_seed;
     uint32_t m_tiles_x, m_tiles_y;
-    Float m_column_weight, m_row_weight; // where the filter ends at the border: 1 / what is left of it
+    Float m_column_weight,
+        m_row_weight; // where the filter ends at the border: 1 / what is left of it
     std::vector<Band> m_bands;
     int m_group = 0;
     size_t m_band = 0;

@@ -24,6 +24,11 @@ void Sensor::declare(Params &p) {
             p.loader()->load_as<Sampler>(std::make_shared<Properties>("sampler", "independent"));
 }
 
+Vector3 Sensor::up() const {
+    auto v = m_to_world.apply_vector({ 0, 1, 0 });
+    return normalize({ opaque_float(v[0]), opaque_float(v[1]), opaque_float(v[2]) });
+}
+
 Float Sensor::sample_time(const Float &u) const {
     return needs_time_sample() ? fma(u, m_open_duration, m_open_time) : m_open_time;
 }

@@ -22,6 +22,9 @@ public:
     /// Within the time that the shutter is open.
     Float sample_time(const Float &u) const;
 
+    /// The direction that is up in the image.
+    Vector3 up() const;
+
     Film &film() const { return *m_film; }
     Sampler &sampler() const { return *m_sampler; }
 

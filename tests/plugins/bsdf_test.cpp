@@ -24,7 +24,8 @@ protected:
     }
 
     static Ref<BSDF> make(const std::string &xml) {
-        Properties root = parse_scene_string("<scene version='3.0.0'><shape type='sphere'>" + xml + "</shape></scene>");
+        Properties root = parse_scene_string("<scene version='3.0.0'><shape type='sphere'>" + xml +
+                                             "</shape></scene>");
         Loader loader;
         for (const PropertiesPtr &shape : root.objects("shape"))
             for (const PropertiesPtr &b : shape->objects("bsdf"))
@@ -57,16 +58,21 @@ protected:
         o.nx = 32;
         o.ny = 48;
         o.mass = valid / double(z.size());
-        expect_chi2_sphere(xml, draw, [&](const Vector3 &wo) { return bsdf->pdf(ctx, si, wo, true); }, o);
+        expect_chi2_sphere(
+            xml, draw, [&](const Vector3 &wo) { return bsdf->pdf(ctx, si, wo, true); }, o);
 
         // weight = f cos / pdf
-        BSDFSample s = bsdf->sample(ctx, si, Float(0.5), { test::make(uniform_numbers(3, 400)), test::make(uniform_numbers(4, 400)) }, true);
+        BSDFSample s = bsdf->sample(
+            ctx, si, Float(0.5),
+            { test::make(uniform_numbers(3, 400)), test::make(uniform_numbers(4, 400)) }, true);
         auto [f, pdf] = bsdf->eval_pdf(ctx, si, s.wo, true);
-        std::vector<double> got = read_floats(unpolarized(s.weight)[0] * s.pdf), want = read_floats(unpolarized(f)[0]),
-                            density = read_floats(s.pdf), again = read_floats(pdf);
+        std::vector<double> got = read_floats(unpolarized(s.weight)[0] * s.pdf),
+                            want = read_floats(unpolarized(f)[0]), density = read_floats(s.pdf),
+                            again = read_floats(pdf);
         ASSERT_EQ(got.size(), want.size());
         for (size_t i = 0; i < got.size(); ++i) {
-            EXPECT_NEAR(got[i], want[i], 2e-3 * std::abs(want[i]) + 1e-5) << xml << ", sample " << i;
+            EXPECT_NEAR(got[i], want[i], 2e-3 * std::abs(want[i]) + 1e-5)
+                << xml << ", sample " << i;
             EXPECT_NEAR(density[i], again[i], 2e-3 * again[i] + 1e-5) << xml << ", sample " << i;
         }
     }
@@ -82,10 +88,12 @@ TEST_P(BackendBsdf, TwoSidedSurfacesReflectFromBehind) {
 TEST_P(BackendBsdf, RoughMetalSamplesFollowTheirDensity) {
     for (const char *d : { "beckmann", "ggx" })
         for (const char *visible : { "true", "false" })
-            expect_samples(fmt::format("<bsdf type='roughconductor'><string name='distribution' value='{}'/>"
-                                       "<boolean name='sample_visible' value='{}'/><float name='alpha' value='{}'/></bsdf>",
-                                       d, visible, d[0] == 'g' ? 0.1 : 0.3),
-                           { 0.1, 0.05, 1 });
+            expect_samples(
+                fmt::format("<bsdf type='roughconductor'><string name='distribution' value='{}'/>"
+                            "<boolean name='sample_visible' value='{}'/><float name='alpha' "
+                            "value='{}'/></bsdf>",
+                            d, visible, d[0] == 'g' ? 0.1 : 0.3),
+                { 0.1, 0.05, 1 });
 }
 TEST_P(BackendBsdf, AnisotropicMetalSamplesFollowTheirDensity) {
     expect_samples("<bsdf type='roughconductor'><string name='distribution' value='ggx'/>"
@@ -100,7 +108,8 @@ TEST_P(BackendBsdf, RoughGlassSamplesFollowTheirDensityOnBothSides) {
 }
 
 TEST_P(BackendBsdf, DiffuseReflectsItsAlbedoOverPi) {
-    Ref<BSDF> bsdf = make("<bsdf type='diffuse'><spectrum name='reflectance' value='0.25'/></bsdf>");
+    Ref<BSDF> bsdf =
+        make("<bsdf type='diffuse'><spectrum name='reflectance' value='0.25'/></bsdf>");
     Vector3 wo = normalize({ Float(0.3), Float(-0.2), Float(0.8) });
     Spectrum f = bsdf->eval({}, hit_from(Vector3(0, 0, 1)), wo, true);
     double cosine = 0.8 / std::sqrt(0.3 * 0.3 + 0.2 * 0.2 + 0.8 * 0.8);

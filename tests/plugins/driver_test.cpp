@@ -5,14 +5,18 @@
 namespace umbel {
 using namespace test;
 
-const char *Box = "<bsdf type='diffuse' id='white'><rgb name='reflectance' value='.7,.6,.5'/></bsdf>"
-                  "<shape type='rectangle'><ref id='white'/></shape>"
-                  "<shape type='cube'><transform name='to_world'><scale value='0.3'/><translate z='0.4'/></transform>"
-                  "<ref id='white'/></shape>"
-                  "<shape type='sphere'><float name='radius' value='0.2'/><point name='center' x='.5' y='.5' z='.4'/>"
-                  "<bsdf type='dielectric'/></shape>"
-                  "<shape type='rectangle'><transform name='to_world'><rotate x='1' angle='180'/><translate z='5'/></transform>"
-                  "<emitter type='area'><rgb name='radiance' value='4,3,2'/></emitter></shape>";
+const char *Box =
+    "<bsdf type='diffuse' id='white'><rgb name='reflectance' value='.7,.6,.5'/></bsdf>"
+    "<shape type='rectangle'><ref id='white'/></shape>"
+    "<shape type='cube'><transform name='to_world'><scale value='0.3'/><translate "
+    "z='0.4'/></transform>"
+    "<ref id='white'/></shape>"
+    "<shape type='sphere'><float name='radius' value='0.2'/><point name='center' x='.5' y='.5' "
+    "z='.4'/>"
+    "<bsdf type='dielectric'/></shape>"
+    "<shape type='rectangle'><transform name='to_world'><rotate x='1' angle='180'/><translate "
+    "z='5'/></transform>"
+    "<emitter type='area'><rgb name='radiance' value='4,3,2'/></emitter></shape>";
 
 class BackendDriver : public VariantTest {};
 UMBEL_VARIANTS(BackendDriver, "interp_rgb", "llvm_rgb", "llvm_spectral", "llvm_rgb_double")
@@ -78,7 +82,9 @@ TEST_P(BackendDriver, ARestoredRenderGoesOnAsIfNothingHadHappened) {
 
     Render other(*scene, { .seed = 5 });
     EXPECT_NE(user_error([&] { other.restore(saved); }).find("seed 0"), std::string::npos);
-    EXPECT_NE(user_error([&] { second.restore(saved.substr(0, saved.size() - 3)); }).find("damaged"), std::string::npos);
+    EXPECT_NE(
+        user_error([&] { second.restore(saved.substr(0, saved.size() - 3)); }).find("damaged"),
+        std::string::npos);
     EXPECT_NE(user_error([&] { second.restore("x"); }).find("damaged"), std::string::npos);
 }
 
@@ -125,6 +131,57 @@ TEST(Driver, TwoVariantsLiveInOneProcess) {
     }
     VariantScope scope(b);
     second.reset();
+}
+
+// ---- samplers
+
+class BackendSamplers : public VariantTest {};
+UMBEL_VARIANTS(BackendSamplers, "interp_rgb", "llvm_rgb_double")
+
+TEST_P(BackendSamplers, StratifiedSamplesFillEachCellOnce) {
+    Ref<Sampler> sampler =
+        make_object<Sampler>(Properties("sampler", "stratified").set("sample_count", int64_t(34)));
+    ASSERT_EQ(sampler->sample_count(), 36);
+    SamplerState s = sampler->begin(jit::opaque(7u), UInt32(1234u), UInt32(jit::lane_index(36)));
+    for (int dimension = 0; dimension < 3; ++dimension) {
+        Vector2 u = sampler->next_2d(s);
+        std::vector<double> x = read_floats(u.x), y = read_floats(u.y),
+                            one = read_floats(sampler->next_1d(s));
+        std::vector<int> cells(36), line(36);
+        for (size_t i = 0; i < 36; ++i) {
+            ASSERT_TRUE(x[i] >= 0 && x[i] < 1 && y[i] >= 0 && y[i] < 1 && one[i] >= 0 &&
+                        one[i] < 1);
+            ++cells[size_t(x[i] * 6) + 6 * size_t(y[i] * 6)];
+            ++line[size_t(one[i] * 36)];
+        }
+        EXPECT_EQ(cells, std::vector<int>(36, 1)) << "dimension " << dimension;
+        EXPECT_EQ(line, std::vector<int>(36, 1)) << "dimension " << dimension;
+    }
+}
+
+TEST_P(BackendSamplers, IndependentSamplesAreUniformAndUncorrelated) {
+    Ref<Sampler> sampler = make_object<Sampler>(Properties("sampler", "independent"));
+    uint32_t n = 1 << 16;
+    UInt32 lane(jit::lane_index(n));
+    SamplerState s = sampler->begin(jit::opaque(3u), lane >> UInt32(4u), lane & UInt32(15u));
+    Vector2 a = sampler->next_2d(s);
+    Float b = sampler->next_1d(s);
+    std::vector<double> v[3] = { read_floats(a.x), read_floats(a.y), read_floats(b) };
+    double bound = 4 / std::sqrt(double(n));
+    for (int i = 0; i < 3; ++i) {
+        double mean = 0, square = 0, next = 0, cross = 0;
+        for (size_t k = 0; k < n; ++k) {
+            double x = (v[i][k] - 0.5) * std::sqrt(12.0);
+            mean += x / n;
+            square += x * x / n;
+            next += x * (v[i][(k + 1) % n] - 0.5) * std::sqrt(12.0) / n;
+            cross += x * (v[(i + 1) % 3][k] - 0.5) * std::sqrt(12.0) / n;
+        }
+        EXPECT_LT(std::abs(mean), bound) << i;
+        EXPECT_LT(std::abs(square - 1), bound) << i;
+        EXPECT_LT(std::abs(next), bound) << "neighbours, " << i;
+        EXPECT_LT(std::abs(cross), bound) << "dimensions, " << i;
+    }
 }
 
 } // namespace umbel

@@ -18,21 +18,23 @@ INSTANTIATE_TEST_SUITE_P(Variants, Furnace, testing::ValuesIn(plain_variants()),
 
 // Inside a sphere that emits 1 and reflects half: 1 + 1/2 + 1/4 + ... = 2
 TEST_P(Furnace, AnIntegratingSphereAddsUpAllBounces) {
-    Ref<Scene> scene = scene_from(scene_xml("<shape type='sphere'><float name='radius' value='10'/>"
-                                            "<boolean name='flip_normals' value='true'/>"
-                                            "<bsdf type='diffuse'/>"
-                                            "<emitter type='area'><rgb name='radiance' value='1, 1, 1'/></emitter></shape>",
-                                            12, 64));
+    Ref<Scene> scene = scene_from(
+        scene_xml("<shape type='sphere'><float name='radius' value='10'/>"
+                  "<boolean name='flip_normals' value='true'/>"
+                  "<bsdf type='diffuse'/>"
+                  "<emitter type='area'><rgb name='radiance' value='1, 1, 1'/></emitter></shape>",
+                  12, 64));
     expect_mean(render_image(*scene), 2);
 }
 
 // The same with triangles
 TEST_P(Furnace, AnIntegratingCubeAddsUpAllBounces) {
-    Ref<Scene> scene = scene_from(scene_xml("<shape type='cube'><transform name='to_world'><scale value='9'/></transform>"
-                                            "<boolean name='flip_normals' value='true'/>"
-                                            "<bsdf type='diffuse'/>"
-                                            "<emitter type='area'><rgb name='radiance' value='1, 1, 1'/></emitter></shape>",
-                                            12, 64));
+    Ref<Scene> scene = scene_from(
+        scene_xml("<shape type='cube'><transform name='to_world'><scale value='9'/></transform>"
+                  "<boolean name='flip_normals' value='true'/>"
+                  "<bsdf type='diffuse'/>"
+                  "<emitter type='area'><rgb name='radiance' value='1, 1, 1'/></emitter></shape>",
+                  12, 64));
     expect_mean(render_image(*scene), 2);
 }
 
@@ -41,12 +43,14 @@ protected:
     // A sphere that absorbs nothing cannot be told from the uniform light around it.
     void expect_invisible(const std::string &bsdf) {
         Ref<Scene> scene = scene_from(scene_xml(
-            "<shape type='sphere'>" + bsdf + "</shape><emitter type='constant'><rgb name='radiance' value='1, 1, 1'/></emitter>",
+            "<shape type='sphere'>" + bsdf +
+                "</shape><emitter type='constant'><rgb name='radiance' value='1, 1, 1'/></emitter>",
             16, 64));
         expect_mean(render_image(*scene), 1);
     }
 };
-UMBEL_VARIANTS(WhiteFurnace, "llvm_rgb", "llvm_spectral", "llvm_rgb_double", "interp_mono", "llvm_rgb_polarized")
+UMBEL_VARIANTS(WhiteFurnace, "llvm_rgb", "llvm_spectral", "llvm_rgb_double", "interp_mono",
+               "llvm_rgb_polarized")
 
 TEST_P(WhiteFurnace, ADiffuseSphereOfAlbedoOneIsInvisible) {
     expect_invisible("<bsdf type='diffuse'><rgb name='reflectance' value='1, 1, 1'/></bsdf>");
@@ -55,6 +59,66 @@ TEST_P(WhiteFurnace, AMirrorIsInvisible) { expect_invisible("<bsdf type='conduct
 TEST_P(WhiteFurnace, AGlassSphereIsInvisible) { expect_invisible("<bsdf type='dielectric'/>"); }
 TEST_P(WhiteFurnace, ASmoothRoughGlassSphereIsNearlyInvisible) {
     expect_invisible("<bsdf type='roughdielectric'><float name='alpha' value='0.02'/></bsdf>");
+}
+
+// ---- polarization
+
+class Polarization : public VariantTest {};
+UMBEL_VARIANTS(Polarization, "llvm_mono_polarized", "interp_rgb_polarized",
+               "llvm_spectral_polarized_double")
+
+// Between the camera and uniform light, `plates` at distances 1, 2, ... in front of it.
+Image seen_through(const std::vector<std::string> &plates) {
+    std::string body = "<emitter type='constant'><rgb name='radiance' value='1, 1, 1'/></emitter>";
+    int z = 0;
+    for (const std::string &p : plates)
+        body += fmt::format("<shape type='rectangle'><transform name='to_world'><scale "
+                            "value='50'/><translate z='{}'/>"
+                            "</transform>{}</shape>",
+                            --z, p);
+    return render_image(*scene_from(scene_xml(body, 8, 16)));
+}
+std::string polarizer(double degrees) {
+    return fmt::format("<bsdf type='polarizer'><float name='theta' value='{}'/></bsdf>", degrees);
+}
+
+TEST_P(Polarization, OnePolarizerPassesHalfOfTheLight) {
+    expect_mean(seen_through({ polarizer(20) }), 0.5);
+}
+
+// The camera is narrow, but its rays are not all perpendicular to the plates: 2 % of leeway.
+TEST_P(Polarization, TwoPolarizersFollowMalus) {
+    for (double angle : { 0.0, 30.0, 60.0, 90.0 }) {
+        double c = std::cos(angle * Pi / 180), want = 0.5 * c * c;
+        Image image = seen_through({ polarizer(15), polarizer(15 + angle) });
+        EXPECT_NEAR(channel_mean(image, 0).mean, want, 0.01) << angle;
+    }
+}
+
+TEST_P(Polarization, AQuarterWavePlateMakesLightCircular) {
+    // Circular light passes any polarizer by half
+    for (double angle : { 0.0, 45.0, 90.0 })
+        EXPECT_NEAR(
+            channel_mean(
+                seen_through({ polarizer(angle),
+                               "<bsdf type='retarder'><float name='theta' value='45'/></bsdf>",
+                               polarizer(0) }),
+                0)
+                .mean,
+            0.25, 0.01)
+            << angle;
+}
+
+TEST_P(Polarization, StokesVectorsOfUnpolarizedLightAreEmpty) {
+    Ref<Scene> scene = scene_from(
+        scene_xml("<emitter type='constant'><rgb name='radiance' value='1, 1, 1'/></emitter>", 6,
+                  64, "stokes"));
+    Image image = render_image(*scene);
+    size_t n = scene->scene_variant().colour == Colour::Mono ? 1 : 3;
+    ASSERT_EQ(image.channel_count(), 5 * n);
+    EXPECT_NEAR(channel_mean(image, n).mean, 1, 0.1);
+    for (size_t c = 2 * n; c < 5 * n; ++c)
+        EXPECT_EQ(channel_mean(image, c).mean, 0) << image.channels()[c];
 }
 
 } // namespace umbel

@@ -11,40 +11,48 @@ protected:
     static void expect_error(const std::string &body, std::initializer_list<const char *> parts) {
         std::string message = user_error([&] { scene_from(scene_xml(body, 8, 1)); });
         for (const char *part : parts)
-            EXPECT_NE(message.find(part), std::string::npos) << quote(part) << " is not in: " << message;
+            EXPECT_NE(message.find(part), std::string::npos)
+                << quote(part) << " is not in: " << message;
     }
 };
 
 TEST_F(Loading, AnUnknownParameterIsNamedWithTheNearestKnownOne) {
-    expect_error("<shape type='sphere'><bsdf type='diffuse' id='floor'><rgb name='reflectence' value='1,1,1'/></bsdf></shape>",
+    expect_error("<shape type='sphere'><bsdf type='diffuse' id='floor'><rgb name='reflectence' "
+                 "value='1,1,1'/></bsdf></shape>",
                  { "diffuse", "floor", "reflectence", "did you mean \"reflectance\"" });
 }
 TEST_F(Loading, AnUnknownPluginIsNamedWithTheNearestKnownOne) {
     expect_error("<shape type='sphere'><bsdf type='difuse'/></shape>", { "difuse", "diffuse" });
 }
 TEST_F(Loading, AWrongTypeIsRefused) {
-    expect_error("<shape type='sphere'><string name='radius' value='big'/></shape>", { "radius", "sphere" });
+    expect_error("<shape type='sphere'><string name='radius' value='big'/></shape>",
+                 { "radius", "sphere" });
 }
 TEST_F(Loading, AValueOutOfRangeIsRefused) {
-    expect_error("<shape type='sphere'><float name='radius' value='-1'/></shape>", { "radius", "-1" });
+    expect_error("<shape type='sphere'><float name='radius' value='-1'/></shape>",
+                 { "radius", "-1" });
 }
 TEST_F(Loading, AReflectanceAboveOneIsRefused) {
-    expect_error("<shape type='sphere'><bsdf type='diffuse'><rgb name='reflectance' value='2,1,1'/></bsdf></shape>",
+    expect_error("<shape type='sphere'><bsdf type='diffuse'><rgb name='reflectance' "
+                 "value='2,1,1'/></bsdf></shape>",
                  { "reflectance", "between 0 and 1" });
 }
 TEST_F(Loading, ASphereMustStayASphere) {
-    expect_error("<shape type='sphere'><transform name='to_world'><scale x='2'/></transform></shape>",
-                 { "sphere", "scales" });
+    expect_error(
+        "<shape type='sphere'><transform name='to_world'><scale x='2'/></transform></shape>",
+        { "sphere", "scales" });
 }
 TEST_F(Loading, AMissingMeshIsNamed) {
-    expect_error("<shape type='obj'><string name='filename' value='nowhere.obj'/></shape>", { "nowhere.obj" });
+    expect_error("<shape type='obj'><string name='filename' value='nowhere.obj'/></shape>",
+                 { "nowhere.obj" });
 }
 TEST_F(Loading, EveryPluginDescribesItsParameters) {
     for (const Plugin *p : PluginRegistry::instance().all()) {
         Params params(Params::Mode::Describe);
         p->make()->declare(params);
         for (const Param &q : params.all())
-            EXPECT_FALSE(q.text.empty()) << p->kind << "/" << p->name << ": " << q.name << " has no description";
+            EXPECT_FALSE(q.text.empty())
+                << p->kind << "/" << p->name << ": " << q.name << " has no description";
     }
 }
 

@@ -9,14 +9,16 @@
 namespace umbel::test {
 
 /// A scene with a camera of `size` x `size` pixels at the origin of `body`'s space, looking along -z.
-inline std::string scene_xml(const std::string &body, int size, int spp, const std::string &integrator = "path",
-                             const std::string &camera = "<lookat origin='0,0,4' target='0,0,0' up='0,1,0'/>") {
-    return fmt::format("<scene version='3.0.0'><integrator type='{}'/><sensor type='perspective'>"
-                       "<float name='fov' value='40'/><transform name='to_world'>{}</transform>"
-                       "<film type='hdrfilm'><integer name='width' value='{}'/><integer name='height' value='{}'/>"
-                       "<rfilter type='box'/></film><sampler type='independent'>"
-                       "<integer name='sample_count' value='{}'/></sampler></sensor>{}</scene>",
-                       integrator, camera, size, size, spp, body);
+inline std::string
+scene_xml(const std::string &body, int size, int spp, const std::string &integrator = "path",
+          const std::string &camera = "<lookat origin='0,0,4' target='0,0,0' up='0,1,0'/>") {
+    return fmt::format(
+        "<scene version='3.0.0'><integrator type='{}'/><sensor type='perspective'>"
+        "<float name='fov' value='40'/><transform name='to_world'>{}</transform>"
+        "<film type='hdrfilm'><integer name='width' value='{}'/><integer name='height' value='{}'/>"
+        "<rfilter type='box'/></film><sampler type='independent'>"
+        "<integer name='sample_count' value='{}'/></sampler></sensor>{}</scene>",
+        integrator, camera, size, size, spp, body);
 }
 
 inline Ref<Scene> scene_from(const std::string &xml) { return load_scene(parse_scene_string(xml)); }
@@ -49,13 +51,14 @@ inline void expect_mean(const Image &image, double want) {
     for (size_t c = 0; c < image.channel_count(); ++c) {
         Estimate e = channel_mean(image, c);
         EXPECT_LT(std::abs(e.mean - want), 4 * e.error + 1e-3 * want)
-            << "channel " << image.channels()[c] << ": " << e.mean << " +- " << e.error << " instead of "
-            << want << ", variant " << variant().name;
+            << "channel " << image.channels()[c] << ": " << e.mean << " +- " << e.error
+            << " instead of " << want << ", variant " << variant().name;
     }
 }
 
 inline bool same_pixels(const Image &a, const Image &b) {
-    return a.byte_count() == b.byte_count() && std::memcmp(a.bytes(), b.bytes(), a.byte_count()) == 0;
+    return a.byte_count() == b.byte_count() &&
+           std::memcmp(a.bytes(), b.bytes(), a.byte_count()) == 0;
 }
 
 } // namespace umbel::test

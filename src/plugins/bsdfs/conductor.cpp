@@ -18,15 +18,6 @@ public:
         m_components = { BSDFFlags::DeltaReflection | BSDFFlags::FrontSide };
     }
 
-    Spectrum eval(const BSDFContext &, const SurfaceInteraction &, const Vector3 &,
-                  const Mask &) const override {
-        return Spectrum(0);
-    }
-    Float pdf(const BSDFContext &, const SurfaceInteraction &, const Vector3 &,
-              const Mask &) const override {
-        return 0;
-    }
-
     BSDFSample sample(const BSDFContext &ctx, const SurfaceInteraction &si, const Float &,
                       const Vector2 &, const Mask &active) const override {
         if (!ctx.is_enabled(BSDFFlags::DeltaReflection))

@@ -26,15 +26,6 @@ public:
                          BSDFFlags::DeltaTransmission | sides | BSDFFlags::NonSymmetric };
     }
 
-    Spectrum eval(const BSDFContext &, const SurfaceInteraction &, const Vector3 &,
-                  const Mask &) const override {
-        return Spectrum(0);
-    }
-    Float pdf(const BSDFContext &, const SurfaceInteraction &, const Vector3 &,
-              const Mask &) const override {
-        return 0;
-    }
-
     BSDFSample sample(const BSDFContext &ctx, const SurfaceInteraction &si, const Float &u1,
                       const Vector2 &, const Mask &active) const override {
         bool reflects = ctx.is_enabled(BSDFFlags::DeltaReflection, 0),

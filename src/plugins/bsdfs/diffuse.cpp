@@ -19,21 +19,11 @@ public:
         m_components = { BSDFFlags::DiffuseReflection | BSDFFlags::FrontSide };
     }
 
-    Spectrum eval(const BSDFContext &ctx, const SurfaceInteraction &si, const Vector3 &wo,
-                  const Mask &active) const override {
-        return eval_pdf(ctx, si, wo, active).first;
-    }
-
-    Float pdf(const BSDFContext &ctx, const SurfaceInteraction &si, const Vector3 &wo,
-              const Mask &) const override {
-        if (!ctx.is_enabled(BSDFFlags::DiffuseReflection))
-            return 0;
-        return select(above(si.wi, wo), InvPi * wo.z, Float(0));
-    }
-
     std::pair<Spectrum, Float> eval_pdf(const BSDFContext &ctx, const SurfaceInteraction &si,
                                         const Vector3 &wo, const Mask &active) const override {
-        Float density = pdf(ctx, si, wo, active);
+        if (!ctx.is_enabled(BSDFFlags::DiffuseReflection))
+            return { Spectrum(0), Float(0) };
+        Float density = select(above(si.wi, wo), InvPi * wo.z, Float(0));
         return { albedo(si, active) * density, density };
     }
 

@@ -8,14 +8,6 @@ public:
     void configure() override {
         m_components = { BSDFFlags::Null | BSDFFlags::FrontSide | BSDFFlags::BackSide };
     }
-    Spectrum eval(const BSDFContext &, const SurfaceInteraction &, const Vector3 &,
-                  const Mask &) const override {
-        return Spectrum(0);
-    }
-    Float pdf(const BSDFContext &, const SurfaceInteraction &, const Vector3 &,
-              const Mask &) const override {
-        return 0;
-    }
     BSDFSample sample(const BSDFContext &ctx, const SurfaceInteraction &si, const Float &,
                       const Vector2 &, const Mask &) const override {
         if (!ctx.is_enabled(BSDFFlags::Null))

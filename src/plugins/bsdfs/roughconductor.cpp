@@ -46,15 +46,6 @@ public:
                          (m_anisotropic ? uint32_t(BSDFFlags::Anisotropic) : 0u) };
     }
 
-    Spectrum eval(const BSDFContext &ctx, const SurfaceInteraction &si, const Vector3 &wo,
-                  const Mask &active) const override {
-        return eval_pdf(ctx, si, wo, active).first;
-    }
-    Float pdf(const BSDFContext &ctx, const SurfaceInteraction &si, const Vector3 &wo,
-              const Mask &active) const override {
-        return eval_pdf(ctx, si, wo, active).second;
-    }
-
     std::pair<Spectrum, Float> eval_pdf(const BSDFContext &ctx, const SurfaceInteraction &si,
                                         const Vector3 &wo, const Mask &active) const override {
         if (!ctx.is_enabled(BSDFFlags::GlossyReflection))

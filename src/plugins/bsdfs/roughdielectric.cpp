@@ -32,15 +32,6 @@ public:
                          BSDFFlags::GlossyTransmission | sides | BSDFFlags::NonSymmetric };
     }
 
-    Spectrum eval(const BSDFContext &ctx, const SurfaceInteraction &si, const Vector3 &wo,
-                  const Mask &active) const override {
-        return eval_pdf(ctx, si, wo, active).first;
-    }
-    Float pdf(const BSDFContext &ctx, const SurfaceInteraction &si, const Vector3 &wo,
-              const Mask &active) const override {
-        return eval_pdf(ctx, si, wo, active).second;
-    }
-
     std::pair<Spectrum, Float> eval_pdf(const BSDFContext &ctx, const SurfaceInteraction &si,
                                         const Vector3 &wo, const Mask &active) const override {
         bool reflects = ctx.is_enabled(BSDFFlags::GlossyReflection, 0),

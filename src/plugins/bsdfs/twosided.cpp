@@ -22,15 +22,6 @@ public:
             m_components.push_back(c | BSDFFlags::BackSide);
     }
 
-    Spectrum eval(const BSDFContext &ctx, const SurfaceInteraction &si, const Vector3 &wo,
-                  const Mask &active) const override {
-        return eval_pdf(ctx, si, wo, active).first;
-    }
-    Float pdf(const BSDFContext &ctx, const SurfaceInteraction &si, const Vector3 &wo,
-              const Mask &active) const override {
-        return eval_pdf(ctx, si, wo, active).second;
-    }
-
     std::pair<Spectrum, Float> eval_pdf(const BSDFContext &ctx, const SurfaceInteraction &si,
                                         const Vector3 &wo, const Mask &active) const override {
         // One BSDF serves both sides from the front

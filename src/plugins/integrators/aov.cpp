@@ -10,7 +10,8 @@ public:
     void declare(Params &p) override {
         Integrator::declare(p);
         p.string("aovs", m_list, "")
-            .doc("Such as dd:depth,nn:sh_normal; kinds: depth, position, uv, geo_normal, sh_normal, dp_du, dp_dv, "
+            .doc("Such as dd:depth,nn:sh_normal; kinds: depth, position, uv, geo_normal, "
+                 "sh_normal, dp_du, dp_dv, "
                  "prim_index, shape_index, albedo");
         p.object("integrator", m_inner).doc("What computes the colour; black if absent");
     }
@@ -33,7 +34,8 @@ public:
         }
     }
     std::vector<std::string> aov_names() const override {
-        std::vector<std::string> names = m_inner ? m_inner->aov_names() : std::vector<std::string>();
+        std::vector<std::string> names =
+            m_inner ? m_inner->aov_names() : std::vector<std::string>();
         names.insert(names.end(), m_names.begin(), m_names.end());
         return names;
     }
@@ -91,12 +93,13 @@ private:
             Spectrum value;
             UMBEL_STRUCT(value)
         };
-        Spectrum a = scene.bsdfs()
-                         .call("bsdf.albedo", si.bsdf, valid, Result{ Spectrum(0) },
-                               [&](const BSDF &b) {
-                                   return Result{ unpolarized(b.eval_diffuse_reflectance(si, valid)) };
-                               })
-                         .value;
+        Spectrum a =
+            scene.bsdfs()
+                .call("bsdf.albedo", si.bsdf, valid, Result{ Spectrum(0) },
+                      [&](const BSDF &b) {
+                          return Result{ unpolarized(b.eval_diffuse_reflectance(si, valid)) };
+                      })
+                .value;
         return a.c.size() == 3 ? Vector3(a[0], a[1], a[2]) : Vector3(mean(a));
     }
 

@@ -11,7 +11,8 @@ class Stratified final : public Sampler {
 public:
     void declare(Params &p) override {
         Sampler::declare(p);
-        p.boolean("jitter", m_jitter, true).doc("Samples lie anywhere in their cells; if not, in their middles");
+        p.boolean("jitter", m_jitter, true)
+            .doc("Samples lie anywhere in their cells; if not, in their middles");
     }
     void configure() override {
         m_sample_count = round_sample_count(m_sample_count);
@@ -26,7 +27,8 @@ public:
         return side * side;
     }
 
-    SamplerState begin(const UInt32 &seed, const UInt32 &pixel, const UInt32 &sample) const override {
+    SamplerState begin(const UInt32 &seed, const UInt32 &pixel,
+                       const UInt32 &sample) const override {
         // All samples of a pixel share key0, and with it the permutations
         UInt32 a = mix_bits(pixel + mix_bits(seed + UInt32(0x9e3779b9u)));
         return { a, mix_bits(a ^ mix_bits(sample + UInt32(0x85ebca6bu))), sample, UInt32(0u) };
@@ -46,11 +48,14 @@ public:
     }
 
 private:
-    static UInt32 key(const SamplerState &s) { return mix_bits(s.key0 + s.dimension * UInt32(0x9e3779b9u)); }
+    static UInt32 key(const SamplerState &s) {
+        return mix_bits(s.key0 + s.dimension * UInt32(0x9e3779b9u));
+    }
     Float offset(const SamplerState &s, uint32_t axis) const {
         if (!m_jitter)
             return 0.5;
-        Float u = to_unit(mix_bits(s.key1 + s.dimension * UInt32(0x2545f491u) + UInt32(axis * 0x6c078965u)));
+        Float u = to_unit(
+            mix_bits(s.key1 + s.dimension * UInt32(0x2545f491u) + UInt32(axis * 0x6c078965u)));
         return min(u, 1 - 6e-8);
     }
 

@@ -18,7 +18,8 @@ public:
         p.file("filename", m_file).doc("The file to read");
         p.boolean("face_normals", m_face_normals, false)
             .doc("Makes the mesh look faceted: normals of the file are not used");
-        p.boolean("flip_tex_coords", m_flip_v, true).doc("Files count v from the bottom of the image, textures from its top");
+        p.boolean("flip_tex_coords", m_flip_v, true)
+            .doc("Files count v from the bottom of the image, textures from its top");
     }
 
     void configure() override {

@@ -13,19 +13,24 @@ class BitmapTexture final : public Texture {
 public:
     void declare(Params &p) override {
         p.file("filename", m_file).doc("The image");
-        p.choice("filter_type", m_filter, "bilinear", { "nearest", "bilinear" }).doc("Between texels");
-        p.choice("wrap_mode", m_wrap, "repeat", { "repeat", "mirror", "clamp" }).doc("Beyond the image");
+        p.choice("filter_type", m_filter, "bilinear", { "nearest", "bilinear" })
+            .doc("Between texels");
+        p.choice("wrap_mode", m_wrap, "repeat", { "repeat", "mirror", "clamp" })
+            .doc("Beyond the image");
         p.boolean("raw", m_raw, false)
-            .doc("Take numbers as they are, without undoing sRGB, and never as a spectrum: for normals or roughness");
+            .doc("Take numbers as they are, without undoing sRGB, and never as a spectrum: for "
+                 "normals or roughness");
         p.transform("to_uv", m_to_uv).doc("Applied to texture coordinates first");
     }
 
     void configure() override {
-        Image image = to_model(convert(read_image(m_file), Component::F32, false), ColourModel::Rgb, false);
+        Image image =
+            to_model(convert(read_image(m_file), Component::F32, false), ColourModel::Rgb, false);
         if (m_raw) {
             ImageReadOptions as_is;
             as_is.srgb = false;
-            image = to_model(convert(read_image(m_file, as_is), Component::F32, false), ColourModel::Rgb, false);
+            image = to_model(convert(read_image(m_file, as_is), Component::F32, false),
+                             ColourModel::Rgb, false);
         }
         m_is_spectral = variant().colour == Colour::Spectral && !m_raw;
         std::vector<float> texels;
@@ -97,7 +102,9 @@ private:
     Texel fetch(const Float &x, const Float &y, const Mask &active) const {
         UInt32 index = to_uint(wrap(y, m_height)) * to_uint(m_width) + to_uint(wrap(x, m_width));
         auto [a, b, c, l] = jit::gather_packet<float, 4>(m_texels, index, active);
-        auto number = [](const jit::Float32 &v) { return Float(jit::cast(variant().float_type(), v)); };
+        auto number = [](const jit::Float32 &v) {
+            return Float(jit::cast(variant().float_type(), v));
+        };
         return { { number(a), number(b), number(c) }, number(l) };
     }
 

@@ -1,0 +1,269 @@
+// ply: triangle meshes in the Stanford format, as text or binary of either byte order.
+//
+// Reads x y z, nx ny nz and u v (also s t, texture_u texture_v) of vertices, and faces as lists; polygons become fans of
+// triangles. Elements and properties of other names are passed over.
+#include "core/file_text.h"
+#include "render/shape.h"
+#include <bit>
+#include <charconv>
+#include <cstring>
+
+namespace umbel {
+
+class Ply final : public Mesh {
+public:
+    void declare(Params &p) override {
+        Mesh::declare(p);
+        p.file("filename", m_file).doc("The file to read");
+        p.boolean("face_normals", m_face_normals, false)
+            .doc("Makes the mesh look faceted: normals of the file are not used");
+        p.boolean("flip_tex_coords", m_flip_v, false).doc("Turns the texture's v axis over");
+    }
+
+    void configure() override {
+        std::string text = read_text_file(m_file);
+        m_at = text.data();
+        m_end = m_at + text.size();
+        read_header();
+        for (const Element &e : m_elements)
+            e.name == "vertex" ? read_vertices(e) : e.name == "face" ? read_faces(e) : skip(e);
+        if (indices.empty())
+            fail("{}: the file holds no faces", m_file.string());
+        if (m_face_normals)
+            normals.clear();
+        to_world_space();
+        finish_mesh();
+        m_elements.clear();
+    }
+
+private:
+    enum class Type { I8, U8, I16, U16, I32, U32, F32, F64 };
+    struct Property {
+        std::string name;
+        Type type;
+        bool is_list = false;
+        Type count_type = Type::U8;
+    };
+    struct Element {
+        std::string name;
+        uint64_t count = 0;
+        std::vector<Property> properties;
+    };
+
+    [[noreturn]] void bad(std::string_view what) const {
+        throw UserError(fmt::format("{}: {}", m_file.string(), what));
+    }
+
+    // ---- header
+
+    std::string_view line() {
+        const char *end = static_cast<const char *>(std::memchr(m_at, '\n', size_t(m_end - m_at)));
+        if (!end)
+            bad("the header does not end; is this a PLY file?");
+        std::string_view l(m_at, size_t(end - m_at));
+        m_at = end + 1;
+        if (l.ends_with('\r'))
+            l.remove_suffix(1);
+        return l;
+    }
+    static std::vector<std::string_view> words(std::string_view l) {
+        std::vector<std::string_view> out;
+        while (true) {
+            size_t first = l.find_first_not_of(" \t");
+            if (first == l.npos)
+                return out;
+            l.remove_prefix(first);
+            out.push_back(l.substr(0, l.find_first_of(" \t")));
+            l.remove_prefix(out.back().size());
+        }
+    }
+    Type type_of(std::string_view name) const {
+        struct Entry {
+            const char *a, *b;
+            Type type;
+        };
+        static const Entry table[] = {
+            { "char", "int8", Type::I8 },      { "uchar", "uint8", Type::U8 },
+            { "short", "int16", Type::I16 },   { "ushort", "uint16", Type::U16 },
+            { "int", "int32", Type::I32 },     { "uint", "uint32", Type::U32 },
+            { "float", "float32", Type::F32 }, { "double", "float64", Type::F64 },
+        };
+        for (const Entry &e : table)
+            if (name == e.a || name == e.b)
+                return e.type;
+        bad(fmt::format("unknown type {} in the header", quote(name)));
+    }
+
+    void read_header() {
+        if (line() != "ply")
+            bad("the first line is not \"ply\"; is this a PLY file?");
+        while (true) {
+            std::string_view l = line();
+            auto w = words(l);
+            if (w.empty() || w[0] == "comment" || w[0] == "obj_info")
+                continue;
+            if (w[0] == "end_header")
+                return;
+            if (w[0] == "format" && w.size() >= 2)
+                read_format(w[1]);
+            else if (w[0] == "element" && w.size() == 3)
+                m_elements.push_back({ std::string(w[1]), integer(w[2]), {} });
+            else if (w[0] == "property" && !m_elements.empty() && w.size() == 3)
+                m_elements.back().properties.push_back(
+                    { std::string(w[2]), type_of(w[1]), false, Type::U8 });
+            else if (w[0] == "property" && !m_elements.empty() && w.size() == 5 && w[1] == "list")
+                m_elements.back().properties.push_back(
+                    { std::string(w[4]), type_of(w[3]), true, type_of(w[2]) });
+            else
+                bad(fmt::format("cannot make sense of {} in the header", quote(l)));
+        }
+    }
+    void read_format(std::string_view f) {
+        if (f != "ascii" && f != "binary_little_endian" && f != "binary_big_endian")
+            bad(fmt::format("unknown format {}", quote(f)));
+        m_ascii = f == "ascii";
+        m_swap = f == "binary_big_endian";
+    }
+    uint64_t integer(std::string_view w) const {
+        uint64_t v = 0;
+        auto [end, error] = std::from_chars(w.data(), w.data() + w.size(), v);
+        if (error != std::errc() || end != w.data() + w.size())
+            bad(fmt::format("{} is not a count", quote(w)));
+        return v;
+    }
+
+    // ---- data
+
+    double number(Type type) {
+        if (m_ascii) {
+            while (m_at < m_end &&
+                   (*m_at == ' ' || *m_at == '\n' || *m_at == '\r' || *m_at == '\t'))
+                ++m_at;
+            double v;
+            auto [end, error] = std::from_chars(m_at, m_end, v);
+            if (error != std::errc())
+                bad("the file ends too early, or holds something that is not a number");
+            m_at = end;
+            return v;
+        }
+        switch (type) {
+        case Type::I8: return raw<int8_t>();
+        case Type::U8: return raw<uint8_t>();
+        case Type::I16: return raw<int16_t>();
+        case Type::U16: return raw<uint16_t>();
+        case Type::I32: return raw<int32_t>();
+        case Type::U32: return raw<uint32_t>();
+        case Type::F32: return double(raw<float>());
+        case Type::F64: break;
+        }
+        return raw<double>();
+    }
+    template <class T> T raw() {
+        char bytes[sizeof(T)];
+        if (size_t(m_end - m_at) < sizeof(T))
+            bad("the file ends too early");
+        std::memcpy(bytes, m_at, sizeof(T));
+        m_at += sizeof(T);
+        if (m_swap)
+            std::reverse(bytes, bytes + sizeof(T));
+        T v;
+        std::memcpy(&v, bytes, sizeof(T));
+        return v;
+    }
+    uint64_t list_length(const Property &p) {
+        double n = number(p.count_type);
+        // An element of a list takes a byte at least
+        if (!(n >= 0 && n <= double(m_end - m_at)))
+            bad(fmt::format("a list of {} elements does not fit the file", n));
+        return uint64_t(n);
+    }
+    void skip(const Property &p) {
+        for (uint64_t i = p.is_list ? list_length(p) : 1; i > 0; --i)
+            number(p.type);
+    }
+    void skip(const Element &e) {
+        for (uint64_t i = 0; i < e.count; ++i)
+            for (const Property &p : e.properties)
+                skip(p);
+    }
+
+    void read_vertices(const Element &e) {
+        // Each takes a byte at least: a damaged count must not allocate.
+        if (e.count > uint64_t(m_end - m_at) || e.count >= (1u << 31))
+            bad(fmt::format("{} vertices do not fit the file", e.count));
+        // Where a property goes: list and place in it
+        struct Target {
+            std::vector<double> *list = nullptr;
+            size_t stride = 0, offset = 0;
+        };
+        std::vector<Target> targets;
+        auto find = [&](std::string_view n) -> Target {
+            const std::array<const char *, 3> xyz{ "x", "y", "z" }, normal{ "nx", "ny", "nz" };
+            for (size_t k = 0; k < 3; ++k) {
+                if (n == xyz[k])
+                    return { &positions, 3, k };
+                if (n == normal[k])
+                    return { &normals, 3, k };
+            }
+            if (n == "u" || n == "s" || n == "texture_u")
+                return { &uvs, 2, 0 };
+            if (n == "v" || n == "t" || n == "texture_v")
+                return { &uvs, 2, 1 };
+            return {};
+        };
+        bool has[3] = {};
+        for (const Property &p : e.properties) {
+            targets.push_back(p.is_list ? Target() : find(p.name));
+            if (targets.back().list)
+                targets.back().list->resize(targets.back().stride * e.count);
+            for (size_t k = 0; k < 3; ++k)
+                has[k] |= p.name == std::array<const char *, 3>{ "x", "y", "z" }[k];
+        }
+        if (!has[0] || !has[1] || !has[2])
+            bad("vertices have no x, y and z");
+        for (uint64_t i = 0; i < e.count; ++i)
+            for (size_t k = 0; k < targets.size(); ++k) {
+                const Target &t = targets[k];
+                if (!t.list)
+                    skip(e.properties[k]);
+                else
+                    (*t.list)[t.stride * i + t.offset] = number(e.properties[k].type);
+            }
+        if (m_flip_v)
+            for (size_t i = 1; i < uvs.size(); i += 2)
+                uvs[i] = 1 - uvs[i];
+    }
+
+    void read_faces(const Element &e) {
+        for (uint64_t i = 0; i < e.count; ++i)
+            for (const Property &p : e.properties) {
+                if (!p.is_list || (p.name != "vertex_indices" && p.name != "vertex_index")) {
+                    skip(p);
+                    continue;
+                }
+                uint32_t first = 0, last = 0;
+                uint64_t n = list_length(p);
+                for (uint64_t k = 0; k < n; ++k) {
+                    double index = number(p.type);
+                    if (!(index >= 0 && index < double(vertex_count())))
+                        bad(fmt::format("face {} refers to vertex {} of {}", i, index,
+                                        vertex_count()));
+                    auto v = uint32_t(index);
+                    if (k == 0)
+                        first = v;
+                    else if (k >= 2)
+                        indices.insert(indices.end(), { first, last, v });
+                    last = v;
+                }
+            }
+    }
+
+    std::filesystem::path m_file;
+    bool m_face_normals = false, m_flip_v = false;
+    bool m_ascii = true, m_swap = false;
+    const char *m_at = nullptr, *m_end = nullptr;
+    std::vector<Element> m_elements;
+};
+
+UMBEL_PLUGIN(Shape, Ply, "ply")
+} // namespace umbel

@@ -7,6 +7,7 @@
 #include "render/dispatch.h"
 #include <cmath>
 #include <embree3/rtcore.h>
+#include <span>
 
 namespace umbel {
 
@@ -20,7 +21,8 @@ constexpr int StackSize = 64, NodeSize = 16, PrimSize = 12;
 struct BuildNode { // inner if it has children
     RTCBounds bounds[2];
     BuildNode *child[2] = {};
-    std::vector<uint32_t> prims; // of a leaf
+    uint32_t *prims = nullptr; // of a leaf; like the nodes, in the builder's own memory
+    uint32_t count = 0;
 };
 
 void *create_node(RTCThreadLocalAllocator allocator, unsigned, void *) {
@@ -37,8 +39,10 @@ void set_bounds(void *node, const RTCBounds **bounds, unsigned, void *) {
 void *create_leaf(RTCThreadLocalAllocator allocator, const RTCBuildPrimitive *prims, size_t count,
                   void *) {
     auto *leaf = new (rtcThreadLocalAlloc(allocator, sizeof(BuildNode), 16)) BuildNode;
+    leaf->prims = static_cast<uint32_t *>(rtcThreadLocalAlloc(allocator, 4 * count, 16));
+    leaf->count = uint32_t(count);
     for (size_t i = 0; i < count; ++i)
-        leaf->prims.push_back(prims[i].primID);
+        leaf->prims[i] = prims[i].primID;
     return leaf;
 }
 
@@ -73,9 +77,10 @@ struct FlatTree {
 
 // A child as lanes see it: a node's number, or a leaf's first primitive and count.
 uint32_t flatten_leaf(const BuildNode &leaf, const Geometry &g, FlatTree &tree) {
-    uint32_t first = uint32_t(tree.prims.size() / PrimSize), count = uint32_t(leaf.prims.size());
+    uint32_t first = uint32_t(tree.prims.size() / PrimSize), count = leaf.count;
     uint32_t triangles = uint32_t(g.indices.size() / 3);
-    for (uint32_t id : leaf.prims) {
+    check(count < LeafBit >> CountShift);
+    for (uint32_t id : std::span(leaf.prims, count)) {
         double record[PrimSize] = {};
         if (id < triangles) {
             const double *p[3];

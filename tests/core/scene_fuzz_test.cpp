@@ -1,6 +1,6 @@
 // tests/core/scene_fuzz_test.cpp: damaged scene files give a scene or a UserError, nothing else.
 //
-// UMBEL_SCENES names a folder of larger scenes; without it only the two below are damaged.
+// UMBEL_SCENES names a folder of larger scenes (default: ../shared/scenes); without it only the two below are damaged.
 #include "core/scene_file.h"
 #include "jit/error.h"
 #include <chrono>
@@ -173,13 +173,12 @@ TEST(SceneFuzz, DamagedScenesParseOrSayWhatIsWrong) {
 
 std::vector<fs::path> larger_scenes() {
     std::vector<fs::path> result;
-    const char *folder = std::getenv("UMBEL_SCENES");
-    std::error_code ignored;
-    if (folder)
-        for (const auto &entry : fs::recursive_directory_iterator(folder, ignored))
-            if (entry.path().extension() == ".xml" &&
-                entry.path().parent_path().filename() != "fragments")
-                result.push_back(entry.path());
+    const char *set = std::getenv("UMBEL_SCENES");
+    std::error_code ignored; // where there is no such folder, there are no scenes
+    for (const auto &entry : fs::recursive_directory_iterator(set ? set : "../shared/scenes", ignored))
+        if (entry.path().extension() == ".xml" &&
+            entry.path().parent_path().filename() != "fragments")
+            result.push_back(entry.path());
     return result;
 }
 

@@ -37,14 +37,4 @@ Spectrum fresnel_conductor(const Float &cos_theta_i, const Spectrum &eta, const 
     });
 }
 
-Float fresnel_diffuse_reflectance(const Float &eta) {
-    // Fits of [Egan 1973] below 1 and of [d'Eon 2011] above; within 0.1 % for eta from 0.65 to 2.3
-    Float inv = rcp(eta);
-    Float below = fma(-1.4399, sqr(eta), fma(0.7099, eta, 0.6681)) + 0.0636 * inv;
-    Float above =
-        fma(fma(fma(fma(fma(-1.36881, inv, 4.98554), inv, -7.36636), inv, 6.75335), inv, -3.4793),
-            inv, 0.919317);
-    return select(eta < 1, below, above);
-}
-
 } // namespace umbel

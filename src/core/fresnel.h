@@ -18,9 +18,6 @@ FresnelResult fresnel(const Float &cos_theta_i, const Float &eta);
 Float fresnel_conductor(const Float &cos_theta_i, const Float &eta, const Float &k);
 Spectrum fresnel_conductor(const Float &cos_theta_i, const Spectrum &eta, const Spectrum &k);
 
-/// Mean of fresnel() over the cosine-weighted hemisphere outside; eta may be below 1 [Egan 1973].
-Float fresnel_diffuse_reflectance(const Float &eta);
-
 /// wi mirrored in the z axis, or in a normal m.
 inline Vector3 reflect(const Vector3 &wi) { return { -wi.x, -wi.y, wi.z }; }
 inline Vector3 reflect(const Vector3 &wi, const Vector3 &m) { return fma(m, 2 * dot(wi, m), -wi); }

@@ -37,7 +37,7 @@ double TabulatedSpectrum::eval(double w) const {
     return std::lerp(m_values[i - 1], m_values[i], t);
 }
 
-void TabulatedSpectrum::make_table() const {
+void TabulatedSpectrum::make_table() {
     // The largest common divisor of all distances, in steps of a hundredth of a nanometre
     int64_t width = 0;
     bool exact = true;
@@ -76,11 +76,7 @@ Colour3 TabulatedSpectrum::emission_rgb() const {
 }
 
 Colour3 TabulatedSpectrum::reflectance_rgb() const {
-    // Relative to what a perfect reflector gives, which is white
-    Colour3 xyz = spectrum_to_xyz([&](double w) { return eval(w) * d65(w); }), white = d65_xyz();
-    for (size_t i = 0; i < 3; ++i)
-        xyz[i] *= white_xyz()[i] / white[i];
-    return xyz_to_srgb(xyz);
+    return reflectance_to_srgb([&](double w) { return eval(w); });
 }
 
 } // namespace umbel

@@ -19,12 +19,12 @@ public:
     Colour3 reflectance_rgb() const;
 
 private:
-    void make_table() const;
+    void make_table();
 
     std::vector<double> m_wavelengths, m_values;
     // For recorded code: cells of equal width, each with the values at its ends. The width divides all distances between
     // wavelengths where there is such a number; else it is half a nanometre, and corners are cut by as much.
-    mutable Float m_cells, m_first, m_last, m_inv_width, m_count;
+    Float m_cells, m_first, m_last, m_inv_width, m_count;
 };
 
 } // namespace umbel

@@ -35,11 +35,6 @@ Vector3 Transform::normal(const Vector3 &n) const {
     return { column(0), column(1), column(2) };
 }
 
-Vector3 Transform::project(const Vector3 &p) const {
-    Float w = fma(m[12], p.x, fma(m[13], p.y, fma(m[14], p.z, m[15])));
-    return point(p) * rcp(w);
-}
-
 Transform Transform::inverse() const {
     Transform t = *this;
     std::swap(t.m_matrix, t.m_inverse_matrix);

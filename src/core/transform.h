@@ -15,7 +15,6 @@ public:
     Vector3 point(const Vector3 &p) const; // affine
     Vector3 vector(const Vector3 &v) const;
     Vector3 normal(const Vector3 &n) const;  // with the inverse transpose, not normalized
-    Vector3 project(const Vector3 &p) const; // with the division by w
     Vector3 translation() const { return { m[3], m[7], m[11] }; }
     Transform inverse() const;
 

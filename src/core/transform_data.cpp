@@ -104,14 +104,6 @@ std::optional<TransformData> TransformData::look_at(const Vec &origin, const Vec
     return look_at(origin, target, up);
 }
 
-TransformData TransformData::perspective(double fov, double near_clip, double far_clip) {
-    double cot = 1 / std::tan(fov * std::numbers::pi / 360), depth = far_clip - near_clip;
-    TransformData t;
-    t.m = { cot, 0, 0, 0, 0, cot, 0, 0, 0, 0, far_clip / depth, -near_clip * far_clip / depth,
-            0,   0, 1, 0 };
-    return t;
-}
-
 bool TransformData::is_finite() const {
     for (double v : m)
         if (!std::isfinite(v))

@@ -26,9 +26,6 @@ struct TransformData {
     /// As above, with an arbitrary upward direction.
     static std::optional<TransformData> look_at(const Vec &origin, const Vec &target);
 
-    /// Camera space, +z ahead, to x and y in [-1, 1] within the field of view and depth in [0, 1].
-    static TransformData perspective(double fov_degrees, double near_clip, double far_clip);
-
     bool is_finite() const;
     /// Nothing if the matrix is singular or not finite.
     std::optional<TransformData> inverse() const;

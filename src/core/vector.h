@@ -94,12 +94,4 @@ struct Frame {
     static Float sin_theta_2(const Vector3 &v) { return fma(v.x, v.x, v.y * v.y); }
 };
 
-struct Ray3 {
-    Vector3 o, d;
-    Float maxt;
-    UMBEL_STRUCT(o, d, maxt)
-
-    Vector3 operator()(const Float &t) const { return fma(d, t, o); }
-};
-
 } // namespace umbel

@@ -27,7 +27,6 @@ public:
     virtual void attach(const Shape *) {
         complain("cannot be attached to a shape; use an `area` emitter");
     }
-    virtual bool needs_shape() const { return false; }
     /// Called when the whole scene is known.
     virtual void set_scene(const BoundingBox &) {}
 

@@ -23,9 +23,6 @@ public:
     /// Channels beyond the colour.
     virtual std::vector<std::string> aov_names() const { return {}; }
 
-    /// Integrators nested in this one.
-    bool hide_emitters() const { return m_hide_emitters; }
-
 protected:
     bool m_hide_emitters = false;
 };

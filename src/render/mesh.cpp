@@ -34,36 +34,6 @@ void Mesh::to_world_space() {
     }
 }
 
-// Weighted by the angle at each vertex [Thuermer 1998].
-void Mesh::compute_normals() {
-    normals.assign(positions.size(), 0);
-    for (size_t t = 0; t < triangle_count(); ++t) {
-        auto n = area_normal(t);
-        double length = std::hypot(n[0], n[1], n[2]);
-        if (!(length > 0))
-            continue;
-        for (size_t k = 0; k < 3; ++k) {
-            uint32_t i = indices[3 * t + k];
-            auto p = vertex(i), a = vertex(indices[3 * t + (k + 1) % 3]),
-                 b = vertex(indices[3 * t + (k + 2) % 3]);
-            double dot = 0, la = 0, lb = 0;
-            for (size_t j = 0; j < 3; ++j) {
-                dot += (a[j] - p[j]) * (b[j] - p[j]);
-                la += (a[j] - p[j]) * (a[j] - p[j]);
-                lb += (b[j] - p[j]) * (b[j] - p[j]);
-            }
-            double angle = std::acos(std::clamp(dot / std::sqrt(la * lb), -1.0, 1.0));
-            for (size_t j = 0; j < 3; ++j)
-                normals[3 * i + j] += n[j] / length * angle;
-        }
-    }
-    for (size_t i = 0; i < normals.size(); i += 3) {
-        double length = std::hypot(normals[i], normals[i + 1], normals[i + 2]);
-        for (size_t j = 0; j < 3; ++j)
-            normals[i + j] = length > 0 ? normals[i + j] / length : j == 2 ? 1.0 : 0.0;
-    }
-}
-
 void Mesh::finish_mesh() {
     for (uint32_t i : indices)
         if (i >= vertex_count())

@@ -25,11 +25,6 @@ public:
         return smith_g1(wi, m) * smith_g1(wo, m);
     }
     bool visible() const { return m_visible; }
-    /// For sampling at oblique angles without visible normals [Walter 2007, section 5.3].
-    void scale(const Float &factor) {
-        m_alpha_u *= factor;
-        m_alpha_v *= factor;
-    }
 
 private:
     Vector2 sample_visible_slopes(const Float &cos_theta_i, const Vector2 &u) const;

@@ -74,7 +74,6 @@ protected:
     /// Call at the end of configure(): checks indices, applies flips, prepares sampling.
     void finish_mesh();
     void to_world_space(); // applies to_world to positions and normals
-    void compute_normals();
 
 private:
     double m_area = 0;

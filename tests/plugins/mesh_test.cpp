@@ -134,4 +134,23 @@ TEST_F(MeshFiles, ATextureShowsItsImageAndBlendsBetweenTexels) {
     EXPECT_NEAR(texture->mean_value(), 0.45, 1e-6);
 }
 
+TEST_F(MeshFiles, AFilmWritesTheChannelsThatItsPixelFormatNames) {
+    Image image(1, 1, { "R", "G", "B", "A", "dd.T" }, Component::F32);
+    for (size_t c = 0; c < 5; ++c)
+        image.set(0, 0, c, c < 3 ? 0.5 : double(c));
+    auto written = [&](const char *format) {
+        Ref<Film> film = make_object<Film>(Properties("film", "hdrfilm").set("pixel_format", std::string(format)));
+        return read_image(film->write(folder / format, image));
+    };
+    EXPECT_EQ(written("rgba").channel_count(), 5u);
+    Image y = written("luminance_alpha"), xyz = written("xyza");
+    ASSERT_GE(y.find_channel("Y"), 0);
+    EXPECT_EQ(y.channel_count(), 3u);
+    EXPECT_NEAR(y.get(0, 0, size_t(y.find_channel("Y"))), 0.5, 1e-3);
+    EXPECT_EQ(y.get(0, 0, size_t(y.find_channel("dd.T"))), 4);
+    ASSERT_GE(xyz.find_channel("Z"), 0);
+    EXPECT_NEAR(xyz.get(0, 0, size_t(xyz.find_channel("Z"))), 0.5 * 1.0890, 1e-3);
+    EXPECT_EQ(xyz.get(0, 0, size_t(xyz.find_channel("A"))), 3);
+}
+
 } // namespace umbel

@@ -1,42 +1,23 @@
 // retarder: an ideal linear retarder, such as a quarter-wave plate: delays light that oscillates along one axis.
-#include "core/mueller.h"
-#include "render/bsdf.h"
+//
+// The fast axis is the surface's tangent turned by `theta`. In variants without polarization it does nothing.
+#include "render/plate.h"
 
 namespace umbel {
 
-class Retarder final : public BSDF {
+class Retarder final : public PolarizingPlate {
 public:
     void declare(Params &p) override {
-        p.scalar("theta", m_theta, 0).doc("Angle of the fast axis in degrees, counter-clockwise");
+        PolarizingPlate::declare(p);
         p.scalar("delta", m_delta, 90).doc("Delay in degrees; 90 is a quarter of a wave");
-        p.texture("transmittance", m_transmittance, 1).doc("Multiplies what passes; 1 is ideal");
-    }
-    void configure() override {
-        m_components = { BSDFFlags::Null | BSDFFlags::FrontSide | BSDFFlags::BackSide };
     }
 
-    BSDFSample sample(const BSDFContext &ctx, const SurfaceInteraction &si, const Float &,
-                      const Vector2 &, const Mask &active) const override {
-        if (!ctx.is_enabled(BSDFFlags::Null))
-            return BSDFSample::none();
-        return { -si.wi,     Float(1),
-                 Float(1),   UInt32(uint32_t(BSDFFlags::Null)),
-                 UInt32(0u), eval_null_transmission(si, active) };
-    }
-    Spectrum eval_null_transmission(const SurfaceInteraction &si,
-                                    const Mask &active) const override {
-        Spectrum t = m_transmittance->eval(si, active);
-        if (!variant().polarized)
-            return t;
-        Spectrum m = mueller::rotated_element(m_theta * (Pi / 180),
-                                              mueller::linear_retarder(m_delta * (Pi / 180)) * t);
-        return mueller::rotate_basis(m, si.wi, Vector3(1, 0, 0), stokes_basis(si.wi), si.wi,
-                                     Vector3(1, 0, 0), stokes_basis(si.wi));
-    }
+protected:
+    Spectrum element() const override { return mueller::linear_retarder(m_delta * (Pi / 180)); }
+    double unpolarized_part() const override { return 1; }
 
 private:
-    Float m_theta, m_delta;
-    Ref<Texture> m_transmittance;
+    Float m_delta;
 };
 
 UMBEL_PLUGIN(BSDF, Retarder, "retarder")

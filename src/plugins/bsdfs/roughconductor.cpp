@@ -17,7 +17,7 @@ public:
     void declare(Params &p) override {
         m_ior.declare(p);
         p.choice("distribution", m_distribution, "beckmann", { "beckmann", "ggx", "phong", "as" })
-            .doc("Shape of the distribution of microscopic normals");
+            .doc("Shape of the distribution of microscopic normals; phong and as, of old scenes, become ggx");
         p.texture("alpha", m_alpha, 0.1)
             .differentiable()
             .doc("Roughness: slope of the microsurface, root mean square");

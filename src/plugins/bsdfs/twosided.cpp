@@ -26,7 +26,7 @@ public:
                                         const Vector3 &wo, const Mask &active) const override {
         // One BSDF serves both sides from the front
         Mask back = si.wi.z < 0;
-        SurfaceInteraction flipped = turned(si, back);
+        SurfaceInteraction flipped = turned(si);
         Vector3 out{ wo.x, wo.y, mulsign(wo.z, si.wi.z) };
         auto front = m_sides.front()->eval_pdf(ctx, flipped, out, active);
         if (m_sides.size() == 1)
@@ -39,7 +39,7 @@ public:
     BSDFSample sample(const BSDFContext &ctx, const SurfaceInteraction &si, const Float &u1,
                       const Vector2 &u2, const Mask &active) const override {
         Mask back = si.wi.z < 0;
-        SurfaceInteraction flipped = turned(si, back);
+        SurfaceInteraction flipped = turned(si);
         BSDFSample s = m_sides.front()->sample(ctx, flipped, u1, u2, active);
         if (m_sides.size() == 2)
             s = select(back, m_sides.back()->sample(ctx, flipped, u1, u2, active), s);
@@ -48,7 +48,7 @@ public:
     }
 
 private:
-    static SurfaceInteraction turned(const SurfaceInteraction &si, const Mask &) {
+    static SurfaceInteraction turned(const SurfaceInteraction &si) {
         SurfaceInteraction r = si;
         r.wi.z = abs(si.wi.z);
         return r;

@@ -18,7 +18,6 @@ public:
             complain("is attached to two shapes; give each an emitter of its own");
         m_shape = shape;
     }
-    bool needs_shape() const override { return true; }
 
     Spectrum eval(const SurfaceInteraction &si, const Mask &active) const override {
         Spectrum value = m_radiance->eval(si, active);

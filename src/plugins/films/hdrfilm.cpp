@@ -1,4 +1,5 @@
 // hdrfilm: an image of linear radiance, for files that hold a high dynamic range.
+#include "core/colour.h"
 #include "core/image_io.h"
 #include "render/film.h"
 #include <algorithm>
@@ -19,7 +20,7 @@ public:
         p.boolean("sample_border", m_sample_border, false)
             .doc("Pixels at the border see what lies beyond it; if not, the filter ends there");
         p.boolean("compensate", m_compensate, false)
-            .doc("Without effect: sums of any length keep their precision");
+            .doc("Taken for compatibility: groups of samples are always summed apart");
     }
 
     bool sample_border() const override { return m_sample_border; }
@@ -40,11 +41,39 @@ public:
             options.component = m_component == "float32"  ? Component::F32
                                 : m_component == "uint32" ? Component::U32
                                                           : Component::F16;
-        write_image(file, image, options);
+        write_image(file, in_pixel_format(image), options);
         return file;
     }
 
 private:
+    /// Colours become what `pixel_format` says; alpha and further channels stay.
+    Image in_pixel_format(const Image &image) const {
+        bool luminance_only = m_pixels.starts_with("luminance"), xyz = m_pixels.starts_with("xyz");
+        if (image.find_channel("R") != 0 || (!luminance_only && !xyz))
+            return image;
+        std::vector<std::string> names = luminance_only ? std::vector<std::string>{ "Y" }
+                                                        : std::vector<std::string>{ "X", "Y", "Z" };
+        size_t colours = names.size(), further = image.channel_count() - 3;
+        names.insert(names.end(), image.channels().begin() + 3, image.channels().end());
+        Image out = image.with_channels(names);
+        std::vector<double> from(image.width() * image.channel_count()), to(out.width() * names.size());
+        for (size_t y = 0; y < image.height(); ++y) {
+            image.read_row(y, from.data());
+            for (size_t x = 0; x < image.width(); ++x) {
+                const double *f = &from[x * (3 + further)];
+                double *t = &to[x * (colours + further)];
+                Colour3 c = srgb_to_xyz({ f[0], f[1], f[2] });
+                if (luminance_only)
+                    t[0] = c[1];
+                else
+                    std::copy(c.begin(), c.end(), t);
+                std::copy(f + 3, f + 3 + further, t + colours);
+            }
+            out.write_row(y, to.data());
+        }
+        return out;
+    }
+
     std::string m_format, m_pixels, m_component;
     bool m_sample_border = false, m_compensate = false;
 };

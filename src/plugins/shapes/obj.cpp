@@ -35,8 +35,6 @@ public:
         if (!m_any_uv)
             uvs.clear();
         to_world_space();
-        if (!m_face_normals && normals.empty() && m_smooth)
-            compute_normals();
         finish_mesh();
         m_v = m_vt = m_vn = {};
         m_vertices = {};
@@ -169,7 +167,7 @@ private:
     }
 
     std::filesystem::path m_file;
-    bool m_face_normals = false, m_flip_v = true, m_smooth = false;
+    bool m_face_normals = false, m_flip_v = true;
     bool m_any_normal = false, m_any_uv = false;
 
     const char *m_at = nullptr, *m_end = nullptr;

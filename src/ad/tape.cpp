@@ -194,6 +194,8 @@ void Tape::propagate(Mode mode, uint32_t id) {
         return;
     Value grad = m_nodes[from].grad;
     Edge &e = m_edges[id];
+    bool partial = m_nodes[from].partial || m_nodes[from].inner;
+    m_nodes[to].partial |= partial || e.mask.valid();
     if (e.transfer) {
         if (mode == Mode::Backward) {
             Value into = std::move(m_nodes[to].grad);
@@ -211,8 +213,14 @@ void Tape::propagate(Mode mode, uint32_t id) {
     } else {
         if (grad.type() != m_nodes[to].type) // a cast between precisions
             grad = cast(m_nodes[to].type, grad);
-        if (e.weight.valid())
-            grad = binary(Op::Mul, grad, m_edges[id].weight);
+        if (e.weight.valid()) {
+            Value product = binary(Op::Mul, grad, m_edges[id].weight);
+            // Where a branch was not taken its derivative may well be infinite, and counts for nothing
+            if (partial && !e.weight.is_literal())
+                product = ternary(Op::Select, binary(Op::Ne, grad, literal(grad.type(), 0)),
+                                  product, literal(grad.type(), 0));
+            grad = product;
+        }
         if (m_edges[id].mask.valid())
             grad = ternary(Op::Select, m_edges[id].mask, grad, literal(grad.type(), 0));
     }

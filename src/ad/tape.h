@@ -71,6 +71,7 @@ struct TapeNode {
     bool inner = false; // stands for a value of a region that is being traced: one gradient a lane
     bool spread =
         false; // of size 1, but takes gradients of lanes as they are: its source sums them up
+    bool partial = false; // some lanes of the gradient were masked off
     uint64_t seq = 0;
     Value grad;
     std::shared_ptr<Operation> operation; // a hub between inputs and outputs of a custom operation

@@ -111,7 +111,11 @@ Float select(const Mask &m, A a, B b) {
 }
 
 inline Float sqr(const Float &a) { return a * a; }
-inline Float safe_sqrt(const Float &a) { return sqrt(max(a, 0)); }
+/// 0 for negative numbers, with a derivative of 0 there and at 0 itself.
+inline Float safe_sqrt(const Float &a) {
+    Mask positive = a > 0;
+    return select(positive, sqrt(select(positive, a, Float(1))), Float(0));
+}
 inline Float clamp(const Float &x, const Float &lo, const Float &hi) { return min(max(x, lo), hi); }
 inline Float lerp(const Float &a, const Float &b, const Float &t) {
     return fma(b, t, fma(-a, t, a));

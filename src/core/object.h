@@ -19,8 +19,12 @@ public:
 
     /// Names, types, defaults and meanings of all parameters: read by loaders, the manual and traverse() alike.
     virtual void declare(Params &) {}
-    /// Computes what depends on parameters; runs after loading and after every change of one.
+    /// Computes what depends on parameters; runs after loading.
     virtual void configure() {}
+    /// Parameters of these names have been replaced.
+    virtual void changed(std::span<const std::string>) { configure(); }
+    /// Some object inside this one has changed.
+    virtual void child_changed() {}
 
     /// The name it was given in the scene; may be empty.
     const std::string &id() const { return m_id; }

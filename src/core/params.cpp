@@ -49,7 +49,9 @@ Param &Params::number(const char *name, double &v, double otherwise, double leas
         v = m_properties->get<double>(name, otherwise);
         check_range(name, v, least, most);
     }
-    return add(name, "float", fmt::format("{}", otherwise));
+    Param &p = add(name, "float", fmt::format("{}", otherwise));
+    p.slot = &v;
+    return p;
 }
 
 Param &Params::string(const char *name, std::string &v, std::string otherwise) {
@@ -81,7 +83,9 @@ Param &Params::transform(const char *name, TransformData &v) {
         if (!v.inverse())
             reject(name, "is singular: it squeezes space into a plane, a line or a point");
     }
-    return add(name, "transform", "identity");
+    Param &p = add(name, "transform", "identity");
+    p.slot = &v;
+    return p;
 }
 
 Param &Params::vector(const char *name, std::array<double, 3> &v, std::array<double, 3> otherwise) {
@@ -90,7 +94,10 @@ Param &Params::vector(const char *name, std::array<double, 3> &v, std::array<dou
             name, VectorData{ otherwise[0], otherwise[1], otherwise[2] });
         v = { d.x, d.y, d.z };
     }
-    return add(name, "vector", fmt::format("{}, {}, {}", otherwise[0], otherwise[1], otherwise[2]));
+    Param &p =
+        add(name, "vector", fmt::format("{}, {}, {}", otherwise[0], otherwise[1], otherwise[2]));
+    p.slot = std::array{ &v[0], &v[1], &v[2] };
+    return p;
 }
 
 Param &Params::spectrum(const char *name, SpectrumData &v, SpectrumData otherwise) {
@@ -108,7 +115,13 @@ Param &Params::scalar(const char *name, Float &v, double otherwise, double least
         v = opaque_float(d);
     }
     Param &p = add(name, "float", fmt::format("{}", otherwise));
-    p.value = &v;
+    p.slot = &v;
+    return p;
+}
+
+Param &Params::exposed(const char *name, Slot slot) {
+    Param &p = add(name, "", "");
+    p.slot = std::move(slot);
     return p;
 }
 

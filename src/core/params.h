@@ -10,23 +10,40 @@
 #include <deque>
 #include <limits>
 #include <memory>
+#include <variant>
 
 namespace umbel {
 
 class Object;
 class Loader;
 
+/// Numbers of the program in rows, columns and channels, or the like.
+struct TensorSlot {
+    Value *data;
+    std::vector<size_t> *shape;
+};
+/// Where a parameter lives that can be read and replaced after loading.
+using Slot = std::variant<std::monostate, Float *, std::array<Float *, 3>, TensorSlot, // traced
+                          double *, std::array<int *, 2>, std::array<double *, 3>, TransformData *,
+                          std::vector<double> *, std::vector<uint32_t> *>; // of the host
+
 /// One declared parameter.
 struct Param {
     std::string name, type, otherwise; // the type and the default as the manual shows them
     std::string text;                  // prose
     bool is_differentiable = false, is_required = false;
-    // In traverse mode, what can be changed: a traced value, or the object that stands there.
-    Value *value = nullptr;
-    std::shared_ptr<Object> object;
+    // In traverse mode, what can be changed: a value, or the objects that stand there.
+    Slot slot;
+    std::vector<std::shared_ptr<Object>> objects;
+    bool is_list = false; // of objects, told apart by numbers
 
     Param &doc(std::string prose) {
         text = std::move(prose);
+        return *this;
+    }
+    /// Not to be changed after loading.
+    Param &fixed() {
+        slot = {};
         return *this;
     }
     Param &differentiable() {
@@ -71,6 +88,17 @@ public:
     Param &scalar(const char *name, Float &v, double otherwise, double least = -Infinite,
                   double most = Infinite);
 
+    // ---- what only exists after loading
+    bool traversing() const { return m_mode == Mode::Traverse; }
+    /// A value that can be changed under this name, beside the declared ones.
+    Param &exposed(const char *name, Slot slot);
+    /// A value that carries the derivative of parameters from which it was computed.
+    void derived(Value &v) {
+        if (traversing())
+            m_derived.push_back(&v);
+    }
+    const std::vector<Value *> &all_derived() const { return m_derived; }
+
     // ---- objects
     /// A texture; a colour, spectrum or number in its place becomes one.
     template <class T> Param &texture(const char *name, std::shared_ptr<T> &v, double otherwise) {
@@ -96,7 +124,8 @@ public:
         Param &p = objects(name, all, 1);
         if (loading())
             v = all.empty() ? nullptr : all[0];
-        p.object = v;
+        p.objects = { v };
+        p.is_list = false;
         return p;
     }
     /// All nested objects of a kind, at most `most`.
@@ -108,6 +137,8 @@ public:
             for (const std::shared_ptr<Object> &o : load_objects(T::Kind, most))
                 v.push_back(std::dynamic_pointer_cast<T>(o));
         }
+        p.objects.assign(v.begin(), v.end());
+        p.is_list = true;
         return p;
     }
 
@@ -125,7 +156,7 @@ private:
             if (o && !v)
                 reject(name, "is not a texture");
         }
-        p.object = v;
+        p.objects = { v };
         return p;
     }
     std::shared_ptr<Object> load_texture(const char *name,
@@ -138,6 +169,7 @@ private:
     const Properties *m_properties = nullptr;
     Loader *m_loader = nullptr;
     std::deque<Param> m_list;
+    std::vector<Value *> m_derived;
 };
 
 } // namespace umbel

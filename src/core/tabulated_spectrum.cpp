@@ -50,16 +50,53 @@ void TabulatedSpectrum::make_table() {
     if (!exact || width == 0 || range / w > 10000)
         w = range / std::ceil(range / 0.5);
     size_t cells = size_t(std::round(range / w));
+    m_width = w;
+    m_cell_count = cells;
     std::vector<double> table;
-    for (size_t i = 0; i < cells; ++i)
-        for (size_t end : { i, i + 1 })
-            table.push_back(
-                eval(std::min(m_wavelengths.front() + double(end) * w, m_wavelengths.back())));
+    for (double end : cell_ends())
+        table.push_back(eval(end));
     m_cells = float_array(table);
+    m_table = float_array(m_values);
     m_first = opaque_float(m_wavelengths.front());
     m_last = opaque_float(m_wavelengths.back());
     m_inv_width = opaque_float(1 / w);
     m_count = opaque_float(double(cells) - 1);
+}
+
+std::vector<double> TabulatedSpectrum::cell_ends() const {
+    std::vector<double> out;
+    for (size_t i = 0; i < m_cell_count; ++i)
+        for (size_t end : { i, i + 1 })
+            out.push_back(
+                std::min(m_wavelengths.front() + double(end) * m_width, m_wavelengths.back()));
+    return out;
+}
+
+void TabulatedSpectrum::expose(Params &p, const char *name) {
+    if (!p.traversing() || !m_table.valid())
+        return;
+    p.exposed(name, &m_table).differentiable();
+    p.derived(m_cells);
+}
+
+// Each end of a cell lies between two of the values.
+void TabulatedSpectrum::update() {
+    if (m_table.size() != m_values.size())
+        fail("a tabulated spectrum of {} values cannot become one of {}", m_values.size(),
+             m_table.size());
+    std::vector<uint32_t> left;
+    std::vector<double> weight;
+    for (double w : cell_ends()) {
+        size_t i = size_t(std::upper_bound(m_wavelengths.begin(), m_wavelengths.end(), w) -
+                          m_wavelengths.begin());
+        i = std::clamp<size_t>(i, 1, m_wavelengths.size() - 1) - 1;
+        left.push_back(uint32_t(i));
+        weight.push_back((w - m_wavelengths[i]) / (m_wavelengths[i + 1] - m_wavelengths[i]));
+    }
+    UInt32 at = jit::copy(left);
+    Float a(jit::gather(m_table, at, Mask(true))), b(jit::gather(m_table, at + 1u, Mask(true)));
+    m_cells = lerp(a, b, float_array(weight));
+    jit::eval(m_cells);
 }
 
 Spectrum TabulatedSpectrum::eval(const Wavelengths &wavelengths, const Mask &active) const {

@@ -1,7 +1,7 @@
 // core/tabulated_spectrum.h: spectra given by values at some wavelengths, linear in between and zero beyond.
 #pragma once
 #include "core/colour.h"
-#include "core/spectrum.h"
+#include "core/params.h"
 #include <span>
 
 namespace umbel {
@@ -14,17 +14,25 @@ public:
 
     double eval(double wavelength) const;
     Spectrum eval(const Wavelengths &w, const Mask &active) const;
+    /// Shows the values as a parameter.
+    void expose(Params &p, const char *name);
+    /// After the values were changed.
+    void update();
     /// Linear sRGB: of the light itself, or of a surface of this reflectance under D65.
     Colour3 emission_rgb() const;
     Colour3 reflectance_rgb() const;
 
 private:
     void make_table();
+    std::vector<double> cell_ends() const;
 
     std::vector<double> m_wavelengths, m_values;
+    double m_width = 0;
+    size_t m_cell_count = 0;
     // For recorded code: cells of equal width, each with the values at its ends. The width divides all distances between
     // wavelengths where there is such a number; else it is half a nanometre, and corners are cut by as much.
     Float m_cells, m_first, m_last, m_inv_width, m_count;
+    Float m_table; // the values, as given
 };
 
 } // namespace umbel

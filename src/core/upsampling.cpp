@@ -82,6 +82,44 @@ Colour3 table_coefficients(const Colour3 &colour) {
     return out;
 }
 
+Vector3 table_coefficients(const Vector3 &colour) {
+    auto unit = [](const Float &v) { return clamp(v, 0, 1); };
+    Float r = unit(colour.x), g = unit(colour.y), b = unit(colour.z);
+    Mask red = (r >= g) & (r >= b), green = (!red) & (g >= b);
+    Float z = select(red, r, select(green, g, b));
+    Float inv = rcp(max(z, 1e-6)) * double(N - 1);
+    Float x = select(red, g, select(green, b, r)) * inv,
+          y = select(red, b, select(green, r, g)) * inv;
+    auto cell = [](const Float &v) { return clamp(floor(v), 0, double(N - 2)); };
+    Float xi = cell(x), yi = cell(y);
+
+    // The grid along z is uneven: its cell is found by trying all
+    Float tz(0);
+    UInt32 layer(0u);
+    for (size_t i = 0; i + 1 < N; ++i) {
+        Mask beyond = z >= grid()[i];
+        layer = select(beyond, UInt32(uint32_t(i)), layer);
+        tz = select(beyond, (z - grid()[i]) * (1 / (grid()[i + 1] - grid()[i])), tz);
+    }
+    Value table = jit::borrow_from(jit::Type::F32, const_cast<float *>(umbel_upsampling_table),
+                                   uint32_t(UpsamplingSize), [] {});
+    UInt32 largest = select(red, UInt32(0u), select(green, UInt32(1u), UInt32(2u)));
+    UInt32 n(uint32_t{ N }), first = ((largest * n + layer) * n + to_uint(yi)) * n + to_uint(xi);
+    Vector3 out(Float(0));
+    Float tx = x - xi, ty = y - yi;
+    for (uint32_t corner = 0; corner < 8; ++corner) {
+        uint32_t dx = corner & 1, dy = corner >> 1 & 1, dz = corner >> 2;
+        Float w = (dx ? tx : 1 - tx) * (dy ? ty : 1 - ty) * (dz ? tz : 1 - tz);
+        UInt32 at = (first + UInt32(uint32_t((dz * N + dy) * N + dx))) * UInt32(3u);
+        auto c = [&](uint32_t i) {
+            return Float(
+                jit::cast(variant().float_type(), jit::gather(table, at + UInt32(i), Mask(true))));
+        };
+        out = out + Vector3(c(0), c(1), c(2)) * w;
+    }
+    return out;
+}
+
 double eval_coefficients(const Colour3 &c, double wavelength) {
     double l = (wavelength - Middle) * Scale, x = (c[0] * l + c[1]) * l + c[2];
     return 0.5 + 0.5 * x / std::sqrt(1 + x * x);

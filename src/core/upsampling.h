@@ -13,6 +13,8 @@ namespace umbel {
 Colour3 rgb_to_coefficients(const Colour3 &rgb);
 /// As interpolated in the table, for the many texels of a texture: some 20 times as fast, off by up to 0.004.
 Colour3 table_coefficients(const Colour3 &rgb);
+/// The same in recorded code, differentiable.
+Vector3 table_coefficients(const Vector3 &rgb);
 /// The spectrum at a wavelength in nm.
 double eval_coefficients(const Colour3 &c, double wavelength);
 Float eval_coefficients(const Vector3 &c, const Float &wavelength);

@@ -89,6 +89,11 @@ public:
               const Mask &active) const {
         return eval_pdf(ctx, si, wo, active).second;
     }
+    /// Of the delta lobe that `s` was sampled from: weight times probability, which sampling leaves out of eval_pdf.
+    virtual Spectrum eval_delta(const BSDFContext &, const SurfaceInteraction &, const BSDFSample &,
+                                const Mask &) const {
+        return Spectrum(0);
+    }
     /// What light that goes straight through is multiplied by.
     virtual Spectrum eval_null_transmission(const SurfaceInteraction &, const Mask &) const {
         return Spectrum(0);

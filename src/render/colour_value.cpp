@@ -1,5 +1,7 @@
 // render/colour_value.cpp: colours as spectra.
 #include "render/colour_value.h"
+#include "ad/ad.h"
+#include "core/host_array.h"
 #include "core/spectra.h"
 #include "core/upsampling.h"
 
@@ -16,6 +18,45 @@ ColourValue::ColourValue(const Colour3 &rgb, SpectrumData::Intent intent) : m_in
                                   : rgb_to_unbounded(rgb);
     m_coefficients = { opaque_float(u.c[0]), opaque_float(u.c[1]), opaque_float(u.c[2]) };
     m_scale = opaque_float(u.scale);
+}
+
+void ColourValue::expose(Params &p, const char *name) {
+    if (!p.traversing() || m_rgb.empty())
+        return;
+    if (variant().colour == Colour::Mono) {
+        p.exposed(name, &m_luminance).differentiable();
+        return;
+    }
+    p.exposed(name, std::array{ &m_rgb[0], &m_rgb[1], &m_rgb[2] }).differentiable();
+    if (variant().colour == Colour::Spectral)
+        for (Float *v : { &m_coefficients.x, &m_coefficients.y, &m_coefficients.z, &m_scale })
+            p.derived(*v);
+}
+
+// The coefficients are the exact ones; their derivatives are those of the table.
+void ColourValue::update() {
+    if (variant().colour == Colour::Mono)
+        return;
+    Vector3 c = rgb();
+    m_luminance = c.x * umbel::luminance({ 1, 0, 0 }) + c.y * umbel::luminance({ 0, 1, 0 }) +
+                  c.z * umbel::luminance({ 0, 0, 1 });
+    jit::eval(m_luminance);
+    if (variant().colour == Colour::Rgb)
+        return;
+    std::vector<double> host;
+    for (const Float &v : m_rgb)
+        host.push_back(read_floats(Float(v.detached()))[0]);
+    ColourValue exact({ host[0], host[1], host[2] }, m_intent);
+    bool bounded = m_intent == SpectrumData::Intent::Reflectance;
+    m_scale = bounded ? Float(1) : max(2 * max(max(c.x, c.y), c.z), 1e-30);
+    m_coefficients = table_coefficients(bounded ? c : c * rcp(m_scale));
+    auto merge = [](const Float &value, Float &derivative) {
+        derivative = Float(ad::replace_grad(value, derivative));
+    };
+    merge(exact.m_coefficients.x, m_coefficients.x);
+    merge(exact.m_coefficients.y, m_coefficients.y);
+    merge(exact.m_coefficients.z, m_coefficients.z);
+    merge(exact.m_scale, m_scale);
 }
 
 Spectrum ColourValue::eval(const Wavelengths &w) const {

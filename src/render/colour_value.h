@@ -1,8 +1,8 @@
 // render/colour_value.h: a colour that is the same everywhere, in whatever the variant computes in.
 #pragma once
 #include "core/colour.h"
+#include "core/params.h"
 #include "core/spectrum.h"
-#include "core/spectrum_data.h"
 
 namespace umbel {
 
@@ -18,6 +18,11 @@ public:
     Spectrum eval(const Wavelengths &w) const;
     const Float &luminance() const { return m_luminance; }
     Vector3 rgb() const { return { m_rgb[0], m_rgb[1], m_rgb[2] }; }
+
+    /// Shows the colour as a parameter: three numbers, or one in mono variants.
+    void expose(Params &p, const char *name);
+    /// Derives from the colour what evaluation needs, after it was changed.
+    void update();
 
 private:
     SpectrumData::Intent m_intent = SpectrumData::Intent::Unspecified;

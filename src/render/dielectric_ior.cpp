@@ -35,6 +35,10 @@ void DielectricIor::declare(Params &p, const char *int_default, const char *ext_
         eta = opaque_float(interior / exterior);
         return;
     }
+    if (p.traversing()) {
+        p.exposed("eta", &eta).differentiable();
+        return;
+    }
     p.string("int_ior", text, int_default)
         .doc("Index of refraction inside, as a number or a material's name");
     p.string("ext_ior", text, ext_default).doc("Index of refraction outside, likewise");

@@ -7,13 +7,16 @@
 namespace umbel {
 
 namespace {
-constexpr int GroupSize = 16;               // samples of one pixel that make a packet
-constexpr uint32_t TileSize = 4;            // pixels, each way
+constexpr int GroupSize = 16; // samples of one pixel that make a packet
+
 constexpr uint64_t LanesALaunch = 1u << 22; // bounds the memory for results of single samples
 } // namespace
 
 Render::Render(const Scene &scene, const RenderOptions &options)
-    : m_scene(scene), m_sensor(*scene.sensors().at(size_t(options.sensor))), m_seed(options.seed) {
+    : m_scene(scene),
+      m_sensor(options.from ? *options.from : *scene.sensors().at(size_t(options.sensor))),
+      m_integrator(options.integrator ? options.integrator : scene.integrator().get()),
+      m_seed(options.seed) {
     Sampler &sampler = m_sensor.sampler();
     m_spp = options.spp > 0 ? options.spp : sampler.sample_count();
     sampler.set_sample_count(m_spp);
@@ -33,7 +36,8 @@ Render::Render(const Scene &scene, const RenderOptions &options)
     for (uint64_t first = 0; first < slots; first += most) {
         Band b{ uint32_t(first), uint32_t(std::min(most, slots - first)), 0, {} };
         for (size_t c = 0; c < channel_names().size(); ++c)
-            b.film.emplace_back(jit::opaque(jit::full(variant().float_type(), 0, b.count))); // data, as later
+            b.film.emplace_back(
+                jit::opaque(jit::full(variant().float_type(), 0, b.count))); // data, as later
         m_bands.push_back(std::move(b));
     }
 }
@@ -60,7 +64,7 @@ std::vector<std::string> Render::channel_names() const {
         names = { "Y" };
     if (m_sensor.film().has_alpha())
         names.push_back("A");
-    for (std::string &n : m_scene.integrator()->aov_names())
+    for (std::string &n : integrator().aov_names())
         names.push_back(n);
     return names;
 }
@@ -80,6 +84,10 @@ void Render::step() {
         return;
     VariantScope scope(m_scene.scene_variant());
     launch(m_bands[m_band]);
+    advance();
+}
+
+void Render::advance() {
     if (++m_band == m_bands.size()) {
         m_band = 0;
         ++m_group;
@@ -100,7 +108,7 @@ std::vector<Float> Render::film_channels(const Radiance &r, const Ray &ray) cons
 }
 
 // What changes between launches is data: the kernel is the same for all of them.
-void Render::launch(Band &band) {
+Render::Samples Render::start(const Band &band) const {
     const Film &film = m_sensor.film();
     const Film::Crop &crop = film.crop();
     auto data = [](uint32_t v) { return jit::opaque(v); };
@@ -115,8 +123,10 @@ void Render::launch(Band &band) {
     UInt32 tiles_x = data(m_tiles_x), tile_y = tile / tiles_x, tile_x = tile - tile_y * tiles_x;
     UInt32 x = tile_x * UInt32(TileSize) + in_tile % UInt32(TileSize);
     UInt32 y = tile_y * UInt32(TileSize) + in_tile / UInt32(TileSize);
-    Mask active = (sample < data(uint32_t(m_spp))) & (x < data(uint32_t(crop.width))) &
-                  (y < data(uint32_t(crop.height)));
+    UInt32 width = data(uint32_t(crop.width));
+    Mask active =
+        (sample < data(uint32_t(m_spp))) & (x < width) & (y < data(uint32_t(crop.height)));
+    UInt32 in_crop = y * width + x;
     x += data(uint32_t(crop.x));
     y += data(uint32_t(crop.y));
 
@@ -147,13 +157,21 @@ void Render::launch(Band &band) {
     Float wavelength = variant().colour == Colour::Spectral ? sampler.next_1d() : Float(0);
     Vector2 aperture = m_sensor.needs_aperture_sample() ? sampler.next_2d() : Vector2{ 0.5, 0.5 };
     auto [ray, ray_weight] = m_sensor.sample_ray(time, wavelength, position, aperture, traced);
-    Radiance r = m_scene.integrator()->sample(m_scene, sampler, ray, traced);
-    r.L = ray_weight * r.L;
+    return { in_crop, traced, weight, sampler, ray, ray_weight };
+}
 
-    std::vector<Float> values = film_channels(r, ray);
+void Render::launch(Band &band) {
+    Samples s = start(band);
+    add_to_film(band, integrator().sample(m_scene, s.sampler, s.ray, s.traced), s);
+}
+
+void Render::add_to_film(Band &band, const Radiance &radiance, const Samples &s) {
+    Radiance r = radiance;
+    r.L = s.ray_weight * r.L;
+    std::vector<Float> values = film_channels(r, s.ray);
     std::vector<const Value *> list;
     for (Float &v : values) {
-        v = select(traced, v * weight, Float(0));
+        v = select(s.traced, v * s.weight, Float(0));
         list.push_back(&v);
     }
     jit::eval(std::span<const Value *const>(list));

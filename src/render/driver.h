@@ -14,6 +14,8 @@ struct RenderOptions {
     int sensor = 0;
     int spp = 0; // 0: as the scene says
     uint32_t seed = 0;
+    const Integrator *integrator = nullptr; // null: the scene's
+    const Sensor *from = nullptr;           // null: the scene's, by number
 };
 
 class Render {
@@ -41,6 +43,15 @@ public:
     }
     /// What has been collected so far, divided by the number of samples. Waits.
     Image image() const;
+    /// The same as data of the program: rows, columns, channels.
+    Float tensor() const;
+    std::array<size_t, 3> tensor_shape() const;
+
+    // ---- derivatives of the image, with this render's samples
+    /// Adds the derivatives of sum(gradient * image) to the gradients of all that the scene's values depend on.
+    void backward(const Float &gradient);
+    /// The image's tangent, given those of the scene's values.
+    Float forward();
 
     /// The state between two steps as bytes, and back; UserError if they belong to another render. A restored render
     /// goes on as if it had never stopped. Saving waits.
@@ -48,19 +59,36 @@ public:
     void restore(std::string_view bytes);
 
 private:
+    static constexpr uint32_t TileSize = 4; // pixels, each way
     struct Band {
         uint32_t first, count; // slots
         int groups_done = 0;
         std::vector<Float> film; // sums, a channel each
     };
+    struct Samples {  // of the lanes of a launch
+        UInt32 pixel; // within the crop window
+        Mask traced;  // which ones count
+        Float weight; // of the reconstruction filter
+        SampleStream sampler;
+        Ray ray;
+        Spectrum ray_weight;
+    };
+    Samples start(const Band &band) const;
     void launch(Band &band);
+    void add_to_film(Band &band, const Radiance &r, const Samples &samples);
+    void advance();
+    /// Pixels of the crop window that a band's slots stand for, and which of them lie in it.
+    std::pair<UInt32, Mask> pixels_of(const Band &band, const UInt32 &slot) const;
     void weigh_border();
     std::vector<Float> film_channels(const Radiance &r, const Ray &ray) const;
     std::vector<std::string> channel_names() const;
     std::string signature() const;
 
+    const Integrator &integrator() const { return *m_integrator; }
+
     const Scene &m_scene;
     const Sensor &m_sensor;
+    const Integrator *m_integrator;
     int m_spp, m_group_size; // samples a pixel of one launch
     uint32_t m_seed;
     uint32_t m_tiles_x, m_tiles_y;

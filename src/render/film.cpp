@@ -1,5 +1,6 @@
 // render/film.cpp: sizes and crop windows.
 #include "render/film.h"
+#include <algorithm>
 
 namespace umbel {
 
@@ -13,6 +14,11 @@ void Film::declare(Params &p) {
     p.integer("crop_height", c.height, 0, 0)
         .doc("Height of the part that is rendered; 0: all of it");
     p.object("rfilter", m_filter).doc("Reconstruction filter; gaussian if absent");
+    if (p.traversing()) {
+        p.exposed("size", std::array{ &m_width, &m_height });
+        p.exposed("crop_size", std::array{ &m_crop.width, &m_crop.height });
+        p.exposed("crop_offset", std::array{ &m_crop.x, &m_crop.y });
+    }
     if (!p.loading())
         return;
     if (!m_filter)
@@ -22,6 +28,17 @@ void Film::declare(Params &p) {
     if (!c.height)
         c.height = m_height - c.y;
     set_crop(c);
+}
+
+void Film::changed(std::span<const std::string> names) {
+    if (m_width < 1 || m_height < 1)
+        complain("an image cannot have {} x {} pixels", m_width, m_height);
+    bool has_crop = std::any_of(names.begin(), names.end(),
+                                [](const std::string &n) { return n.starts_with("crop"); });
+    if (has_crop)
+        set_crop(m_crop);
+    else
+        set_size(m_width, m_height);
 }
 
 void Film::set_size(int width, int height) {

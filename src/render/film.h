@@ -11,6 +11,7 @@ public:
     static constexpr const char *Kind = "film";
 
     void declare(Params &p) override;
+    void changed(std::span<const std::string> names) override;
 
     int width() const { return m_width; }
     int height() const { return m_height; }

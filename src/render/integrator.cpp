@@ -8,4 +8,9 @@ void Integrator::declare(Params &p) {
         .doc("Lights are not seen directly by the camera");
 }
 
+Spectrum Integrator::differentiate(ad::Mode, const Scene &, SampleStream, const Ray &,
+                                   const Radiance &, const Spectrum &, const Mask &) const {
+    complain("has no derivative; use `prb`");
+}
+
 } // namespace umbel

@@ -1,5 +1,6 @@
 // render/integrator.h: what turns rays into numbers for the film.
 #pragma once
+#include "ad/ad.h"
 #include "render/scene.h"
 
 namespace umbel {
@@ -20,6 +21,12 @@ public:
     /// Radiance along a ray.
     virtual Radiance sample(const Scene &scene, SampleStream &sampler, const Ray &ray,
                             const Mask &active) const = 0;
+    /// Differentiates sample() with the random numbers of `sampler`, given what it returned for them. In reverse mode,
+    /// adds the derivatives of `gradient` times radiance to the gradients of all that is followed; in forward mode, returns
+    /// the radiance's tangent.
+    virtual Spectrum differentiate(ad::Mode mode, const Scene &scene, SampleStream sampler,
+                                   const Ray &ray, const Radiance &primal, const Spectrum &gradient,
+                                   const Mask &active) const;
     /// Channels beyond the colour.
     virtual std::vector<std::string> aov_names() const { return {}; }
 

@@ -2,6 +2,7 @@
 #include "core/host_array.h"
 #include "core/warp.h"
 #include "render/emitter.h"
+#include <algorithm>
 #include <cmath>
 
 namespace umbel {
@@ -34,13 +35,78 @@ void Mesh::to_world_space() {
     }
 }
 
-void Mesh::finish_mesh() {
+void Mesh::smooth_normals() {
+    normals.assign(positions.size(), 0);
+    for (size_t t = 0; t < triangle_count(); ++t) {
+        auto n = area_normal(t);
+        double length = std::hypot(n[0], n[1], n[2]);
+        if (!(length > 0))
+            continue;
+        for (size_t k = 0; k < 3; ++k) {
+            uint32_t i = indices[3 * t + k];
+            auto p = vertex(i), a = vertex(indices[3 * t + (k + 1) % 3]),
+                 b = vertex(indices[3 * t + (k + 2) % 3]);
+            double dot = 0, la = 0, lb = 0;
+            for (size_t j = 0; j < 3; ++j) {
+                dot += (a[j] - p[j]) * (b[j] - p[j]);
+                la += (a[j] - p[j]) * (a[j] - p[j]);
+                lb += (b[j] - p[j]) * (b[j] - p[j]);
+            }
+            double angle = std::acos(std::clamp(dot / std::sqrt(la * lb), -1.0, 1.0));
+            for (size_t j = 0; j < 3; ++j)
+                normals[3 * i + j] += n[j] / length * angle;
+        }
+    }
+    for (size_t i = 0; i < normals.size(); i += 3) {
+        double length = std::hypot(normals[i], normals[i + 1], normals[i + 2]);
+        for (size_t j = 0; j < 3; ++j)
+            normals[i + j] = length > 0 ? normals[i + j] / length : j == 2 ? 1.0 : 0.0;
+    }
+}
+
+void Mesh::declare(Params &p) {
+    Shape::declare(p);
+    if (!p.traversing())
+        return;
+    p.exposed("faces", &indices);
+    p.exposed("vertex_positions", &positions);
+    if (!normals.empty())
+        p.exposed("vertex_normals", &normals);
+    if (!uvs.empty())
+        p.exposed("vertex_texcoords", &uvs);
+}
+
+void Mesh::changed(std::span<const std::string> names) {
+    auto is_changed = [&](const char *name) {
+        return std::find(names.begin(), names.end(), name) != names.end();
+    };
+    if (is_changed("to_world"))
+        complain("the vertices of a mesh are in the scene's coordinates; change vertex_positions "
+                 "in place of to_world");
+    size_t n = vertex_count();
+    if (positions.size() % 3 || indices.size() % 3 ||
+        (!normals.empty() && normals.size() != 3 * n) || (!uvs.empty() && uvs.size() != 2 * n))
+        complain("{} numbers for positions, {} for normals, {} for texture coordinates and {} for "
+                 "faces do not make a mesh; there must be 3, 3, 2 a vertex and 3 a triangle",
+                 positions.size(), normals.size(), uvs.size(), indices.size());
+    check_mesh();
+    if (!normals.empty() && is_changed("vertex_positions") && !is_changed("vertex_normals"))
+        smooth_normals();
+    prepare_sampling();
+    ++m_revision;
+}
+
+void Mesh::check_mesh() const {
     for (uint32_t i : indices)
         if (i >= vertex_count())
             complain("a triangle refers to vertex {} of {}", uint64_t(i) + 1, vertex_count());
     for (double v : positions)
         if (!std::isfinite(v))
             complain("a vertex position is not a finite number");
+}
+
+void Mesh::finish_mesh() {
+    check_mesh();
     if (m_flip_normals) {
         for (size_t t = 0; t < triangle_count(); ++t)
             std::swap(indices[3 * t + 1], indices[3 * t + 2]);
@@ -48,6 +114,10 @@ void Mesh::finish_mesh() {
             n = -n;
     }
 
+    prepare_sampling();
+}
+
+void Mesh::prepare_sampling() {
     std::vector<double> areas(triangle_count());
     m_area = 0;
     for (size_t t = 0; t < areas.size(); ++t) {

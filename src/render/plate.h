@@ -19,6 +19,10 @@ public:
                  Float(1),   UInt32(uint32_t(BSDFFlags::Null)),
                  UInt32(0u), eval_null_transmission(si, active) };
     }
+    Spectrum eval_delta(const BSDFContext &, const SurfaceInteraction &si, const BSDFSample &,
+                        const Mask &active) const override {
+        return eval_null_transmission(si, active);
+    }
 };
 
 /// An optical element whose axis is the surface's tangent, turned by an angle.

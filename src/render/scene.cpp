@@ -34,12 +34,17 @@ void Scene::declare(Params &p) {
 }
 
 void Scene::configure() {
-    for (const Ref<Shape> &s : m_shapes)
-        m_bounds.extend(s->bounds());
     collect_objects();
     build_arena();
-    for (const Emitter *e : m_emitters.objects())
-        const_cast<Emitter *>(e)->set_scene(m_bounds);
+}
+
+void Scene::child_changed() {
+    weigh_emitters();
+    std::vector<int> revisions;
+    for (const Ref<Shape> &s : m_shapes)
+        revisions.push_back(s->revision());
+    if (revisions != m_revisions)
+        build_arena();
 }
 
 void Scene::collect_objects() {
@@ -59,15 +64,19 @@ void Scene::collect_objects() {
         table.push_back(0);
     }
     m_shape_table = jit::copy(table);
+    weigh_emitters();
+}
 
+void Scene::weigh_emitters() {
     std::vector<double> weights = { 0 };
     double sum = 0;
     for (const Emitter *e : m_emitters.objects()) {
         weights.push_back(e->sampling_weight());
         sum += e->sampling_weight();
     }
-    if (m_emitters.empty())
+    if (m_emitters.empty() || weights == m_emitter_weights)
         return;
+    m_emitter_weights = weights;
     if (!(sum > 0))
         complain("the sampling weights of all lights are zero; give one of them a positive one");
     m_emitter_choice = AliasTable(std::span(weights).subspan(1));
@@ -77,6 +86,17 @@ void Scene::collect_objects() {
 }
 
 void Scene::build_arena() {
+    m_bounds = BoundingBox();
+    m_revisions.clear();
+    for (const Ref<Shape> &s : m_shapes) {
+        m_bounds.extend(s->bounds());
+        m_revisions.push_back(s->revision());
+    }
+    for (const Emitter *e : m_emitters.objects())
+        const_cast<Emitter *>(e)->set_scene(m_bounds);
+    m_analytic = {};
+    m_analytic_shapes.clear();
+    m_has_normals = false;
     Geometry g;
     std::vector<double> records, normals;
     for (const Ref<Shape> &s : m_shapes)

@@ -17,6 +17,7 @@ public:
     ~Scene() override;
     void declare(Params &p) override;
     void configure() override;
+    void child_changed() override;
 
     // ---- rays
     /// The nearest hit. `coherent`: neighbouring lanes hold similar rays, as camera rays are.
@@ -70,6 +71,7 @@ public:
 
 private:
     void collect_objects();
+    void weigh_emitters();
     void build_arena();
     void triangle_interaction(const Hit &hit, const Mask &active, SurfaceInteraction &si) const;
     void analytic_interaction(const Ray &ray, const Hit &hit, const Mask &valid,
@@ -81,6 +83,8 @@ private:
     std::vector<Ref<Sensor>> m_sensors;
     Ref<Integrator> m_integrator;
     BoundingBox m_bounds;
+    std::vector<int> m_revisions;          // of shapes, as they are in the arena
+    std::vector<double> m_emitter_weights; // as they are in the table
 
     Table<BSDF> m_bsdfs;
     Table<Emitter> m_emitters;

@@ -12,16 +12,18 @@ void Sensor::declare(Params &p) {
     p.object("sampler", m_sampler).doc("Source of random numbers; `independent` if absent");
     if (!p.loading())
         return;
-    if (m_shutter_close < m_shutter_open)
-        fail("{}: the shutter closes ({}) before it opens ({})", p.properties()->describe(),
-             m_shutter_close, m_shutter_open);
-    m_open_time = opaque_float(m_shutter_open);
-    m_open_duration = opaque_float(m_shutter_close - m_shutter_open);
     if (!m_film)
         m_film = p.loader()->load_as<Film>(std::make_shared<Properties>("film", "hdrfilm"));
     if (!m_sampler)
         m_sampler =
             p.loader()->load_as<Sampler>(std::make_shared<Properties>("sampler", "independent"));
+}
+
+void Sensor::configure() {
+    if (m_shutter_close < m_shutter_open)
+        complain("the shutter closes ({}) before it opens ({})", m_shutter_close, m_shutter_open);
+    m_open_time = opaque_float(m_shutter_open);
+    m_open_duration = opaque_float(m_shutter_close - m_shutter_open);
 }
 
 Vector3 Sensor::up() const {

@@ -11,6 +11,8 @@ public:
     static constexpr const char *Kind = "sensor";
 
     void declare(Params &p) override;
+    void configure() override;
+    void child_changed() override { configure(); } // the film's size matters
 
     /// A ray through `position` in [0, 1]^2 of the whole film (y down), and its importance weight.
     virtual std::pair<Ray, Spectrum> sample_ray(const Float &time, const Float &wavelength_sample,

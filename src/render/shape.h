@@ -38,6 +38,13 @@ public:
     virtual Float pdf_direction(const Interaction &it, const DirectionSample &ds,
                                 const Mask &active) const;
 
+    void changed(std::span<const std::string>) override {
+        configure();
+        ++m_revision;
+    }
+    /// Grows when the surface changes.
+    int revision() const { return m_revision; }
+
     const Ref<BSDF> &bsdf() const { return m_bsdf; }
     const Ref<Emitter> &emitter() const { return m_emitter; }
 
@@ -47,11 +54,15 @@ protected:
     Ref<BSDF> m_bsdf; // never null after loading
     Ref<Emitter> m_emitter;
     Float m_inv_area; // set by configure() of the derived class
+    int m_revision = 0;
 };
 
 /// Triangles. What a plugin fills in is host data; the scene packs it into its arena.
 class Mesh : public Shape {
 public:
+    void declare(Params &p) override;
+    void changed(std::span<const std::string> names) override;
+
     BoundingBox bounds() const override;
     double area() const override { return m_area; }
     PositionSample sample_position(const Float &time, const Vector2 &u,
@@ -74,6 +85,10 @@ protected:
     /// Call at the end of configure(): checks indices, applies flips, prepares sampling.
     void finish_mesh();
     void to_world_space(); // applies to_world to positions and normals
+    /// Normals at vertices: those of the triangles around, weighted by their angles.
+    void smooth_normals();
+    void prepare_sampling();
+    void check_mesh() const;
 
 private:
     double m_area = 0;

@@ -21,8 +21,6 @@ public:
         (void)active;
         complain("has no three channels, as would be needed here");
     }
-    /// The mean over its domain, for sampling decisions; of the host.
-    virtual double mean_value() const { return 1; }
     virtual bool is_spatially_varying() const { return false; }
 };
 

@@ -175,7 +175,8 @@ std::vector<fs::path> larger_scenes() {
     std::vector<fs::path> result;
     const char *set = std::getenv("UMBEL_SCENES");
     std::error_code ignored; // where there is no such folder, there are no scenes
-    for (const auto &entry : fs::recursive_directory_iterator(set ? set : "../shared/scenes", ignored))
+    for (const auto &entry :
+         fs::recursive_directory_iterator(set ? set : "../shared/scenes", ignored))
         if (entry.path().extension() == ".xml" &&
             entry.path().parent_path().filename() != "fragments")
             result.push_back(entry.path());

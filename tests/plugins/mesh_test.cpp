@@ -131,7 +131,6 @@ TEST_F(MeshFiles, ATextureShowsItsImageAndBlendsBetweenTexels) {
     EXPECT_NEAR(at(0.5, 0.5), 0.45, 1e-6);
     EXPECT_NEAR(at(1.25, 0.25), 0.1, 1e-6) << "repeats";
     EXPECT_NEAR(at(0.0, 0.25), 0.2, 1e-6) << "blends across the seam";
-    EXPECT_NEAR(texture->mean_value(), 0.45, 1e-6);
 }
 
 TEST_F(MeshFiles, AFilmWritesTheChannelsThatItsPixelFormatNames) {
@@ -139,7 +138,8 @@ TEST_F(MeshFiles, AFilmWritesTheChannelsThatItsPixelFormatNames) {
     for (size_t c = 0; c < 5; ++c)
         image.set(0, 0, c, c < 3 ? 0.5 : double(c));
     auto written = [&](const char *format) {
-        Ref<Film> film = make_object<Film>(Properties("film", "hdrfilm").set("pixel_format", std::string(format)));
+        Ref<Film> film = make_object<Film>(
+            Properties("film", "hdrfilm").set("pixel_format", std::string(format)));
         return read_image(film->write(folder / format, image));
     };
     EXPECT_EQ(written("rgba").channel_count(), 5u);

@@ -23,20 +23,27 @@ public:
         if (!ctx.is_enabled(BSDFFlags::DeltaReflection))
             return BSDFSample::none();
         Mask good = active & (si.wi.z > 0);
-        Spectrum eta = m_ior.eval_eta(si, active), k = m_ior.eval_k(si, active), value;
         Vector3 wo = reflect(si.wi);
-        if (variant().polarized)
-            value = to_implied_basis(ctx, mueller::specular_reflection(si.wi.z, eta, k), si.wi, wo,
-                                     Vector3(0, 0, 1));
-        else
-            value = fresnel_conductor(si.wi.z, eta, k);
-        value = value * m_specular->eval(si, active);
         return { wo,         select(good, Float(1), Float(0)),
                  Float(1),   UInt32(uint32_t(BSDFFlags::DeltaReflection)),
-                 UInt32(0u), select(good, value, Spectrum(0)) };
+                 UInt32(0u), select(good, reflectance(ctx, si, wo, active), Spectrum(0)) };
+    }
+    Spectrum eval_delta(const BSDFContext &ctx, const SurfaceInteraction &si, const BSDFSample &s,
+                        const Mask &active) const override {
+        return select(si.wi.z > 0, reflectance(ctx, si, s.wo, active), Spectrum(0));
     }
 
 private:
+    Spectrum reflectance(const BSDFContext &ctx, const SurfaceInteraction &si, const Vector3 &wo,
+                         const Mask &active) const {
+        Spectrum eta = m_ior.eval_eta(si, active), k = m_ior.eval_k(si, active);
+        Spectrum f = variant().polarized
+                         ? to_implied_basis(ctx, mueller::specular_reflection(si.wi.z, eta, k),
+                                            si.wi, wo, Vector3(0, 0, 1))
+                         : fresnel_conductor(si.wi.z, eta, k);
+        return f * m_specular->eval(si, active);
+    }
+
     ConductorIor m_ior;
     Ref<Texture> m_specular;
 };

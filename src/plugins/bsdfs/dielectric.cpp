@@ -61,6 +61,22 @@ public:
                  select(reflected, UInt32(0u), UInt32(1u)),
                  select(si.wi.z != 0, weight, Spectrum(0)) };
     }
+    Spectrum eval_delta(const BSDFContext &ctx, const SurfaceInteraction &si, const BSDFSample &s,
+                        const Mask &active) const override {
+        FresnelResult f = fresnel(si.wi.z, m_ior.eta);
+        Mask reflected = s.sampled_component == UInt32(0u);
+        Spectrum r = m_reflectance->eval(si, active), t = m_transmittance->eval(si, active), value;
+        if (variant().polarized) {
+            Spectrum mr = mueller::specular_reflection(si.wi.z, Spectrum(m_ior.eta), Spectrum(0)),
+                     mt = mueller::specular_transmission(si.wi.z, m_ior.eta);
+            value = to_implied_basis(ctx, select(reflected, mr * r, mt * t), si.wi, s.wo,
+                                     Vector3(0, 0, 1));
+        } else
+            value = select(reflected, r * f.r, t * (1 - f.r));
+        if (ctx.mode == BSDFContext::Mode::Radiance)
+            value = value * select(reflected, Float(1), sqr(f.eta_ti));
+        return select(si.wi.z != 0, value, Spectrum(0));
+    }
 
 private:
     DielectricIor m_ior;

@@ -17,13 +17,20 @@ public:
     void declare(Params &p) override {
         m_ior.declare(p);
         p.choice("distribution", m_distribution, "beckmann", { "beckmann", "ggx", "phong", "as" })
-            .doc("Shape of the distribution of microscopic normals; phong and as, of old scenes, become ggx");
-        p.texture("alpha", m_alpha, 0.1)
-            .differentiable()
-            .doc("Roughness: slope of the microsurface, root mean square");
-        p.texture("alpha_u", m_alpha_u, 0.1)
-            .doc("Roughness along the tangent; with alpha_v in place of alpha");
-        p.texture("alpha_v", m_alpha_v, 0.1).doc("Roughness along the bitangent");
+            .doc("Shape of the distribution of microscopic normals; phong and as, of old scenes, "
+                 "become ggx");
+        if (!p.traversing() || !m_anisotropic)
+            p.texture("alpha", m_alpha, 0.1)
+                .differentiable()
+                .doc("Roughness: slope of the microsurface, root mean square");
+        if (!p.traversing() || m_anisotropic) {
+            p.texture("alpha_u", m_alpha_u, 0.1)
+                .differentiable()
+                .doc("Roughness along the tangent; with alpha_v in place of alpha");
+            p.texture("alpha_v", m_alpha_v, 0.1)
+                .differentiable()
+                .doc("Roughness along the bitangent");
+        }
         p.boolean("sample_visible", m_visible, true)
             .doc("Sample only normals that are seen: less noise");
         p.texture("specular_reflectance", m_specular, 1)

@@ -6,7 +6,8 @@ namespace umbel {
 class TwoSided final : public BSDF {
 public:
     void declare(Params &p) override {
-        p.objects("bsdf", m_sides, 2).doc("What is on both sides, or on the front and on the back");
+        p.objects(p.traversing() ? "brdf" : "bsdf", m_sides, 2)
+            .doc("What is on both sides, or on the front and on the back");
     }
 
     void configure() override {
@@ -45,6 +46,19 @@ public:
             s = select(back, m_sides.back()->sample(ctx, flipped, u1, u2, active), s);
         s.wo.z = mulsign(s.wo.z, si.wi.z);
         return s;
+    }
+
+    Spectrum eval_delta(const BSDFContext &ctx, const SurfaceInteraction &si, const BSDFSample &s,
+                        const Mask &active) const override {
+        Mask back = si.wi.z < 0;
+        SurfaceInteraction flipped = turned(si);
+        BSDFSample out = s;
+        out.wo.z = mulsign(s.wo.z, si.wi.z);
+        Spectrum front = m_sides.front()->eval_delta(ctx, flipped, out, active);
+        if (m_sides.size() == 1)
+            return front;
+        return select(back, m_sides.back()->eval_delta(ctx, flipped, out, active).dense(),
+                      front.dense());
     }
 
 private:

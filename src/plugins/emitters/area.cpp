@@ -34,9 +34,10 @@ public:
         si.uv = ds.uv;
         si.wavelengths = it.wavelengths;
         si.time = it.time;
-        Spectrum weight = m_radiance->eval(si, good) * rcp(ds.pdf);
+        // Selected before it multiplies: an infinite factor would leave derivatives undefined
+        Spectrum weight = m_radiance->eval(si, good) * select(good, rcp(ds.pdf), Float(0));
         ds.pdf = select(good, ds.pdf, Float(0));
-        return { ds, depolarize(select(good, weight, Spectrum(0))) };
+        return { ds, depolarize(weight) };
     }
 
     Float pdf_direction(const Interaction &it, const DirectionSample &ds,

@@ -10,7 +10,10 @@ public:
         Emitter::declare(p);
         p.emission("radiance", m_radiance, 1).differentiable().doc("Radiance, in W / (m^2 sr)");
     }
-    void configure() override { set_scene({}); }
+    void configure() override {
+        if (!m_radius.valid())
+            set_scene({});
+    }
     bool is_environment() const override { return true; }
     void set_scene(const BoundingBox &bounds) override {
         m_radius = opaque_float(bounds.is_empty() ? 1 : std::max(2 * bounds.radius(), 1e-3));

@@ -56,7 +56,8 @@ private:
         size_t colours = names.size(), further = image.channel_count() - 3;
         names.insert(names.end(), image.channels().begin() + 3, image.channels().end());
         Image out = image.with_channels(names);
-        std::vector<double> from(image.width() * image.channel_count()), to(out.width() * names.size());
+        std::vector<double> from(image.width() * image.channel_count()),
+            to(out.width() * names.size());
         for (size_t y = 0; y < image.height(); ++y) {
             image.read_row(y, from.data());
             for (size_t x = 0; x < image.width(); ++x) {

@@ -3,6 +3,7 @@
 // Looks along +z of its own space, y up, x to the left. All that describes it is data of the program: moving it compiles
 // nothing.
 #include "render/sensor.h"
+#include <algorithm>
 #include <cmath>
 
 namespace umbel {
@@ -21,13 +22,25 @@ public:
         p.number("focus_distance", m_focus, 0).doc("Without effect on a pinhole camera");
         p.number("principal_point_offset_x", m_offset_x, 0).doc("Shift of the image, in widths");
         p.number("principal_point_offset_y", m_offset_y, 0).doc("Shift of the image, in heights");
+        if (p.traversing())
+            p.exposed("x_fov", &m_x_fov);
         if (p.loading() && !(m_near > 0 && m_near < m_far))
             fail("{}: near_clip ({}) must be positive and less than far_clip ({})",
                  p.properties()->describe(), m_near, m_far);
     }
 
+    void changed(std::span<const std::string> names) override {
+        if (std::find(names.begin(), names.end(), "x_fov") != names.end()) {
+            m_fov = m_x_fov;
+            m_axis = "x";
+        }
+        Sensor::changed(names);
+    }
+
     void configure() override {
+        Sensor::configure();
         double aspect = double(m_film->width()) / m_film->height();
+        m_x_fov = 2 * std::atan(half_width(aspect)) * 180 / Pi;
         m_tan_x = opaque_float(half_width(aspect));
         m_tan_y = opaque_float(half_width(aspect) / aspect);
         m_shift_x = opaque_float(m_offset_x);
@@ -73,6 +86,7 @@ private:
     }
 
     double m_fov = 0, m_near = 0.01, m_far = 1e4, m_focus = 0, m_offset_x = 0, m_offset_y = 0;
+    double m_x_fov = 0; // along x, however it was given
     std::string m_focal_length, m_axis;
     Float m_tan_x, m_tan_y, m_shift_x, m_shift_y, m_near_clip, m_far_clip;
     Transform m_transform;

@@ -36,14 +36,12 @@ public:
         std::vector<float> texels;
         texels.reserve(4 * image.pixels());
         const float *pixel = image.data<float>();
-        double sum = 0;
         for (size_t i = 0; i < image.pixels(); ++i, pixel += 3) {
             Colour3 c{ pixel[0], pixel[1], pixel[2] };
             for (double v : c)
                 if (!std::isfinite(v))
                     complain("{}: a pixel of the image is not a finite number", m_file.string());
             float y = float(luminance(c));
-            sum += y;
             if (m_is_spectral) {
                 for (double &v : c)
                     v = std::clamp(v, 0.0, 1.0);
@@ -51,7 +49,6 @@ public:
             }
             texels.insert(texels.end(), { float(c[0]), float(c[1]), float(c[2]), y });
         }
-        m_mean = sum / double(image.pixels());
         m_texels = jit::copy(texels); // in single precision, whatever the variant
         m_width = opaque_float(double(image.width()));
         m_height = opaque_float(double(image.height()));
@@ -78,7 +75,6 @@ public:
             complain("gives a spectrum here; set raw=true for numbers");
         return interpolate<Vector3>(si, active, [](const Texel &t) { return t.c; });
     }
-    double mean_value() const override { return m_mean; }
     bool is_spatially_varying() const override { return true; }
 
 private:
@@ -129,7 +125,6 @@ private:
     Transform m_transform;
     jit::Float32 m_texels;
     Float m_width, m_height;
-    double m_mean = 0;
 };
 
 UMBEL_PLUGIN(Texture, BitmapTexture, "bitmap")

@@ -2,6 +2,7 @@
 #include "core/spectra.h"
 #include "render/colour_value.h"
 #include "render/texture.h"
+#include <algorithm>
 
 namespace umbel {
 
@@ -11,12 +12,19 @@ public:
         p.spectrum("value", m_data, {}).doc("Temperature and scale as a scene file writes them");
         p.number("temperature", m_temperature, 5000, 0, 1e6).doc("In kelvin");
         p.number("scale", m_scale, 1, 0).doc("Multiplies it");
+        m_colour.expose(p, "value");
         if (p.loading() && m_data.kind == SpectrumData::Kind::Blackbody) {
             m_temperature = m_data.temperature;
             m_scale = m_data.scale;
         }
     }
 
+    void changed(std::span<const std::string> names) override {
+        if (std::find(names.begin(), names.end(), "value") != names.end())
+            m_colour.update();
+        else
+            configure();
+    }
     void configure() override {
         m_t = opaque_float(m_temperature);
         m_s = opaque_float(m_scale);

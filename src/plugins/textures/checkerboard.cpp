@@ -21,9 +21,6 @@ public:
     Vector3 eval_3(const SurfaceInteraction &si, const Mask &active) const override {
         return select(even(si), m_colour0->eval_3(si, active), m_colour1->eval_3(si, active));
     }
-    double mean_value() const override {
-        return (m_colour0->mean_value() + m_colour1->mean_value()) / 2;
-    }
     bool is_spatially_varying() const override { return true; }
 
 private:

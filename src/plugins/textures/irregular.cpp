@@ -43,6 +43,13 @@ public:
             m_data.wavelengths = parse_list(*p.properties(), m_wavelengths, "wavelengths");
             m_data.values = parse_list(*p.properties(), m_values, "values");
         }
+        expose(p);
+    }
+    void changed(std::span<const std::string>) override {
+        if (variant().colour == Colour::Spectral)
+            m_table.update();
+        else
+            m_colour.update();
     }
 
     void configure() override {
@@ -69,6 +76,16 @@ public:
     }
 
 protected:
+    /// The values, or, outside of spectral variants, the colour.
+    void expose(Params &p) {
+        if (!p.traversing())
+            return;
+        if (variant().colour == Colour::Spectral)
+            m_table.expose(p, "values");
+        else
+            m_colour.expose(p, "value");
+    }
+
     SpectrumData m_data;
 
 private:
@@ -81,9 +98,13 @@ class Regular final : public Irregular {
 public:
     void declare(Params &p) override {
         p.number("wavelength_min", m_min, MinWavelength)
+            .fixed()
             .doc("Wavelength of the first value, in nm");
-        p.number("wavelength_max", m_max, MaxWavelength).doc("Wavelength of the last value, in nm");
+        p.number("wavelength_max", m_max, MaxWavelength)
+            .fixed()
+            .doc("Wavelength of the last value, in nm");
         p.string("values", m_list, "").doc("Values at equal distances");
+        expose(p);
         if (!p.loading())
             return;
         m_data.values = parse_list(*p.properties(), m_list, "values");

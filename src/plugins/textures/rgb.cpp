@@ -10,7 +10,9 @@ class Rgb : public Texture {
 public:
     void declare(Params &p) override {
         p.spectrum("value", m_data, SpectrumData::from_rgb({ 1, 1, 1 })).doc("The colour");
+        m_value.expose(p, "value");
     }
+    void changed(std::span<const std::string>) override { m_value.update(); }
 
     void configure() override {
         if (m_data.kind != SpectrumData::Kind::Rgb)
@@ -32,9 +34,6 @@ public:
     }
     Vector3 eval_3(const SurfaceInteraction &, const Mask &) const override {
         return m_value.rgb();
-    }
-    double mean_value() const override {
-        return (m_data.rgb[0] + m_data.rgb[1] + m_data.rgb[2]) / 3;
     }
 
 private:

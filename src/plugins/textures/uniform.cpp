@@ -10,7 +10,10 @@ class Uniform final : public Texture {
 public:
     void declare(Params &p) override {
         p.spectrum("value", m_data, SpectrumData::uniform(1)).doc("The value");
+        if (p.traversing())
+            p.exposed("value", &m_value).differentiable();
     }
+    void changed(std::span<const std::string>) override {}
 
     void configure() override {
         if (m_data.kind != SpectrumData::Kind::Uniform)
@@ -19,19 +22,17 @@ public:
         m_is_coloured =
             m_data.intent == SpectrumData::Intent::Illuminant && variant().colour == Colour::Rgb;
         if (m_is_coloured) {
-            Colour3 rgb = xyz_to_srgb({ m_data.value, m_data.value, m_data.value });
-            m_colour = ColourValue(rgb, SpectrumData::Intent::Illuminant);
+            m_colour = ColourValue(xyz_to_srgb({ 1, 1, 1 }), SpectrumData::Intent::Illuminant);
         }
     }
 
     Spectrum eval(const SurfaceInteraction &si, const Mask &) const override {
-        return m_is_coloured ? m_colour.eval(si.wavelengths) : Spectrum(m_value);
+        return m_is_coloured ? m_colour.eval(si.wavelengths) * m_value : Spectrum(m_value);
     }
     Float eval_1(const SurfaceInteraction &, const Mask &) const override { return m_value; }
     Vector3 eval_3(const SurfaceInteraction &, const Mask &) const override {
         return Vector3(m_value);
     }
-    double mean_value() const override { return m_data.value; }
 
 private:
     SpectrumData m_data;

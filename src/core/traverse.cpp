@@ -1,0 +1,117 @@
+// core/traverse.cpp: collecting parameters and passing on changes.
+#include "core/traverse.h"
+#include "core/nearest_name.h"
+#include <unordered_set>
+
+namespace umbel {
+
+SceneParameters::SceneParameters(Ref<Object> root) : m_root(std::move(root)) {
+    visit(*m_root, nullptr, "", 0);
+}
+
+std::string SceneParameters::unique(std::string name) {
+    int n = m_names[name]++;
+    return n ? unique(fmt::format("{}_{}", name, n)) : name;
+}
+
+// Depth is bounded by the scene file's nesting.
+void SceneParameters::visit(Object &object, Object *parent, const std::string &prefix, int depth) {
+    m_places[&object] = { parent, depth };
+    Params params(Params::Mode::Traverse);
+    object.declare(params);
+    std::string dot = prefix.empty() ? "" : prefix + ".";
+    for (Value *v : params.all_derived())
+        m_derived.push_back(v);
+    for (const Param &p : params.all()) {
+        if (!std::holds_alternative<std::monostate>(p.slot))
+            m_all.push_back({ dot + p.name, p, &object });
+        for (size_t i = 0; i < p.objects.size(); ++i) {
+            Object *child = p.objects[i].get();
+            if (!child || m_places.count(child))
+                continue;
+            std::string name = p.is_list ? fmt::format("{}_{}", p.name, i) : p.name;
+            if (!child->id().empty())
+                name = unique(child->id());
+            else if (prefix.empty())
+                name = unique(child->plugin());
+            else
+                name = dot + name;
+            visit(*child, &object, name, depth + 1);
+        }
+    }
+}
+
+const SceneParameter &SceneParameters::at(std::string_view key) const {
+    std::vector<std::string> names;
+    for (const SceneParameter &p : m_all) {
+        if (p.key == key)
+            return p;
+        names.push_back(p.key);
+    }
+    fail("no scene parameter {}{}", quote(key), suggestion(key, names, "parameters"));
+}
+
+void SceneParameters::assign(std::string_view key, std::span<const Value> values) const {
+    const SceneParameter &p = at(key);
+    std::vector<Value *> slots;
+    if (auto *f = std::get_if<Float *>(&p.param.slot))
+        slots = { *f };
+    else if (auto *c = std::get_if<std::array<Float *, 3>>(&p.param.slot))
+        slots.assign(c->begin(), c->end());
+    else if (auto *t = std::get_if<TensorSlot>(&p.param.slot))
+        slots = { t->data };
+    if (slots.size() != values.size())
+        fail("parameter {} consists of {} values, not of {}", quote(key), slots.size(),
+             values.size());
+    for (size_t i = 0; i < slots.size(); ++i) {
+        Value v = jit::cast(slots[i]->type(), values[i]);
+        if (v.size() != slots[i]->size() && !std::holds_alternative<TensorSlot>(p.param.slot)) {
+            if (v.size() != 1)
+                fail("parameter {} has size {}; a value of size {} cannot take its place",
+                     quote(key), slots[i]->size(), v.size());
+            v = jit::binary(jit::Op::Add, v, jit::full(v.type(), 0, slots[i]->size()));
+        }
+        *slots[i] = v.is_literal() ? jit::opaque(v) : v;
+        jit::schedule(*slots[i]);
+    }
+}
+
+void SceneParameters::update(const std::vector<std::string> &keys) {
+    std::map<Object *, std::vector<std::string>> owners;
+    for (const std::string &key : keys) {
+        const SceneParameter &p = at(key);
+        owners[p.owner].push_back(p.param.name);
+    }
+    jit::eval(); // what assign() has scheduled
+    // The innermost first, so that each finds what it is made of up to date
+    std::map<int, std::vector<Object *>, std::greater<>> by_depth;
+    std::unordered_set<Object *> seen, parents;
+    for (auto &[owner, names] : owners)
+        for (Object *o = owner; o && seen.insert(o).second; o = m_places.at(o).parent)
+            by_depth[m_places.at(o).depth].push_back(o);
+    for (auto &[depth, objects] : by_depth)
+        for (Object *o : objects) {
+            if (parents.count(o))
+                o->child_changed();
+            if (auto it = owners.find(o); it != owners.end())
+                o->changed(it->second);
+            parents.insert(m_places.at(o).parent);
+        }
+}
+
+std::vector<Value> SceneParameters::traced() const {
+    std::vector<Value> out;
+    for (const SceneParameter &p : m_all) {
+        if (auto *f = std::get_if<Float *>(&p.param.slot))
+            out.push_back(**f);
+        else if (auto *c = std::get_if<std::array<Float *, 3>>(&p.param.slot))
+            out.insert(out.end(), { *(*c)[0], *(*c)[1], *(*c)[2] });
+        else if (auto *t = std::get_if<TensorSlot>(&p.param.slot))
+            out.push_back(*t->data);
+    }
+    for (Value *v : m_derived)
+        out.push_back(*v);
+    return out;
+}
+
+} // namespace umbel

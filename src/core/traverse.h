@@ -1,0 +1,51 @@
+// core/traverse.h: the parameters of a scene by name, to be read, changed and differentiated.
+//
+//     SceneParameters params(scene);
+//     Float *albedo = std::get<Float *>(params.at("floor.reflectance.value").param.slot);
+//     *albedo = opaque_float(0.3);
+//     params.update({ "floor.reflectance.value" });      // derived data follows; nothing is compiled
+#pragma once
+#include "core/object.h"
+#include <unordered_map>
+
+namespace umbel {
+
+struct SceneParameter {
+    std::string key; // floor.reflectance.value
+    Param param;
+    Object *owner;
+};
+
+/// Keys begin with the name that an object was given in the scene, else with that of its plugin; an object that several
+/// others share has the first one's key.
+class SceneParameters {
+public:
+    explicit SceneParameters(Ref<Object> root);
+
+    const std::vector<SceneParameter> &all() const { return m_all; }
+    /// UserError with the nearest key.
+    const SceneParameter &at(std::string_view key) const;
+    /// Replaces a traced parameter (three values for a colour); data of the program from now on. Takes effect with update().
+    void assign(std::string_view key, std::span<const Value> values) const;
+    /// Tells the objects that own these keys, and those around them, of the change.
+    void update(const std::vector<std::string> &keys);
+    /// All values of the program that may carry derivatives: traced parameters and what was computed of them.
+    std::vector<Value> traced() const;
+    const Ref<Object> &root() const { return m_root; }
+
+private:
+    struct Place { // of an object in the tree
+        Object *parent;
+        int depth;
+    };
+    void visit(Object &object, Object *parent, const std::string &prefix, int depth);
+    std::string unique(std::string name);
+
+    Ref<Object> m_root;
+    std::vector<SceneParameter> m_all;
+    std::vector<Value *> m_derived;
+    std::unordered_map<Object *, Place> m_places;
+    std::map<std::string, int, std::less<>> m_names;
+};
+
+} // namespace umbel

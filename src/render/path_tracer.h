@@ -1,0 +1,33 @@
+// render/path_tracer.h: unidirectional path tracing with multiple importance sampling, and its derivative.
+//
+// At every surface, light is gathered in two ways, by sampling a light and by sampling the BSDF, and both estimates are
+// combined with the power heuristic [Veach 1995]. Paths end at `max_depth` or by Russian roulette.
+//
+// The derivative walks each path a second time with the same random numbers [Vicini 2021]. Since the path's radiance is known
+// by then, what still lies ahead follows by subtraction, and each bounce can be differentiated on its own: nothing
+// is stored along the way, and nothing is differentiated but emission and BSDFs.
+#pragma once
+#include "render/integrator.h"
+
+namespace umbel {
+
+class PathTracer : public Integrator {
+public:
+    void declare(Params &p) override;
+    Radiance sample(const Scene &scene, SampleStream &sampler, const Ray &ray,
+                    const Mask &active) const override;
+    Spectrum differentiate(ad::Mode mode, const Scene &scene, SampleStream sampler, const Ray &ray,
+                           const Radiance &primal, const Spectrum &gradient,
+                           const Mask &active) const override;
+
+private:
+    struct State;
+    State initial_state(const SampleStream &sampler, const Ray &ray, const Mask &active) const;
+    void bounce(const Scene &scene, State &s) const;
+    void differentiate_bounce(State &s, const Spectrum &near, const Spectrum &scattered) const;
+
+    int m_max_depth = -1, m_rr_depth = 5;
+    bool m_strict_normals = false;
+};
+
+} // namespace umbel

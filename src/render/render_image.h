@@ -1,0 +1,17 @@
+// render/render_image.h: an image as a differentiable function of a scene's parameters.
+//
+//     Float image = render_image(scene, {}, { .seed = 1 }, { .seed = 2 });
+//     ad::backward(loss(image));            // gradients of all parameters that have them enabled
+#pragma once
+#include "core/traverse.h"
+#include "render/driver.h"
+
+namespace umbel {
+
+/// Rows, columns and channels of the image, flat; see Render::tensor_shape(). The image is rendered with `primal`; its
+/// derivatives are computed, when asked for, with the samples of `gradient`, which should have another seed: else the errors
+/// of both are related, and the derivative of a loss is biased. `params`: of the scene; null: nothing is followed.
+Float render_image(const Ref<Scene> &scene, const SceneParameters *params,
+                   const RenderOptions &primal, const RenderOptions &gradient);
+
+} // namespace umbel

@@ -8,8 +8,8 @@ namespace {
 
 constexpr uint32_t KeyNumbers = 16;
 
-template <class T> Matrix3<T> product(const Matrix3<T> &a, const Matrix3<T> &b) {
-    Matrix3<T> c;
+template <class T> Matrix3x3<T> product(const Matrix3x3<T> &a, const Matrix3x3<T> &b) {
+    Matrix3x3<T> c;
     for (size_t i = 0; i < 9; ++i) {
         size_t row = i / 3 * 3, column = i % 3;
         c[i] = a[row] * b[column] + a[row + 1] * b[column + 3] + a[row + 2] * b[column + 6];
@@ -17,21 +17,21 @@ template <class T> Matrix3<T> product(const Matrix3<T> &a, const Matrix3<T> &b) 
     return c;
 }
 
-template <class T> Matrix3<T> transpose(const Matrix3<T> &m) {
+template <class T> Matrix3x3<T> transpose(const Matrix3x3<T> &m) {
     return { m[0], m[3], m[6], m[1], m[4], m[7], m[2], m[5], m[8] };
 }
 
-template <class T> Matrix3<T> cofactors(const Matrix3<T> &m) {
+template <class T> Matrix3x3<T> cofactors(const Matrix3x3<T> &m) {
     return { m[4] * m[8] - m[5] * m[7], m[5] * m[6] - m[3] * m[8], m[3] * m[7] - m[4] * m[6],
              m[2] * m[7] - m[1] * m[8], m[0] * m[8] - m[2] * m[6], m[1] * m[6] - m[0] * m[7],
              m[1] * m[5] - m[2] * m[4], m[2] * m[3] - m[0] * m[5], m[0] * m[4] - m[1] * m[3] };
 }
 
-template <class T> T determinant(const Matrix3<T> &m, const Matrix3<T> &cofactors) {
+template <class T> T determinant(const Matrix3x3<T> &m, const Matrix3x3<T> &cofactors) {
     return m[0] * cofactors[0] + m[1] * cofactors[1] + m[2] * cofactors[2];
 }
 
-double frobenius(const Matrix3<double> &m) {
+double frobenius(const Matrix3x3<double> &m) {
     double sum = 0;
     for (double v : m)
         sum += v * v;
@@ -40,14 +40,14 @@ double frobenius(const Matrix3<double> &m) {
 
 // The rotation, or mirrored rotation, that is nearest to m: Newton's iteration R <- (g R + (g R)^-T) / 2, where g
 // evens out the sizes of both and so saves steps [Higham 1986]. Nothing if m is singular.
-std::optional<Matrix3<double>> polar_rotation(Matrix3<double> r) {
+std::optional<Matrix3x3<double>> polar_rotation(Matrix3x3<double> r) {
     double size = frobenius(r);
     if (!(size > 0) || !std::isfinite(size))
         return {};
     for (double &v : r)
         v /= size;
     for (int step = 0; step < 50; ++step) {
-        Matrix3<double> c = cofactors(r), next;
+        Matrix3x3<double> c = cofactors(r), next;
         double det = determinant(r, c), change = 0;
         if (!(std::abs(det) > 1e-60))
             return {};
@@ -65,7 +65,7 @@ std::optional<Matrix3<double>> polar_rotation(Matrix3<double> r) {
 
 template <class T> T mix(const T &a, const T &b, const T &t) { return a + (b - a) * t; }
 
-template <class T> std::array<T, 16> affine(const Matrix3<T> &m, const std::array<T, 3> &t) {
+template <class T> std::array<T, 16> affine(const Matrix3x3<T> &m, const std::array<T, 3> &t) {
     T zero(0), one(1);
     return { m[0], m[1], m[2], t[0], m[3], m[4], m[5], t[1],
              m[6], m[7], m[8], t[2], zero, zero, zero, one };
@@ -82,8 +82,8 @@ TransformParts decompose(const TransformData &m) {
         fail("a transform that moves must be affine: the last row of its matrix is {} {} {} {} "
              "instead of 0 0 0 1",
              m(3, 0), m(3, 1), m(3, 2), m(3, 3));
-    Matrix3<double> linear = { m(0, 0), m(0, 1), m(0, 2), m(1, 0), m(1, 1),
-                               m(1, 2), m(2, 0), m(2, 1), m(2, 2) };
+    Matrix3x3<double> linear = { m(0, 0), m(0, 1), m(0, 2), m(1, 0), m(1, 1),
+                                 m(1, 2), m(2, 0), m(2, 1), m(2, 2) };
     auto r = polar_rotation(linear);
     if (!r)
         fail("a transform is singular: it squeezes space into a plane, a line or a point");
@@ -168,15 +168,15 @@ Transform AnimatedTransform::at(const Float &time, const Mask &active) const {
         c.push_back(mix(a[i], b[i], t));
     Quaternion<Float> q = slerp(Quaternion<Float>{ a[3], a[4], a[5], a[6] },
                                 Quaternion<Float>{ b[3], b[4], b[5], b[6] }, t);
-    Matrix3<Float> r = q.to_matrix(),
-                   s = { c[7], c[8], c[9], c[8], c[10], c[11], c[9], c[11], c[12] };
+    Matrix3x3<Float> r = q.to_matrix(),
+                     s = { c[7], c[8], c[9], c[8], c[10], c[11], c[9], c[11], c[12] };
 
     // The inverse is S^-1 R^T T^-1; a symmetric matrix's cofactors are symmetric, too
-    Matrix3<Float> s_inverse = cofactors(s);
+    Matrix3x3<Float> s_inverse = cofactors(s);
     Float scale = rcp(determinant(s, s_inverse));
     for (Float &v : s_inverse)
         v = v * scale;
-    Matrix3<Float> inverse = product(s_inverse, transpose(r));
+    Matrix3x3<Float> inverse = product(s_inverse, transpose(r));
     std::array<Float, 3> back;
     for (size_t i = 0; i < 3; ++i)
         back[i] = -(inverse[3 * i] * c[0] + inverse[3 * i + 1] * c[1] + inverse[3 * i + 2] * c[2]);

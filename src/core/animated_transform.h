@@ -13,7 +13,7 @@ namespace umbel {
 struct TransformParts {
     std::array<double, 3> translation = {};
     Quaternion<double> rotation = Quaternion<double>::identity();
-    Matrix3<double> stretch = {
+    Matrix3x3<double> stretch = {
         1, 0, 0, 0, 1, 0, 0, 0, 1
     }; // symmetric; negative definite where M mirrors
 

@@ -29,7 +29,7 @@ template <class T> Quaternion<T> Quaternion<T>::rotation(const Triple &axis, con
 }
 
 // Four formulas, each divided by a component that it takes for large: the one with the largest, at least 1/2, counts.
-template <class T> Quaternion<T> Quaternion<T>::from_matrix(const Matrix3<T> &m) {
+template <class T> Quaternion<T> Quaternion<T>::from_matrix(const Matrix3x3<T> &m) {
     T one(1);
     Quaternion by_x{ one + m[0] - m[4] - m[8], m[3] + m[1], m[2] + m[6], m[7] - m[5] },
         by_y{ m[3] + m[1], one - m[0] + m[4] - m[8], m[7] + m[5], m[2] - m[6] },
@@ -45,7 +45,7 @@ template <class T> Quaternion<T> Quaternion<T>::from_euler(const Triple &e) {
            rotation({ one, zero, zero }, e[0]);
 }
 
-template <class T> Matrix3<T> Quaternion<T>::to_matrix() const {
+template <class T> Matrix3x3<T> Quaternion<T>::to_matrix() const {
     T two(2), one(1);
     return {
         one - two * (y * y + z * z), two * (x * y - z * w),       two * (x * z + y * w),

@@ -8,7 +8,7 @@
 
 namespace umbel {
 
-template <class T> using Matrix3 = std::array<T, 9>; // row by row
+template <class T> using Matrix3x3 = std::array<T, 9>; // row by row
 
 template <class T> struct Quaternion {
     using Triple = std::array<T, 3>;
@@ -19,12 +19,12 @@ template <class T> struct Quaternion {
     /// Counter-clockwise about an axis of unit length, in radians.
     static Quaternion rotation(const Triple &axis, const T &angle);
     /// Of a rotation matrix; orthonormal, and no mirror image.
-    static Quaternion from_matrix(const Matrix3<T> &m);
+    static Quaternion from_matrix(const Matrix3x3<T> &m);
     /// Rz(e[2]) Ry(e[1]) Rx(e[0]): roll about x first, then pitch, then yaw, in radians.
     static Quaternion from_euler(const Triple &e);
 
     /// Of unit quaternions.
-    Matrix3<T> to_matrix() const;
+    Matrix3x3<T> to_matrix() const;
     /// With pitch in [-pi/2, pi/2]; where that is reached, only the difference of roll and yaw has a meaning.
     Triple to_euler() const;
     Triple rotate(const Triple &v) const;

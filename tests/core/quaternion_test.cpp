@@ -29,7 +29,7 @@ void expect_close(const TransformData &a, const TransformData &b, double eps) {
     for (size_t i = 0; i < 16; ++i)
         EXPECT_NEAR(a.m[i], b.m[i], eps) << "entry " << i;
 }
-TransformData matrix(const Matrix3<double> &m) {
+TransformData matrix(const Matrix3x3<double> &m) {
     return { { m[0], m[1], m[2], 0, m[3], m[4], m[5], 0, m[6], m[7], m[8], 0, 0, 0, 0, 1 } };
 }
 

@@ -88,6 +88,16 @@ Param &Params::transform(const char *name, TransformData &v) {
     return p;
 }
 
+Param &Params::animation(const char *name, AnimationData &v) {
+    if (loading()) {
+        v = m_properties->get<AnimationData>(name, AnimationData{ { 0 }, { {} } });
+        for (const TransformData &key : v.transforms)
+            if (!key.inverse())
+                reject(name, "is singular: it squeezes space into a plane, a line or a point");
+    }
+    return add(name, "transform or animation", "identity");
+}
+
 Param &Params::vector(const char *name, std::array<double, 3> &v, std::array<double, 3> otherwise) {
     if (loading()) {
         VectorData d = m_properties->get<VectorData>(

@@ -80,6 +80,8 @@ public:
     /// An existing file; required.
     Param &file(const char *name, std::filesystem::path &v);
     Param &transform(const char *name, TransformData &v);
+    /// Keys of a transform that moves; a plain transform is one key. See AnimatedTransform.
+    Param &animation(const char *name, AnimationData &v);
     Param &vector(const char *name, std::array<double, 3> &v, std::array<double, 3> otherwise);
     /// A colour or spectrum as data, for plugins that are spectra themselves.
     Param &spectrum(const char *name, SpectrumData &v, SpectrumData otherwise);

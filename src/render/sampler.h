@@ -4,6 +4,7 @@
 // a render that is split into passes, threads or machines, or that is resumed, is the same render.
 #pragma once
 #include "core/object.h"
+#include "core/random.h"
 
 namespace umbel {
 
@@ -35,11 +36,6 @@ public:
 protected:
     int m_sample_count = 4, m_seed = 0;
 };
-
-/// A bijection of 32-bit numbers without visible structure.
-UInt32 mix_bits(UInt32 x);
-/// The upper bits of a random integer as a Float in [0, 1).
-Float to_unit(const UInt32 &bits);
 
 /// A sampler in mid-sequence: what integrators are handed.
 struct SampleStream {

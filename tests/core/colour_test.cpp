@@ -28,6 +28,19 @@ TEST(Colour, ConversionsInvert) {
     EXPECT_EQ(srgb_encode(-0.5), -srgb_encode(0.5));
 }
 
+TEST(Colour, EveryCodeOfEightAndSixteenBitsComesBack) {
+    for (int bits : { 8, 16 }) {
+        double top = (1 << bits) - 1;
+        for (int code = 0; code <= top; ++code)
+            ASSERT_EQ(std::lround(srgb_encode(float(srgb_decode(code / top))) * top), code);
+    }
+}
+
+TEST(Colour, LuminanceIsYOfXyz) {
+    for (const Colour3 &c : { Colour3{ 1, 0, 0 }, { 0, 1, 0 }, { 0.2, 0.5, 7 } })
+        EXPECT_NEAR(luminance(c), srgb_to_xyz(c)[1], 1e-15 * 8);
+}
+
 TEST(Colour, AgreesWithPublishedFigures) {
     // [IEC 61966-2-1] prints the matrix to four digits
     const Matrix3 &m = srgb_to_xyz_matrix();

@@ -1,10 +1,13 @@
 // bitmap: a texture from an image file, with bilinear or no interpolation.
 //
-// v = 0 is the image's top row. A texel is one packet of four numbers: linear RGB and luminance, or, in spectral variants, the
-// coefficients of a smooth spectrum [Jakob 2019] and the luminance.
+// v = 0 is the image's top row. Texels stay in memory as the file has them: a byte, a half or a float for greys, and for
+// colours four bytes or packets of four halves or floats. Bytes become numbers in the kernel, with a table of 256 entries
+// that undoes sRGB. In spectral variants a texel is instead one packet of four floats: the coefficients of a smooth spectrum
+// [Jakob 2019] and the luminance.
 #include "core/image_io.h"
 #include "core/upsampling.h"
 #include "render/texture.h"
+#include <algorithm>
 #include <cmath>
 
 namespace umbel {
@@ -21,35 +24,47 @@ public:
             .doc("Take numbers as they are, without undoing sRGB, and never as a spectrum: for "
                  "normals or roughness");
         p.transform("to_uv", m_to_uv).doc("Applied to texture coordinates first");
+        if (!p.traversing())
+            return;
+        if (!m_data.valid())
+            m_data = decoded();
+        p.exposed("data", TensorSlot{ &m_data, &m_shape }).differentiable();
+        p.derived(m_texels);
+    }
+    void changed(std::span<const std::string> names) override {
+        m_transform = Transform(m_to_uv);
+        if (std::find(names.begin(), names.end(), "data") != names.end())
+            take_data();
     }
 
     void configure() override {
-        Image image =
-            to_model(convert(read_image(m_file), Component::F32, false), ColourModel::Rgb, false);
-        if (m_raw) {
-            ImageReadOptions as_is;
-            as_is.srgb = false;
-            image = to_model(convert(read_image(m_file, as_is), Component::F32, false),
-                             ColourModel::Rgb, false);
-        }
+        ImageReadOptions options;
+        if (m_raw)
+            options.srgb = false;
+        Image image = read_image(m_file, options);
+        if (image.pixels() >= (1u << 30)) // their packets are counted with 32 bits
+            complain("{}: {} x {} pixels are too many; scale the image down to 2^30 pixels",
+                     m_file.string(), image.width(), image.height());
+
+        // What is neither bytes nor halves becomes floats, and so does what has to be computed with
+        bool is_grey = colour_model(image) == ColourModel::Y;
         m_is_spectral = variant().colour == Colour::Spectral && !m_raw;
-        std::vector<float> texels;
-        texels.reserve(4 * image.pixels());
-        const float *pixel = image.data<float>();
-        for (size_t i = 0; i < image.pixels(); ++i, pixel += 3) {
-            Colour3 c{ pixel[0], pixel[1], pixel[2] };
-            for (double v : c)
-                if (!std::isfinite(v))
-                    complain("{}: a pixel of the image is not a finite number", m_file.string());
-            float y = float(luminance(c));
-            if (m_is_spectral) {
-                for (double &v : c)
-                    v = std::clamp(v, 0.0, 1.0);
-                c = table_coefficients(c);
-            }
-            texels.insert(texels.end(), { float(c[0]), float(c[1]), float(c[2]), y });
-        }
-        m_texels = jit::copy(texels); // in single precision, whatever the variant
+        m_storage = image.component() == Component::U8    ? Component::U8
+                    : image.component() == Component::F16 ? Component::F16
+                                                          : Component::F32;
+        if (colour_model(image) == ColourModel::Xyz || (image.srgb() && m_storage != Component::U8))
+            m_storage = Component::F32;
+        if (m_storage == Component::F32)
+            image = convert(image, Component::F32, false);
+        image = to_model(image, is_grey ? ColourModel::Y : ColourModel::Rgb, false);
+
+        m_channels = uint32_t(image.channel_count());
+        check_finite(image);
+        m_shape = { image.height(), image.width(), m_channels };
+        if (m_is_spectral)
+            store_coefficients(image);
+        else
+            store(image);
         m_width = opaque_float(double(image.width()));
         m_height = opaque_float(double(image.height()));
         m_transform = Transform(m_to_uv);
@@ -83,6 +98,128 @@ private:
         Float y;
     };
 
+    // ---- storage
+
+    // Calls f(colour) for every pixel, in linear numbers.
+    template <class F> static void for_each_pixel(const Image &image, F &&f) {
+        size_t n = image.channel_count();
+        std::vector<double> row(image.width() * n);
+        for (size_t y = 0; y < image.height(); ++y) {
+            image.read_row(y, row.data(), true);
+            for (size_t i = 0; i < row.size(); i += n)
+                f(n == 1 ? Colour3{ row[i], row[i], row[i] }
+                         : Colour3{ row[i], row[i + 1], row[i + 2] });
+        }
+    }
+
+    void check_finite(const Image &image) const {
+        for_each_pixel(image, [&](const Colour3 &c) {
+            for (double v : c)
+                if (!std::isfinite(v))
+                    complain("{}: a pixel of the image is not a finite number", m_file.string());
+        });
+    }
+
+    void store_coefficients(const Image &image) {
+        std::vector<float> texels;
+        texels.reserve(4 * image.pixels());
+        for_each_pixel(image, [&](Colour3 c) {
+            auto y = float(luminance(c));
+            for (double &v : c)
+                v = std::clamp(v, 0.0, 1.0);
+            c = table_coefficients(c);
+            texels.insert(texels.end(), { float(c[0]), float(c[1]), float(c[2]), y });
+        });
+        m_texels = jit::copy(texels);
+    }
+
+    void store(const Image &image) {
+        switch (m_storage) {
+        case Component::U8: store<uint8_t>(image, jit::Type::U8); break;
+        case Component::F16: store<uint16_t>(image, jit::Type::F16); break;
+        default: store<uint32_t>(image, jit::Type::F32);
+        }
+        if (m_storage != Component::U8)
+            return;
+        std::vector<float> codes(256);
+        for (size_t i = 0; i < 256; ++i)
+            codes[i] = float(image.srgb() ? srgb_decode(double(i) / 255) : double(i) / 255);
+        m_codes = jit::copy(codes);
+    }
+
+    // As bits of `Bits`' size: one a texel, or three and one of padding. Four bytes are fetched as one number.
+    template <class Bits> void store(const Image &image, jit::Type type) {
+        const auto *pixel = reinterpret_cast<const Bits *>(image.bytes());
+        if (m_channels == 1) {
+            m_texels = jit::copy_from(type, pixel, uint32_t(image.pixels()));
+            return;
+        }
+        std::vector<Bits> texels(4 * image.pixels());
+        for (size_t i = 0; i < image.pixels(); ++i)
+            std::copy_n(pixel + 3 * i, 3, texels.begin() + ptrdiff_t(4 * i));
+        m_texels = type == jit::Type::U8
+                       ? jit::copy_from(jit::Type::U32, texels.data(), uint32_t(image.pixels()))
+                       : jit::copy_from(type, texels.data(), uint32_t(texels.size()));
+    }
+
+    // ---- the texels as a parameter
+
+    // Recorded, and computed only if someone asks.
+    Float decoded() const {
+        uint32_t n = uint32_t(m_shape[0] * m_shape[1]);
+        UInt32 lane(jit::lane_index(n * m_channels)), texel = lane / UInt32(m_channels),
+            channel = lane - texel * UInt32(m_channels);
+        Texel t = texel_at(texel, true);
+        if (!m_is_spectral)
+            return m_channels == 1 ? t.y
+                                   : select(channel == UInt32(0u), t.c.x,
+                                            select(channel == UInt32(1u), t.c.y, t.c.z));
+        // The colours are gone: the file is read again
+        Image image = to_model(convert(read_image(m_file), Component::F32, false),
+                               m_channels == 1 ? ColourModel::Y : ColourModel::Rgb, false);
+        return number(jit::copy_from(jit::Type::F32, image.bytes(), n * m_channels));
+    }
+
+    void take_data() {
+        if (m_shape.size() != 3 || (m_shape[2] != 1 && m_shape[2] != 3))
+            complain("data must be a tensor of rows, columns, and 1 or 3 channels");
+        m_channels = uint32_t(m_shape[2]);
+        m_storage = Component::F32;
+        m_width = opaque_float(double(m_shape[1]));
+        m_height = opaque_float(double(m_shape[0]));
+        uint32_t n = uint32_t(m_shape[0] * m_shape[1]);
+        if (m_is_spectral)
+            pack_coefficients(n);
+        else if (m_channels == 1)
+            m_texels = m_data;
+        else {
+            UInt32 lane(jit::lane_index(4 * n)), texel = lane >> UInt32(2u),
+                c = lane & UInt32(3u);
+            m_texels = jit::gather(m_data, texel * UInt32(3u) + c, c < UInt32(3u));
+        }
+        jit::eval(m_texels);
+    }
+
+    void pack_coefficients(uint32_t n) {
+        UInt32 texel(jit::lane_index(n)), first = texel * UInt32(m_channels);
+        auto at = [&](uint32_t c) {
+            return Float(jit::gather(m_data, first + UInt32(c % m_channels), Mask(true)));
+        };
+        Vector3 rgb(at(0), at(1), at(2)), c = table_coefficients(rgb);
+        Value packed = jit::full(variant().float_type(), 0, 4 * n);
+        UInt32 to = texel * UInt32(4u);
+        for (auto [i, v] : { std::pair(0u, c.x), { 1u, c.y }, { 2u, c.z }, { 3u, grey(rgb) } })
+            jit::scatter(packed, v, to + UInt32(i), Mask(true));
+        m_texels = packed;
+    }
+
+    static Float grey(const Vector3 &c) {
+        const Colour3 &w = srgb_to_xyz_matrix()[1];
+        return dot(c, Vector3(w[0], w[1], w[2]));
+    }
+
+    // ---- lookups
+
     // A coordinate in texels, brought into the image.
     Float wrap(const Float &i, const Float &size) const {
         if (m_wrap == "clamp")
@@ -95,13 +232,38 @@ private:
         return clamp(r, 0, size - 1); // rounding
     }
 
+    // Numbers are of single precision in memory, whatever the variant.
+    static Float number(const Value &v) { return Float(jit::cast(variant().float_type(), v)); }
+    Float decode(const UInt32 &byte, const Mask &active) const {
+        return number(jit::gather(m_codes, byte, active));
+    }
+
     Texel fetch(const Float &x, const Float &y, const Mask &active) const {
-        UInt32 index = to_uint(wrap(y, m_height)) * to_uint(m_width) + to_uint(wrap(x, m_width));
-        auto [a, b, c, l] = jit::gather_packet<float, 4>(m_texels, index, active);
-        auto number = [](const jit::Float32 &v) {
-            return Float(jit::cast(variant().float_type(), v));
-        };
-        return { { number(a), number(b), number(c) }, number(l) };
+        return texel_at(to_uint(wrap(y, m_height)) * to_uint(m_width) + to_uint(wrap(x, m_width)),
+                        active);
+    }
+    Texel texel_at(const UInt32 &index, const Mask &active) const {
+        if (m_is_spectral) {
+            std::vector<Value> v = jit::gather_packet(m_texels, index, 4, active);
+            return { { number(v[0]), number(v[1]), number(v[2]) }, number(v[3]) };
+        }
+        if (m_channels == 1) {
+            Value v = jit::gather(m_texels, index, active);
+            Float grey = m_storage == Component::U8
+                             ? decode(UInt32(jit::cast(jit::Type::U32, v)), active)
+                             : number(v);
+            return { Vector3(grey), grey };
+        }
+        Vector3 c;
+        if (m_storage == Component::U8) {
+            UInt32 bytes(jit::gather(m_texels, index, active)), low(255u);
+            c = { decode(bytes & low, active), decode((bytes >> UInt32(8u)) & low, active),
+                  decode((bytes >> UInt32(16u)) & low, active) };
+        } else {
+            std::vector<Value> v = jit::gather_packet(m_texels, index, 4, active);
+            c = { number(v[0]), number(v[1]), number(v[2]) };
+        }
+        return { c, grey(c) };
     }
 
     template <class T, class F>
@@ -123,8 +285,14 @@ private:
     bool m_raw = false, m_is_spectral = false;
     TransformData m_to_uv;
     Transform m_transform;
-    jit::Float32 m_texels;
+    Component m_storage = Component::F32; // U8, F16 or F32
+    uint32_t m_channels = 3;              // 1 or 3
+    Value m_texels;
+    jit::Float32 m_codes; // what a byte stands for
     Float m_width, m_height;
+    // As a parameter, in linear numbers: rows, columns and channels
+    Value m_data;
+    std::vector<size_t> m_shape;
 };
 
 UMBEL_PLUGIN(Texture, BitmapTexture, "bitmap")

@@ -39,12 +39,14 @@ int info(const std::string &path, const std::string &variant_name) {
     VariantScope scope(find_variant(variant_name));
     Ref<Scene> scene = load_scene(parse_scene_file(path));
     size_t triangles = 0;
-    for (const Ref<Shape> &s : scene->shapes())
-        if (auto *mesh = dynamic_cast<const Mesh *>(s.get()))
+    for (const Shape *s : scene->surfaces())
+        if (auto *mesh = dynamic_cast<const Mesh *>(s))
             triangles += mesh->triangle_count();
-    fmt::print("shapes      {}\ntriangles   {}\nbsdfs       {}\nemitters    {}\nsensors     {}\n",
-               scene->shapes().size(), triangles, scene->bsdfs().objects().size(),
-               scene->emitters().objects().size(), scene->sensors().size());
+    fmt::print("shapes      {}\ntriangles   {}\ninstances   {}\nbsdfs       {}\nemitters    "
+               "{}\nsensors     {}\n",
+               scene->surfaces().size(), triangles, scene->instance_count(),
+               scene->bsdfs().objects().size(), scene->emitters().objects().size(),
+               scene->sensors().size());
     const BoundingBox &b = scene->bounds();
     if (!b.is_empty())
         fmt::print("bounds      {:g}, {:g}, {:g} to {:g}, {:g}, {:g}\n", b.min[0], b.min[1],

@@ -29,7 +29,8 @@ struct Geometry {
     std::vector<Part> parts;
     struct Placed {
         uint32_t part;
-        const Instance *instance;
+        TransformSteps steps;
+        BoundingBox bounds;
     };
     std::vector<Placed> instances;
     const InstanceTable *table = nullptr; // the same, for lanes

@@ -170,7 +170,7 @@ private:
         if (how.scene && m_instance_roots.valid()) {
             Mask placed = Float(r[10]) == double(InstanceGeometry);
             UInt32 id = select(placed, number + UInt32(1u), UInt32(0u));
-            Ray local = m_instances.at(id, placed).to_local(ray);
+            Ray local = m_instances.at(id, ray.time, placed).to_local(ray);
             local.maxt = far;
             UInt32 root = jit::gather(m_instance_roots, number, placed);
             Hit inner = traverse(local, root, placed, { how.any, false });

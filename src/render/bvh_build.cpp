@@ -48,7 +48,7 @@ struct PartView {
             return g.triangle_bounds(part.first_triangle + i);
         i -= part.triangles;
         return i < part.analytic ? g.analytic[part.first_analytic + i]->bounds()
-                                 : g.instances[i - part.analytic].instance->bounds();
+                                 : g.instances[i - part.analytic].bounds;
     }
     void write(uint32_t i, BvhTree &tree) const;
 };

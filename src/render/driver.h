@@ -12,8 +12,14 @@ namespace umbel {
 
 struct RenderOptions {
     int sensor = 0;
-    int spp = 0; // 0: as the scene says
-    uint32_t seed = 0;
+    int spp = 0;       // 0: as the scene says
+    uint32_t seed = 0; // on top of the sampler's
+    /// Keeps what relative_error() needs: one more number a pixel.
+    bool estimate_error = false;
+    /// Pixels of a launch, at most; 0: as many as memory for 4 million samples allows. The image is the same.
+    uint32_t launch_pixels = 0;
+    /// What a checkpoint must have been made of, beyond what a Render knows itself: say, the scene's text.
+    std::string label = {};
 };
 
 class Render {
@@ -39,6 +45,11 @@ public:
         while (!done())
             step();
     }
+    /// Whether all pixels have the same number of samples now.
+    bool at_full_group() const { return m_band == 0; }
+    /// Root mean square of the pixels' standard errors over the mean of all pixels, in luminance: estimated from the spread
+    /// of groups of samples. Infinite before the fourth group. Waits. See docs/cli.md.
+    double relative_error() const;
     /// What has been collected so far, divided by the number of samples. Waits.
     Image image() const;
 
@@ -51,9 +62,11 @@ private:
     struct Band {
         uint32_t first, count; // slots
         int groups_done = 0;
-        std::vector<Float> film; // sums, a channel each
+        std::vector<Float>
+            film; // sums, a channel each; then, if asked for, squared deviations of groups
     };
     void launch(Band &band);
+    Float luminance(const std::vector<Float> &channels) const;
     void weigh_border();
     std::vector<Float> film_channels(const Radiance &r, const Ray &ray) const;
     std::vector<std::string> channel_names() const;
@@ -63,6 +76,9 @@ private:
     const Sensor &m_sensor;
     int m_spp, m_group_size; // samples a pixel of one launch
     uint32_t m_seed;
+    bool m_estimate_error;
+    uint32_t m_launch_pixels;
+    std::string m_label;
     uint32_t m_tiles_x, m_tiles_y;
     Float m_column_weight,
         m_row_weight; // where the filter ends at the border: 1 / what is left of it

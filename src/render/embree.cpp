@@ -34,7 +34,7 @@ RTCDevice device() {
 
 class EmbreeAccelerator final : public Accelerator {
 public:
-    explicit EmbreeAccelerator(const Geometry &g) : m_parts(g.parts.size()) {
+    explicit EmbreeAccelerator(const Geometry &g) : m_parts(g.parts.size()), m_instances(*g.table) {
         for (size_t i = g.parts.size(); i-- > 0;) { // the scene last: it refers to the others
             m_parts[i].scene = rtcNewScene(device());
             add_triangles(g, g.parts[i], m_parts[i]);
@@ -80,11 +80,10 @@ public:
 
 private:
     // In the order of RTCRayN's fields; `id`, which Embree leaves alone, says whether rays are coherent.
-    static std::vector<Value> ray_inputs(const Ray &r, const Mask &coherent) {
+    std::vector<Value> ray_inputs(const Ray &r, const Mask &coherent) const {
         UInt32 zero(0u), all(~0u), id(coherent);
-        return {
-            r.o.x, r.o.y, r.o.z, Float(0), r.d.x, r.d.y, r.d.z, r.time, r.maxt, all, id, zero
-        };
+        Float time = m_instances.is_moving() ? m_instances.fraction(r.time) : Float(0);
+        return { r.o.x, r.o.y, r.o.z, Float(0), r.d.x, r.d.y, r.d.z, time, r.maxt, all, id, zero };
     }
     template <int N> static RTCIntersectContext context(const void *rays) {
         RTCIntersectContext c;
@@ -138,7 +137,7 @@ private:
             first_prims.insert(first_prims.end(), { part.first_triangle, part.first_analytic });
             RTCGeometry instance = rtcNewGeometry(device(), RTC_GEOMETRY_TYPE_INSTANCE);
             rtcSetGeometryInstancedScene(instance, m_parts[g.instances[i].part].scene);
-            TransformSteps steps = g.instances[i].instance->steps();
+            const TransformSteps &steps = g.instances[i].steps;
             rtcSetGeometryTimeStepCount(instance, unsigned(steps.size()));
             for (size_t k = 0; k < steps.size(); ++k) {
                 float rows[12];
@@ -297,8 +296,9 @@ private:
     }
 
     RTCScene m_scene = nullptr;
-    std::vector<Part> m_parts; // the scene, then groups
-    UInt32 m_first_prims;      // only with instances
+    std::vector<Part> m_parts;        // the scene, then groups
+    UInt32 m_first_prims;             // only with instances
+    const InstanceTable &m_instances; // the scene's
 };
 
 } // namespace

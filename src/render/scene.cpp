@@ -55,11 +55,9 @@ void Scene::collect_surfaces() {
         }
         auto at = std::find(groups.begin(), groups.end(), &instance->group());
         m_placed.push_back({ uint32_t(at - groups.begin()) + 1, instance });
-        m_instances.add(instance->steps());
         if (at == groups.end())
             groups.push_back(&instance->group());
     }
-    m_instances.finish();
     m_parts.push_back(m_surfaces.size());
     for (const ShapeGroup *g : groups) {
         for (const Ref<Shape> &s : g->members())
@@ -124,9 +122,7 @@ void Scene::build_arena() {
         part.analytic = uint32_t(g.analytic.size()) - part.first_analytic;
         g.parts.push_back(part);
     }
-    for (auto &[part, instance] : m_placed)
-        g.instances.push_back({ part, instance });
-    g.table = &m_instances;
+    place_instances(g);
     m_has_triangles = !records.empty();
     if (m_has_triangles)
         m_triangles = float_array(records);
@@ -136,6 +132,23 @@ void Scene::build_arena() {
         m_analytic_numbers = jit::copy(m_analytic_shapes);
     m_accelerator =
         m_variant.double_precision ? make_bvh_accelerator(g) : make_embree_accelerator(g);
+}
+
+void Scene::place_instances(Geometry &g) {
+    std::optional<TimeInterval> interval; // in which anything moves
+    for (auto &[part, instance] : m_placed)
+        if (auto m = instance->motion())
+            interval = interval ? TimeInterval{ std::min(interval->begin, m->begin),
+                                                std::max(interval->end, m->end) }
+                                : *m;
+    TimeInterval all = interval.value_or(TimeInterval());
+    for (auto &[part, instance] : m_placed) {
+        TransformSteps steps = instance->steps(all);
+        m_instances.add(steps);
+        g.instances.push_back({ part, steps, transform_bounds(steps, instance->group().bounds()) });
+    }
+    m_instances.finish(all);
+    g.table = &m_instances;
 }
 
 void Scene::add_mesh(const Mesh &mesh, uint32_t number, Geometry &g, std::vector<double> &records,

@@ -78,6 +78,7 @@ private:
     void collect_surfaces();
     void collect_objects();
     void build_arena();
+    void place_instances(Geometry &g);
     void add_mesh(const Mesh &mesh, uint32_t number, Geometry &g, std::vector<double> &records,
                   std::vector<double> &normals) const;
     void triangle_interaction(const Hit &hit, const Mask &active, SurfaceInteraction &si) const;

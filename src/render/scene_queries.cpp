@@ -52,7 +52,7 @@ SurfaceInteraction Scene::interaction(const Ray &ray, const Hit &hit, const Mask
     InstanceTransform instance;
     Ray local = ray;
     if (!m_instances.empty()) {
-        instance = m_instances.at(hit.instance, valid);
+        instance = m_instances.at(hit.instance, ray.time, valid);
         local = instance.to_local(ray);
     }
     Mask triangle = valid;

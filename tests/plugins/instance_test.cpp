@@ -135,6 +135,116 @@ TEST_P(BackendInstances, AThousandOfThemCompileWhatTwoDo) {
     context.set(jit::Flag::History, false);
 }
 
+// ---- motion
+
+namespace {
+
+/// The camera of scene_xml with a shutter that is open from 0 to 1, and perhaps an animation in place of its transform.
+std::string open_shutter(std::string xml, const std::string &to_world = "") {
+    std::string at = "<float name='fov' value='40'/>";
+    xml.insert(xml.find(at), "<float name='shutter_close' value='1'/>");
+    if (!to_world.empty()) {
+        size_t begin = xml.find("<transform"), end = xml.find("</transform>", begin) + 12;
+        xml.replace(begin, end - begin, to_world);
+    }
+    return xml;
+}
+/// Keys at times 0 and 1.
+std::string animation(const std::string &a, const std::string &b) {
+    return "<animation name='to_world'><transform time='0'>" + a +
+           "</transform><transform time='1'>" + b + "</transform></animation>";
+}
+
+/// The mean of images in which nothing moves, at times in the middle of equal parts of [0, 1].
+template <class F> Image mean_over_time(int times, F &&image_at) {
+    Image sum;
+    for (int i = 0; i < times; ++i) {
+        Image image = image_at((i + 0.5) / times, i);
+        if (i == 0) {
+            sum = image;
+            continue;
+        }
+        float *to = sum.data<float>();
+        const float *from = image.data<float>();
+        for (size_t k = 0; k < image.pixels() * image.channel_count(); ++k)
+            to[k] += from[k];
+    }
+    float *p = sum.data<float>();
+    for (size_t k = 0; k < sum.pixels() * sum.channel_count(); ++k)
+        p[k] /= float(times);
+    return sum;
+}
+
+/// Pixel by pixel: `tolerance` covers noise, and the steps of the reference.
+void expect_near(const Image &a, const Image &b, double tolerance) {
+    double worst = 0;
+    for (size_t y = 0; y < a.height(); ++y)
+        for (size_t x = 0; x < a.width(); ++x)
+            worst = std::max(worst, std::abs(a.get(x, y, 0) - b.get(x, y, 0)));
+    EXPECT_LT(worst, tolerance);
+}
+
+// Seen directly, so that nothing but the motion is random
+std::string lamp(const std::string &name = "sphere") {
+    return "<shape type='" + name + "'><bsdf type='diffuse'/></shape>";
+}
+
+} // namespace
+
+class BackendMotion : public VariantTest {};
+UMBEL_VARIANTS(BackendMotion, "interp_rgb", "llvm_rgb", "llvm_rgb_double", "interp_mono_double")
+
+// The share of time that something is seen in a pixel: alpha of a path, here the hit ratio of `depth`'s picture at depth 1.
+TEST_P(BackendMotion, OfAnInstanceBlursItAsManyShortExposuresWould) {
+    const char *Scale = "<scale value='0.4'/>";
+    auto turned = [&](double t) {
+        return fmt::format("{}<rotate z='1' angle='{}'/><translate x='{}' y='0.2'/>", Scale,
+                           120 * t, 1.4 * t - 0.7);
+    };
+    std::string group_of_two = group(lamp("cube"));
+    Image moving = render_image(
+        *scene_from(open_shutter(scene_xml(group_of_two + "<shape type='instance'><ref id='g'/>" +
+                                               animation(turned(0), turned(1)) + "</shape>",
+                                           16, 4096, "depth"))));
+    Image reference = mean_over_time(64, [&](double t, int i) {
+        return render_image(
+            *scene_from(scene_xml(group_of_two + placed(turned(t)), 16, 64, "depth")),
+            { .seed = uint32_t(i) });
+    });
+    // Depths are up to 4: 4 standard errors of a ratio of 1/2 are 0.03 each.
+    expect_near(moving, reference, 0.2);
+    EXPECT_GT(channel_mean(moving, 0).mean, 0.3);
+}
+
+TEST_P(BackendMotion, OfTheCameraBlursTheImageAsManyShortExposuresWould) {
+    auto camera = [](double t) {
+        return fmt::format("<lookat origin='{},0,4' target='{},0,0' up='0,1,0'/>", t - 0.5,
+                           t - 0.5);
+    };
+    Image moving = render_image(*scene_from(
+        open_shutter(scene_xml(lamp("cube"), 16, 4096, "depth"), animation(camera(0), camera(1)))));
+    Image reference = mean_over_time(64, [&](double t, int i) {
+        return render_image(*scene_from(scene_xml(lamp("cube"), 16, 64, "depth", camera(t))),
+                            { .seed = uint32_t(i) });
+    });
+    expect_near(moving, reference, 0.2);
+}
+
+TEST_P(BackendMotion, OutsideOfTheKeysStandsStill) {
+    std::string body =
+        group(lamp("cube")) + "<shape type='instance'><ref id='g'/>" +
+        animation("<scale value='0.4'/><translate x='-5'/>", "<scale value='0.4'/>") + "</shape>";
+    std::string late = open_shutter(scene_xml(body, 12, 16, "depth"));
+    late.replace(late.find("<float name='shutter_close' value='1'/>"), 39,
+                 "<float name='shutter_open' value='3'/><float name='shutter_close' value='4'/>");
+    Image a = render_image(*scene_from(late));
+    std::string still = late;
+    Image b = render_image(*scene_from(
+        scene_xml(group(lamp("cube")) + placed("<scale value='0.4'/>"), 12, 16, "depth")));
+    expect_near(a, b, 1.5); // one random number more is drawn, so edges differ
+    EXPECT_NEAR(channel_mean(a, 0).mean, channel_mean(b, 0).mean, 0.02);
+}
+
 TEST(Instances, CannotContainLightsGroupsOrInstances) {
     VariantScope scope(find_variant("interp_rgb"));
     auto message = [](const std::string &body) {
@@ -151,8 +261,10 @@ TEST(Instances, CannotContainLightsGroupsOrInstances) {
     says("<shape type='instance'/>", "which shapegroup?");
     says("<shape type='instance'><shape type='sphere'/></shape>", "\"sphere\" is no shapegroup");
     says(group(cube("")) + placed("<scale x='0'/>"), "singular");
-    says(group(cube("")) + placed("<matrix value='1 0 0 0 0 1 0 0 0 0 1 0 0 0 1 1'/>"),
-         "projection");
+    says(group(cube("")) + placed("<matrix value='1 0 0 0 0 1 0 0 0 0 1 0 0 0 1 1'/>"), "affine");
+    says(group(cube("")) + "<shape type='instance'><ref id='g'/>" +
+             animation("", "<scale x='-1'/>") + "</shape>",
+         "handedness");
 }
 
 } // namespace umbel

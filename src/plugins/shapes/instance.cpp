@@ -1,7 +1,8 @@
 // instance: makes the shapes of a `shapegroup` stand in the scene, moved by a transform.
 //
 // Any number of instances of a group need the memory of one. Transforms may shear, mirror and scale unevenly; normals
-// keep the side that they are on.
+// keep the side that they are on. An animation is taken at up to 129 times, between which points move on straight lines:
+// as many as keep the matrix within a part in ten thousand of it.
 #include "render/instance.h"
 
 namespace umbel {
@@ -10,7 +11,7 @@ class InstancePlugin final : public Instance {
 public:
     void declare(Params &p) override {
         Ref<Shape> group;
-        p.transform("to_world", m_to_world).doc("From the group's space to the scene's");
+        p.animation("to_world", m_keys).doc("From the group's space to the scene's");
         p.object("shapegroup", group).doc("The group, most often by reference");
         if (!p.loading())
             return;
@@ -21,12 +22,18 @@ public:
         if (!m_group)
             fail("{}: {} is no shapegroup; put it into one, and refer to that",
                  p.properties()->describe(), quote(group->plugin()));
-        const TransformData &m = m_to_world;
-        if (m(3, 0) != 0 || m(3, 1) != 0 || m(3, 2) != 0 || m(3, 3) != 1)
-            fail("{}: to_world is a projection; an instance can be moved, turned, scaled and "
-                 "sheared only",
-                 p.properties()->describe());
     }
+
+    void configure() override {
+        try {
+            m_transform = AnimatedTransform(m_keys);
+        } catch (const UserError &e) {
+            complain("to_world: {}", e.what());
+        }
+    }
+
+private:
+    AnimationData m_keys;
 };
 
 UMBEL_PLUGIN(Shape, InstancePlugin, "instance")

@@ -1,5 +1,6 @@
 // cli/information.cpp: `umbel variants`, `umbel help`, `umbel info`.
 #include "cli/commands.h"
+#include "cli/manual.h"
 #include "core/scene_file.h"
 #include "render/scene.h"
 
@@ -13,25 +14,14 @@ int list_variants() {
     return 0;
 }
 
-int help(const std::string &topic) {
-    PluginRegistry &registry = PluginRegistry::instance();
-    registry.load_libraries();
+int help(const std::string &topic, bool markdown, const std::string &sources) {
     size_t slash = topic.find('/');
-    std::string kind = topic.substr(0, slash);
-    if (slash == std::string::npos) {
-        for (const Plugin *p : registry.all(kind))
-            fmt::print("{}/{}\n", p->kind, p->name);
-        return registry.all(kind).empty() ? (fail("no plugins of kind {}", quote(kind)), 1) : 0;
-    }
-    const Plugin *plugin = registry.find(kind, topic.substr(slash + 1));
-    if (!plugin)
-        fail("no plugin {}; `umbel help` lists them", quote(topic));
-    Params params(Params::Mode::Describe);
-    plugin->make()->declare(params);
-    fmt::print("{} ({})\n\n", plugin->name, plugin->kind);
-    for (const Param &p : params.all())
-        fmt::print("  {:<24} {:<12} {}\n      {}\n", p.name, p.type,
-                   p.is_required ? "required" : "default: " + p.otherwise, p.text);
+    if (markdown)
+        fmt::print("{}", plugin_manual(sources));
+    else if (slash == std::string::npos)
+        fmt::print("{}", list_plugins(topic));
+    else
+        fmt::print("{}", describe_plugin(topic.substr(0, slash), topic.substr(slash + 1)));
     return 0;
 }
 
@@ -39,12 +29,14 @@ int info(const std::string &path, const std::string &variant_name) {
     VariantScope scope(find_variant(variant_name));
     Ref<Scene> scene = load_scene(parse_scene_file(path));
     size_t triangles = 0;
-    for (const Ref<Shape> &s : scene->shapes())
-        if (auto *mesh = dynamic_cast<const Mesh *>(s.get()))
+    for (const Shape *s : scene->surfaces())
+        if (auto *mesh = dynamic_cast<const Mesh *>(s))
             triangles += mesh->triangle_count();
-    fmt::print("shapes      {}\ntriangles   {}\nbsdfs       {}\nemitters    {}\nsensors     {}\n",
-               scene->shapes().size(), triangles, scene->bsdfs().objects().size(),
-               scene->emitters().objects().size(), scene->sensors().size());
+    fmt::print("shapes      {}\ntriangles   {}\ninstances   {}\nbsdfs       {}\nemitters    "
+               "{}\nsensors     {}\n",
+               scene->surfaces().size(), triangles, scene->instance_count(),
+               scene->bsdfs().objects().size(), scene->emitters().objects().size(),
+               scene->sensors().size());
     const BoundingBox &b = scene->bounds();
     if (!b.is_empty())
         fmt::print("bounds      {:g}, {:g}, {:g} to {:g}, {:g}, {:g}\n", b.min[0], b.min[1],
@@ -60,10 +52,13 @@ int info(const std::string &path, const std::string &variant_name) {
 void add_information_commands(CLI::App &app, std::function<int()> &run) {
     app.add_subcommand("variants", "List the variants")->callback([&run] { run = list_variants; });
 
-    auto topic = std::make_shared<std::string>();
+    auto topic = std::make_shared<std::string>(), sources = std::make_shared<std::string>();
+    auto markdown = std::make_shared<bool>(false);
     CLI::App *h = app.add_subcommand("help", "List plugins, or describe one: bsdf/diffuse");
     h->add_option("topic", *topic, "A kind, or kind/plugin");
-    h->callback([topic, &run] { run = [topic] { return help(*topic); }; });
+    h->add_flag("--markdown", *markdown, "The manual of all plugins");
+    h->add_option("--sources", *sources, "Repository whose comments the manual takes prose from");
+    h->callback([=, &run] { run = [=] { return help(*topic, *markdown, *sources); }; });
 
     auto scene = std::make_shared<std::string>(),
          name = std::make_shared<std::string>("interp_rgb");

@@ -14,15 +14,15 @@ double srgb_decode(double v) {
     return std::copysign(a <= 0.04045 ? a / 12.92 : std::pow((a + 0.055) / 1.055, 2.4), v);
 }
 
-Colour3 multiply(const Matrix3 &m, const Colour3 &v) {
+Colour3 multiply(const ColourMatrix &m, const Colour3 &v) {
     Colour3 out;
     for (size_t i = 0; i < 3; ++i)
         out[i] = m[i][0] * v[0] + m[i][1] * v[1] + m[i][2] * v[2];
     return out;
 }
 
-Matrix3 inverse(const Matrix3 &m) {
-    Matrix3 out;
+ColourMatrix inverse(const ColourMatrix &m) {
+    ColourMatrix out;
     for (size_t i = 0; i < 3; ++i) // transposed cofactors
         for (size_t j = 0; j < 3; ++j) {
             size_t r = (j + 1) % 3, s = (j + 2) % 3, c = (i + 1) % 3, d = (i + 2) % 3;
@@ -40,11 +40,11 @@ const Colour3 &white_xyz() {
     return white;
 }
 
-const Matrix3 &srgb_to_xyz_matrix() {
-    static const Matrix3 matrix = [] {
+const ColourMatrix &srgb_to_xyz_matrix() {
+    static const ColourMatrix matrix = [] {
         // Columns are the primaries, scaled such that (1, 1, 1) is white
         constexpr double X[] = { 0.64, 0.30, 0.15 }, Y[] = { 0.33, 0.60, 0.06 };
-        Matrix3 m;
+        ColourMatrix m;
         for (size_t i = 0; i < 3; ++i) {
             m[0][i] = X[i];
             m[1][i] = Y[i];
@@ -59,8 +59,8 @@ const Matrix3 &srgb_to_xyz_matrix() {
     return matrix;
 }
 
-const Matrix3 &xyz_to_srgb_matrix() {
-    static const Matrix3 matrix = inverse(srgb_to_xyz_matrix());
+const ColourMatrix &xyz_to_srgb_matrix() {
+    static const ColourMatrix matrix = inverse(srgb_to_xyz_matrix());
     return matrix;
 }
 

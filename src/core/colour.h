@@ -8,17 +8,17 @@
 namespace umbel {
 
 using Colour3 = std::array<double, 3>;
-using Matrix3 = std::array<Colour3, 3>; // rows
+using ColourMatrix = std::array<Colour3, 3>; // rows
 
 /// Linear to encoded and back [IEC 61966-2-1]; negative values mirror positive ones.
 double srgb_encode(double linear);
 double srgb_decode(double encoded);
 
 /// Derived from the primaries and the white (x, y) = (0.3127, 0.3290), in full precision.
-const Matrix3 &srgb_to_xyz_matrix();
-const Matrix3 &xyz_to_srgb_matrix();
-Colour3 multiply(const Matrix3 &m, const Colour3 &v);
-Matrix3 inverse(const Matrix3 &m);
+const ColourMatrix &srgb_to_xyz_matrix();
+const ColourMatrix &xyz_to_srgb_matrix();
+Colour3 multiply(const ColourMatrix &m, const Colour3 &v);
+ColourMatrix inverse(const ColourMatrix &m);
 Colour3 srgb_to_xyz(const Colour3 &rgb);
 Colour3 xyz_to_srgb(const Colour3 &xyz);
 /// Y of a linear sRGB colour; Y of white is 1.

@@ -1,6 +1,7 @@
 // core/object.cpp: the registry of plugins, and loading objects from Properties.
 #include "core/object.h"
 #include "core/nearest_name.h"
+#include <algorithm>
 #include <cstdlib>
 #include <dlfcn.h>
 
@@ -43,10 +44,16 @@ void PluginRegistry::load_libraries() {
         std::filesystem::directory_iterator files(folder, error);
         if (error)
             fail("UMBEL_PLUGINS: cannot list the folder {}: {}", quote(folder), error.message());
+        std::vector<std::filesystem::path> libraries;
         for (const auto &file : files)
-            if (file.path().extension() == ".so" &&
-                !dlopen(file.path().c_str(), RTLD_NOW | RTLD_GLOBAL))
-                fail("UMBEL_PLUGINS: cannot load a plugin: {}", dlerror());
+            if (file.path().extension() == ".so")
+                libraries.push_back(file.path());
+        std::sort(libraries.begin(), libraries.end());
+        for (const auto &library : libraries)
+            if (!dlopen(library.c_str(), RTLD_NOW | RTLD_GLOBAL))
+                fail("UMBEL_PLUGINS: cannot load a plugin: {}; build it with this version's "
+                     "headers, or take it out of the folder",
+                     dlerror());
     }
 }
 

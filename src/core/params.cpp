@@ -95,7 +95,10 @@ Param &Params::animation(const char *name, AnimationData &v) {
             if (!key.inverse())
                 reject(name, "is singular: it squeezes space into a plane, a line or a point");
     }
-    return add(name, "transform or animation", "identity");
+    Param &p = add(name, "transform or animation", "identity");
+    if (v.transforms.size() == 1)
+        p.slot = &v.transforms[0];
+    return p;
 }
 
 Param &Params::vector(const char *name, std::array<double, 3> &v, std::array<double, 3> otherwise) {

@@ -61,7 +61,7 @@ const Quadrature &quadrature() {
 /// XYZ of a spectrum and its derivatives by the coefficients.
 struct Evaluation {
     Colour3 xyz;
-    Matrix3 jacobian;
+    ColourMatrix jacobian;
 };
 
 Evaluation evaluate(const Colour3 &c) {
@@ -87,7 +87,7 @@ Evaluation evaluate(const Colour3 &c) {
 }
 
 /// Lab and its derivatives by XYZ, relative to D65 of the tables.
-void to_lab(const Colour3 &xyz, Colour3 &lab, Matrix3 &derivative) {
+void to_lab(const Colour3 &xyz, Colour3 &lab, ColourMatrix &derivative) {
     const Colour3 &white = quadrature().white;
     lab = xyz_to_lab(xyz, white);
     double d[3];
@@ -117,7 +117,7 @@ UpsamplingFit fit_upsampling(const Colour3 &rgb, const Colour3 &start) {
         target_xyz[i] *= quadrature().white[i] / white_xyz()[i];
     target = xyz_to_lab(target_xyz, quadrature().white);
 
-    auto residual_of = [&](const Evaluation &e, Colour3 &residual, Matrix3 &by_xyz) {
+    auto residual_of = [&](const Evaluation &e, Colour3 &residual, ColourMatrix &by_xyz) {
         Colour3 lab;
         to_lab(e.xyz, lab, by_xyz);
         for (size_t i = 0; i < 3; ++i)
@@ -126,12 +126,12 @@ UpsamplingFit fit_upsampling(const Colour3 &rgb, const Colour3 &start) {
     };
     UpsamplingFit fit{ start, 0 };
     Colour3 residual;
-    Matrix3 by_xyz;
+    ColourMatrix by_xyz;
     Evaluation e = evaluate(fit.coefficients);
     double error = residual_of(e, residual, by_xyz), damping = 1e-6;
     for (int iteration = 0; iteration < 40 && error > 1e-10; ++iteration) {
         // Levenberg's step: (J^T J + damping diag) delta = J^T residual
-        Matrix3 j = {}, normal = {};
+        ColourMatrix j = {}, normal = {};
         Colour3 right = {};
         for (size_t r = 0; r < 3; ++r)
             for (size_t c = 0; c < 3; ++c)
@@ -145,7 +145,7 @@ UpsamplingFit fit_upsampling(const Colour3 &rgb, const Colour3 &start) {
             }
         bool better = false;
         for (int attempt = 0; attempt < 8 && !better; ++attempt) {
-            Matrix3 damped = normal;
+            ColourMatrix damped = normal;
             for (size_t i = 0; i < 3; ++i)
                 damped[i][i] = normal[i][i] * (1 + damping) + 1e-14;
             Colour3 step = multiply(inverse(damped), right), next;
@@ -159,7 +159,7 @@ UpsamplingFit fit_upsampling(const Colour3 &rgb, const Colour3 &start) {
                     v *= MaxCoefficient / largest;
             Evaluation trial = evaluate(next);
             Colour3 trial_residual;
-            Matrix3 trial_by;
+            ColourMatrix trial_by;
             double trial_error = residual_of(trial, trial_residual, trial_by);
             if (trial_error < error) { // false for NaN
                 better = true;

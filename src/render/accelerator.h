@@ -1,14 +1,13 @@
 // render/accelerator.h: finds what rays hit.
 #pragma once
-#include "render/interaction.h"
-#include "render/shape.h"
+#include "render/instance.h"
 #include <memory>
 #include <span>
 
 namespace umbel {
 
-/// Geometry numbers in hits.
-enum : uint32_t { TriangleGeometry = 0, AnalyticGeometry = 1 };
+/// Geometry numbers in hits; instances have numbers from the last one on in Embree's trees.
+enum : uint32_t { TriangleGeometry = 0, AnalyticGeometry = 1, InstanceGeometry = 2 };
 
 class Accelerator {
 public:
@@ -17,11 +16,26 @@ public:
     virtual Mask occluded(const Ray &ray, const Mask &active) const = 0;
 };
 
-/// All triangles of a scene, in the arena's order, and its analytic shapes.
+/// All triangles of a scene, in the arena's order, its analytic shapes, and its instances.
 struct Geometry {
     std::vector<double> positions; // three a vertex
     std::vector<uint32_t> indices; // three a triangle
     std::vector<const AnalyticShape *> analytic;
+
+    /// What has a tree of its own: the scene comes first, then the groups that instances name.
+    struct Part {
+        uint32_t first_triangle = 0, triangles = 0, first_analytic = 0, analytic = 0;
+    };
+    std::vector<Part> parts;
+    struct Placed {
+        uint32_t part;
+        TransformSteps steps;
+        BoundingBox bounds;
+    };
+    std::vector<Placed> instances;
+    const InstanceTable *table = nullptr; // the same, for lanes
+
+    BoundingBox triangle_bounds(size_t triangle) const;
 };
 
 /// Embree: single precision, on the CPU.

@@ -18,6 +18,8 @@ public:
         m_objects.push_back(object);
         return uint32_t(m_objects.size());
     }
+    /// Enters it again where it is known: for lists whose places have a meaning of their own.
+    void append(const Base *object) { m_objects.push_back(object); }
     const std::vector<const Base *> &objects() const { return m_objects; }
     bool empty() const { return m_objects.empty(); }
 

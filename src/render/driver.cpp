@@ -1,5 +1,6 @@
 // render/driver.cpp: passes over the image.
 #include "render/driver.h"
+#include "core/colour.h"
 #include "core/host_array.h"
 #include <cmath>
 #include <cstring>
@@ -16,9 +17,10 @@ Render::Render(const Scene &scene, const RenderOptions &options)
     : m_scene(scene),
       m_sensor(options.from ? *options.from : *scene.sensors().at(size_t(options.sensor))),
       m_integrator(options.integrator ? options.integrator : scene.integrator().get()),
-      m_seed(options.seed) {
+      m_seed(options.seed), m_estimate_error(options.estimate_error), m_label(options.label) {
     Sampler &sampler = m_sensor.sampler();
     m_spp = options.spp > 0 ? options.spp : sampler.sample_count();
+    m_seed += uint32_t(sampler.seed());
     sampler.set_sample_count(m_spp);
     m_spp = sampler.sample_count();
     m_group_size = std::min(m_spp, GroupSize);
@@ -31,11 +33,14 @@ Render::Render(const Scene &scene, const RenderOptions &options)
         fail("an image of {} x {} pixels is too large; render it in parts, with crop windows",
              crop.width, crop.height);
     uint64_t most = LanesALaunch / uint64_t(m_group_size);
+    if (options.launch_pixels) // whole tiles
+        most = std::min<uint64_t>(most, (uint64_t(options.launch_pixels) + 15) / 16 * 16);
+    m_launch_pixels = uint32_t(most);
     VariantScope scope(scene.scene_variant());
     weigh_border();
     for (uint64_t first = 0; first < slots; first += most) {
         Band b{ uint32_t(first), uint32_t(std::min(most, slots - first)), 0, {} };
-        for (size_t c = 0; c < channel_names().size(); ++c)
+        for (size_t c = 0; c < channel_names().size() + m_estimate_error; ++c)
             b.film.emplace_back(
                 jit::opaque(jit::full(variant().float_type(), 0, b.count))); // data, as later
         m_bands.push_back(std::move(b));
@@ -176,13 +181,52 @@ void Render::add_to_film(Band &band, const Radiance &radiance, const Samples &s)
     }
     jit::eval(std::span<const Value *const>(list));
     list.clear();
+    std::vector<Float> sums;
+    for (const Float &v : values)
+        sums.emplace_back(jit::block_reduce(jit::ReduceOp::Add, v, uint32_t(m_group_size)));
+    std::vector<Float> film_before = band.film;
     for (size_t c = 0; c < values.size(); ++c) {
-        Float sum(jit::block_reduce(jit::ReduceOp::Add, values[c], uint32_t(m_group_size)));
-        band.film[c] += sum;
+        band.film[c] += sums[c];
         list.push_back(&band.film[c]);
+    }
+    if (m_estimate_error) { // deviations from the mean without and with this group [Welford 1962]
+        int n = band.groups_done + 1;
+        Float group = luminance(sums), before = luminance(film_before);
+        Float without = before * opaque_float(n > 1 ? 1.0 / (n - 1) : 0);
+        Float with = (before + group) * opaque_float(1.0 / n);
+        band.film.back() += (group - without) * (group - with);
+        list.push_back(&band.film.back());
     }
     jit::eval(std::span<const Value *const>(list));
     ++band.groups_done;
+}
+
+Float Render::luminance(const std::vector<Float> &channels) const {
+    if (m_scene.scene_variant().colour == Colour::Mono)
+        return channels[0];
+    return channels[0] * umbel::luminance({ 1, 0, 0 }) +
+           channels[1] * umbel::luminance({ 0, 1, 0 }) +
+           channels[2] * umbel::luminance({ 0, 0, 1 });
+}
+
+double Render::relative_error() const {
+    check(m_estimate_error);
+    VariantScope scope(m_scene.scene_variant());
+    const Film::Crop &crop = m_sensor.film().crop();
+    double variance = 0, sum = 0, pixels = double(crop.width) * crop.height;
+    for (const Band &b : m_bands) {
+        double n = b.groups_done;
+        if (n < 4)
+            return std::numeric_limits<double>::infinity();
+        // Of sums of groups: their variance by n - 1, that of their mean by n. Slots beyond the image hold zeros.
+        variance +=
+            read_floats(Float(jit::reduce(jit::ReduceOp::Add, b.film.back())))[0] / (n * (n - 1));
+        sum += read_floats(Float(jit::reduce(jit::ReduceOp::Add, luminance(b.film))))[0] / n;
+    }
+    if (variance == 0)
+        return 0;
+    double mean = std::abs(sum) / pixels;
+    return mean > 0 ? std::sqrt(variance / pixels) / mean : std::numeric_limits<double>::infinity();
 }
 
 Image Render::image() const {
@@ -213,10 +257,12 @@ Image Render::image() const {
 std::string Render::signature() const {
     const Film &film = m_sensor.film();
     const Film::Crop &c = film.crop();
-    return fmt::format("umbel render 1: variant {}, {} x {} pixels, crop {} x {} at ({}, {}), {} "
-                       "samples, seed {}, channels {}",
-                       m_scene.scene_variant().name, film.width(), film.height(), c.width, c.height,
-                       c.x, c.y, m_spp, m_seed, fmt::join(channel_names(), " "));
+    return fmt::format(
+        "umbel render 2: {}, variant {}, {} x {} pixels, crop {} x {} at ({}, {}), {} "
+        "samples, seed {}, {} pixels a launch, {} error, channels {}",
+        m_label, m_scene.scene_variant().name, film.width(), film.height(), c.width, c.height, c.x,
+        c.y, m_spp, m_seed, m_launch_pixels, m_estimate_error ? "with" : "without",
+        fmt::join(channel_names(), " "));
 }
 
 std::string Render::save() const {

@@ -12,10 +12,16 @@ namespace umbel {
 
 struct RenderOptions {
     int sensor = 0;
-    int spp = 0; // 0: as the scene says
-    uint32_t seed = 0;
+    int spp = 0;       // 0: as the scene says
+    uint32_t seed = 0; // on top of the sampler's
     const Integrator *integrator = nullptr; // null: the scene's
     const Sensor *from = nullptr;           // null: the scene's, by number
+    /// Keeps what relative_error() needs: one more number a pixel.
+    bool estimate_error = false;
+    /// Pixels of a launch, at most; 0: as many as memory for 4 million samples allows. The image is the same.
+    uint32_t launch_pixels = 0;
+    /// What a checkpoint must have been made of, beyond what a Render knows itself: say, the scene's text.
+    std::string label = {};
 };
 
 class Render {
@@ -41,6 +47,11 @@ public:
         while (!done())
             step();
     }
+    /// Whether all pixels have the same number of samples now.
+    bool at_full_group() const { return m_band == 0; }
+    /// Root mean square of the pixels' standard errors over the mean of all pixels, in luminance: estimated from the spread
+    /// of groups of samples. Infinite before the fourth group. Waits. See docs/cli.md.
+    double relative_error() const;
     /// What has been collected so far, divided by the number of samples. Waits.
     Image image() const;
     /// The same as data of the program: rows, columns, channels.
@@ -63,7 +74,8 @@ private:
     struct Band {
         uint32_t first, count; // slots
         int groups_done = 0;
-        std::vector<Float> film; // sums, a channel each
+        std::vector<Float>
+            film; // sums, a channel each; then, if asked for, squared deviations of groups
     };
     struct Samples {  // of the lanes of a launch
         UInt32 pixel; // within the crop window
@@ -79,6 +91,7 @@ private:
     void advance();
     /// Pixels of the crop window that a band's slots stand for, and which of them lie in it.
     std::pair<UInt32, Mask> pixels_of(const Band &band, const UInt32 &slot) const;
+    Float luminance(const std::vector<Float> &channels) const;
     void weigh_border();
     std::vector<Float> film_channels(const Radiance &r, const Ray &ray) const;
     std::vector<std::string> channel_names() const;
@@ -91,6 +104,9 @@ private:
     const Integrator *m_integrator;
     int m_spp, m_group_size; // samples a pixel of one launch
     uint32_t m_seed;
+    bool m_estimate_error;
+    uint32_t m_launch_pixels;
+    std::string m_label;
     uint32_t m_tiles_x, m_tiles_y;
     Float m_column_weight,
         m_row_weight; // where the filter ends at the border: 1 / what is left of it

@@ -3,6 +3,7 @@
 // Kernels call back once a packet. The frame of such a call is laid out like Embree's own packet of rays, so it is
 // handed over as it is; only blocks of other widths (the interpreter's) are copied.
 #include "render/accelerator.h"
+#include <algorithm>
 #include <cstring>
 #include <embree3/rtcore.h>
 
@@ -33,21 +34,24 @@ RTCDevice device() {
 
 class EmbreeAccelerator final : public Accelerator {
 public:
-    explicit EmbreeAccelerator(const Geometry &geometry) : m_analytic(geometry.analytic) {
-        m_scene = rtcNewScene(device());
-
-        if (!geometry.indices.empty())
-            add_triangles(geometry);
-        if (!m_analytic.empty())
-            add_analytic();
-        rtcCommitScene(m_scene);
+    explicit EmbreeAccelerator(const Geometry &g) : m_parts(g.parts.size()), m_instances(*g.table) {
+        for (size_t i = g.parts.size(); i-- > 0;) { // the scene last: it refers to the others
+            m_parts[i].scene = rtcNewScene(device());
+            add_triangles(g, g.parts[i], m_parts[i]);
+            add_analytic(g, g.parts[i], m_parts[i]);
+            if (i == 0)
+                add_instances(g);
+            rtcCommitScene(m_parts[i].scene);
+        }
+        m_scene = m_parts[0].scene;
     }
     ~EmbreeAccelerator() override {
         try {
             jit::synchronize();            // kernels under way use the tree
         } catch (const std::exception &) { // reported to whoever synchronizes next
         }
-        rtcReleaseScene(m_scene);
+        for (Part &p : m_parts)
+            rtcReleaseScene(p.scene);
     }
 
     Hit trace(const Ray &ray, const Mask &active, const Mask &coherent) const override {
@@ -57,8 +61,14 @@ public:
         std::vector<Value> in = ray_inputs(ray, coherent);
         auto out = jit::call_host("embree intersect", &trace_packet, m_scene, in, types, active);
         // In place of the normal's first component: the distance.
-        UInt32 geometry(out[6]);
-        return { Float(out[0]), Float(out[3]), Float(out[4]), UInt32(out[5]), geometry };
+        UInt32 prim(out[5]), geometry(out[6]), instance(0u);
+        if (m_first_prims.valid()) { // a hit on an instance numbers what is in its own tree
+            instance = UInt32(out[7]) + UInt32(1u - InstanceGeometry);
+            instance = select(UInt32(out[7]) == UInt32(~0u), UInt32(0u), instance);
+            Mask found = active & (geometry != UInt32(~0u));
+            prim += jit::gather(m_first_prims, instance * UInt32(2u) + geometry, found);
+        }
+        return { Float(out[0]), Float(out[3]), Float(out[4]), prim, geometry, instance };
     }
 
     Mask occluded(const Ray &ray, const Mask &active) const override {
@@ -70,11 +80,10 @@ public:
 
 private:
     // In the order of RTCRayN's fields; `id`, which Embree leaves alone, says whether rays are coherent.
-    static std::vector<Value> ray_inputs(const Ray &r, const Mask &coherent) {
+    std::vector<Value> ray_inputs(const Ray &r, const Mask &coherent) const {
         UInt32 zero(0u), all(~0u), id(coherent);
-        return {
-            r.o.x, r.o.y, r.o.z, Float(0), r.d.x, r.d.y, r.d.z, r.time, r.maxt, all, id, zero
-        };
+        Float time = m_instances.is_moving() ? m_instances.fraction(r.time) : Float(0);
+        return { r.o.x, r.o.y, r.o.z, Float(0), r.d.x, r.d.y, r.d.z, time, r.maxt, all, id, zero };
     }
     template <int N> static RTCIntersectContext context(const void *rays) {
         RTCIntersectContext c;
@@ -88,37 +97,77 @@ private:
         return c;
     }
 
-    void add_triangles(const Geometry &g) {
+    /// What has a tree of its own.
+    struct Part {
+        RTCScene scene = nullptr;
+        std::vector<const AnalyticShape *> analytic;
+    };
+
+    static void attach(RTCScene scene, RTCGeometry geometry, uint32_t id) {
+        rtcCommitGeometry(geometry);
+        rtcAttachGeometryByID(scene, geometry, id);
+        rtcReleaseGeometry(geometry);
+    }
+
+    static void add_triangles(const Geometry &g, const Geometry::Part &range, Part &part) {
+        if (!range.triangles)
+            return;
+        const uint32_t *indices = &g.indices[3 * range.first_triangle];
+        auto [least, most] = std::minmax_element(indices, indices + 3 * range.triangles);
+        uint32_t first = *least, vertices = *most - first + 1;
         RTCGeometry mesh = rtcNewGeometry(device(), RTC_GEOMETRY_TYPE_TRIANGLE);
         auto *v = (float *)rtcSetNewGeometryBuffer(mesh, RTC_BUFFER_TYPE_VERTEX, 0,
-                                                   RTC_FORMAT_FLOAT3, 12, g.positions.size() / 3);
-        for (size_t i = 0; i < g.positions.size(); ++i)
-            v[i] = float(g.positions[i]);
-        void *t = rtcSetNewGeometryBuffer(mesh, RTC_BUFFER_TYPE_INDEX, 0, RTC_FORMAT_UINT3, 12,
-                                          g.indices.size() / 3);
-        std::memcpy(t, g.indices.data(), 4 * g.indices.size());
-        rtcCommitGeometry(mesh);
-        rtcAttachGeometryByID(m_scene, mesh, TriangleGeometry);
-        rtcReleaseGeometry(mesh);
+                                                   RTC_FORMAT_FLOAT3, 12, vertices);
+        for (size_t i = 0; i < 3 * size_t(vertices); ++i)
+            v[i] = float(g.positions[3 * size_t(first) + i]);
+        auto *t = (uint32_t *)rtcSetNewGeometryBuffer(mesh, RTC_BUFFER_TYPE_INDEX, 0,
+                                                      RTC_FORMAT_UINT3, 12, range.triangles);
+        for (size_t i = 0; i < 3 * size_t(range.triangles); ++i)
+            t[i] = indices[i] - first;
+        attach(part.scene, mesh, TriangleGeometry);
+    }
+
+    void add_instances(const Geometry &g) {
+        if (g.instances.empty())
+            return;
+        // By instance, then triangles or analytic shapes; the scene's own begin at zero.
+        std::vector<uint32_t> first_prims = { 0, 0 };
+        for (uint32_t i = 0; i < g.instances.size(); ++i) {
+            const Geometry::Part &part = g.parts[g.instances[i].part];
+            first_prims.insert(first_prims.end(), { part.first_triangle, part.first_analytic });
+            RTCGeometry instance = rtcNewGeometry(device(), RTC_GEOMETRY_TYPE_INSTANCE);
+            rtcSetGeometryInstancedScene(instance, m_parts[g.instances[i].part].scene);
+            const TransformSteps &steps = g.instances[i].steps;
+            rtcSetGeometryTimeStepCount(instance, unsigned(steps.size()));
+            for (size_t k = 0; k < steps.size(); ++k) {
+                float rows[12];
+                std::copy(steps[k].m.begin(), steps[k].m.begin() + 12, rows);
+                rtcSetGeometryTransform(instance, unsigned(k), RTC_FORMAT_FLOAT3X4_ROW_MAJOR, rows);
+            }
+            attach(m_parts[0].scene, instance, InstanceGeometry + i);
+        }
+        m_first_prims = jit::copy(first_prims);
     }
 
     // ---- analytic shapes
 
-    void add_analytic() {
+    static void add_analytic(const Geometry &g, const Geometry::Part &range, Part &part) {
+        if (!range.analytic)
+            return;
+        auto first = g.analytic.begin() + range.first_analytic;
+        part.analytic.assign(first, first + range.analytic);
         RTCGeometry user = rtcNewGeometry(device(), RTC_GEOMETRY_TYPE_USER);
-        rtcSetGeometryUserPrimitiveCount(user, unsigned(m_analytic.size()));
-        rtcSetGeometryUserData(user, this);
+        rtcSetGeometryUserPrimitiveCount(user, range.analytic);
+        rtcSetGeometryUserData(user, &part);
         rtcSetGeometryBoundsFunction(user, &analytic_bounds, nullptr);
         rtcSetGeometryIntersectFunction(user, &analytic_intersect);
         rtcSetGeometryOccludedFunction(user, &analytic_occluded);
-        rtcCommitGeometry(user);
-        rtcAttachGeometryByID(m_scene, user, AnalyticGeometry);
-        rtcReleaseGeometry(user);
+        attach(part.scene, user, AnalyticGeometry);
     }
 
     static void analytic_bounds(const RTCBoundsFunctionArguments *a) {
-        auto *self = static_cast<EmbreeAccelerator *>(a->geometryUserPtr);
-        BoundingBox b = self->m_analytic[a->primID]->bounds();
+        auto *part = static_cast<Part *>(a->geometryUserPtr);
+        BoundingBox b = part->analytic[a->primID]->bounds();
         auto widen = [](double v, float towards) { return std::nextafter(float(v), towards); };
         constexpr float Inf = std::numeric_limits<float>::infinity();
         *a->bounds_o = { widen(b.min[0], -Inf), widen(b.min[1], -Inf), widen(b.min[2], -Inf), 0,
@@ -126,37 +175,38 @@ private:
     }
 
     // Distance to the shape along ray i of n, or infinity.
-    static double analytic_distance(const EmbreeAccelerator &self, RTCRayN *rays, unsigned n,
-                                    unsigned i, unsigned prim) {
+    static double analytic_distance(const Part &part, RTCRayN *rays, unsigned n, unsigned i,
+                                    unsigned prim) {
         std::array<double, 3> o{ RTCRayN_org_x(rays, n, i), RTCRayN_org_y(rays, n, i),
                                  RTCRayN_org_z(rays, n, i) };
         std::array<double, 3> d{ RTCRayN_dir_x(rays, n, i), RTCRayN_dir_y(rays, n, i),
                                  RTCRayN_dir_z(rays, n, i) };
-        return self.m_analytic[prim]->intersect_host(o, d, RTCRayN_tnear(rays, n, i),
-                                                     RTCRayN_tfar(rays, n, i));
+        return part.analytic[prim]->intersect_host(o, d, RTCRayN_tnear(rays, n, i),
+                                                   RTCRayN_tfar(rays, n, i));
     }
 
     static void analytic_intersect(const RTCIntersectFunctionNArguments *a) {
-        auto &self = *static_cast<EmbreeAccelerator *>(a->geometryUserPtr);
+        auto &part = *static_cast<Part *>(a->geometryUserPtr);
         RTCRayN *rays = RTCRayHitN_RayN(a->rayhit, a->N);
         RTCHitN *hits = RTCRayHitN_HitN(a->rayhit, a->N);
         for (unsigned i = 0; i < a->N; ++i) {
             if (a->valid[i] != -1)
                 continue;
-            double t = analytic_distance(self, rays, a->N, i, a->primID);
+            double t = analytic_distance(part, rays, a->N, i, a->primID);
             if (!(t <= RTCRayN_tfar(rays, a->N, i)))
                 continue;
             RTCRayN_tfar(rays, a->N, i) = float(t);
             RTCHitN_u(hits, a->N, i) = RTCHitN_v(hits, a->N, i) = 0;
             RTCHitN_primID(hits, a->N, i) = a->primID;
             RTCHitN_geomID(hits, a->N, i) = a->geomID;
+            RTCHitN_instID(hits, a->N, i, 0) = a->context->instID[0];
         }
     }
 
     static void analytic_occluded(const RTCOccludedFunctionNArguments *a) {
-        auto &self = *static_cast<EmbreeAccelerator *>(a->geometryUserPtr);
+        auto &part = *static_cast<Part *>(a->geometryUserPtr);
         for (unsigned i = 0; i < a->N; ++i)
-            if (a->valid[i] == -1 && analytic_distance(self, a->ray, a->N, i, a->primID) <=
+            if (a->valid[i] == -1 && analytic_distance(part, a->ray, a->N, i, a->primID) <=
                                          RTCRayN_tfar(a->ray, a->N, i))
                 RTCRayN_tfar(a->ray, a->N, i) = -std::numeric_limits<float>::infinity();
     }
@@ -245,8 +295,10 @@ private:
         }
     }
 
-    RTCScene m_scene;
-    std::vector<const AnalyticShape *> m_analytic;
+    RTCScene m_scene = nullptr;
+    std::vector<Part> m_parts;        // the scene, then groups
+    UInt32 m_first_prims;             // only with instances
+    const InstanceTable &m_instances; // the scene's
 };
 
 } // namespace

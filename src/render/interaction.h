@@ -75,7 +75,10 @@ struct Hit {
     Float t;    // infinity: none
     Float u, v; // barycentric, of the second and third vertex
     UInt32 prim, geometry;
-    UMBEL_STRUCT(t, u, v, prim, geometry)
+    UInt32 instance; // 1 + number of the instance in its scene; 0: none
+    UMBEL_STRUCT(t, u, v, prim, geometry, instance)
+
+    Mask is_valid() const { return t < std::numeric_limits<double>::infinity(); }
 };
 
 } // namespace umbel

@@ -3,6 +3,7 @@
 #include "core/host_array.h"
 #include "render/accelerator.h"
 #include "render/integrator.h"
+#include <algorithm>
 #include <cmath>
 
 namespace umbel {
@@ -34,17 +35,47 @@ void Scene::declare(Params &p) {
 }
 
 void Scene::configure() {
+    collect_surfaces();
     collect_objects();
     build_arena();
 }
 
 void Scene::child_changed() {
     weigh_emitters();
-    std::vector<int> revisions;
-    for (const Ref<Shape> &s : m_shapes)
-        revisions.push_back(s->revision());
-    if (revisions != m_revisions)
+    if (revisions() != m_revisions)
         build_arena();
+}
+
+std::vector<int> Scene::revisions() const {
+    std::vector<int> out;
+    for (const Ref<Shape> &s : m_shapes)
+        out.push_back(s->revision());
+    for (const Shape *s : m_surfaces)
+        out.push_back(s->revision());
+    return out;
+}
+
+void Scene::collect_surfaces() {
+    std::vector<const ShapeGroup *> groups;
+    for (const Ref<Shape> &s : m_shapes) {
+        if (dynamic_cast<const ShapeGroup *>(s.get()))
+            continue;
+        auto *instance = dynamic_cast<const Instance *>(s.get());
+        if (!instance) {
+            m_surfaces.push_back(s.get());
+            continue;
+        }
+        auto at = std::find(groups.begin(), groups.end(), &instance->group());
+        m_placed.push_back({ uint32_t(at - groups.begin()) + 1, instance });
+        if (at == groups.end())
+            groups.push_back(&instance->group());
+    }
+    m_parts.push_back(m_surfaces.size());
+    for (const ShapeGroup *g : groups) {
+        for (const Ref<Shape> &s : g->members())
+            m_surfaces.push_back(s.get());
+        m_parts.push_back(m_surfaces.size());
+    }
 }
 
 void Scene::collect_objects() {
@@ -57,7 +88,7 @@ void Scene::collect_objects() {
         }
     }
     std::vector<uint32_t> table = { 0, 0, 0, 0 };
-    for (const Ref<Shape> &s : m_shapes) {
+    for (const Shape *s : m_surfaces) {
         table.push_back(m_bsdfs.add(s->bsdf().get()));
         table.push_back(m_emitters.add(s->emitter().get()));
         table.push_back(s->bsdf()->flags());
@@ -87,11 +118,10 @@ void Scene::weigh_emitters() {
 
 void Scene::build_arena() {
     m_bounds = BoundingBox();
-    m_revisions.clear();
-    for (const Ref<Shape> &s : m_shapes) {
-        m_bounds.extend(s->bounds());
-        m_revisions.push_back(s->revision());
-    }
+    m_revisions = revisions();
+    for (const Ref<Shape> &s : m_shapes)
+        if (!dynamic_cast<const ShapeGroup *>(s.get()))
+            m_bounds.extend(s->bounds());
     for (const Emitter *e : m_emitters.objects())
         const_cast<Emitter *>(e)->set_scene(m_bounds);
     m_analytic = {};
@@ -99,46 +129,26 @@ void Scene::build_arena() {
     m_has_normals = false;
     Geometry g;
     std::vector<double> records, normals;
-    for (const Ref<Shape> &s : m_shapes)
-        if (auto *mesh = dynamic_cast<const Mesh *>(s.get()))
+    for (const Shape *s : m_surfaces)
+        if (auto *mesh = dynamic_cast<const Mesh *>(s))
             m_has_normals |= !mesh->normals.empty();
-    for (size_t number = 0; number < m_shapes.size(); ++number) {
-        const Shape *shape = m_shapes[number].get();
-        if (auto *analytic = dynamic_cast<const AnalyticShape *>(shape)) {
-            m_analytic.add(analytic);
-            m_analytic_shapes.push_back(uint32_t(number + 1));
-            g.analytic.push_back(analytic);
+    size_t number = 0;
+    for (size_t end : m_parts) {
+        Geometry::Part part{ uint32_t(g.indices.size() / 3), 0, uint32_t(g.analytic.size()), 0 };
+        for (; number < end; ++number) {
+            const Shape *shape = m_surfaces[number];
+            if (auto *analytic = dynamic_cast<const AnalyticShape *>(shape)) {
+                m_analytic.append(analytic);
+                m_analytic_shapes.push_back(uint32_t(number + 1));
+                g.analytic.push_back(analytic);
+            } else if (auto *mesh = dynamic_cast<const Mesh *>(shape))
+                add_mesh(*mesh, uint32_t(number + 1), g, records, normals);
         }
-        auto *mesh = dynamic_cast<const Mesh *>(shape);
-        if (!mesh)
-            continue;
-        uint32_t first = uint32_t(g.positions.size() / 3);
-        g.positions.insert(g.positions.end(), mesh->positions.begin(), mesh->positions.end());
-        for (uint32_t i : mesh->indices)
-            g.indices.push_back(first + i);
-        for (size_t t = 0; t < mesh->triangle_count(); ++t) {
-            const uint32_t *v = &mesh->indices[3 * t];
-            auto p0 = mesh->vertex(v[0]), p1 = mesh->vertex(v[1]), p2 = mesh->vertex(v[2]);
-            records.insert(records.end(), p0.begin(), p0.end());
-            for (auto &p : { p1, p2 })
-                for (size_t j = 0; j < 3; ++j)
-                    records.push_back(p[j] - p0[j]);
-            for (size_t k = 0; k < 3; ++k)
-                for (size_t j = 0; j < 2; ++j)
-                    records.push_back(mesh->uvs.empty() ? double(k == j + 1)
-                                                        : mesh->uvs[2 * v[k] + j]);
-            records.push_back(double(number + 1));
-            if (!m_has_normals)
-                continue;
-            auto n = mesh->area_normal(t);
-            double length = std::hypot(n[0], n[1], n[2]);
-            for (size_t k = 0; k < 3; ++k)
-                for (size_t j = 0; j < 3; ++j)
-                    normals.push_back(mesh->normals.empty() ? (length > 0 ? n[j] / length : 0)
-                                                            : mesh->normals[3 * v[k] + j]);
-            normals.insert(normals.end(), 3, 0.0);
-        }
+        part.triangles = uint32_t(g.indices.size() / 3) - part.first_triangle;
+        part.analytic = uint32_t(g.analytic.size()) - part.first_analytic;
+        g.parts.push_back(part);
     }
+    place_instances(g);
     m_has_triangles = !records.empty();
     if (m_has_triangles)
         m_triangles = float_array(records);
@@ -148,6 +158,52 @@ void Scene::build_arena() {
         m_analytic_numbers = jit::copy(m_analytic_shapes);
     m_accelerator =
         m_variant.double_precision ? make_bvh_accelerator(g) : make_embree_accelerator(g);
+}
+
+void Scene::place_instances(Geometry &g) {
+    std::optional<TimeInterval> interval; // in which anything moves
+    for (auto &[part, instance] : m_placed)
+        if (auto m = instance->motion())
+            interval = interval ? TimeInterval{ std::min(interval->begin, m->begin),
+                                                std::max(interval->end, m->end) }
+                                : *m;
+    TimeInterval all = interval.value_or(TimeInterval());
+    for (auto &[part, instance] : m_placed) {
+        TransformSteps steps = instance->steps(all);
+        m_instances.add(steps);
+        g.instances.push_back({ part, steps, transform_bounds(steps, instance->group().bounds()) });
+    }
+    m_instances.finish(all);
+    g.table = &m_instances;
+}
+
+void Scene::add_mesh(const Mesh &mesh, uint32_t number, Geometry &g, std::vector<double> &records,
+                     std::vector<double> &normals) const {
+    uint32_t first = uint32_t(g.positions.size() / 3);
+    g.positions.insert(g.positions.end(), mesh.positions.begin(), mesh.positions.end());
+    for (uint32_t i : mesh.indices)
+        g.indices.push_back(first + i);
+    for (size_t t = 0; t < mesh.triangle_count(); ++t) {
+        const uint32_t *v = &mesh.indices[3 * t];
+        auto p0 = mesh.vertex(v[0]), p1 = mesh.vertex(v[1]), p2 = mesh.vertex(v[2]);
+        records.insert(records.end(), p0.begin(), p0.end());
+        for (auto &p : { p1, p2 })
+            for (size_t j = 0; j < 3; ++j)
+                records.push_back(p[j] - p0[j]);
+        for (size_t k = 0; k < 3; ++k)
+            for (size_t j = 0; j < 2; ++j)
+                records.push_back(mesh.uvs.empty() ? double(k == j + 1) : mesh.uvs[2 * v[k] + j]);
+        records.push_back(double(number));
+        if (!m_has_normals)
+            continue;
+        auto n = mesh.area_normal(t);
+        double length = std::hypot(n[0], n[1], n[2]);
+        for (size_t k = 0; k < 3; ++k)
+            for (size_t j = 0; j < 3; ++j)
+                normals.push_back(mesh.normals.empty() ? (length > 0 ? n[j] / length : 0)
+                                                       : mesh.normals[3 * v[k] + j]);
+        normals.insert(normals.end(), 3, 0.0);
+    }
 }
 
 Ref<Scene> load_scene(const Properties &root) {

@@ -2,12 +2,14 @@
 #pragma once
 #include "render/dispatch.h"
 #include "render/emitter.h"
+#include "render/instance.h"
 #include "render/sensor.h"
 
 namespace umbel {
 
 class Integrator;
 class Accelerator;
+struct Geometry;
 
 class Scene : public Object {
 public:
@@ -64,25 +66,38 @@ public:
     const Table<Emitter> &emitters() const { return m_emitters; }
 
     const std::vector<Ref<Sensor>> &sensors() const { return m_sensors; }
+    /// As the scene names them, groups and instances among them.
     const std::vector<Ref<Shape>> &shapes() const { return m_shapes; }
+    /// Surfaces by number: those of the scene, then those of each group that has instances.
+    const std::vector<const Shape *> &surfaces() const { return m_surfaces; }
+    size_t instance_count() const { return m_placed.size(); }
     const Ref<Integrator> &integrator() const { return m_integrator; }
     const BoundingBox &bounds() const { return m_bounds; }
     const Variant &scene_variant() const { return m_variant; }
 
 private:
+    void collect_surfaces();
     void collect_objects();
     void weigh_emitters();
     void build_arena();
+    void place_instances(Geometry &g);
+    void add_mesh(const Mesh &mesh, uint32_t number, Geometry &g, std::vector<double> &records,
+                  std::vector<double> &normals) const;
     void triangle_interaction(const Hit &hit, const Mask &active, SurfaceInteraction &si) const;
     void analytic_interaction(const Ray &ray, const Hit &hit, const Mask &valid,
                               const Mask &triangle, SurfaceInteraction &si) const;
 
     const Variant &m_variant;
     std::vector<Ref<Shape>> m_shapes;
+    std::vector<const Shape *> m_surfaces;
+    std::vector<size_t> m_parts; // where in m_surfaces each group ends; the scene's own come first
+    std::vector<std::pair<uint32_t, const Instance *>> m_placed; // with the number of their part
+    InstanceTable m_instances;
     std::vector<Ref<Emitter>> m_free_emitters;
     std::vector<Ref<Sensor>> m_sensors;
     Ref<Integrator> m_integrator;
     BoundingBox m_bounds;
+    std::vector<int> revisions() const;
     std::vector<int> m_revisions;          // of shapes, as they are in the arena
     std::vector<double> m_emitter_weights; // as they are in the table
 

@@ -49,6 +49,12 @@ SurfaceInteraction Scene::interaction(const Ray &ray, const Hit &hit, const Mask
     SurfaceInteraction si;
     Mask valid = active & (hit.t < std::numeric_limits<double>::infinity());
     si.prim = hit.prim;
+    InstanceTransform instance;
+    Ray local = ray;
+    if (!m_instances.empty()) {
+        instance = m_instances.at(hit.instance, ray.time, valid);
+        local = instance.to_local(ray);
+    }
     Mask triangle = valid;
     if (m_has_triangles) {
         if (!m_analytic.empty())
@@ -56,11 +62,18 @@ SurfaceInteraction Scene::interaction(const Ray &ray, const Hit &hit, const Mask
         triangle_interaction(hit, triangle, si);
     }
     if (!m_analytic.empty())
-        analytic_interaction(ray, hit, valid, triangle, si);
+        analytic_interaction(local, hit, valid, triangle, si);
     if (!m_has_triangles && m_analytic.empty()) { // an empty scene
         si.p = si.n = si.dp_du = si.dp_dv = si.sh_frame.n = Vector3(Float(0));
         si.uv = { Float(0), Float(0) };
         si.shape = UInt32(0u);
+    }
+    if (!m_instances.empty()) {
+        si.p = instance.point(si.p);
+        si.n = instance.normal(si.n);
+        si.sh_frame.n = instance.normal(si.sh_frame.n);
+        si.dp_du = instance.vector(si.dp_du);
+        si.dp_dv = instance.vector(si.dp_dv);
     }
     si.t = select(valid, hit.t, Float(std::numeric_limits<double>::infinity()));
     si.time = ray.time;

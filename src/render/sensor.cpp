@@ -4,7 +4,7 @@
 namespace umbel {
 
 void Sensor::declare(Params &p) {
-    p.transform("to_world", m_to_world)
+    p.animation("to_world", m_to_world)
         .doc("From camera space (looking along +z, y up) to the scene's");
     p.number("shutter_open", m_shutter_open, 0).doc("When the shutter opens, in seconds");
     p.number("shutter_close", m_shutter_close, 0).doc("When it closes");
@@ -24,11 +24,15 @@ void Sensor::configure() {
         complain("the shutter closes ({}) before it opens ({})", m_shutter_close, m_shutter_open);
     m_open_time = opaque_float(m_shutter_open);
     m_open_duration = opaque_float(m_shutter_close - m_shutter_open);
+    try {
+        m_transform = AnimatedTransform(m_to_world);
+    } catch (const UserError &e) {
+        complain("to_world: {}", e.what());
+    }
 }
 
-Vector3 Sensor::up() const {
-    auto v = m_to_world.apply_vector({ 0, 1, 0 });
-    return normalize({ opaque_float(v[0]), opaque_float(v[1]), opaque_float(v[2]) });
+Vector3 Sensor::up(const Float &time) const {
+    return normalize(m_transform.at(time).vector({ 0, 1, 0 }));
 }
 
 Float Sensor::sample_time(const Float &u) const {

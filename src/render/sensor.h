@@ -1,5 +1,6 @@
 // render/sensor.h: what looks at the scene.
 #pragma once
+#include "core/animated_transform.h"
 #include "render/film.h"
 #include "render/interaction.h"
 #include "render/sampler.h"
@@ -25,13 +26,14 @@ public:
     Float sample_time(const Float &u) const;
 
     /// The direction that is up in the image.
-    Vector3 up() const;
+    Vector3 up(const Float &time) const;
 
     Film &film() const { return *m_film; }
     Sampler &sampler() const { return *m_sampler; }
 
 protected:
-    TransformData m_to_world;
+    AnimationData m_to_world;
+    AnimatedTransform m_transform; // the same; set by configure()
     double m_shutter_open = 0, m_shutter_close = 0;
     Float m_open_time, m_open_duration; // the shutter, as data of the program
     Ref<Film> m_film;

@@ -43,7 +43,7 @@ TEST(Colour, LuminanceIsYOfXyz) {
 
 TEST(Colour, AgreesWithPublishedFigures) {
     // [IEC 61966-2-1] prints the matrix to four digits
-    const Matrix3 &m = srgb_to_xyz_matrix();
+    const ColourMatrix &m = srgb_to_xyz_matrix();
     const double want[3][3] = { { 0.4124, 0.3576, 0.1805 },
                                 { 0.2126, 0.7152, 0.0722 },
                                 { 0.0193, 0.1192, 0.9505 } };

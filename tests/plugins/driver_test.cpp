@@ -1,4 +1,5 @@
 // tests/plugins/driver_test.cpp: images do not depend on how they are computed.
+#include "core/colour.h"
 #include "support/scenes.h"
 #include <tbb/global_control.h>
 
@@ -30,6 +31,67 @@ TEST_P(BackendDriver, ImagesAreTheSameForAnyNumberOfThreads) {
     }
 }
 
+TEST_P(BackendDriver, ImagesAreTheSameInOneGoAndInEightPasses) {
+    Ref<Scene> scene = scene_from(scene_xml(Box, 19, 128));
+    Image reference = render_image(*scene);
+    std::string state;
+    for (int pass = 0; pass < 8; ++pass) { // each as a program of its own would do it
+        Render part(*scene);
+        if (pass)
+            part.restore(state);
+        part.step();
+        state = part.save();
+        EXPECT_EQ(part.done(), pass == 7);
+        if (pass == 7) {
+            EXPECT_TRUE(same_pixels(reference, part.image()));
+        }
+    }
+    for (uint32_t pixels : { 16u, 100u }) // and in many launches instead of one
+        EXPECT_TRUE(same_pixels(reference, render_image(*scene, { .launch_pixels = pixels })));
+    EXPECT_TRUE(same_pixels(reference, render_image(*scene, { .estimate_error = true })));
+}
+
+TEST_P(BackendDriver, TheSamplersSeedCounts) {
+    auto seeded = [](int seed) {
+        std::string xml = scene_xml(Box, 8, 16), at = "<integer name='sample_count'";
+        xml.insert(xml.find(at), fmt::format("<integer name='seed' value='{}'/>", seed));
+        return scene_from(xml);
+    };
+    Image a = render_image(*seeded(3)), b = render_image(*seeded(4));
+    EXPECT_FALSE(same_pixels(a, b));
+    EXPECT_TRUE(same_pixels(b, render_image(*seeded(3), { .seed = 1 })));
+}
+
+TEST_P(BackendDriver, TheEstimatedErrorIsThatOfManyRenders) {
+    constexpr int Images = 24;
+    Ref<Scene> scene = scene_from(scene_xml(Box, 16, 64));
+    size_t n = 16 * 16;
+    std::vector<double> sum(n), squares(n);
+    double estimates = 0, all = 0;
+    for (uint32_t i = 0; i < Images; ++i) {
+        Render render(*scene, { .seed = 100 + i, .estimate_error = true });
+        render.step();
+        EXPECT_EQ(render.relative_error(), std::numeric_limits<double>::infinity());
+        render.run();
+        estimates += render.relative_error() / Images;
+        Image image = render.image();
+        for (size_t k = 0; k < n; ++k) {
+            double y = image.channel_count() == 1
+                           ? image.get(k % 16, k / 16, 0)
+                           : luminance({ image.get(k % 16, k / 16, 0), image.get(k % 16, k / 16, 1),
+                                         image.get(k % 16, k / 16, 2) });
+            sum[k] += y;
+            squares[k] += y * y;
+            all += y / double(Images * n);
+        }
+    }
+    double variance = 0;
+    for (size_t k = 0; k < n; ++k)
+        variance += (squares[k] - sum[k] * sum[k] / Images) / (Images - 1) / double(n);
+    double true_error = std::sqrt(variance) / all;
+    EXPECT_NEAR(estimates / true_error, 1, 0.08) << estimates << " and " << true_error;
+}
+
 TEST_P(BackendDriver, SeedsGiveOtherNoiseAroundTheSameMean) {
     Ref<Scene> scene = scene_from(scene_xml(Box, 16, 64));
     Image a = render_image(*scene, { .seed = 1 }), b = render_image(*scene, { .seed = 2 });
@@ -58,6 +120,21 @@ TEST_P(BackendDriver, AnotherSeedCropOrSampleCountCompilesNothing) {
     context.take_history();
     scene->sensors()[0]->film().set_crop({ 3, 2, 13, 17 });
     render_image(*scene, { .spp = 48, .seed = 77 });
+    for (const jit::KernelRecord &r : context.take_history())
+        EXPECT_EQ(r.backend_seconds, 0) << r.name;
+    context.set(jit::Flag::History, false);
+}
+
+TEST_P(BackendDriver, AnotherCameraOrColourCompilesNothing) {
+    std::string other = Box;
+    other.replace(other.find(".7,.6,.5"), 8, ".1,.8,.3");
+    other.replace(other.find("4,3,2"), 5, "1,9,3");
+    render_image(*scene_from(scene_xml(Box, 24, 16)));
+    jit::Context &context = variant().context();
+    context.set(jit::Flag::History, true);
+    context.take_history();
+    render_image(*scene_from(
+        scene_xml(other, 24, 16, "path", "<lookat origin='1,2,5' target='0,.5,0' up='0,0,1'/>")));
     for (const jit::KernelRecord &r : context.take_history())
         EXPECT_EQ(r.backend_seconds, 0) << r.name;
     context.set(jit::Flag::History, false);

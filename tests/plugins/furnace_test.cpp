@@ -38,6 +38,33 @@ TEST_P(Furnace, AnIntegratingCubeAddsUpAllBounces) {
     expect_mean(render_image(*scene), 2);
 }
 
+class FurnaceOfAll : public VariantTest {};
+std::vector<const char *> every_variant() {
+    std::vector<const char *> names;
+    for (const Variant &v : all_variants())
+        names.push_back(v.name.c_str());
+    return names;
+}
+INSTANTIATE_TEST_SUITE_P(Variants, FurnaceOfAll, testing::ValuesIn(every_variant()),
+                         [](auto &info) { return std::string(info.param); });
+
+// Half emitted, half reflected: 1/2 + 1/4 + 1/8 + ... = 1
+TEST_P(FurnaceOfAll, AnIntegratingSphereIsOneWithinThreeStandardErrors) {
+    Ref<Scene> scene = scene_from(scene_xml(
+        "<shape type='sphere'><float name='radius' value='10'/>"
+        "<boolean name='flip_normals' value='true'/><bsdf type='diffuse'/>"
+        "<emitter type='area'><rgb name='radiance' value='.5, .5, .5'/></emitter></shape>",
+        12, 64));
+    Image image = render_image(*scene);
+    for (size_t c = 0; c < image.channel_count(); ++c) {
+        Estimate e = channel_mean(image, c);
+        EXPECT_GT(e.error, 0);
+        EXPECT_LT(e.error, 0.02);
+        EXPECT_LT(std::abs(e.mean - 1), 3 * e.error)
+            << image.channels()[c] << ": " << e.mean << " +- " << e.error << ", " << variant().name;
+    }
+}
+
 class WhiteFurnace : public VariantTest {
 protected:
     // A sphere that absorbs nothing cannot be told from the uniform light around it.

@@ -34,7 +34,8 @@ public:
         Radiance r = m_inner->sample(scene, sampler, ray, active);
         // From the axis that the direction implies to the camera's: the horizontal one, made perpendicular to the ray
         Vector3 forward = -ray.d, up(0, 1, 0);
-        Vector3 horizontal = cross(ray.d, scene.sensors().empty() ? up : scene.sensors()[0]->up());
+        Vector3 horizontal =
+            cross(ray.d, scene.sensors().empty() ? up : scene.sensors()[0]->up(ray.time));
         Spectrum L =
             mueller::rotate_stokes_basis(forward, stokes_basis(forward), horizontal) * r.L.dense();
         if (variant().colour == Colour::Spectral) // further channels are not weighted by the driver

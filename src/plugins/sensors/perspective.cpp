@@ -47,21 +47,21 @@ public:
         m_shift_y = opaque_float(m_offset_y);
         m_near_clip = opaque_float(m_near);
         m_far_clip = opaque_float(m_far);
-        m_transform = Transform(m_to_world);
     }
 
     std::pair<Ray, Spectrum> sample_ray(const Float &time, const Float &wavelength_sample,
                                         const Vector2 &position, const Vector2 &,
-                                        const Mask &) const override {
+                                        const Mask &active) const override {
         auto [wavelengths, weight] = sample_wavelengths(wavelength_sample);
         // x of the image goes right, x of camera space left
         Vector3 d = normalize({ (1 - 2 * (position.x + m_shift_x)) * m_tan_x,
                                 (1 - 2 * (position.y + m_shift_y)) * m_tan_y, Float(1) });
         Float near_t = m_near_clip / d.z, far_t = m_far_clip / d.z;
-        Vector3 world = m_transform.vector(d);
+        Transform to_world = m_transform.at(time, active);
+        Vector3 world = to_world.vector(d);
         Float inv_scale = rsqrt(squared_norm(world));
         world = world * inv_scale;
-        Vector3 o = fma(world, near_t, m_transform.translation());
+        Vector3 o = fma(world, near_t, to_world.translation());
         return { Ray{ o, world, far_t - near_t, time, wavelengths }, weight };
     }
 
@@ -89,7 +89,6 @@ private:
     double m_x_fov = 0; // along x, however it was given
     std::string m_focal_length, m_axis;
     Float m_tan_x, m_tan_y, m_shift_x, m_shift_y, m_near_clip, m_far_clip;
-    Transform m_transform;
 };
 
 UMBEL_PLUGIN(Sensor, Perspective, "perspective")

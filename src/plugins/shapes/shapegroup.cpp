@@ -1,0 +1,29 @@
+// shapegroup: shapes that are stored once and stand in the scene wherever an `instance` puts them.
+//
+// The group itself is not seen. Materials belong to its shapes, so all instances look alike. Lights, further groups and
+// instances cannot be part of it.
+#include "render/instance.h"
+
+namespace umbel {
+
+class ShapeGroupPlugin final : public ShapeGroup {
+public:
+    void declare(Params &p) override {
+        p.objects("shape", m_members).doc("Shapes of the group, in a space of its own");
+        if (!p.loading())
+            return;
+        if (m_members.empty())
+            fail("{}: the group is empty; put shapes into it", p.properties()->describe());
+        for (const Ref<Shape> &s : m_members) {
+            if (dynamic_cast<const ShapeGroup *>(s.get()))
+                s->complain("a group cannot stand in another group; put its shapes there");
+            if (dynamic_cast<const Instance *>(s.get()))
+                s->complain("an instance cannot stand in a group; put it into the scene");
+            if (s->emitter())
+                s->complain("a light cannot be part of a shapegroup; put it into the scene");
+        }
+    }
+};
+
+UMBEL_PLUGIN(Shape, ShapeGroupPlugin, "shapegroup")
+} // namespace umbel

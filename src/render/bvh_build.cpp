@@ -1,0 +1,182 @@
+// render/bvh_build.cpp: builds trees with Embree's builder and lays them out for lanes.
+#include "render/bvh_build.h"
+#include <cmath>
+#include <embree3/rtcore.h>
+#include <span>
+
+namespace umbel {
+
+namespace {
+
+struct BuildNode { // inner if it has children
+    RTCBounds bounds[2];
+    BuildNode *child[2] = {};
+    uint32_t *prims = nullptr; // of a leaf; like the nodes, in the builder's own memory
+    uint32_t count = 0;
+};
+
+void *create_node(RTCThreadLocalAllocator allocator, unsigned, void *) {
+    return new (rtcThreadLocalAlloc(allocator, sizeof(BuildNode), 16)) BuildNode;
+}
+void set_children(void *node, void **children, unsigned, void *) {
+    for (int i = 0; i < 2; ++i)
+        static_cast<BuildNode *>(node)->child[i] = static_cast<BuildNode *>(children[i]);
+}
+void set_bounds(void *node, const RTCBounds **bounds, unsigned, void *) {
+    for (int i = 0; i < 2; ++i)
+        static_cast<BuildNode *>(node)->bounds[i] = *bounds[i];
+}
+void *create_leaf(RTCThreadLocalAllocator allocator, const RTCBuildPrimitive *prims, size_t count,
+                  void *) {
+    auto *leaf = new (rtcThreadLocalAlloc(allocator, sizeof(BuildNode), 16)) BuildNode;
+    leaf->prims = static_cast<uint32_t *>(rtcThreadLocalAlloc(allocator, 4 * count, 16));
+    leaf->count = uint32_t(count);
+    for (size_t i = 0; i < count; ++i)
+        leaf->prims[i] = prims[i].primID;
+    return leaf;
+}
+
+/// A tree's primitives: triangles, then analytic shapes, then (of the scene only) instances.
+struct PartView {
+    const Geometry &g;
+    const Geometry::Part &part;
+    uint32_t instances;
+
+    uint32_t size() const { return part.triangles + part.analytic + instances; }
+    BoundingBox bounds(uint32_t i) const {
+        if (i < part.triangles)
+            return g.triangle_bounds(part.first_triangle + i);
+        i -= part.triangles;
+        return i < part.analytic ? g.analytic[part.first_analytic + i]->bounds()
+                                 : g.instances[i - part.analytic].bounds;
+    }
+    void write(uint32_t i, BvhTree &tree) const;
+};
+
+void PartView::write(uint32_t i, BvhTree &tree) const {
+    double record[BvhTree::PrimSize] = {};
+    if (i < part.triangles) {
+        uint32_t triangle = part.first_triangle + i;
+        const double *p[3];
+        for (size_t k = 0; k < 3; ++k)
+            p[k] = &g.positions[3 * g.indices[3 * triangle + k]];
+        for (size_t j = 0; j < 3; ++j) {
+            record[j] = p[0][j];
+            record[3 + j] = p[1][j] - p[0][j];
+            record[6 + j] = p[2][j] - p[0][j];
+        }
+        record[9] = triangle;
+        record[10] = TriangleGeometry;
+    } else if (i - part.triangles < part.analytic) {
+        record[9] = part.first_analytic + i - part.triangles;
+        record[10] = AnalyticGeometry;
+    } else {
+        record[9] = i - part.triangles - part.analytic;
+        record[10] = InstanceGeometry;
+    }
+    tree.prims.insert(tree.prims.end(), record, record + BvhTree::PrimSize);
+}
+
+/// Boxes of all primitives, rounded outwards to single precision.
+std::vector<RTCBuildPrimitive> build_primitives(const PartView &view) {
+    constexpr float Inf = std::numeric_limits<float>::infinity();
+    auto low = [&](double v) { return std::nextafter(float(v), -Inf); };
+    auto high = [&](double v) { return std::nextafter(float(v), Inf); };
+    std::vector<RTCBuildPrimitive> out;
+    out.reserve(2 * size_t(view.size())); // room for splits
+    for (uint32_t i = 0; i < view.size(); ++i) {
+        BoundingBox b = view.bounds(i);
+        out.push_back({ low(b.min[0]), low(b.min[1]), low(b.min[2]), 0, high(b.max[0]),
+                        high(b.max[1]), high(b.max[2]), i });
+    }
+    return out;
+}
+
+// A child as lanes see it: a node's number, or a leaf's first primitive and count.
+uint32_t flatten_leaf(const BuildNode &leaf, const PartView &view, BvhTree &tree) {
+    size_t first = tree.prims.size() / BvhTree::PrimSize;
+    check(leaf.count < BvhTree::LeafBit >> BvhTree::CountShift);
+    if (first + leaf.count > BvhTree::FirstMask)
+        fail("the scene has more than {} primitives, which are too many for this variant",
+             BvhTree::FirstMask);
+    for (uint32_t id : std::span(leaf.prims, leaf.count))
+        view.write(id, tree);
+    return BvhTree::LeafBit | leaf.count << BvhTree::CountShift | uint32_t(first);
+}
+
+/// Appends nodes and primitives; returns the root.
+uint32_t flatten(const BuildNode *root, const PartView &view, BvhTree &tree) {
+    if (!root->child[0])
+        return flatten_leaf(*root, view, tree);
+    size_t base = tree.nodes.size() / BvhTree::NodeSize;
+    std::vector<const BuildNode *> order = { root }; // by number; grows while it is walked
+    for (size_t i = 0; i < order.size(); ++i) {
+        const BuildNode &n = *order[i];
+        for (const RTCBounds &b : n.bounds)
+            tree.nodes.insert(tree.nodes.end(),
+                              { b.lower_x, b.lower_y, b.lower_z, b.upper_x, b.upper_y, b.upper_z });
+        for (const BuildNode *c : n.child) {
+            double ref = 0;
+            if (c->child[0]) {
+                ref = double(base + order.size());
+                order.push_back(c);
+            } else
+                ref = double(flatten_leaf(*c, view, tree));
+            tree.nodes.push_back(ref);
+        }
+        tree.nodes.insert(tree.nodes.end(), 2, 0.0);
+    }
+    return uint32_t(base);
+}
+
+uint32_t build_part(const PartView &view, BvhTree &tree) {
+    static RTCDevice device = rtcNewDevice("start_threads=0");
+    if (!view.size())
+        return BvhTree::LeafBit; // a leaf of nothing
+    std::vector<RTCBuildPrimitive> prims = build_primitives(view);
+    RTCBVH bvh = rtcNewBVH(device);
+    RTCBuildArguments a = rtcDefaultBuildArguments();
+    a.buildQuality = RTC_BUILD_QUALITY_MEDIUM;
+    a.maxBranchingFactor = 2;
+    a.maxDepth = BvhTree::StackSize - 4;
+    a.minLeafSize = 1;
+    a.maxLeafSize = 4;
+    a.bvh = bvh;
+    a.primitives = prims.data();
+    a.primitiveCount = prims.size();
+    a.primitiveArrayCapacity = prims.capacity();
+    a.createNode = create_node;
+    a.setNodeChildren = set_children;
+    a.setNodeBounds = set_bounds;
+    a.createLeaf = create_leaf;
+    auto *root = static_cast<BuildNode *>(rtcBuildBVH(&a));
+    if (!root)
+        throw DeviceError("Embree could not build a tree for the scene; is there enough memory?");
+    uint32_t ref = flatten(root, view, tree);
+    rtcReleaseBVH(bvh);
+    return ref;
+}
+
+} // namespace
+
+BoundingBox Geometry::triangle_bounds(size_t triangle) const {
+    BoundingBox b;
+    for (size_t k = 0; k < 3; ++k) {
+        const double *p = &positions[3 * indices[3 * triangle + k]];
+        b.extend(std::array<double, 3>{ p[0], p[1], p[2] });
+    }
+    return b;
+}
+
+BvhTree build_bvh(const Geometry &g) {
+    BvhTree tree;
+    for (size_t i = 0; i < g.parts.size(); ++i) {
+        uint32_t instances = i == 0 ? uint32_t(g.instances.size()) : 0;
+        tree.roots.push_back(build_part({ g, g.parts[i], instances }, tree));
+    }
+    if (tree.nodes.empty())
+        tree.nodes.resize(BvhTree::NodeSize); // all roots are leaves
+    return tree;
+}
+
+} // namespace umbel

@@ -1,0 +1,20 @@
+// render/bvh_build.h: trees of boxes as arrays, for recorded code to traverse.
+#pragma once
+#include "render/accelerator.h"
+
+namespace umbel {
+
+/// A node is one record of 16 numbers: the boxes of both children, and what they are. Leaves name a run of primitives; a
+/// primitive is a record of 12: a triangle's corner and edges, its number, and its geometry (TriangleGeometry and so on).
+struct BvhTree {
+    static constexpr int StackSize = 64, NodeSize = 16, PrimSize = 12;
+    static constexpr uint32_t LeafBit = 1u << 31, CountShift = 28,
+                              FirstMask = (1u << CountShift) - 1;
+
+    std::vector<double> nodes, prims;
+    std::vector<uint32_t> roots; // of each part of the geometry
+};
+
+BvhTree build_bvh(const Geometry &geometry);
+
+} // namespace umbel

@@ -1,0 +1,270 @@
+// tests/plugins/instance_test.cpp: instances look like the shapes that they stand for.
+#include "support/scenes.h"
+
+namespace umbel {
+using namespace test;
+
+namespace {
+
+const char *Light = "<emitter type='constant'><rgb name='radiance' value='1, 1, 1'/></emitter>";
+const char *Floor = "<shape type='rectangle'><transform name='to_world'><scale value='3'/>"
+                    "<translate z='-1'/></transform></shape>";
+const std::vector<std::string> Placements = {
+    "<scale value='0.5'/><translate x='-0.8'/>",
+    "<scale x='0.3' y='0.6' z='0.4'/><rotate y='1' x='0.3' angle='35'/><translate x='0.7' "
+    "y='0.2'/>",
+    "<scale x='-0.3' y='0.3' z='0.3'/><rotate z='1' angle='20'/><translate y='-0.8' z='0.3'/>"
+};
+
+std::string cube(const std::string &transform) {
+    return "<shape type='cube'><transform name='to_world'>" + transform +
+           "</transform><bsdf type='diffuse'><rgb name='reflectance' value='.8, .4, .2'/></bsdf>"
+           "</shape>";
+}
+std::string ball(const std::string &transform) {
+    return "<shape type='sphere'><float name='radius' value='0.5'/><point name='center' x='0' "
+           "y='1.2' z='0'/><transform name='to_world'>" +
+           transform + "</transform><bsdf type='conductor'/></shape>";
+}
+std::string placed(const std::string &transform, const char *group = "g") {
+    return fmt::format("<shape type='instance'><ref id='{}'/><transform "
+                       "name='to_world'>{}</transform></shape>",
+                       group, transform);
+}
+std::string group(const std::string &shapes, const char *id = "g") {
+    return fmt::format("<shape type='shapegroup' id='{}'>{}</shape>", id, shapes);
+}
+
+/// How many values of two images differ by more than a part in ten thousand.
+size_t differences(const Image &a, const Image &b) {
+    size_t n = 0;
+    for (size_t y = 0; y < a.height(); ++y)
+        for (size_t x = 0; x < a.width(); ++x)
+            for (size_t c = 0; c < a.channel_count(); ++c)
+                n += std::abs(a.get(x, y, c) - b.get(x, y, c)) >
+                     1e-4 * (1 + std::abs(b.get(x, y, c)));
+    return n;
+}
+
+void expect_same_estimate(const Image &a, const Image &b) {
+    for (size_t c = 0; c < a.channel_count(); ++c) {
+        double sum = 0, squares = 0, n = double(a.pixels());
+        for (size_t y = 0; y < a.height(); ++y)
+            for (size_t x = 0; x < a.width(); ++x) {
+                double d = a.get(x, y, c) - b.get(x, y, c);
+                sum += d;
+                squares += d * d;
+            }
+        EXPECT_LT(std::abs(sum), 4 * std::sqrt(squares) + 1e-3 * n) << a.channels()[c];
+    }
+}
+
+} // namespace
+
+class BackendInstances : public VariantTest {};
+UMBEL_VARIANTS(BackendInstances, "interp_rgb", "llvm_rgb", "llvm_spectral", "llvm_rgb_double",
+               "interp_mono_double", "llvm_rgb_polarized")
+
+TEST_P(BackendInstances, ShowWhatCopiesOfTheShapesWouldShow) {
+    std::string flat = Floor, instanced = Floor + group(cube(""));
+    for (const std::string &p : Placements) {
+        flat += cube(p);
+        instanced += placed(p);
+    }
+    for (const char *kind : { "depth", "path" }) {
+        Image a = render_image(*scene_from(scene_xml(flat + Light, 24, 64, kind)));
+        Image b =
+            render_image(*scene_from(scene_xml(instanced + Light, 24, 64, kind)), { .seed = 1 });
+        expect_same_estimate(a, b);
+    }
+}
+
+TEST_P(BackendInstances, MeetTheSameSurfacesSampleBySample) {
+    // No noise but that of the sample positions, which are the same.
+    std::string flat = Floor, instanced = Floor + group(cube("") + ball(""));
+    for (size_t i : { 0u, 2u }) { // a sphere must stay one to be compared
+        std::string p =
+            i ? "<rotate z='1' angle='20'/><scale value='0.3'/><translate y='-0.8' z='0.3'/>"
+              : Placements[0];
+        flat += cube(p) + ball(p);
+        instanced += placed(p);
+    }
+    Image a = render_image(*scene_from(scene_xml(flat, 24, 4, "depth")));
+    Image b = render_image(*scene_from(scene_xml(instanced, 24, 4, "depth")));
+    EXPECT_LE(differences(a, b), 6u); // edges may fall to either side
+    EXPECT_GT(channel_mean(a, 0).mean, 0.5);
+}
+
+TEST_P(BackendInstances, OfSeveralGroupsKeepTheirOwnMaterials) {
+    auto wall = [](const char *colour) {
+        return fmt::format("<shape type='rectangle'><bsdf type='diffuse'><rgb name='reflectance' "
+                           "value='{}'/></bsdf></shape>",
+                           colour);
+    };
+    Ref<Scene> scene =
+        scene_from(scene_xml(group(ball(""), "unused") + group(wall("0.8, 0.8, 0.8"), "light") +
+                                 group(wall("0.2, 0.2, 0.2"), "dark") +
+                                 placed("<scale x='4' y='20'/><translate x='-4'/>", "light") +
+                                 placed("<scale x='4' y='20'/><translate x='4'/>", "dark") + Light,
+                             8, 256));
+    EXPECT_EQ(scene->surfaces().size(), 2u); // of groups that are placed
+    Image image = render_image(*scene);
+    double mean[2] = {};
+    for (size_t y = 0; y < 8; ++y)
+        for (size_t x = 0; x < 8; ++x)
+            mean[x / 4] += image.get(x, y, 0) / 32;
+    EXPECT_NEAR(mean[0], 0.8, 0.02);
+    EXPECT_NEAR(mean[1], 0.2, 0.005);
+}
+
+TEST_P(BackendInstances, AThousandOfThemCompileWhatTwoDo) {
+    auto grid = [](int n) {
+        std::string s = group(cube("") + ball(""));
+        for (int i = 0; i < n; ++i)
+            s += placed(fmt::format("<scale value='0.02'/><translate x='{}' y='{}'/>",
+                                    0.1 * (i % 32) - 1.6, 0.1 * (i / 32) - 1.6));
+        return scene_from(scene_xml(s + Light, 16, 4));
+    };
+    render_image(*grid(2));
+    jit::Context &context = variant().context();
+    context.set(jit::Flag::History, true);
+    context.take_history();
+    render_image(*grid(1000));
+    for (const jit::KernelRecord &r : context.take_history())
+        EXPECT_EQ(r.backend_seconds, 0) << r.name;
+    context.set(jit::Flag::History, false);
+}
+
+// ---- motion
+
+namespace {
+
+/// The camera of scene_xml with a shutter that is open from 0 to 1, and perhaps an animation in place of its transform.
+std::string open_shutter(std::string xml, const std::string &to_world = "") {
+    std::string at = "<float name='fov' value='40'/>";
+    xml.insert(xml.find(at), "<float name='shutter_close' value='1'/>");
+    if (!to_world.empty()) {
+        size_t begin = xml.find("<transform"), end = xml.find("</transform>", begin) + 12;
+        xml.replace(begin, end - begin, to_world);
+    }
+    return xml;
+}
+/// Keys at times 0 and 1.
+std::string animation(const std::string &a, const std::string &b) {
+    return "<animation name='to_world'><transform time='0'>" + a +
+           "</transform><transform time='1'>" + b + "</transform></animation>";
+}
+
+/// The mean of images in which nothing moves, at times in the middle of equal parts of [0, 1].
+template <class F> Image mean_over_time(int times, F &&image_at) {
+    Image sum;
+    for (int i = 0; i < times; ++i) {
+        Image image = image_at((i + 0.5) / times, i);
+        if (i == 0) {
+            sum = image;
+            continue;
+        }
+        float *to = sum.data<float>();
+        const float *from = image.data<float>();
+        for (size_t k = 0; k < image.pixels() * image.channel_count(); ++k)
+            to[k] += from[k];
+    }
+    float *p = sum.data<float>();
+    for (size_t k = 0; k < sum.pixels() * sum.channel_count(); ++k)
+        p[k] /= float(times);
+    return sum;
+}
+
+/// Pixel by pixel: `tolerance` covers noise, and the steps of the reference.
+void expect_near(const Image &a, const Image &b, double tolerance) {
+    double worst = 0;
+    for (size_t y = 0; y < a.height(); ++y)
+        for (size_t x = 0; x < a.width(); ++x)
+            worst = std::max(worst, std::abs(a.get(x, y, 0) - b.get(x, y, 0)));
+    EXPECT_LT(worst, tolerance);
+}
+
+// Seen directly, so that nothing but the motion is random
+std::string lamp(const std::string &name = "sphere") {
+    return "<shape type='" + name + "'><bsdf type='diffuse'/></shape>";
+}
+
+} // namespace
+
+class BackendMotion : public VariantTest {};
+UMBEL_VARIANTS(BackendMotion, "interp_rgb", "llvm_rgb", "llvm_rgb_double", "interp_mono_double")
+
+// The share of time that something is seen in a pixel: alpha of a path, here the hit ratio of `depth`'s picture at depth 1.
+TEST_P(BackendMotion, OfAnInstanceBlursItAsManyShortExposuresWould) {
+    const char *Scale = "<scale value='0.4'/>";
+    auto turned = [&](double t) {
+        return fmt::format("{}<rotate z='1' angle='{}'/><translate x='{}' y='0.2'/>", Scale,
+                           120 * t, 1.4 * t - 0.7);
+    };
+    std::string group_of_two = group(lamp("cube"));
+    Image moving = render_image(
+        *scene_from(open_shutter(scene_xml(group_of_two + "<shape type='instance'><ref id='g'/>" +
+                                               animation(turned(0), turned(1)) + "</shape>",
+                                           16, 4096, "depth"))));
+    Image reference = mean_over_time(64, [&](double t, int i) {
+        return render_image(
+            *scene_from(scene_xml(group_of_two + placed(turned(t)), 16, 64, "depth")),
+            { .seed = uint32_t(i) });
+    });
+    // Depths are up to 4: 4 standard errors of a ratio of 1/2 are 0.03 each.
+    expect_near(moving, reference, 0.2);
+    EXPECT_GT(channel_mean(moving, 0).mean, 0.3);
+}
+
+TEST_P(BackendMotion, OfTheCameraBlursTheImageAsManyShortExposuresWould) {
+    auto camera = [](double t) {
+        return fmt::format("<lookat origin='{},0,4' target='{},0,0' up='0,1,0'/>", t - 0.5,
+                           t - 0.5);
+    };
+    Image moving = render_image(*scene_from(
+        open_shutter(scene_xml(lamp("cube"), 16, 4096, "depth"), animation(camera(0), camera(1)))));
+    Image reference = mean_over_time(64, [&](double t, int i) {
+        return render_image(*scene_from(scene_xml(lamp("cube"), 16, 64, "depth", camera(t))),
+                            { .seed = uint32_t(i) });
+    });
+    expect_near(moving, reference, 0.2);
+}
+
+TEST_P(BackendMotion, OutsideOfTheKeysStandsStill) {
+    std::string body =
+        group(lamp("cube")) + "<shape type='instance'><ref id='g'/>" +
+        animation("<scale value='0.4'/><translate x='-5'/>", "<scale value='0.4'/>") + "</shape>";
+    std::string late = open_shutter(scene_xml(body, 12, 16, "depth"));
+    late.replace(late.find("<float name='shutter_close' value='1'/>"), 39,
+                 "<float name='shutter_open' value='3'/><float name='shutter_close' value='4'/>");
+    Image a = render_image(*scene_from(late));
+    std::string still = late;
+    Image b = render_image(*scene_from(
+        scene_xml(group(lamp("cube")) + placed("<scale value='0.4'/>"), 12, 16, "depth")));
+    expect_near(a, b, 1.5); // one random number more is drawn, so edges differ
+    EXPECT_NEAR(channel_mean(a, 0).mean, channel_mean(b, 0).mean, 0.02);
+}
+
+TEST(Instances, CannotContainLightsGroupsOrInstances) {
+    VariantScope scope(find_variant("interp_rgb"));
+    auto message = [](const std::string &body) {
+        return user_error([&] { scene_from(scene_xml(body, 4, 1)); });
+    };
+    auto says = [&](const std::string &body, const char *text) {
+        std::string m = message(body);
+        EXPECT_NE(m.find(text), std::string::npos) << m;
+    };
+    says(group("<shape type='sphere'><emitter type='area'/></shape>"), "a light cannot be part");
+    says(group(group(cube(""), "inner")), "a group cannot stand in another group");
+    says(group(cube(""), "h") + group(placed("", "h")), "an instance cannot stand in a group");
+    says("<shape type='shapegroup'/>", "the group is empty");
+    says("<shape type='instance'/>", "which shapegroup?");
+    says("<shape type='instance'><shape type='sphere'/></shape>", "\"sphere\" is no shapegroup");
+    says(group(cube("")) + placed("<scale x='0'/>"), "singular");
+    says(group(cube("")) + placed("<matrix value='1 0 0 0 0 1 0 0 0 0 1 0 0 0 1 1'/>"), "affine");
+    says(group(cube("")) + "<shape type='instance'><ref id='g'/>" +
+             animation("", "<scale x='-1'/>") + "</shape>",
+         "handedness");
+}
+
+} // namespace umbel

@@ -6,6 +6,7 @@
 #include "jit/history.h"
 #include "jit/kernel_cache.h"
 #include "jit/launch_log.h"
+#include "jit/region_scatter.h"
 #include <algorithm>
 #include <chrono>
 
@@ -81,6 +82,8 @@ struct Job {
     std::vector<ExternSite> externs;
     BlockScatter scatters;           // done with each block of lanes
     std::vector<uint32_t> slot_args; // arguments that take the results for these
+    RegionScatter regions;           // or in the order of the target's regions, found by
+    std::unique_ptr<Job> index;      // ... a kernel with one slot
     std::string name;
     uint64_t size = 0, work = 0;
     std::shared_ptr<History> history;
@@ -96,7 +99,9 @@ struct Job {
             sizes[arg] = which & 1 ? t.data.size() : t.table.size();
         }
         CollectingLog log(externs);
-        if (!scatters.effects.empty())
+        if (index)
+            run_regions(log);
+        else if (!scatters.effects.empty())
             run_scattering(log);
         else
             run_blocks(log);
@@ -105,13 +110,30 @@ struct Job {
         log.finish();
     }
 
+    // Results of a block stay in the caches: it is a launch of few lanes for the kernel.
+    void run_block(char *const *slots, uint64_t begin, uint64_t end, CollectingLog &log) {
+        std::vector<void *> local = args;
+        for (size_t k = 0; k < slot_args.size(); ++k)
+            local[slot_args[k]] = slots[k];
+        kernel->run({ local.data(), sizes.data(), end - begin, &log }, begin, end);
+    }
+
     void run_scattering(CollectingLog &log) {
         scatters.run(size, [&](char *const *slots, uint64_t begin, uint64_t end) {
-            std::vector<void *> local = args;
-            for (size_t k = 0; k < slot_args.size(); ++k)
-                local[slot_args[k]] = slots[k];
-            kernel->run({ local.data(), sizes.data(), size, &log }, begin, end);
+            run_block(slots, begin, end, log);
         });
+    }
+
+    void run_regions(CollectingLog &log) {
+        regions.run(
+            size,
+            [&](uint32_t *out, uint64_t begin, uint64_t end) {
+                char *slot = reinterpret_cast<char *>(out - begin);
+                index->run_block(&slot, begin, end, log);
+            },
+            [&](char *const *slots, uint64_t begin, uint64_t end) {
+                run_block(slots, begin, end, log);
+            });
     }
 
     void run_blocks(CollectingLog &log) {
@@ -331,7 +353,7 @@ BlockScatter Context::collect_scatters(const Group &group, const std::vector<Buf
                 o.data = results[output->second];
             else if (graph[d].op == Op::Literal)
                 o.literal = graph[d].imm;
-            else
+            else if (graph[d].op == Op::Buffer)
                 o.data = graph.buffer_of(d);
             return o;
         };
@@ -357,18 +379,80 @@ static bool scatters_by_block(const Program &p, const BlockScatter &s, uint64_t 
            (size < FewLanes || s.chunks(size) >= LeastChunks);
 }
 
+// Whether bringing the lanes of `p` into another order, which `index` tells, costs less than it gains:
+// what moves must be little beside what is scattered. Nothing may depend on a lane's number.
+static bool scatters_by_region(const Program &p, const Program &index, uint64_t output_bytes,
+                               size_t scatters) {
+    constexpr uint64_t BytesPerScatter = 8;
+    if (!p.calls.empty() || !p.externs.empty() ||
+        2 * index.instruction_count() > p.instruction_count())
+        return false;
+    for (const Inst &i : p.functions[0].insts)
+        if (i.op == Op::Lane || i.op == Op::LoopBegin)
+            return false;
+    uint64_t moved = output_bytes;
+    for (const Arg &arg : p.args)
+        moved += arg.kind == ArgKind::Input ? bytes(arg.type) : 0;
+    return moved <= BytesPerScatter * scatters;
+}
+
+// The kernel of a part of the program, the index of a scatter; its result goes to a slot.
+static std::unique_ptr<Job> index_job(Context &c, Backend &backend, const Assembly &a) {
+    auto job = std::make_unique<Job>();
+    std::string bytes_of_program = a.program.serialize();
+    bool memory_hit, disk_hit;
+    if (c.has(Flag::KernelCache))
+        job->kernel =
+            kernel_cache().get(backend, a.program, bytes_of_program, &memory_hit, &disk_hit);
+    else
+        job->kernel = backend.compile(a.program, "index");
+    job->args.resize(a.bindings.size());
+    job->sizes.resize(a.bindings.size());
+    for (uint32_t i = 0; i < a.bindings.size(); ++i) {
+        const Binding &b = a.bindings[i];
+        if (b.output != ~0u) {
+            job->slot_args.push_back(i);
+            continue;
+        }
+        job->keep.push_back(c.graph.buffer_of(b.node));
+        job->args[i] = job->keep.back()->data();
+        job->sizes[i] = c.graph[b.node].size;
+    }
+    return job;
+}
+
 void Context::evaluate_group(uint32_t size, Group &group) {
     // The program
     Clock::time_point start = Clock::now();
     const std::vector<NodeId> &effects = group.effects;
-    std::vector<NodeId> outputs = group.outputs;
-    outputs.insert(outputs.end(), group.operands.begin(), group.operands.end());
-    Assembly a = assemble(*this, outputs, effects, size);
-    while (!a.unready.empty()) {
-        Group unready;
-        unready.outputs = a.unready;
-        evaluate_group(1, unready);
-        a = assemble(*this, outputs, effects, size);
+    std::vector<NodeId> outputs;
+    auto program_of = [&](const std::vector<NodeId> &operands) {
+        outputs = group.outputs;
+        outputs.insert(outputs.end(), operands.begin(), operands.end());
+        Assembly a = assemble(*this, outputs, effects, size);
+        while (!a.unready.empty()) {
+            Group unready;
+            unready.outputs = a.unready;
+            evaluate_group(1, unready);
+            a = assemble(*this, outputs, effects, size);
+        }
+        return a;
+    };
+    Neighbours neighbours;
+    if (effects.empty() && m_backend != &checking_backend()) // which is to name lanes
+        neighbours = find_neighbours(graph, group.ordered, group.operands, size);
+    Assembly a = program_of(neighbours.top ? neighbours.operands : group.operands), index;
+    if (neighbours.top) {
+        index = assemble(*this, { neighbours.top }, {}, size);
+        uint64_t output_bytes = 0;
+        for (NodeId id : group.outputs)
+            output_bytes += bytes(graph[id].type);
+        if (scatters_by_region(a.program, index.program, output_bytes, group.ordered.size())) {
+            group.operands = neighbours.operands;
+        } else {
+            neighbours = {};
+            a = program_of(group.operands);
+        }
     }
     if (has(Flag::Verify))
         verify(a.program);
@@ -400,9 +484,21 @@ void Context::evaluate_group(uint32_t size, Group &group) {
     std::vector<BufferRef> results(outputs.size());
     for (size_t k = 0; k < group.outputs.size(); ++k)
         results[k] = allocate(uint64_t(size) * bytes(graph[outputs[k]].type));
-    job->scatters = collect_scatters(group, results, job->keep);
     size_t kept = outputs.size(); // the others exist for a block of lanes only
-    if (scatters_by_block(a.program, job->scatters, size)) {
+    RegionScatter &regions = job->regions;
+    if (neighbours.top) {
+        std::vector<BufferRef> ordered;
+        for (size_t k = 0; k < group.outputs.size(); ++k) {
+            uint64_t width = bytes(graph[outputs[k]].type);
+            ordered.push_back(allocate(RegionScatter::ordered_lanes(size) * width));
+            regions.outputs.push_back({ results[k], ordered[k], width });
+        }
+        regions.set_effects(collect_scatters(group, ordered, job->keep), neighbours);
+        job->index = index_job(*this, *m_backend, index);
+    } else {
+        job->scatters = collect_scatters(group, results, job->keep);
+    }
+    if (neighbours.top || scatters_by_block(a.program, job->scatters, size)) {
         kept = group.outputs.size();
         job->slot_args.resize(group.operands.size());
         group.ordered.clear();
@@ -433,6 +529,14 @@ void Context::evaluate_group(uint32_t size, Group &group) {
             buffer = graph.buffer_of(b.node);
             job->sizes[i] = graph[b.node].size;
             ++inputs;
+        }
+        if (neighbours.top && b.output != ~0u) {
+            buffer = regions.outputs[b.output].ordered;
+        } else if (neighbours.top && a.program.args[i].kind == ArgKind::Input) {
+            uint64_t width = bytes(graph[b.node].type);
+            BufferRef ordered = allocate(RegionScatter::ordered_lanes(size) * width);
+            regions.inputs.push_back({ std::move(buffer), ordered, width });
+            buffer = std::move(ordered);
         }
         job->args[i] = buffer->data();
         job->keep.push_back(std::move(buffer));

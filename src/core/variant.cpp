@@ -34,41 +34,53 @@ class ThreadContexts {
 public:
     ~ThreadContexts() {
         std::lock_guard lock(pool().mutex);
-        for (auto &[v, context] : m_contexts) {
+        for (auto &[backend, context] : m_contexts) {
             try {
                 context->synchronize();
             } catch (const std::exception &) { // nobody is left to hear of it
             }
-            pool().free[v].push_back(context);
+            pool().free[backend].push_back(context);
         }
     }
     jit::Context &get(const Variant &v) {
-        jit::Context *&c = m_contexts[&v];
+        if (shares) {
+            std::lock_guard lock(pool().mutex);
+            jit::Context *&c = pool().shared[v.backend];
+            if (!c)
+                c = make(v);
+            return *c;
+        }
+        jit::Context *&c = m_contexts[v.backend];
         if (c)
             return *c;
         {
             std::lock_guard lock(pool().mutex);
-            auto &free = pool().free[&v];
+            auto &free = pool().free[v.backend];
             if (!free.empty()) {
                 c = free.back();
                 free.pop_back();
                 return *c;
             }
         }
-        c = new jit::Context(v.backend == "llvm" ? jit::llvm_backend() : jit::interp_backend());
+        c = make(v);
         return *c;
     }
+    bool shares = false;
 
 private:
     struct Pool {
         std::mutex mutex;
-        std::map<const Variant *, std::vector<jit::Context *>> free;
+        std::map<std::string, std::vector<jit::Context *>> free; // by backend
+        std::map<std::string, jit::Context *> shared;
     };
+    static jit::Context *make(const Variant &v) {
+        return new jit::Context(v.backend == "llvm" ? jit::llvm_backend() : jit::interp_backend());
+    }
     static Pool &pool() {
         static Pool *p = new Pool; // never destroyed, too
         return *p;
     }
-    std::map<const Variant *, jit::Context *> m_contexts;
+    std::map<std::string, jit::Context *> m_contexts;
 };
 thread_local ThreadContexts t_contexts;
 
@@ -90,6 +102,8 @@ const Variant &find_variant(std::string_view name) {
 }
 
 jit::Context &Variant::context() const { return t_contexts.get(*this); }
+
+void share_contexts() { t_contexts.shares = true; }
 
 const Variant &variant() {
     if (!t_variant)

@@ -1,7 +1,7 @@
 // core/variant.h: what a rendering is computed in: backend, colour, polarization, precision.
 //
-// Variants are chosen at run time. Each has a recording context of its own on each thread, so values of two
-// variants never meet and a script may use both.
+// Variants are chosen at run time. Each backend has a recording context of its own on each thread: values of
+// two variants of one backend may meet.
 #pragma once
 #include "jit/context.h"
 #include <string>
@@ -23,7 +23,7 @@ struct Variant {
     jit::Type float_type() const { return double_precision ? jit::Type::F64 : jit::Type::F32; }
     /// Channels of a Spectrum: 1, 3 or 4.
     int channels() const { return colour == Colour::Mono ? 1 : colour == Colour::Rgb ? 3 : 4; }
-    /// This thread's context for the variant; made on first use.
+    /// This thread's context for the variant's backend; made on first use.
     jit::Context &context() const;
 };
 
@@ -35,6 +35,10 @@ const std::vector<Variant> &all_variants();
 /// The calling thread's variant; llvm_rgb until set.
 const Variant &variant();
 void set_variant(std::string_view name);
+
+/// From now on the calling thread's contexts are those that all threads share that call this. Only one of
+/// them may use them at a time: they hold a lock, such as a Python interpreter's.
+void share_contexts();
 
 /// Makes a variant the thread's current one while in scope.
 class VariantScope {

@@ -161,6 +161,7 @@ void Scene::build_arena() {
 }
 
 void Scene::place_instances(Geometry &g) {
+    m_instances = {};
     std::optional<TimeInterval> interval; // in which anything moves
     for (auto &[part, instance] : m_placed)
         if (auto m = instance->motion())

@@ -1,0 +1,35 @@
+# cmake/python.cmake: the Python package in build/PRESET/python, if there is a nanobind to build it with.
+#
+# UMBEL_PYTHON names the interpreter; `./umbel` gives that of build/python-venv. Without one, or without
+# nanobind in it, everything else is built.
+set(UMBEL_PYTHON "" CACHE FILEPATH "Python interpreter that has nanobind; empty: build no Python package")
+
+file(GLOB UMBEL_PYTHON_SOURCES CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/python/*.cpp)
+if(UMBEL_PYTHON AND EXISTS ${UMBEL_PYTHON} AND NOT UMBEL_SANITIZE)
+    execute_process(COMMAND ${UMBEL_PYTHON} -m nanobind --cmake_dir OUTPUT_VARIABLE nanobind_ROOT
+                    OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET RESULT_VARIABLE _failed)
+    if(NOT _failed)
+        set(Python_EXECUTABLE ${UMBEL_PYTHON})
+        find_package(Python 3.9 COMPONENTS Interpreter Development.Module)
+        find_package(nanobind CONFIG)
+    endif()
+endif()
+
+if(nanobind_FOUND AND Python_FOUND)
+    nanobind_add_module(umbel_python NB_STATIC NOMINSIZE ${UMBEL_PYTHON_SOURCES})
+    target_link_libraries(umbel_python PRIVATE ${UMBEL_LAYERS})
+    set(package ${PROJECT_BINARY_DIR}/python/umbel)
+    set_target_properties(umbel_python PROPERTIES OUTPUT_NAME _core LIBRARY_OUTPUT_DIRECTORY ${package})
+    # The package's own files are used in place: a link to each, made when one is added.
+    file(GLOB package_files CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/python/umbel/*)
+    file(MAKE_DIRECTORY ${package})
+    foreach(file IN LISTS package_files)
+        get_filename_component(name ${file} NAME)
+        if(NOT name STREQUAL "__pycache__")
+            file(CREATE_LINK ${file} ${package}/${name} SYMBOLIC)
+        endif()
+    endforeach()
+    if(SKBUILD)
+        install(TARGETS umbel_python LIBRARY DESTINATION umbel)
+    endif()
+endif()

@@ -1,0 +1,37 @@
+"""Umbel, a retargetable differentiable renderer: the names are those of Mitsuba 3."""
+from . import _core
+from . import jit
+from .jit import DeviceError, InternalError, UserError
+
+__version__ = "0.1.0"
+
+
+class _Variant:
+    """What set_variant returns: in a `with` statement the variant before comes back at the end."""
+
+    def __init__(self, before): self._before = before
+    def __enter__(self): return self
+    def __exit__(self, *exc): _core.choose_variant(self._before)
+
+
+def set_variant(*names):
+    """Chooses a variant, the first of those that exist."""
+    before = _core.variant()
+    known = _core.variants()
+    _core.choose_variant(next((n for n in names if n in known), names[0]))
+    return _Variant(before)
+
+
+def variant():
+    """The variant in use."""
+    return _core.variant()
+
+
+def variants():
+    """All variants."""
+    return _core.variants()
+
+
+def __getattr__(name):
+    from ._variant_types import resolve
+    return resolve(name)

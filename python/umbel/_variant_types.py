@@ -1,0 +1,35 @@
+# umbel/_variant_types.py: Float, Vector3f, Spectrum...: names whose type is the active variant's.
+from . import _core
+
+classes = _core.classes
+_aliases = {"Mask": "Bool", "Int32": "Int", "UInt32": "UInt", "Float32": "Float", "Float64": "Float64"}
+
+
+def _spectrum(polarized_matrix, precision, colour):
+    channels = (1, 3, 4)[colour]
+    if polarized_matrix:
+        return classes[f"Matrix4{channels}{precision}"]
+    return classes[f"Spectrum4{precision}" if channels == 4 else f"Color{channels}{precision}"]
+
+
+def resolve(name):
+    """The type of that name; AttributeError where there is none."""
+    backend, colour, polarized, double, ad = _core.variant_info(_core.variant())
+    plain = name[6:] if name.startswith("Scalar") else name
+    precision = "f64" if double else "f"
+    if plain in ("Bool", "Float", "Int", "UInt", "Int32", "UInt32", "Int64", "UInt64") and name is not plain:
+        return bool if plain == "Bool" else float if plain == "Float" else int
+    if plain == "Float":
+        return classes["Float64" if double else "Float"]
+    if plain == "Spectrum":
+        return _spectrum(polarized, precision, colour)
+    if plain == "UnpolarizedSpectrum":
+        return _spectrum(False, precision, colour)
+    plain = _aliases.get(plain, plain)
+    if plain in classes and not plain.endswith("f"):
+        return classes[plain]
+    if plain.endswith("f") and plain[:-1] + precision in classes:
+        return classes[plain[:-1] + precision]
+    if plain.endswith("d") and plain[:-1] + "f64" in classes:
+        return classes[plain[:-1] + "f64"]
+    raise AttributeError(f"umbel has no attribute '{name}'")

@@ -1,0 +1,345 @@
+# jit/_reduce.py: sums, extrema, prefix sums: over entries, lanes, axes, and structures.
+import builtins
+import functools
+import math
+
+from .. import _core
+from ._memory import ReduceMode, ReduceOp
+from ._tensor import _axis, _count, transpose
+from ._tree import children
+from ._types import (ArrayBase, Tensor, VarType, array_t, describe, is_array_v, is_float_v, is_mask_v, is_tensor_v,
+                     leaf_t, replace_type_t, tensor_t)
+
+ops = _core.ops
+_binary = {ReduceOp.Add: ops["Add"], ReduceOp.Mul: ops["Mul"], ReduceOp.Min: ops["Min"], ReduceOp.Max: ops["Max"],
+           ReduceOp.And: ops["And"], ReduceOp.Or: ops["Or"]}
+_python = {ReduceOp.Add: lambda a, b: a + b, ReduceOp.Mul: lambda a, b: a * b,
+           ReduceOp.Min: lambda a, b: _core.minimum(a, b), ReduceOp.Max: lambda a, b: _core.maximum(a, b),
+           ReduceOp.And: lambda a, b: a & b if isinstance(a, ArrayBase) or isinstance(b, ArrayBase) else a and b,
+           ReduceOp.Or: lambda a, b: a | b if isinstance(a, ArrayBase) or isinstance(b, ArrayBase) else a or b}
+
+
+def _neutral(op, tp):
+    from ._types import largest, smallest
+    if op == ReduceOp.Add or op == ReduceOp.Or:
+        return False if describe(tp)[0] == 1 else 0
+    if op == ReduceOp.Mul:
+        return 1
+    if op == ReduceOp.And:
+        return True if describe(tp)[0] == 1 else -1
+    if is_float_v(tp):
+        return math.inf if op == ReduceOp.Min else -math.inf
+    return largest(tp) if op == ReduceOp.Min else smallest(tp)
+
+
+def _lanes(op, a):
+    """Over the lanes of each entry; an empty array gives the neutral element."""
+    tp = type(a)
+    if _core.width(a) == 0:
+        return tp(_neutral(op, tp))
+    return _core.reduce(int(op), a)
+
+
+def _tensor(op, a, axis):
+    shape = tuple(a.shape)
+    n = len(shape)
+    tp = type(a)
+    axes = list(range(n)) if axis is None else sorted({_axis(x, n) for x in ((axis,) if isinstance(axis, int) else axis)})
+    if not axes:
+        return a
+    keep = [i for i in range(n) if i not in axes]
+    leaf = leaf_t(tp)
+    out = tuple(shape[i] for i in keep)
+    if not keep:
+        return _core.tensor(tp, _lanes(op, _core.tensor_array(a)), ())
+    if _count(shape) == 0:
+        return _core.tensor(tp, _core.full(leaf, _neutral(op, tp), _count(out)), out)
+    if axes != list(range(len(keep), n)):
+        a = transpose(a, keep + axes)
+    block = _count(shape[i] for i in axes)
+    array = _core.tensor_array(a)
+    return _core.tensor(tp, array if block == 1 else _core.block_reduce(int(op), array, block), out)
+
+
+def reduce(op, value, axis=..., mode=ReduceMode.Auto):
+    """Combines values along an axis: by default the first one, all of a tensor. None: all."""
+    op = ReduceOp(op)
+    if isinstance(value, ArrayBase):
+        if is_tensor_v(value):
+            return _tensor(op, value, None if axis is ... else axis)
+        dims = describe(type(value))[3]
+        depth = 1 + len(dims)
+        if axis is ...:
+            axis = 0
+        axes = list(range(depth)) if axis is None else sorted(
+            {_axis(x, depth) for x in ((axis,) if isinstance(axis, int) else axis)})
+        if depth - 1 in axes:
+            wide = _core.width(value) if dims else 0
+            parts = _core.sizes(value)
+            if dims and builtins.any(s != wide for s in parts) and wide > 1:  # entries of one lane stand for all
+                value = value + _core.full(leaf_t(value), 0, wide) if not is_mask_v(value) else \
+                    value | _core.full(leaf_t(value), False, wide)
+            value = _lanes(op, value)
+            axes.remove(depth - 1)
+        for x in reversed(axes):
+            value = _fold(op, value, x)
+        return value
+    if isinstance(value, (bool, int, float)):
+        return value
+    kids = children(value)
+    if kids is not None:
+        values = [v for _, v in kids]
+        if axis is not None and axis is not ... and axis != 0:
+            return [reduce(op, v, axis - 1 if isinstance(axis, int) else axis) for v in values]
+        if axis is None:
+            values = [reduce(op, v, None) for v in values]
+        if not values:
+            return {ReduceOp.Add: 0, ReduceOp.Mul: 1, ReduceOp.And: True, ReduceOp.Or: False,
+                    ReduceOp.Min: math.inf, ReduceOp.Max: -math.inf}[op]
+        return functools.reduce(_python[op], values)
+    try:
+        return functools.reduce(_python[op], list(value))
+    except TypeError:
+        raise TypeError(f"a reduction of an object of type '{type(value).__name__}' is not defined") from None
+
+
+def _fold(op, value, axis):
+    if axis == 0:
+        if describe(type(value))[1] not in (0,):
+            e, _, _, dims = describe(type(value))
+            value = _core.from_entries(_core.lookup(e, 0, dims, 0), _core.entries(value))
+        if len(value) == 0:
+            return _core.entry_of(type(value))(_neutral(op, type(value)))
+        return _core.fold(_binary[op], value)
+    parts = [_fold(op, value[i], axis - 1) for i in range(len(value))]
+    e, dims = describe(type(value))[0], list(describe(type(value))[3])
+    del dims[axis]
+    return _core.lookup(e, 0, tuple(dims), 0)(parts)
+
+
+def sum(value, axis=..., mode=ReduceMode.Auto):
+    """Sum along an axis."""
+    if isinstance(value, ArrayBase) and is_mask_v(value):
+        value = replace_type_t(type(value), VarType.UInt32)(value)
+    return reduce(ReduceOp.Add, value, axis, mode)
+
+
+def prod(value, axis=..., mode=ReduceMode.Auto):
+    """Product along an axis."""
+    return reduce(ReduceOp.Mul, value, axis, mode)
+
+
+def min(value, axis=..., mode=ReduceMode.Auto):
+    """Minimum along an axis."""
+    return reduce(ReduceOp.Min, value, axis, mode)
+
+
+def max(value, axis=..., mode=ReduceMode.Auto):
+    """Maximum along an axis."""
+    return reduce(ReduceOp.Max, value, axis, mode)
+
+
+def all(value, axis=..., mode=ReduceMode.Auto):
+    """Whether all hold, along an axis."""
+    return reduce(ReduceOp.And, _mask(value), axis, mode)
+
+
+def any(value, axis=..., mode=ReduceMode.Auto):
+    """Whether any holds, along an axis."""
+    return reduce(ReduceOp.Or, _mask(value), axis, mode)
+
+
+def none(value, axis=..., mode=ReduceMode.Auto):
+    """Whether none holds, along an axis."""
+    r = any(value, axis, mode)
+    return ~r if isinstance(r, ArrayBase) else not r
+
+
+def _mask(value):
+    if isinstance(value, ArrayBase) and not is_mask_v(value):
+        raise TypeError(f"a mask is needed, not {type(value).__name__}; compare it first")
+    return value
+
+
+def count(value, axis=..., mode=ReduceMode.Auto):
+    """How many hold, along an axis."""
+    if isinstance(value, bool):
+        return int(value)
+    if isinstance(value, ArrayBase):
+        if not is_mask_v(value):
+            raise TypeError(f"count(): a mask is needed, not {type(value).__name__}")
+        value = replace_type_t(type(value), VarType.UInt32)(value)
+        return sum(value, axis, mode)
+    return builtins.sum(1 for x in value if x)
+
+
+def all_nested(value): return all(value, axis=None)
+def any_nested(value): return any(value, axis=None)
+def none_nested(value): return none(value, axis=None)
+def sum_nested(value): return sum(value, axis=None)
+def prod_nested(value): return prod(value, axis=None)
+def min_nested(value): return min(value, axis=None)
+def max_nested(value): return max(value, axis=None)
+
+
+def _number_of(value, axis):
+    if isinstance(value, ArrayBase):
+        shape = _core.shape(value)
+        if axis is ...:
+            return shape[0] if not is_tensor_v(value) else _count(shape)
+        if axis is None:
+            return _count(shape)
+        axes = (axis,) if isinstance(axis, int) else axis
+        return _count(shape[x] for x in axes)
+    return len(value)
+
+
+def mean(value, axis=..., mode=ReduceMode.Auto):
+    """Mean along an axis."""
+    if isinstance(value, (int, float)):
+        return value
+    s = sum(value, axis, mode)
+    n = _number_of(value, axis)
+    return s * (1 / n) if n and isinstance(s, ArrayBase) and is_float_v(s) else s / n
+
+
+def var(value, axis=..., mode=ReduceMode.Auto):
+    """Variance along an axis, of the values at hand (not an estimate from a sample)."""
+    m = mean(value, axis, mode)
+    if is_tensor_v(value) and m.shape != () and axis is not None and axis is not ...:
+        from ._tensor import expand_dims
+        n = len(value.shape)
+        m = expand_dims(m, tuple(_axis(x, n) for x in ((axis,) if isinstance(axis, int) else axis)))
+    d = value - m
+    return mean(d * d, axis, mode)
+
+
+def std(value, axis=..., mode=ReduceMode.Auto):
+    """Standard deviation along an axis."""
+    return _core.sqrt(var(value, axis, mode))
+
+
+def median(value, axis=None):
+    """The middle value; of an even number, the mean of the two in the middle."""
+    from ._memory import _along, sort
+    if is_tensor_v(value) and axis is not None:
+        from ._tensor import squeeze
+        r = _along_reduce(value, axis, median)
+        return r
+    a = _core.tensor_array(value) if is_tensor_v(value) else value
+    s = sort(a)
+    n = len(s)
+    m = _core.gather(type(s), s, n // 2, None)
+    if n % 2 == 0:
+        m = (m + _core.gather(type(s), s, n // 2 - 1, None)) * 0.5
+    return _core.tensor(type(value), m, ()) if is_tensor_v(value) else m
+
+
+def _along_reduce(value, axis, f):
+    from ._tensor import concat, moveaxis
+    shape = tuple(value.shape)
+    axis = _axis(axis, len(shape))
+    moved = moveaxis(value, axis, -1) if axis != len(shape) - 1 else value
+    n, flat = shape[axis], _core.tensor_array(moved)
+    r = concat([f(flat[i:i + n]) for i in range(0, len(flat), n)])
+    return _core.tensor(tensor_t(r), r, tuple(moved.shape)[:-1])
+
+
+def _arg(value, axis, best):
+    if is_tensor_v(value):
+        if axis is None or axis is ... or len(value.shape) == 1:
+            r = _arg(_core.tensor_array(value), None, best)
+            return _core.tensor(tensor_t(r), r, ())
+        return _along_reduce(value, axis, lambda a: _arg(a, None, best))
+    extreme = best(value)
+    dims = describe(type(value))[3]
+    UInt = _core.classes["UInt"]
+    if dims:  # over the entries
+        r = UInt(len(value) - 1)
+        for i in range(len(value) - 2, -1, -1):
+            r = _core.select(value[i] == extreme, UInt(i), r)
+        return r
+    n = len(value)
+    index = _core.select(value == extreme, _core.lane_index(n), UInt(n - 1))
+    return _core.reduce(int(ReduceOp.Min), index)
+
+
+def argmin(value, axis=...):
+    """Place of the first minimum."""
+    return _arg(value, axis, min)
+
+
+def argmax(value, axis=...):
+    """Place of the first maximum."""
+    return _arg(value, axis, max)
+
+
+# ---- runs and prefixes
+
+def block_reduce(op, value, block_size, mode=ReduceMode.Auto):
+    """One result for each run of `block_size` elements."""
+    if block_size == 1:
+        return value
+    return _core.block_reduce(int(op), value, block_size)
+
+
+def block_sum(value, block_size, mode=ReduceMode.Auto): return block_reduce(ReduceOp.Add, value, block_size)
+
+
+def prefix_reduce(op, value, axis=0, exclusive=True, reverse=False):
+    """Combines each element with all before it, without (exclusive) or with itself."""
+    return block_prefix_reduce(op, value, 0, exclusive, reverse, axis)
+
+
+def block_prefix_reduce(op, value, block_size, exclusive=True, reverse=False, axis=0):
+    """prefix_reduce within runs of `block_size` elements."""
+    op = ReduceOp(op)
+    if is_tensor_v(value):
+        from ._tensor import moveaxis
+        shape = tuple(value.shape)
+        k = _axis(axis, len(shape))
+        last = len(shape) - 1
+        moved = moveaxis(value, k, -1) if k != last else value
+        array = _core.tensor_array(moved)
+        r = block_prefix_reduce(op, array, block_size or shape[k], exclusive, reverse)
+        out = _core.tensor(type(value), r, tuple(moved.shape))
+        return moveaxis(out, -1, k) if k != last else out
+    dims = describe(type(value))[3]
+    if dims and axis == 0:
+        entries, out, s = [value[i] for i in range(len(value))], [], None
+        if reverse:
+            entries.reverse()
+        for x in entries:
+            if exclusive:
+                out.append(s if s is not None else x * 0 + _neutral(op, type(value)))
+            s = x if s is None else _core.binary(_binary[op], s, x)
+            if not exclusive:
+                out.append(s)
+        return type(value)(out[::-1] if reverse else out)
+    n = _core.width(value)
+    block = block_size or n
+    if reverse:
+        index = _core.lane_index(n)
+        flip = index // block * (2 * block) + (block - 1) - index
+        value = _core.gather(type(value), value, flip, None)
+    if op == ReduceOp.Add:
+        r = _core.prefix_sum(value, exclusive, 0 if block == n else block)
+    else:  # by doubling: log2(n) steps, each a gather
+        index = _core.lane_index(n)
+        place, distance, r = index % block, 1, value
+        while distance < block:
+            inside = place >= distance
+            before = _core.gather(type(r), r, _core.select(inside, index - distance, index), None)
+            r = _core.select(inside, _core.binary(_binary[op], r, before), r)
+            _core.eval([r])
+            distance *= 2
+        if exclusive:
+            before = _core.gather(type(r), r, _core.select(place > 0, index - 1, index), None)
+            r = _core.select(place > 0, before, type(r)(_neutral(op, type(r))))
+    return _core.gather(type(r), r, flip, None) if reverse else r
+
+
+def prefix_sum(value, axis=0): return prefix_reduce(ReduceOp.Add, value, axis, True)
+def cumsum(value, axis=0): return prefix_reduce(ReduceOp.Add, value, axis, False)
+def block_prefix_sum(value, block_size, exclusive=True, reverse=False):
+    return block_prefix_reduce(ReduceOp.Add, value, block_size, exclusive, reverse)

@@ -1,0 +1,300 @@
+# jit/_types.py: element types, and questions about array types.
+import builtins
+import enum
+
+from .. import _core
+
+ArrayBase = _core.ArrayBase
+classes = _core.classes
+
+Array, Matrix, Complex, Quaternion, Tensor = range(5)  # kinds, as in src/python/objects.h
+
+
+class VarType(enum.IntEnum):
+    """Type of an array's elements."""
+    Void, Bool, Int8, UInt8, Int16, UInt16, Int32, UInt32, Int64, UInt64 = range(10)
+    Float16, Float32, Float64, Pointer = range(10, 14)
+    # Names of the base types, as some scripts spell them
+    BaseFloat = 11
+
+
+_itemsize = (0, 1, 1, 1, 2, 2, 4, 4, 8, 8, 2, 4, 8, 8)
+_float_types = (10, 11, 12)
+_signed = (2, 4, 6, 8, 10, 11, 12)
+
+
+def _type(arg):
+    return arg if isinstance(arg, type) else type(arg)
+
+
+def is_array_v(arg):
+    """Whether the argument is an array or an array type."""
+    return issubclass(_type(arg), ArrayBase) and _type(arg) is not ArrayBase
+
+
+_described = {}
+
+
+def describe(tp):
+    """(element type, kind, sense, dimensions) of an array type."""
+    d = _described.get(tp)
+    if d is None:
+        d = _described[tp] = _core.describe(tp)
+    return d
+
+
+def type_v(arg):
+    """Element type of an array (type)."""
+    tp = _type(arg)
+    if is_array_v(tp):
+        return VarType(describe(tp)[0])
+    return {bool: VarType.Bool, int: VarType.Int32, float: VarType.Float32}.get(tp, VarType.Void)
+
+
+def _element(tp):
+    if is_array_v(tp):
+        return describe(tp)[0]
+    return {bool: 1, int: 6, float: 11}.get(tp, 0)
+
+
+def is_struct_v(arg):
+    """Whether the argument is a structure of arrays: a dataclass, or a class with DRJIT_STRUCT."""
+    tp = _type(arg)
+    return hasattr(tp, "DRJIT_STRUCT") or hasattr(tp, "__dataclass_fields__")
+
+
+def is_tensor_v(arg): return is_array_v(arg) and describe(_type(arg))[1] == Tensor
+def is_matrix_v(arg): return is_array_v(arg) and describe(_type(arg))[1] == Matrix
+def is_complex_v(arg): return is_array_v(arg) and describe(_type(arg))[1] == Complex or _type(arg) is complex
+def is_quaternion_v(arg): return is_array_v(arg) and describe(_type(arg))[1] == Quaternion
+def is_special_v(arg): return is_array_v(arg) and describe(_type(arg))[1] in (Matrix, Complex, Quaternion)
+def is_vector_v(arg): return is_array_v(arg) and describe(_type(arg))[1] == Array and len(describe(_type(arg))[3]) > 0
+def is_jit_v(arg): return is_array_v(arg)
+def is_dynamic_v(arg): return is_array_v(arg)
+def is_diff_v(arg): return is_array_v(arg) and is_float_v(arg)
+def is_mask_v(arg): return _element(_type(arg)) == 1
+def is_float_v(arg): return _element(_type(arg)) in _float_types
+def is_half_v(arg): return _element(_type(arg)) == 10
+def is_integral_v(arg): return 2 <= _element(_type(arg)) <= 9
+def is_arithmetic_v(arg): return 2 <= _element(_type(arg)) <= 12
+def is_signed_v(arg): return _element(_type(arg)) in _signed
+def is_unsigned_v(arg): return _element(_type(arg)) in (1, 3, 5, 7, 9)
+def is_iterable_v(arg): return is_array_v(arg)
+
+
+def depth_v(arg):
+    """Number of dimensions: 1 for Float, 2 for Array3f, 0 for Python's numbers."""
+    tp = _type(arg)
+    if not is_array_v(tp):
+        return 0
+    return 1 + len(describe(tp)[3])
+
+
+def size_v(arg):
+    """Length of the first dimension; `Dynamic` where the object decides."""
+    tp = _type(arg)
+    if not is_array_v(tp):
+        return 1
+    dims = describe(tp)[3]
+    return dims[0] if dims else Dynamic
+
+
+Dynamic = -1
+
+
+def itemsize_v(arg):
+    """Bytes of an element."""
+    return _itemsize[_element(_type(arg))]
+
+
+def backend_v(arg=None):
+    """Backend that computes arrays: "llvm" or "interp"."""
+    return _core.variant_info(_core.variant())[0]
+
+
+def scalar_t(arg):
+    """Python's type for an element: bool, int or float."""
+    e = _element(_type(arg))
+    return _type(arg) if e == 0 else bool if e == 1 else float if e in _float_types else int
+
+
+def value_t(arg):
+    """Type of a[i]."""
+    tp = _type(arg)
+    if not is_array_v(tp):
+        return tp
+    if is_tensor_v(tp):
+        return scalar_t(tp)
+    return _core.entry_of(tp) or scalar_t(tp)
+
+
+def leaf_t(arg):
+    """Array type of the innermost dimension: Float for Matrix3f."""
+    tp = _type(arg)
+    return _core.array_of(tp) if is_array_v(tp) else tp
+
+
+def array_t(arg):
+    """The plain array type of the same shape."""
+    tp = _type(arg)
+    if not is_array_v(tp):
+        return tp
+    e, kind, sense, dims = describe(tp)
+    return _core.array_of(tp) if kind == Tensor else _core.lookup(e, Array, dims, 0)
+
+
+def mask_t(arg):
+    """Type of comparisons."""
+    tp = _type(arg)
+    return _core.mask_of(tp) if is_array_v(tp) else bool
+
+
+def tensor_t(arg):
+    """Tensor type with the same elements."""
+    return _core.lookup(_element(_type(arg)), Tensor, (), 0)
+
+
+def matrix_t(arg):
+    """Matrix type whose rows have this type."""
+    tp = _type(arg)
+    dims = describe(tp)[3]
+    return _core.lookup(_element(tp), Matrix, (dims[0], dims[0]), 0) if dims else None
+
+
+def replace_type_t(arg, vt):
+    """The same type with elements of type `vt`."""
+    tp = _type(arg)
+    if not is_array_v(tp):
+        return bool if vt == 1 else float if vt in _float_types else int
+    return _core.with_type(tp, int(vt))
+
+
+def replace_shape_t(arg, shape):
+    """The array type with these dimensions (the last one is that of the lanes)."""
+    return _core.lookup(_element(_type(arg)), Array, tuple(shape)[:-1], 0)
+
+
+def _like(vt):
+    def f(arg):
+        return replace_type_t(arg, vt)
+    f.__doc__ = f"The same type with elements of type {vt.name}."
+    return f
+
+
+int8_array_t, uint8_array_t = _like(VarType.Int8), _like(VarType.UInt8)
+int32_array_t, uint32_array_t = _like(VarType.Int32), _like(VarType.UInt32)
+int64_array_t, uint64_array_t = _like(VarType.Int64), _like(VarType.UInt64)
+float16_array_t, float32_array_t = _like(VarType.Float16), _like(VarType.Float32)
+float64_array_t, bool_array_t = _like(VarType.Float64), _like(VarType.Bool)
+
+
+def _same_width(arg, by_size):
+    e = _element(_type(arg))
+    return replace_type_t(arg, e if e in by_size.values() else by_size[_itemsize[e]])
+
+
+def int_array_t(arg):
+    """The same type with signed integers of the same width."""
+    return _same_width(arg, {1: 2, 2: 4, 4: 6, 8: 8})
+
+
+def uint_array_t(arg):
+    """The same type with unsigned integers of the same width."""
+    return _same_width(arg, {1: 3, 2: 5, 4: 7, 8: 9})
+
+
+def float_array_t(arg):
+    """The same type with floats of the same width (at least 16 bits)."""
+    return _same_width(arg, {1: 10, 2: 10, 4: 11, 8: 12})
+
+
+def reinterpret_array_t(arg, vt):
+    return replace_type_t(arg, vt)
+
+
+def detached_t(arg): return _type(arg)
+def diff_array_t(arg): return _type(arg)
+
+
+_python_rank = {bool: 1, int: 6, float: 11}
+
+
+def expr_t(*args):
+    """Type of a sum of values of these types."""
+    result = None
+    for a in args:
+        tp = _type(a)
+        if result is None or tp is result:
+            result = tp
+        elif is_array_v(tp) and is_array_v(result):
+            r = _core.promote(tp, result)
+            if r is None:
+                raise TypeError(f"{tp.__name__} and {result.__name__} have no common type")
+            result = r
+        elif is_array_v(tp) or is_array_v(result):
+            array, other = (tp, result) if is_array_v(tp) else (result, tp)
+            if other not in _python_rank:
+                raise TypeError(f"{other.__name__} and {array.__name__} have no common type")
+            e = _element(array)
+            if other is float and e not in _float_types:
+                e = 11
+            elif other is int and e == 1:
+                e = 6
+            result = replace_type_t(array, e)
+        elif tp in _python_rank and result in _python_rank:
+            result = builtins.max(tp, result, key=_python_rank.get)
+        else:
+            raise TypeError(f"{tp.__name__} and {result.__name__} have no common type")
+    return result
+
+
+# ---- properties of numbers
+
+_limits = {  # epsilon (half an ulp of 1), largest, smallest normal
+    10: (2.0**-11, 65504.0, 2.0**-14),
+    11: (2.0**-24, 3.4028234663852886e38, 2.0**-126),
+    12: (2.0**-53, 1.7976931348623157e308, 2.0**-1022),
+}
+
+
+def _limit(arg):
+    e = _element(_type(arg))
+    if _type(arg) is float:
+        e = 12
+    if e not in _limits:
+        raise TypeError(f"{_type(arg).__name__} has no elements of a float type")
+    return _limits[e]
+
+
+def epsilon(arg):
+    """Largest relative error of rounding."""
+    return _limit(arg)[0]
+
+
+def one_minus_epsilon(arg):
+    """Largest number below 1."""
+    return 1 - _limit(arg)[0]
+
+
+def recip_overflow(arg):
+    """Below this, 1 / x overflows."""
+    e, largest, _ = _limit(arg)
+    return 1 / largest
+
+
+def smallest(arg):
+    """Smallest normal number above 0; of integers, the least."""
+    e = _element(_type(arg))
+    if e in _limits or _type(arg) is float:
+        return _limit(arg)[2]
+    bits = 8 * _itemsize[e]
+    return -(1 << (bits - 1)) if e in _signed else 0
+
+
+def largest(arg):
+    """Largest finite number."""
+    e = _element(_type(arg))
+    if e in _limits or _type(arg) is float:
+        return _limit(arg)[1]
+    bits = 8 * _itemsize[e]
+    return (1 << (bits - 1)) - 1 if e in _signed else (1 << bits) - 1

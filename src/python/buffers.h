@@ -1,0 +1,29 @@
+// python/buffers.h: memory that other Python libraries own, and ours as they see it.
+#pragma once
+#include "python/objects.h"
+
+namespace umbel::python {
+
+/// The array behind an object that offers its memory: NumPy's, memoryview's, PyTorch's, JAX's.
+/// False in a condition where the object offers none.
+class Foreign {
+public:
+    explicit Foreign(PyObject *o);
+    Foreign(const Foreign &) = delete;
+    ~Foreign();
+    explicit operator bool() const { return m_view.obj != nullptr; }
+    /// All elements in C order. In place where the layout allows it.
+    Value read();
+
+    Type type = Type::Void;
+    std::vector<size_t> shape;
+
+private:
+    Py_buffer m_view{};
+};
+
+/// Lets go of foreign memory that kernels no longer use. Their threads must not wait for the
+/// interpreter's lock, so they leave it to the next call from Python.
+void release_foreign();
+
+} // namespace umbel::python

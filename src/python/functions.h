@@ -1,0 +1,16 @@
+// python/functions.h: the parts of the module `umbel._core`; each function adds one.
+#pragma once
+#include <nanobind/nanobind.h>
+#include <Python.h>
+
+namespace umbel::python {
+
+void add_functions(PyObject *module);          // jit_functions.cpp
+void bind_arrays(nanobind::module_ &m);        // jit_arrays.cpp
+void bind_memory(nanobind::module_ &m);        // jit_memory.cpp
+void bind_gradients(nanobind::module_ &m);     // jit_gradients.cpp
+void bind_control(nanobind::module_ &m);       // jit_control.cpp
+void bind_introspection(nanobind::module_ &m); // jit_introspection.cpp
+void set_hooks(nanobind::dict hooks);          // jit_context.cpp
+
+} // namespace umbel::python

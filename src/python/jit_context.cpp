@@ -1,0 +1,83 @@
+// python/jit_context.cpp: the recording context of Python's arrays; errors; functions supplied by Python.
+#include "core/variant.h"
+#include "python/objects.h"
+#include <memory>
+#include <nanobind/nanobind.h>
+
+namespace nb = nanobind;
+
+namespace umbel::python {
+
+namespace {
+// The variant is the process's: a script sets it once, and its threads share one context for each backend.
+const Variant *g_variant = nullptr;
+Context *g_context = nullptr;
+uint64_t g_epoch = 1;
+thread_local uint64_t t_epoch = 0;
+thread_local std::unique_ptr<jit::ContextScope> t_scope;
+PyObject *g_hooks = nullptr;
+} // namespace
+
+void enter() {
+    if (t_epoch == g_epoch) [[likely]]
+        return;
+    share_contexts();
+    if (!g_variant)
+        g_variant = &find_variant("llvm_rgb");
+    set_variant(g_variant->name);
+    g_context = &g_variant->context();
+    t_scope.reset();
+    t_scope = std::make_unique<jit::ContextScope>(*g_context);
+    t_epoch = g_epoch;
+}
+
+Context &context() {
+    enter();
+    return *g_context;
+}
+
+void choose_variant(const char *name) {
+    const Variant &v = find_variant(name);
+    if (&v == g_variant)
+        return;
+    g_variant = &v;
+    ++g_epoch;
+    enter();
+}
+
+void set_hooks(nb::dict hooks) { g_hooks = hooks.release().ptr(); }
+
+PyObject *hook(const char *name) {
+    PyObject *f = g_hooks ? PyDict_GetItemString(g_hooks, name) : nullptr;
+    if (!f)
+        raise(PyExc_RuntimeError, fmt::format("umbel.jit has not been imported (no \"{}\")", name));
+    return f;
+}
+
+void raise(PyObject *type, const std::string &message) {
+    PyErr_SetString(type, message.c_str());
+    throw PythonError();
+}
+
+void set_python_error() {
+    try {
+        throw;
+    } catch (const PythonError &) { // set already
+    } catch (nb::python_error &e) {
+        e.restore();
+    } catch (const nb::builtin_exception &e) {
+        PyErr_SetString(PyExc_TypeError, e.what());
+    } catch (const UserError &e) {
+        PyErr_SetString(hook("UserError"), e.what());
+    } catch (const DeviceError &e) {
+        PyErr_SetString(hook("DeviceError"), e.what());
+    } catch (const InternalError &e) {
+        PyErr_SetString(hook("InternalError"), e.what());
+    } catch (const std::bad_alloc &) {
+        PyErr_NoMemory();
+    } catch (const std::exception &e) {
+        PyErr_SetString(PyExc_RuntimeError, e.what());
+    }
+}
+
+} // namespace umbel::python

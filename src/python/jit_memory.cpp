@@ -1,0 +1,179 @@
+// python/jit_memory.cpp: gathering, scattering, reductions and other operations on whole arrays.
+#include "python/functions.h"
+#include "python/helpers.h"
+
+namespace umbel::python {
+
+namespace {
+
+using jit::ReduceOp;
+
+Value as_type(Type t, const Value &v) { return v.type() == t ? v : jit::cast(t, v); }
+
+Value offset(const Value &index, uint32_t stride, uint32_t k) {
+    Context &c = index.context();
+    auto constant = [&](uint32_t x) { return Value::adopt(c, c.graph.literal(Type::U32, x)); };
+    return jit::binary(Op::Add, jit::binary(Op::Mul, index, constant(stride)), constant(k));
+}
+
+// Records of `cls` from a flat array, or entry by entry from an array of the same shape.
+nb::object gather(nb::handle type, nb::handle source, nb::handle index, nb::handle active) {
+    const Class *cls = class_from(type);
+    Object *s = array_of(source);
+    Value mask = mask_value(active);
+    if (cls->kind == Kind::Tensor)
+        fail("gather: a tensor is no result; gather an array and reshape it");
+    Object *out = make_object(cls, nullptr, s->cls->depth ? s->n : 1);
+    nb::object result = steal(out);
+    bool indexed = is_array(index.ptr()) && as_array(index.ptr())->cls->depth;
+    if (indexed && s->cls->depth == 0) { // an index for each entry
+        Object *i = as_array(index.ptr());
+        if (i->n != out->n)
+            fail("gather: {} indices do not fit a {}", i->cls->name, cls->name);
+        for (uint32_t k = 0; k < out->n; ++k)
+            out->v[k] = as_type(cls->type, jit::gather(s->v[0], as_type(Type::U32, i->v[k]), mask));
+        return result;
+    }
+    Value i = index_value(index);
+    if (s->cls->depth) {
+        if (s->n != out->n)
+            fail("gather: a {} cannot be gathered from a {}", cls->name, s->cls->name);
+        for (uint32_t k = 0; k < out->n; ++k)
+            out->v[k] = s->v[k].size() == 1
+                            ? jit::ternary(Op::Select, mask, s->v[k], jit::literal(s->cls->type, 0))
+                            : jit::gather(s->v[k], i, mask);
+    } else if (out->n == 1) {
+        out->v[0] = jit::gather(s->v[0], i, mask);
+    } else {
+        std::vector<Value> values = jit::gather_packet(s->v[0], i, out->n, mask);
+        for (uint32_t k = 0; k < out->n; ++k)
+            out->v[k] = std::move(values[k]);
+    }
+    for (uint32_t k = 0; k < out->n; ++k)
+        out->v[k] = as_type(cls->type, out->v[k]);
+    return result;
+}
+
+void scatter(nb::handle target, nb::handle value, nb::handle index, nb::handle active, int op) {
+    Object *t = array_of(target);
+    const Class *cls = t->cls;
+    Value mask = mask_value(active);
+    bool indexed = is_array(index.ptr()) && as_array(index.ptr())->cls->depth;
+    const Class *value_class = cls;
+    if (is_array(value.ptr()) && !is_tensor(array_of(value))) // a record into a flat array
+        value_class = array_of(value)->cls->with[int(cls->type)];
+    else if (cls->kind == Kind::Tensor)
+        value_class = cls->array;
+    nb::object converted = steal(convert(value_class, value.ptr()));
+    Object *v = as_array(converted.ptr());
+    if (v->n == 0 || !v->v[0].valid())
+        return; // nothing to write
+    if (cls->depth == 0) {
+        for (uint32_t k = 0; k < v->n; ++k) {
+            Value i = indexed     ? as_type(Type::U32, as_array(index.ptr())->v[k])
+                      : v->n == 1 ? index_value(index)
+                                  : offset(index_value(index), v->n, k);
+            jit::scatter(t->v[0], v->v[k], i, mask, ReduceOp(op));
+        }
+        return;
+    }
+    if (v->n != t->n)
+        fail("scatter: a {} does not fit into a {}", v->cls->name, cls->name);
+    Value i = index_value(index);
+    for (uint32_t k = 0; k < t->n; ++k)
+        jit::scatter(t->v[k], v->v[k], i, mask, ReduceOp(op));
+}
+
+// Of the values along the first dimension, as one entry.
+nb::object fold(int op, nb::handle h) {
+    Object *o = array_of(h);
+    if (!o->cls->depth || dim(o, 0) == 0)
+        fail("a reduction of a {} needs entries", o->cls->name);
+    size_t n = dim(o, 0);
+    uint32_t block = uint32_t(o->n / n);
+    Object *out = make_object(o->cls->entry);
+    nb::object result = steal(out);
+    for (uint32_t k = 0; k < block; ++k) {
+        Value v = o->v[k];
+        for (size_t i = 1; i < n; ++i)
+            v = jit::binary(Op(op), v, o->v[i * block + k]);
+        out->v[k] = std::move(v);
+    }
+    return result;
+}
+
+// The sum of products along the first dimension.
+nb::object fold_dot(nb::handle a, nb::handle b) {
+    Object *x = array_of(a), *y = array_of(b);
+    const Class *cls = promote(x->cls, y->cls);
+    if (!cls || !cls->depth || x->n != y->n || x->n == 0)
+        fail("dot: {} and {} do not fit together", x->cls->name, y->cls->name);
+    Value v = jit::binary(Op::Mul, operand(cls, cls->type, x, 0), operand(cls, cls->type, y, 0));
+    for (uint32_t i = 1; i < x->n; ++i)
+        v = jit::ternary(Op::Fma, operand(cls, cls->type, x, i), operand(cls, cls->type, y, i), v);
+    return steal(wrap(cls->array, std::move(v)));
+}
+
+} // namespace
+
+void bind_memory(nb::module_ &m) {
+    m.def("gather", gather, nb::arg(), nb::arg(), nb::arg(), nb::arg().none());
+    m.def("scatter", scatter, nb::arg(), nb::arg(), nb::arg(), nb::arg().none(), nb::arg());
+    m.def(
+        "scatter_inc",
+        [](nb::handle target, nb::handle index, nb::handle active) {
+            Object *t = array_of(target);
+            return steal(wrap(jit::scatter_inc(t->v[0], index_value(index), mask_value(active))));
+        },
+        nb::arg(), nb::arg(), nb::arg().none());
+    m.def("fold", fold);
+    m.def("fold_dot", fold_dot);
+    m.def("reduce", [](int op, nb::handle h) { // over the lanes of each entry
+        return map_values(array_of(h),
+                          [&](const Value &v) { return jit::reduce(ReduceOp(op), v); });
+    });
+    m.def("block_reduce", [](int op, nb::handle h, uint32_t block) {
+        return map_values(
+            array_of(h), [&](const Value &v) { return jit::block_reduce(ReduceOp(op), v, block); });
+    });
+    m.def("prefix_sum", [](nb::handle h, bool exclusive, uint32_t block) {
+        return map_values(array_of(h),
+                          [&](const Value &v) { return jit::prefix_sum(v, exclusive, block); });
+    });
+    m.def("dot", [](nb::handle a, nb::handle b) {
+        return steal(wrap(jit::dot(array_of(a)->v[0], array_of(b)->v[0])));
+    });
+    m.def("compress", [](nb::handle mask) {
+        Value r = jit::compress(mask_value(mask));
+        return steal(r.valid() && r.size() ? wrap(std::move(r))
+                                           : wrap(scalar_class(Type::U32), Value()));
+    });
+    m.def("sort_permutation", [](nb::handle keys, bool descending) {
+        return steal(wrap(jit::sort_permutation(array_of(keys)->v[0], descending)));
+    });
+    m.def("local_array", [](nb::handle initial, uint32_t length) {
+        return map_values(array_of(initial),
+                          [&](const Value &v) { return jit::local_array(v, length); });
+    });
+    m.def(
+        "local_get",
+        [](nb::handle array, nb::handle index, nb::handle active) {
+            Value i = index_value(index), mask = mask_value(active);
+            return map_values(array_of(array),
+                              [&](const Value &v) { return jit::local_get(v, i, mask); });
+        },
+        nb::arg(), nb::arg(), nb::arg().none());
+    m.def(
+        "local_set",
+        [](nb::handle array, nb::handle index, nb::handle value, nb::handle active) {
+            Object *o = array_of(array);
+            Value i = index_value(index), mask = mask_value(active);
+            nb::object converted = steal(convert(o->cls, value.ptr()));
+            Object *x = as_array(converted.ptr());
+            for (uint32_t k = 0; k < o->n; ++k)
+                o->v[k] = jit::local_set(o->v[k], i, x->v[k], mask);
+        },
+        nb::arg(), nb::arg(), nb::arg(), nb::arg().none());
+}
+
+} // namespace umbel::python

@@ -1,0 +1,32 @@
+// python/module.cpp: `umbel._core`, the compiled part of the Python package.
+#include "jit/error.h"
+#include "python/functions.h"
+#include "python/objects.h"
+#include "python/render.h"
+
+namespace nb = nanobind;
+
+NB_MODULE(_core, m) {
+    using namespace umbel::python;
+    nb::register_exception_translator([](const std::exception_ptr &p, void *) {
+        try {
+            std::rethrow_exception(p);
+        } catch (const PythonError &) {
+        } catch (const umbel::UserError &e) {
+            PyErr_SetString(hook("UserError"), e.what());
+        } catch (const umbel::DeviceError &e) {
+            PyErr_SetString(hook("DeviceError"), e.what());
+        } catch (const umbel::InternalError &e) {
+            PyErr_SetString(hook("InternalError"), e.what());
+        }
+    });
+    m.def("set_hooks", set_hooks);
+    make_classes(m.ptr());
+    add_functions(m.ptr());
+    bind_arrays(m);
+    bind_memory(m);
+    bind_gradients(m);
+    bind_control(m);
+    bind_introspection(m);
+    bind_render(m);
+}

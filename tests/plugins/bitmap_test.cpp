@@ -87,7 +87,6 @@ TEST_P(BackendBitmap, EveryFormatGivesItsNumbersExactly) {
                 const float *p = want.data<float>() + 3 * i;
                 sum += luminance({ p[0], p[1], p[2] });
             }
-            EXPECT_NEAR(texture->mean_value(), sum / double(want.pixels()), 1e-6);
         }
 }
 

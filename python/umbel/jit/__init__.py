@@ -44,6 +44,12 @@ from ._grad import (ADFlag, ADMode, CustomOp, accum_grad, ad_live, backward, bac
                     suspend_grad, traverse, whos_ad, wrap_ad)
 from ._eval import *
 from ._eval import eval, format, print
+from ._control import InstancePtr, dispatch, if_stmt, switch, while_loop
+from .ast import hint, syntax
+from .random import Generator, PCG32, Philox4x32, rng
+from .texture import FilterMode, WrapMode, textures
+from ._colour import linear_srgb_to_oklab, linear_to_srgb, oklab_to_linear_srgb, srgb_to_linear
+from .freezing import freeze
 from . import _methods
 from ._methods import VarState
 
@@ -54,6 +60,8 @@ def _array_module(name, doc):
     """A module that offers the array types, as scripts import them."""
     module = _modules.ModuleType(name, doc)
     for key, cls in _core.classes.items():
+        setattr(module, key, cls)
+    for key, cls in (*textures.items(), ("PCG32", PCG32), ("Philox4x32", Philox4x32)):
         setattr(module, key, cls)
     for alias, key in (("Int32", "Int"), ("UInt32", "UInt"), ("Float32", "Float"), ("Mask", "Bool")):
         setattr(module, alias, _core.classes[key])

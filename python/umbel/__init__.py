@@ -32,6 +32,17 @@ def variants():
     return _core.variants()
 
 
+from ._core import (BSDF, BSDFContext, Emitter, Film, Integrator, Object, ReconstructionFilter, Sampler, Scene, Sensor,
+                    Shape, Texture, load_dict, load_file, load_string)
+from ._records import (BSDFSample3f, DirectionSample3f, Interaction3f, PositionSample3f, PreliminaryIntersection3f,
+                       Ray3f, RayDifferential3f, SurfaceInteraction3f)
+from ._scene import (BSDFFlags, BSDFPtr, EmitterPtr, ParamFlags, Properties, RayFlags, ShapePtr, TransportMode, has_flag,
+                     register_bsdf, register_emitter, register_integrator, register_sensor, register_texture, render,
+                     sample_tea_32)
+from ._params import SceneParameters, traverse
+from . import ad
+
+
 def __getattr__(name):
     from ._variant_types import resolve
     return resolve(name)

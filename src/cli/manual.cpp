@@ -24,7 +24,7 @@ std::vector<std::string> kinds() {
 
 Params declared(const Plugin &plugin) {
     Params params(Params::Mode::Describe);
-    plugin.make()->declare(params);
+    plugin.make({})->declare(params);
     return params;
 }
 

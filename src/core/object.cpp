@@ -22,6 +22,13 @@ const Plugin *PluginRegistry::find(std::string_view kind, std::string_view name)
     return it == m_plugins.end() ? nullptr : &it->second;
 }
 
+const Plugin *PluginRegistry::find_by_name(std::string_view name) const {
+    for (auto &[key, plugin] : m_plugins)
+        if (plugin.name == name)
+            return &plugin;
+    return nullptr;
+}
+
 std::vector<const Plugin *> PluginRegistry::all(std::string_view kind) const {
     std::vector<const Plugin *> out;
     for (auto &[key, plugin] : m_plugins)
@@ -58,13 +65,15 @@ void PluginRegistry::load_libraries() {
 }
 
 RegisterPlugin::RegisterPlugin(const char *kind, const char *name,
-                               std::function<Ref<Object>()> make) {
+                               std::function<Ref<Object>(const Properties &)> make) {
     PluginRegistry::instance().add({ kind, name, std::move(make) });
 }
 
 Ref<Object> Loader::load(const PropertiesPtr &properties) {
     if (auto it = m_loaded.find(properties.get()); it != m_loaded.end())
         return it->second.object;
+    if (properties->instance)
+        return properties->instance;
     PluginRegistry &registry = PluginRegistry::instance();
     registry.load_libraries();
     std::string kind = properties->kind == "spectrum" ? "texture" : properties->kind;
@@ -77,9 +86,10 @@ Ref<Object> Loader::load(const PropertiesPtr &properties) {
                                     quote(properties->type),
                                     suggestion(properties->type, names, "plugins")));
     }
-    Ref<Object> object = plugin->make();
+    Ref<Object> object = plugin->make(*properties);
     object->m_id = properties->id;
     object->m_plugin = properties->type;
+    object->m_kind = kind;
     object->m_where = properties->describe();
     Params params(*properties, *this);
     object->declare(params);

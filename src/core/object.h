@@ -29,6 +29,8 @@ public:
     /// The name it was given in the scene; may be empty.
     const std::string &id() const { return m_id; }
     const std::string &plugin() const { return m_plugin; }
+    /// "bsdf", "shape" and so on.
+    const std::string &kind() const { return m_kind; }
     /// How messages about it begin: `room.xml:14: bsdf "floor" (diffuse)`.
     const std::string &where() const { return m_where; }
     /// UserError about this object.
@@ -39,13 +41,13 @@ public:
 
 private:
     friend class Loader;
-    std::string m_id, m_plugin, m_where;
+    std::string m_id, m_plugin, m_kind, m_where;
 };
 
 /// One plugin as the registry knows it.
 struct Plugin {
     std::string kind, name; // "bsdf", "diffuse"
-    std::function<Ref<Object>()> make;
+    std::function<Ref<Object>(const Properties &)> make;
 };
 
 /// All plugins, by kind and name.
@@ -56,6 +58,8 @@ public:
     /// Null where there is none.
     const Plugin *find(std::string_view kind, std::string_view name) const;
     std::vector<const Plugin *> all(std::string_view kind = {}) const;
+    /// By name alone, as dictionaries have it; null where there is none.
+    const Plugin *find_by_name(std::string_view name) const;
     /// Opens the shared libraries in the folders that UMBEL_PLUGINS names; once.
     void load_libraries();
 
@@ -66,12 +70,13 @@ private:
 
 /// Registers a class while the program starts: see UMBEL_PLUGIN.
 struct RegisterPlugin {
-    RegisterPlugin(const char *kind, const char *name, std::function<Ref<Object>()> make);
+    RegisterPlugin(const char *kind, const char *name,
+                   std::function<Ref<Object>(const Properties &)> make);
 };
 
 /// `UMBEL_PLUGIN(BSDF, Diffuse, "diffuse")`: makes class Diffuse the bsdf of that name.
 #define UMBEL_PLUGIN(Base, Class, name)                                                            \
-    static const ::umbel::RegisterPlugin s_register_##Class(Base::Kind, name, [] {                 \
+    static const ::umbel::RegisterPlugin s_register_##Class(Base::Kind, name, [](const Properties &) { \
         return std::static_pointer_cast<Object>(std::make_shared<Class>());                        \
     });
 

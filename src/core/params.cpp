@@ -77,6 +77,17 @@ Param &Params::file(const char *name, std::filesystem::path &v) {
     return p;
 }
 
+Param &Params::image(const char *name, std::shared_ptr<const Image> &v) {
+    if (loading())
+        if (const Property *p = m_properties->query(name)) {
+            auto *image = std::get_if<std::shared_ptr<const Image>>(&p->value);
+            if (!image)
+                reject(name, "is not an image");
+            v = *image;
+        }
+    return add(name, "image", "none");
+}
+
 Param &Params::transform(const char *name, TransformData &v) {
     if (loading()) {
         v = m_properties->get<TransformData>(name, TransformData());

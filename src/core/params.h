@@ -79,6 +79,8 @@ public:
                   std::vector<std::string> words);
     /// An existing file; required.
     Param &file(const char *name, std::filesystem::path &v);
+    /// An image that a script has made; null where there is none.
+    Param &image(const char *name, std::shared_ptr<const Image> &v);
     Param &transform(const char *name, TransformData &v);
     /// Keys of a transform that moves; a plain transform is one key. See AnimatedTransform.
     Param &animation(const char *name, AnimationData &v);
@@ -94,6 +96,12 @@ public:
     bool traversing() const { return m_mode == Mode::Traverse; }
     /// A value that can be changed under this name, beside the declared ones.
     Param &exposed(const char *name, Slot slot);
+    /// An object inside, which has parameters of its own.
+    Param &child(const char *name, std::shared_ptr<Object> object) {
+        Param &p = add(name, "object", "");
+        p.objects = { std::move(object) };
+        return p;
+    }
     /// A value that carries the derivative of parameters from which it was computed.
     void derived(Value &v) {
         if (traversing())

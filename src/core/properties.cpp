@@ -75,6 +75,7 @@ std::string describe_value(const PropertyValue &value) {
             return v ? "the nested " + object_name(*v) : "a missing object";
         }
         std::string operator()(const Reference &v) { return "a reference to " + quote(v.id); }
+        std::string operator()(const std::shared_ptr<const Image> &) { return "an image"; }
     };
     return std::visit(Visitor(), value);
 }

@@ -1,9 +1,29 @@
 // python/render.h: the renderer's part of `umbel._core`.
 #pragma once
+#include "core/object.h"
 #include <nanobind/nanobind.h>
 
 namespace umbel::python {
 
-void bind_render(nanobind::module_ &m); // render_module.cpp
+namespace nb = nanobind;
+using SceneObject = umbel::Object; // Object is that of arrays here
+
+void bind_render(nb::module_ &m);   // render_module.cpp
+void bind_objects(nb::module_ &m);  // render_objects.cpp
+void bind_loading(nb::module_ &m);  // render_loading.cpp
+void bind_params(nb::module_ &m);   // render_params.cpp
+void bind_scene(nb::module_ &m);    // render_scene.cpp
+void bind_plugins(nb::module_ &m);  // render_plugins.cpp
+
+/// The object as what its interface is: a BSDF, a Shape...
+nb::object to_python(const Ref<SceneObject> &object);
+/// A scene from Python's dictionary; see render_loading.cpp.
+PropertiesPtr from_dict(nb::dict d, std::string id);
+/// Whatever Python has as a transform: 16 numbers, row by row.
+bool is_transform(nb::handle h);
+TransformData to_transform(nb::handle h);
+nb::object from_transform(const TransformData &t);
+/// A class or function of the package, such as "_records.Ray3f".
+nb::object from_package(const char *path);
 
 } // namespace umbel::python

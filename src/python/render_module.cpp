@@ -3,6 +3,12 @@
 
 namespace umbel::python {
 
-void bind_render(nanobind::module_ &) {}
+void bind_render(nb::module_ &m) {
+    bind_objects(m);
+    bind_loading(m);
+    bind_params(m);
+    bind_scene(m);
+    bind_plugins(m);
+}
 
 } // namespace umbel::python

@@ -20,6 +20,7 @@ public:
     };
     const Crop &crop() const { return m_crop; }
     const Filter &filter() const { return *m_filter; }
+    const Ref<Filter> &filter_ref() const { return m_filter; }
     /// Changes the size; the crop window becomes the whole image.
     void set_size(int width, int height);
     void set_crop(const Crop &crop);

@@ -5,12 +5,28 @@ namespace umbel {
 
 namespace {
 
+Float render_primal(const Scene &scene, const RenderOptions &options, std::array<size_t, 3> *shape,
+                    const std::function<void()> &between) {
+    Render render(scene, options);
+    if (shape)
+        *shape = render.tensor_shape();
+    for (bool first = true; !render.done(); first = false) {
+        render.step();
+        if (!between || (first && render.done()))
+            continue;
+        render.wait(); // a launch takes a second at most: a caller can stop in between
+        between();
+    }
+    return render.tensor();
+}
+
 class RenderImage final : public ad::CustomOp {
 public:
     RenderImage(Ref<Scene> scene, std::vector<Value> followed, const RenderOptions &primal,
-                const RenderOptions &gradient)
+                const RenderOptions &gradient, std::array<size_t, 3> *shape,
+                const std::function<void()> &between)
         : m_scene(std::move(scene)), m_followed(std::move(followed)), m_primal(primal),
-          m_gradient(gradient) {}
+          m_gradient(gradient), m_shape(shape), m_between(between) {}
 
     const char *name() const override { return "render"; }
 
@@ -18,9 +34,7 @@ public:
         for (const Value &v : m_followed)
             add_input(v);
         m_followed.clear(); // the scene holds them
-        Render render(*m_scene, m_primal);
-        render.run();
-        return { render.tensor() };
+        return { render_primal(*m_scene, m_primal, m_shape, m_between) };
     }
     void backward() override { Render(*m_scene, m_gradient).backward(Float(grad_out(0))); }
     void forward() override { set_grad_out(0, Render(*m_scene, m_gradient).forward()); }
@@ -29,12 +43,15 @@ private:
     Ref<Scene> m_scene;
     std::vector<Value> m_followed;
     RenderOptions m_primal, m_gradient;
+    std::array<size_t, 3> *m_shape; // of eval() alone, like the next one
+    const std::function<void()> &m_between;
 };
 
 } // namespace
 
 Float render_image(const Ref<Scene> &scene, const SceneParameters *params,
-                   const RenderOptions &primal, const RenderOptions &gradient) {
+                   const RenderOptions &primal, const RenderOptions &gradient,
+                   std::array<size_t, 3> *shape, const std::function<void()> &between) {
     VariantScope scope(scene->scene_variant());
     std::vector<Value> followed;
     if (params)
@@ -43,11 +60,9 @@ Float render_image(const Ref<Scene> &scene, const SceneParameters *params,
                 followed.push_back(std::move(v));
     if (followed.empty()) {
         ad::SuspendGrad none;
-        Render render(*scene, primal);
-        render.run();
-        return render.tensor();
+        return render_primal(*scene, primal, shape, between);
     }
-    auto op = std::make_shared<RenderImage>(scene, std::move(followed), primal, gradient);
+    auto op = std::make_shared<RenderImage>(scene, std::move(followed), primal, gradient, shape, between);
     return Float(ad::custom(op, {})[0]);
 }
 

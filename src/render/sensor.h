@@ -30,6 +30,8 @@ public:
 
     Film &film() const { return *m_film; }
     Sampler &sampler() const { return *m_sampler; }
+    const Ref<Film> &film_ref() const { return m_film; }
+    const Ref<Sampler> &sampler_ref() const { return m_sampler; }
 
 protected:
     AnimationData m_to_world;

@@ -49,7 +49,7 @@ TEST_F(Loading, AMissingMeshIsNamed) {
 TEST_F(Loading, EveryPluginDescribesItsParameters) {
     for (const Plugin *p : PluginRegistry::instance().all()) {
         Params params(Params::Mode::Describe);
-        p->make()->declare(params);
+        p->make({})->declare(params);
         for (const Param &q : params.all())
             EXPECT_FALSE(q.text.empty())
                 << p->kind << "/" << p->name << ": " << q.name << " has no description";

@@ -15,7 +15,10 @@ namespace umbel {
 class BitmapTexture final : public Texture {
 public:
     void declare(Params &p) override {
-        p.file("filename", m_file).doc("The image");
+        p.image("bitmap", m_image).doc("In place of `filename`, in scripts: the image itself");
+        p.image("data", m_image).doc("The same, as an array of rows, columns and channels");
+        if (!p.loading() || !m_image)
+            p.file("filename", m_file).doc("The image");
         p.choice("filter_type", m_filter, "bilinear", { "nearest", "bilinear" })
             .doc("Between texels");
         p.choice("wrap_mode", m_wrap, "repeat", { "repeat", "mirror", "clamp" })
@@ -41,7 +44,9 @@ public:
         ImageReadOptions options;
         if (m_raw)
             options.srgb = false;
-        Image image = read_image(m_file, options);
+        Image image = m_image ? *m_image : read_image(m_file, options);
+        if (m_image && m_raw)
+            image.set_srgb(false);
         if (image.pixels() >= (1u << 30)) // their packets are counted with 32 bits
             complain("{}: {} x {} pixels are too many; scale the image down to 2^30 pixels",
                      m_file.string(), image.width(), image.height());
@@ -175,7 +180,7 @@ private:
                                    : select(channel == UInt32(0u), t.c.x,
                                             select(channel == UInt32(1u), t.c.y, t.c.z));
         // The colours are gone: the file is read again
-        Image image = to_model(convert(read_image(m_file), Component::F32, false),
+        Image image = to_model(convert(m_image ? *m_image : read_image(m_file), Component::F32, false),
                                m_channels == 1 ? ColourModel::Y : ColourModel::Rgb, false);
         return number(jit::copy_from(jit::Type::F32, image.bytes(), n * m_channels));
     }
@@ -281,6 +286,7 @@ private:
     }
 
     std::filesystem::path m_file;
+    std::shared_ptr<const Image> m_image;
     std::string m_filter, m_wrap;
     bool m_raw = false, m_is_spectral = false;
     TransformData m_to_uv;

@@ -1,0 +1,108 @@
+# umbel/_params.py: the parameters of a scene: read, changed and differentiated by name.
+import fnmatch
+import re
+
+from . import _core
+from . import jit as dr
+
+
+class SceneParameters:
+    """A dictionary of what can be changed in a scene; changes take effect with update().
+
+        params = umbel.traverse(scene)
+        params["red.reflectance.value"] = umbel.Color3f(.9, .1, .1)
+        params.update()
+    """
+
+    def __init__(self, root, keys=None, core=None):
+        self.root = root
+        self._core = core or _core._Parameters(root)
+        self._keys = list(self._core.keys()) if keys is None else keys
+        self._values = {}  # what the script has been given, or has set
+
+    # ---- a dictionary
+    def __contains__(self, key): return key in self._keys
+    def __len__(self): return len(self._keys)
+    def __iter__(self): return iter(self._keys)
+    def keys(self): return list(self._keys)
+    def values(self): return [self[k] for k in self._keys]
+    def items(self): return [(k, self[k]) for k in self._keys]
+    def _umbel_items(self): return [(k, self[k]) for k in self._keys if self.flags(k) == 0]
+
+    def __getitem__(self, key):
+        if key not in self._values:
+            if key not in self._keys:
+                self._core.describe(key)  # complains, with the nearest key
+                raise KeyError(key)
+            self._values[key] = self._core.get(key)
+        return self._values[key]
+
+    def get(self, key, default=None): return self[key] if key in self else default
+
+    def __setitem__(self, key, value):
+        current = self[key]
+        if isinstance(current, dr.ArrayBase) and type(value) is not type(current):
+            value = type(current)(value)
+        self._values[key] = value
+
+    def __delitem__(self, key):
+        self._keys.remove(key)
+        self._values.pop(key, None)
+
+    def flags(self, key):
+        """0 for a differentiable parameter."""
+        return 0 if self._core.describe(key)[0] else 1
+
+    def set_dirty(self, key):
+        """update() will pass this parameter on, whether it has changed or not."""
+        self[key]
+        self._dirty = getattr(self, "_dirty", set()) | {key}
+
+    def keep(self, keys):
+        """Drops all parameters but these: a list of names, or a pattern such as "*.reflectance.value"."""
+        if isinstance(keys, str):
+            pattern = re.compile(keys if "(" in keys or ".*" in keys else fnmatch.translate(keys))
+            self._keys = [k for k in self._keys if pattern.match(k)]
+        else:
+            for k in keys:
+                self._core.describe(k)
+            self._keys = [k for k in self._keys if k in set(keys)]
+        self._values = {k: v for k, v in self._values.items() if k in self._keys}
+
+    # ---- changes
+    def _sync(self):
+        changed = [k for k, v in self._values.items() if self._core.set(k, v)]
+        dirty = getattr(self, "_dirty", set())
+        self._dirty = set()
+        changed += [k for k in dirty if k not in changed]
+        if changed:
+            self._core.update(changed)
+        return changed
+
+    def update(self, values=None):
+        """Passes changes on to the scene. Returns [(object's key, set of changed names)]."""
+        if values is not None:
+            for k in values.keys():
+                if k in self._keys:
+                    self[k] = values[k]
+        changed = {}
+        for key in self._sync():
+            owner, _, name = key.rpartition(".")
+            changed.setdefault(owner, set()).add(name)
+        return list(changed.items())
+
+    def __repr__(self):
+        rows = []
+        for k in self._keys:
+            differentiable, plugin = self._core.describe(k)
+            rows.append((k, "∂" if differentiable else "", type(self[k]).__name__, plugin))
+        widths = [max([len(r[i]) for r in rows] + [4]) + 2 for i in range(4)]
+        line = lambda r: "  " + "".join(c.ljust(w) for c, w in zip(r, widths)).rstrip()
+        head = line(("Name", "", "Type", "Parent"))
+        rule = "  " + "-" * (sum(widths))
+        return "SceneParameters[\n" + "\n".join([rule, head, rule] + [line(r) for r in rows] + [rule]) + "\n]"
+
+
+def traverse(node):
+    """The parameters of a scene, or of any object of one."""
+    return SceneParameters(node)

@@ -1,0 +1,238 @@
+// python/render_objects.cpp: the kinds of objects that a scene is made of.
+#include "python/helpers.h"
+#include "python/render_plugins.h"
+#include "python/render_records.h"
+#include "render/integrator.h"
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+namespace umbel::python {
+
+nb::object from_package(const char *path) {
+    nb::object o = nb::module_::import_("umbel");
+    std::string_view left = path;
+    while (!left.empty()) {
+        std::string part(left.substr(0, left.find('.')));
+        left.remove_prefix(std::min(left.size(), part.size() + 1));
+        o = o.attr(part.c_str());
+    }
+    return o;
+}
+
+namespace {
+
+template <class T> bool try_cast(const Ref<SceneObject> &o, nb::object &out) {
+    if (Ref<T> t = std::dynamic_pointer_cast<T>(o)) {
+        out = nb::cast(t);
+        return true;
+    }
+    return false;
+}
+
+template <class... Ts> nb::object cast_to_first(const Ref<SceneObject> &o) {
+    nb::object out;
+    (void)(try_cast<Ts>(o, out) || ...);
+    return out;
+}
+
+/// [x, y, z] of plain numbers.
+template <class A> nb::list as_list(const A &a) {
+    nb::list out;
+    for (auto v : a)
+        out.append(v);
+    return out;
+}
+
+void bind_bsdf(nb::module_ &m) {
+    nb::class_<BSDFContext>(m, "BSDFContext", "What a caller wants of a BSDF.")
+        .def(
+            "__init__",
+            [](BSDFContext *c, int mode, uint32_t type_mask, uint32_t component) {
+                new (c) BSDFContext{ BSDFContext::Mode(mode), type_mask, component };
+            },
+            nb::arg("mode") = 0, nb::arg("type_mask") = uint32_t(BSDFFlags::All),
+            nb::arg("component") = ~0u)
+        .def_prop_rw(
+            "mode", [](BSDFContext &c) { return int(c.mode); },
+            [](BSDFContext &c, int mode) { c.mode = BSDFContext::Mode(mode); })
+        .def_rw("type_mask", &BSDFContext::type_mask)
+        .def_rw("component", &BSDFContext::component)
+        .def("reverse",
+             [](BSDFContext &c) {
+                 c.mode = BSDFContext::Mode(1 - int(c.mode));
+             })
+        .def("is_enabled", &BSDFContext::is_enabled, nb::arg("type"), nb::arg("component") = 0);
+
+    nb::class_<BSDF, SceneObject, PyBSDF>(m, "BSDF", "How a surface scatters light.")
+        .def(nb::init<nb::object>(), nb::arg("props") = nb::none())
+        .def("eval", &BSDF::eval, nb::arg("ctx"), nb::arg("si"), nb::arg("wo"),
+             nb::arg("active") = true, "f(wi, wo) times the cosine of wo.")
+        .def("pdf", &BSDF::pdf, nb::arg("ctx"), nb::arg("si"), nb::arg("wo"),
+             nb::arg("active") = true, "Density of sample().")
+        .def("eval_pdf", &BSDF::eval_pdf, nb::arg("ctx"), nb::arg("si"), nb::arg("wo"),
+             nb::arg("active") = true, "Both of these.")
+        .def(
+            "sample",
+            [](const BSDF &b, const BSDFContext &ctx, const SurfaceInteraction &si,
+               const Float &u1, const Vector2 &u2, const Mask &active) {
+                BSDFSample s = b.sample(ctx, si, u1, u2, active);
+                return std::pair(s, s.weight);
+            },
+            nb::arg("ctx"), nb::arg("si"), nb::arg("sample1"), nb::arg("sample2"),
+            nb::arg("active") = true, "A direction, and f cos over its density.")
+        .def("eval_null_transmission", &BSDF::eval_null_transmission, nb::arg("si"),
+             nb::arg("active") = true)
+        .def("eval_diffuse_reflectance", &BSDF::eval_diffuse_reflectance, nb::arg("si"),
+             nb::arg("active") = true)
+        .def("flags", [](const BSDF &b, nb::object index) {
+            return index.is_none() ? b.flags() : b.components().at(nb::cast<size_t>(index));
+        }, nb::arg("index") = nb::none())
+        .def("component_count", [](const BSDF &b) { return b.components().size(); })
+        .def_prop_rw(
+            "m_components", [](const BSDF &b) { return b.components(); },
+            [](BSDF &b, std::vector<uint32_t> c) { set_components(b, std::move(c)); })
+        .def_prop_rw(
+            "m_flags", [](const BSDF &b) { return b.flags(); },
+            [](BSDF &b, uint32_t f) {
+                if (b.components().empty())
+                    set_components(b, { f });
+            });
+}
+
+void bind_lights(nb::module_ &m) {
+    nb::class_<Texture, SceneObject, PyTexture>(m, "Texture", "A spatially varying spectrum or number.")
+        .def(nb::init<nb::object>(), nb::arg("props") = nb::none())
+        .def("eval", &Texture::eval, nb::arg("si"), nb::arg("active") = true)
+        .def("eval_1", &Texture::eval_1, nb::arg("si"), nb::arg("active") = true)
+        .def(
+            "eval_3",
+            [](const Texture &t, const SurfaceInteraction &si, const Mask &active) {
+                return as_color(t.eval_3(si, active));
+            },
+            nb::arg("si"), nb::arg("active") = true)
+        .def("is_spatially_varying", &Texture::is_spatially_varying);
+
+    nb::class_<Emitter, SceneObject, PyEmitter>(m, "Emitter", "A source of light.")
+        .def(nb::init<nb::object>(), nb::arg("props") = nb::none())
+        .def("eval", &Emitter::eval, nb::arg("si"), nb::arg("active") = true)
+        .def("sample_direction", &Emitter::sample_direction, nb::arg("it"), nb::arg("sample"),
+             nb::arg("active") = true)
+        .def("pdf_direction", &Emitter::pdf_direction, nb::arg("it"), nb::arg("ds"),
+             nb::arg("active") = true)
+        .def("is_environment", &Emitter::is_environment)
+        .def("sampling_weight", &Emitter::sampling_weight);
+}
+
+nb::object box_of(const BoundingBox &b) {
+    return from_package("_scene.make_bbox")(as_list(b.min), as_list(b.max));
+}
+
+void bind_shapes(nb::module_ &m) {
+    nb::class_<Shape, SceneObject>(m, "Shape", "A surface.")
+        .def("bbox", [](const Shape &s) { return box_of(s.bounds()); })
+        .def("surface_area", &Shape::area)
+        .def("bsdf", [](const Shape &s) { return to_python(s.bsdf()); })
+        .def("emitter", [](const Shape &s) { return s.emitter() ? to_python(s.emitter()) : nb::none(); })
+        .def("is_emitter", [](const Shape &s) { return bool(s.emitter()); })
+        .def("is_mesh", [](const Shape &s) { return dynamic_cast<const Mesh *>(&s) != nullptr; })
+        .def("sample_position", &Shape::sample_position, nb::arg("time"), nb::arg("sample"),
+             nb::arg("active") = true)
+        .def("sample_direction", &Shape::sample_direction, nb::arg("it"), nb::arg("sample"),
+             nb::arg("active") = true)
+        .def("pdf_direction", &Shape::pdf_direction, nb::arg("it"), nb::arg("ds"),
+             nb::arg("active") = true);
+    nb::class_<Mesh, Shape>(m, "_Mesh", "A surface of triangles.")
+        .def("vertex_count", &Mesh::vertex_count)
+        .def("face_count", &Mesh::triangle_count)
+        .def("has_vertex_normals", [](const Mesh &s) { return !s.normals.empty(); })
+        .def("has_vertex_texcoords", [](const Mesh &s) { return !s.uvs.empty(); });
+}
+
+} // namespace
+
+nb::object to_python(const Ref<SceneObject> &o) {
+    if (!o)
+        return nb::none();
+    if (PyObject *known = python_side(*o))
+        return nb::borrow(known);
+    return cast_to_first<Scene, Mesh, Shape, BSDF, Texture, Emitter, Sensor, Film, Sampler,
+                         Integrator, Filter, SceneObject>(o);
+}
+
+void bind_objects(nb::module_ &m) {
+    nb::class_<SceneObject>(m, "Object", "A part of a scene.")
+        .def("id", &SceneObject::id)
+        .def("class_name", [](nb::handle self) { return self.type().attr("__name__"); })
+        .def("plugin_name", &SceneObject::plugin)
+        .def("_kind", &SceneObject::kind)
+        .def("__repr__", [](const SceneObject &o) {
+            return fmt::format("{}[{}{}{}]", o.kind(), o.plugin(), o.id().empty() ? "" : ", id ",
+                               o.id());
+        });
+    bind_bsdf(m);
+    bind_lights(m);
+    bind_shapes(m);
+
+    nb::class_<Filter, SceneObject>(m, "ReconstructionFilter", "A reconstruction filter.")
+        .def("radius", &Filter::radius)
+        .def("eval", &Filter::eval, nb::arg("x"));
+    nb::class_<Film, SceneObject>(m, "Film", "Where an image is collected.")
+        .def("_size", [](const Film &f) { return std::pair(f.width(), f.height()); })
+        .def("_crop",
+             [](const Film &f) {
+                 const Film::Crop &c = f.crop();
+                 return std::tuple(c.x, c.y, c.width, c.height);
+             })
+        .def("rfilter", [](const Film &f) {
+            return to_python(std::const_pointer_cast<SceneObject>(
+                std::static_pointer_cast<const SceneObject>(f.filter_ref())));
+        });
+    // A sampler in mid-sequence, as scripts see it
+    nb::class_<Sampler, SceneObject>(m, "Sampler", "A source of random numbers.")
+        .def("sample_count", &Sampler::sample_count)
+        .def("set_sample_count", &Sampler::set_sample_count)
+        .def("_begin",
+             [](const Sampler &s, const UInt32 &seed, const UInt32 &pixel, const UInt32 &sample) {
+                 SamplerState t = s.begin(seed, pixel, sample);
+                 return std::tuple(t.key0, t.key1, t.sample, t.dimension);
+             })
+        .def("_next_1d",
+             [](const Sampler &s, const UInt32 &a, const UInt32 &b, const UInt32 &c,
+                const UInt32 &d) {
+                 SamplerState t{ a, b, c, d };
+                 Float u = s.next_1d(t);
+                 return std::pair(u, t.dimension);
+             })
+        .def("_next_2d", [](const Sampler &s, const UInt32 &a, const UInt32 &b, const UInt32 &c,
+                            const UInt32 &d) {
+            SamplerState t{ a, b, c, d };
+            Vector2 u = s.next_2d(t);
+            return std::pair(as_point(u), t.dimension);
+        });
+    nb::class_<Sensor, SceneObject, PySensor>(m, "Sensor", "What looks at the scene.")
+        .def(nb::init<nb::object>(), nb::arg("props") = nb::none())
+        .def("film", [](const Sensor &s) { return to_python(s.film_ref()); })
+        .def("_sampler", [](const Sensor &s) { return to_python(s.sampler_ref()); })
+        .def("sample_ray", &Sensor::sample_ray, nb::arg("time"), nb::arg("sample1"),
+             nb::arg("sample2"), nb::arg("sample3"), nb::arg("active") = true)
+        .def("needs_aperture_sample", &Sensor::needs_aperture_sample);
+    nb::class_<Integrator, SceneObject, PyIntegrator>(m, "Integrator", "A method of rendering.")
+        .def(nb::init<nb::object>(), nb::arg("props") = nb::none())
+        .def("aov_names", &Integrator::aov_names)
+        .def(
+            "_sample",
+            [](const Integrator &i, const Scene &scene, nb::handle sampler, const Ray &ray,
+               const Mask &active) {
+                SampleStream s = stream_from(sampler);
+                Radiance r = i.sample(scene, s, ray, active);
+                stream_to(s, sampler);
+                return std::tuple(r.L, r.valid, r.aovs);
+            },
+            nb::arg("scene"), nb::arg("sampler"), nb::arg("ray"), nb::arg("active") = true);
+    nb::class_<Scene, SceneObject>(m, "Scene", "All objects of a scene.");
+}
+
+} // namespace umbel::python

@@ -1,0 +1,219 @@
+// python/render_params.cpp: scene parameters, by name.
+#include "core/traverse.h"
+#include "core/host_array.h"
+#include "python/helpers.h"
+#include "python/render.h"
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+namespace umbel::python {
+
+bool is_transform(nb::handle h) { return nb::hasattr(h, "_umbel_transform") || nb::hasattr(h, "inverse_transpose"); }
+
+TransformData to_transform(nb::handle h) {
+    nb::object numpy = nb::module_::import_("numpy");
+    nb::object a = nb::hasattr(h, "numpy") ? h.attr("numpy")() : nb::borrow(h);
+    nb::object flat = numpy.attr("ravel")(numpy.attr("asarray")(a)).attr("tolist")();
+    size_t n = nb::len(flat);
+    TransformData t;
+    if (n != 16 && n != 9)
+        fail("a transform has 4 x 4 numbers, not {}", n);
+    for (int i = 0; i < 16 && n == 16; ++i)
+        t.m[size_t(i)] = nb::cast<double>(flat[size_t(i)]);
+    if (n == 9) { // of texture coordinates
+        const int at[] = { 0, 1, 3 };
+        for (int i = 0; i < 3; ++i)
+            for (int j = 0; j < 3; ++j)
+                t(at[i] == 3 ? 3 : at[i], at[j]) = nb::cast<double>(flat[size_t(3 * i + j)]);
+    }
+    return t;
+}
+
+nb::object from_transform(const TransformData &t) {
+    nb::list rows;
+    for (int i = 0; i < 4; ++i)
+        rows.append(nb::make_tuple(t(i, 0), t(i, 1), t(i, 2), t(i, 3)));
+    return from_package("Transform4f")(rows);
+}
+
+namespace {
+
+nb::object from_values(std::initializer_list<Value> values, Sense sense) {
+    std::vector<Value> v(values);
+    const Class *cls = v.size() == 1 ? scalar_class(v[0].type())
+                                     : vector_class(v[0].type(), int(v.size()), sense);
+    Object *o = make_object(cls);
+    nb::object out = steal(o);
+    for (size_t i = 0; i < v.size(); ++i)
+        o->v[i] = v[i];
+    return out;
+}
+
+struct Reader {
+    nb::object operator()(std::monostate) { return nb::none(); }
+    nb::object operator()(Float *v) { return from_values({ *v }, Sense::Plain); }
+    nb::object operator()(const std::array<Float *, 3> &v) {
+        return from_values({ *v[0], *v[1], *v[2] }, Sense::Color);
+    }
+    nb::object operator()(const TensorSlot &t) {
+        return steal(wrap_tensor(tensor_class(t.data->type()), *t.data, *t.shape));
+    }
+    nb::object operator()(double *v) { return nb::cast(*v); }
+    nb::object operator()(const std::array<int *, 2> &v) {
+        return from_values({ jit::UInt32(uint32_t(*v[0])), jit::UInt32(uint32_t(*v[1])) },
+                           Sense::Vector);
+    }
+    nb::object operator()(const std::array<double *, 3> &v) {
+        return from_values({ Float(*v[0]), Float(*v[1]), Float(*v[2]) }, Sense::Point);
+    }
+    nb::object operator()(TransformData *t) { return from_transform(*t); }
+    nb::object operator()(std::vector<double> *v) {
+        return from_values({ float_array(*v) }, Sense::Plain);
+    }
+    nb::object operator()(std::vector<uint32_t> *v) {
+        return from_values({ jit::copy(*v) }, Sense::Plain);
+    }
+};
+
+// Whether a Python array is the value that a slot has, handle for handle.
+bool same(const Value &a, const Value &b) {
+    return a.id() == b.id() && a.grad_id() == b.grad_id();
+}
+
+std::vector<double> numbers(nb::handle h) {
+    nb::object numpy = nb::module_::import_("numpy");
+    nb::object flat = numpy.attr("ravel")(numpy.attr("asarray")(h)).attr("tolist")();
+    std::vector<double> out;
+    for (nb::handle v : flat)
+        out.push_back(nb::cast<double>(v));
+    return out;
+}
+
+class PyParameters {
+public:
+    explicit PyParameters(Ref<SceneObject> root) : params(std::move(root)) {}
+
+    /// Takes over what the script has under this key; false where that is what the scene has.
+    bool set(const std::string &key, nb::handle h) {
+        const Slot &slot = params.at(key).param.slot;
+        if (std::holds_alternative<Float *>(slot) || std::holds_alternative<std::array<Float *, 3>>(slot))
+            return set_traced(key, slot, h);
+        if (auto *t = std::get_if<TensorSlot>(&slot))
+            return set_tensor(key, *t, h);
+        if (auto *t = std::get_if<TransformData *>(&slot))
+            return replace(**t, to_transform(h));
+        if (auto *v = std::get_if<double *>(&slot)) {
+            std::vector<double> n = numbers(h);
+            need(key, n.size(), 1);
+            return replace(**v, n[0]);
+        }
+        std::vector<double> n = numbers(h);
+        if (auto *v = std::get_if<std::array<int *, 2>>(&slot)) {
+            need(key, n.size(), 2);
+            bool a = replace(*(*v)[0], int(n[0])), b = replace(*(*v)[1], int(n[1]));
+            return a || b;
+        }
+        if (auto *v = std::get_if<std::array<double *, 3>>(&slot)) {
+            need(key, n.size(), 3);
+            bool changed = false;
+            for (size_t i = 0; i < 3; ++i)
+                changed |= replace(*(*v)[i], n[i]);
+            return changed;
+        }
+        if (auto *v = std::get_if<std::vector<double> *>(&slot))
+            return replace(**v, n);
+        if (auto *v = std::get_if<std::vector<uint32_t> *>(&slot))
+            return replace(**v, std::vector<uint32_t>(n.begin(), n.end()));
+        return false;
+    }
+
+    SceneParameters params;
+
+private:
+    template <class T> static bool replace(T &slot, T value) {
+        if (slot == value)
+            return false;
+        slot = std::move(value);
+        return true;
+    }
+    static void need(const std::string &key, size_t got, size_t want) {
+        if (got != want)
+            fail("parameter {} consists of {} numbers, not of {}", quote(key), want, got);
+    }
+    bool set_traced(const std::string &key, const Slot &slot, nb::handle h) {
+        std::vector<Float *> slots;
+        if (auto *f = std::get_if<Float *>(&slot))
+            slots = { *f };
+        else
+            for (Float *f : std::get<std::array<Float *, 3>>(slot))
+                slots.push_back(f);
+        nb::object array = nb::borrow(h);
+        if (!is_array(h.ptr()) || as_array(h.ptr())->n != slots.size() ||
+            as_array(h.ptr())->cls->type != slots[0]->type()) {
+            Type t = slots[0]->type();
+            const Class *cls =
+                slots.size() == 1 ? scalar_class(t) : vector_class(t, 3, Sense::Color);
+            array = steal(convert(cls, h.ptr()));
+        }
+        Object *o = as_array(array.ptr());
+        bool equal = true;
+        for (size_t i = 0; i < slots.size(); ++i)
+            equal = equal && same(o->v[i], *slots[i]);
+        if (equal)
+            return false;
+        params.assign(key, std::span<const Value>(o->v, slots.size()));
+        if (is_array(h.ptr()) && as_array(h.ptr())->n == slots.size() &&
+            as_array(h.ptr())->cls->type == slots[0]->type())
+            for (size_t i = 0; i < slots.size(); ++i) // the script's object stays in step
+                as_array(h.ptr())->v[i] = *slots[i];
+        return true;
+    }
+    bool set_tensor(const std::string &key, const TensorSlot &t, nb::handle h) {
+        nb::object array = nb::borrow(h);
+        if (!is_array(h.ptr()) || !is_tensor(as_array(h.ptr())) ||
+            as_array(h.ptr())->cls->type != t.data->type())
+            array = nb::borrow(reinterpret_cast<PyObject *>(tensor_class(t.data->type())->py))(h);
+        TensorObject *o = as_tensor(as_array(array.ptr()));
+        if (same(o->value, *t.data) && o->shape == *t.shape)
+            return false;
+        *t.shape = o->shape;
+        params.assign(key, std::array<Value, 1>{ o->value });
+        if (array.is(h))
+            o->value = *t.data;
+        return true;
+    }
+};
+
+} // namespace
+
+void bind_params(nb::module_ &m) {
+    nb::class_<PyParameters>(m, "_Parameters")
+        .def(nb::init<Ref<SceneObject>>())
+        .def("keys",
+             [](const PyParameters &p) {
+                 std::vector<std::string> out;
+                 for (const SceneParameter &s : p.params.all())
+                     out.push_back(s.key);
+                 return out;
+             })
+        .def("get",
+             [](const PyParameters &p, const std::string &key) {
+                 enter();
+                 return std::visit(Reader(), p.params.at(key).param.slot);
+             })
+        .def("set", &PyParameters::set)
+        .def("describe",
+             [](const PyParameters &p, const std::string &key) {
+                 const SceneParameter &s = p.params.at(key);
+                 return nb::make_tuple(s.param.is_differentiable, s.owner->plugin());
+             })
+        .def("update",
+             [](PyParameters &p, const std::vector<std::string> &keys) {
+                 enter();
+                 p.params.update(keys);
+             })
+        .def("pointer", [](PyParameters &p) { return reinterpret_cast<uintptr_t>(&p.params); });
+}
+
+} // namespace umbel::python

@@ -1,0 +1,154 @@
+// python/render_scene.cpp: what scripts ask of a scene, and images of it.
+#include "python/helpers.h"
+#include "python/render_records.h"
+#include "render/render_image.h"
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/vector.h>
+
+namespace umbel::python {
+
+namespace {
+
+struct Scattered { // of a call over BSDFs
+    Spectrum value;
+    Float pdf;
+    UMBEL_STRUCT(value, pdf)
+};
+
+template <class T> nb::list to_list(const std::vector<T> &objects) {
+    nb::list out;
+    for (const auto &o : objects)
+        out.append(to_python(o));
+    return out;
+}
+
+nb::object render(const Ref<Scene> &scene, uintptr_t params, nb::object sensor,
+                  nb::object integrator, uint32_t seed, uint32_t seed_grad, int spp, int spp_grad) {
+    RenderOptions primal;
+    if (nb::isinstance<nb::int_>(sensor))
+        primal.sensor = nb::cast<int>(sensor);
+    else
+        primal.from = nb::cast<const Sensor *>(sensor);
+    if (!integrator.is_none())
+        primal.integrator = nb::cast<const Integrator *>(integrator);
+    if (!primal.from && size_t(primal.sensor) >= scene->sensors().size())
+        fail("the scene has {} sensors; there is no number {}", scene->sensors().size(),
+             primal.sensor);
+    primal.seed = seed;
+    primal.spp = spp;
+    RenderOptions gradient = primal;
+    gradient.seed = seed_grad;
+    gradient.spp = spp_grad ? spp_grad : spp;
+    auto interrupt = [] {
+        if (PyErr_CheckSignals() != 0)
+            throw nb::python_error();
+    };
+    std::array<size_t, 3> shape;
+    Float image = render_image(scene, reinterpret_cast<const SceneParameters *>(params), primal,
+                               gradient, &shape, interrupt);
+    return steal(wrap_tensor(tensor_class(image.type()), image,
+                             std::vector<size_t>(shape.begin(), shape.end())));
+}
+
+} // namespace
+
+void bind_scene(nb::module_ &m) {
+    nb::handle c = nb::type<Scene>();
+    auto def = [&](const char *name, auto f, auto... extra) {
+        nb::cpp_function_def<>(f, nb::scope(c), nb::name(name), nb::is_method(), extra...);
+    };
+    def("sensors", [](const Scene &s) { return to_list(s.sensors()); });
+    def("shapes", [](const Scene &s) { return to_list(s.shapes()); });
+    def("integrator", [](const Scene &s) { return to_python(s.integrator()); });
+    def("_bsdfs", [](const Scene &s) { return uint32_t(s.bsdfs().objects().size()); });
+    def("_emitter_count", [](const Scene &s) { return uint32_t(s.emitters().objects().size()); });
+    def("_bounds", [](const Scene &s) {
+        const BoundingBox &b = s.bounds();
+        return nb::make_tuple(b.min[0], b.min[1], b.min[2], b.max[0], b.max[1], b.max[2]);
+    });
+    def("_ray_intersect",
+        [](const Scene &s, const Ray &ray, const Mask &active, bool coherent) {
+            return s.ray_intersect(ray, active, Mask(coherent));
+        });
+    def("_trace", [](const Scene &s, const Ray &ray, const Mask &active, bool coherent) {
+        return s.trace(ray, active, Mask(coherent));
+    });
+    def("_interaction", [](const Scene &s, const Ray &ray, const Hit &hit, const Mask &active) {
+        return s.interaction(ray, hit, active);
+    });
+    def("_ray_test",
+        [](const Scene &s, const Ray &ray, const Mask &active) { return s.ray_test(ray, active); });
+    def("_sample_emitter_direction",
+        [](const Scene &s, const Interaction &it, const Vector2 &u, bool test, const Mask &active) {
+            return s.sample_emitter_direction(it, u, test, active);
+        });
+    def("_pdf_emitter_direction",
+        [](const Scene &s, const Interaction &it, const DirectionSample &ds, const Mask &active) {
+            return s.pdf_emitter_direction(it, ds, active);
+        });
+    def("_direction_to", [](const Scene &s, const Interaction &it, const SurfaceInteraction &si) {
+        return s.direction_to(it, si);
+    });
+    def("_emitter_of",
+        [](const Scene &s, const SurfaceInteraction &si) { return s.emitter_of(si); });
+    def("_eval_emitter", [](const Scene &s, const SurfaceInteraction &si, const UInt32 &number,
+                            const Mask &active) {
+        struct Result {
+            Spectrum value;
+            UMBEL_STRUCT(value)
+        };
+        Mask known = active & (number != UInt32(0u));
+        return s.emitters()
+            .call("emitter.eval", number, known, Result{ Spectrum(0).dense() },
+                  [&](const Emitter &e) { return Result{ e.eval(si, known).dense() }; })
+            .value;
+    });
+    def("_bsdf_eval_pdf",
+        [](const Scene &s, const UInt32 &number, const BSDFContext &ctx,
+           const SurfaceInteraction &si, const Vector3 &wo, const Mask &active) {
+            Scattered r = s.bsdfs().call(
+                "bsdf.eval_pdf", number, active, Scattered{ Spectrum(0).dense(), Float(0) },
+                [&](const BSDF &b) {
+                    auto [value, pdf] = b.eval_pdf(ctx, si, wo, active);
+                    return Scattered{ value.dense(), pdf };
+                });
+            return std::pair(r.value, r.pdf);
+        });
+    def("_bsdf_sample", [](const Scene &s, const UInt32 &number, const BSDFContext &ctx,
+                           const SurfaceInteraction &si, const Float &u1, const Vector2 &u2,
+                           const Mask &active) {
+        BSDFSample none = BSDFSample::none();
+        none.weight = none.weight.dense();
+        BSDFSample r = s.bsdfs().call("bsdf.sample", number, active, none, [&](const BSDF &b) {
+            BSDFSample t = b.sample(ctx, si, u1, u2, active);
+            t.weight = t.weight.dense();
+            return t;
+        });
+        return std::pair(r, r.weight);
+    });
+    def("_bsdf_reflectance", [](const Scene &s, const UInt32 &number, const SurfaceInteraction &si,
+                                const Mask &active) {
+        struct Result {
+            Spectrum value;
+            UMBEL_STRUCT(value)
+        };
+        return s.bsdfs()
+            .call("bsdf.reflectance", number, active, Result{ Spectrum(0) },
+                  [&](const BSDF &b) { return Result{ b.eval_diffuse_reflectance(si, active) }; })
+            .value;
+    });
+    m.def("spawn_ray", [](const Interaction &it, const Vector3 &d) { return it.spawn_ray(d); });
+    m.def("spawn_ray_to",
+          [](const Interaction &it, const Vector3 &p) { return it.spawn_ray_to(p); });
+    m.def("to_world_mueller", [](const SurfaceInteraction &si, const Spectrum &s, const Vector3 &a,
+                                 const Vector3 &b) { return si.to_world_mueller(s, a, b); });
+    m.def("to_rgb", [](const Spectrum &s, const SurfaceInteraction &si) {
+        std::vector<Float> v = umbel::to_rgb(unpolarized(s), si.wavelengths);
+        return v;
+    });
+    m.def("render", &render, nb::arg(), nb::arg(), nb::arg(), nb::arg().none(), nb::arg(), nb::arg(), nb::arg(),
+          nb::arg());
+}
+
+} // namespace umbel::python

@@ -76,7 +76,10 @@ def start(options):
     shutil.rmtree(home, ignore_errors=True)  # both sides start with empty kernel caches
     os.makedirs(home)
     umbel_env = dict(os.environ, UMBEL_CACHE=os.path.join(home, "umbel-cache"))
-    umbel = Side("umbel", [options.program], umbel_env, os.path.join(home, "umbel.log"),
+    program = [options.program]
+    if options.program.endswith(".py"):  # a suite of Python's: with the interpreter that its package was built for
+        program = [os.environ["UMBEL_PYTHON"], "-B", options.program]
+    umbel = Side("umbel", program, umbel_env, os.path.join(home, "umbel.log"),
                  options.timeout)
     script = os.path.join(HERE, options.suite, "rival.py")
     if options.no_rival or not os.path.exists(script):

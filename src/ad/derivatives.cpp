@@ -54,8 +54,17 @@ Partial partial(Op op, int i, const Value *const *operands, const Value &result)
     }
     if (!floats || !is_float(operands[i]->type()))
         return none();
+    switch (op) { // the most frequent ones, before anything is copied
+    case Op::Add: return one();
+    case Op::Mul: return { *operands[1 - i], {}, false };
+    case Op::Fma:
+        if (i == 2)
+            return one();
+        return { *operands[1 - i], {}, false };
+    default: break;
+    }
     F a(*operands[0]), r(result);
-    F b = operands[1] ? F(*operands[1]) : a, c = operands[2] ? F(*operands[2]) : a;
+    F b = operands[1] ? F(*operands[1]) : a;
     constexpr double ln2 = std::numbers::ln2, two_over_sqrt_pi = 2 * std::numbers::inv_sqrtpi;
     // clang-format off
     switch (op) {
@@ -85,9 +94,7 @@ Partial partial(Op op, int i, const Value *const *operands, const Value &result)
         case Op::Erf:    return weight(two_over_sqrt_pi * fn(Op::Exp, -(a * a)));
         case Op::Erfinv: return weight(1 / two_over_sqrt_pi * fn(Op::Exp, r * r));
         case Op::Lgamma: return weight(F(digamma(a.v)));
-        case Op::Add:    return one();
         case Op::Sub:    return i == 0 ? one() : weight(a.constant(-1));
-        case Op::Mul:    return weight(i == 0 ? b : a);
         case Op::Div:    return weight(i == 0 ? fn(Op::Rcp, b) : -(r / b));
         case Op::Min:    return where(i == 0 ? less(a, b) : unary(Op::Not, less(a, b)));
         case Op::Max:    return where(i == 0 ? less(b, a) : unary(Op::Not, less(b, a)));
@@ -95,7 +102,6 @@ Partial partial(Op op, int i, const Value *const *operands, const Value &result)
         case Op::Pow:
             if (i == 0)  return weight(b * F(binary(Op::Pow, a.v, (b - 1).v)));
             return weight(choose(less(a.constant(0), a), r * fn(Op::Log, a), a.constant(0)));
-        case Op::Fma:    return i == 0 ? weight(b) : i == 1 ? weight(a) : one();
         default:         return none(); // floor, ceil, trunc, round
     }
     // clang-format on

@@ -18,10 +18,21 @@ Collector::Collector(Tape &tape)
 }
 
 Value Collector::note(const Value &v) {
-    for (const Value &known : values)
+    bool ambiguous = false;
+    for (const Value &known : values) {
         if (known.grad_id() == v.grad_id() && (known.id() == v.id() || v.is_literal()))
             return known.detached();
+        ambiguous |= known.id() == v.id() && !v.is_literal();
+    }
     Value noted = v.is_literal() ? opaque(v) : v; // keeps the gradient
+    if (ambiguous) { // equal to another input (x and x * 1), but not on the tape: give it a node of its own
+        Value other = barrier(v);
+        for (const Value &known : values)
+            if (known.grad_id() == v.grad_id() && known.id() == other.id())
+                return known.detached();
+        tape.retain(v.grad_id());
+        noted = Value::attach(std::move(other), v.grad_id());
+    }
     Context &c = v.context();
     // Instances are told apart by evaluated data: a uniform value must be such
     if (noted.size() == 1 && noted.node().region == 0 && !noted.is_evaluated())
@@ -86,7 +97,7 @@ bool AdTracker::suspended() const {
     return !s.complement && s.ids.empty();
 }
 
-static Value apply(Op op, Type type, const std::vector<Value> &v) {
+static Value apply(Op op, Type type, std::span<const Value> v) {
     if (op == Op::Cast)
         return cast(type, v[0]);
     return v.size() == 1   ? unary(op, v[0])
@@ -95,17 +106,18 @@ static Value apply(Op op, Type type, const std::vector<Value> &v) {
 }
 
 Value AdTracker::elementwise(Op op, Type type, std::span<const Value *const> operands) {
-    std::vector<Value> plain;
-    for (const Value *v : operands)
-        plain.push_back(primal(*v));
-    Value result = apply(op, type, plain);
+    Value plain[3]; // no heap: this is as hot as recording
+    const size_t count = operands.size();
+    for (size_t i = 0; i < count; ++i)
+        plain[i] = primal(*operands[i]);
+    Value result = apply(op, type, { plain, count });
     if (!follow(operands))
         return op >= Op::Floor && op <= Op::Round ? result : unfollowed(result, operands);
     if (result.node().length && op == Op::Select)
         fail("Select: local arrays that carry gradients cannot be selected from; select their "
              "elements");
     const Value *pointers[3] = {};
-    for (size_t i = 0; i < plain.size(); ++i)
+    for (size_t i = 0; i < count; ++i)
         pointers[i] = &plain[i];
     GradId id = 0;
     for (size_t i = 0; i < operands.size(); ++i) {

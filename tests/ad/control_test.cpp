@@ -628,6 +628,23 @@ TEST_P(Control, LoopsInLoops) {
                     { lanes, table });
 }
 
+// x * 1 is the node of x, but not its place on the tape: each counted the other's gradient as its own.
+TEST_P(Control, InputsOfOneValueAreToldApart) {
+    expect_gradient(
+        "loop",
+        [&](const Inputs &in) {
+            return repeat(UInt32(3u), in[0] * 1.0, 0.0, [&](State &s) { s.a *= in[0]; }).a;
+        },
+        { lanes });
+    expect_gradient("if",
+                    [&](const Inputs &in) {
+                        Float64 same = in[0] * 1.0;
+                        return if_(
+                            lane < 4u, [&] { return in[0] * sin(same); }, [&] { return same; });
+                    },
+                    { lanes });
+}
+
 UMBEL_BACKENDS(Control)
 
 } // namespace

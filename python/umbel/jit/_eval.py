@@ -268,4 +268,4 @@ def print(fmt="{}", *args, active=True, sep=" ", end="\n", file=None, mode="auto
             text += "{}" if len(entries) == 1 else "[" + ", ".join(["{}"] * len(entries)) + "]"
         else:
             text += str(value)
-    _core.print(text + end, values, None if active is True else active)
+    _core.print(text + end.removesuffix("\n"), values, None if active is True else active)

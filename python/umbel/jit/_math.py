@@ -341,10 +341,10 @@ def allclose(a, b, rtol=None, atol=None, equal_nan=False):
             allclose(x, y, rtol, atol, equal_nan) for (_, x), (_, y) in zip(kids, other))
     if not isinstance(a, ArrayBase) and not isinstance(b, ArrayBase):
         return _close(a, b, r, t, equal_nan)
-    for x, y in ((a, b), (b, a)):  # numbers and lists take the other's shape
-        if isinstance(x, ArrayBase) and not isinstance(y, ArrayBase) and describe(type(x))[1] == Matrix:
-            from ._types import array_t
-            return _close(array_t(x)(x), array_t(x)(y) if not isinstance(y, (int, float)) else y, r, t, equal_nan)
+    if isinstance(a, (list, tuple)):
+        a = type(b)(a)
+    if isinstance(b, (list, tuple)):
+        b = type(a)(b)
     return _close(a, b, r, t, equal_nan)
 
 

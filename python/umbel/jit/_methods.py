@@ -2,7 +2,7 @@
 import enum
 
 from .. import _core
-from ._types import ArrayBase, Matrix, Tensor, describe, is_tensor_v, leaf_t
+from ._types import ArrayBase, Complex, Tensor, describe, is_tensor_v, leaf_t
 from ._special import imag, real, transpose
 
 
@@ -29,6 +29,8 @@ def numpy(self):
     _core.eval(entries)
     for i, e in enumerate(entries):
         out[i] = numpy(e) if len(e) else 0
+    if describe(type(self))[1] == Complex:
+        return out[0] + out[1] * (1j if dtype != np.float64 else np.complex128(1j))
     return out.reshape(shape)
 
 
@@ -43,15 +45,11 @@ def __array__(self, dtype=None, copy=None):
     return a.astype(dtype) if dtype is not None and a.dtype != dtype else a.copy() if copy else a
 
 
-def _exported(self):
-    """An object with the memory of the array that knows DLPack."""
+def __dlpack__(self, stream=None, **kwargs):
+    """A DLPack capsule: of one array in place."""
     if is_tensor_v(self) or not describe(type(self))[3]:
         return _core.memory(self, list(_core.shape(self)), False)
-    return numpy(self)
-
-
-def __dlpack__(self, stream=None, **kwargs):
-    return _exported(self).__dlpack__()
+    return numpy(self).__dlpack__()
 
 
 def __dlpack_device__(self):
@@ -120,6 +118,8 @@ def __reduce__(self):
 def _restore(cls, tensor, data):
     if tensor or not describe(cls)[3]:
         return cls(data)
+    if describe(cls)[1] == Complex:
+        return cls(data.real.copy(), data.imag.copy())
     flat = data.reshape(-1, data.shape[-1])
     return _core.from_entries(cls, [leaf_t(cls)(row) for row in flat])
 

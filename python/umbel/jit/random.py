@@ -18,13 +18,15 @@ class PCG32:
         if isinstance(size, PCG32):
             self.state, self.inc = _core.copy(size.state), _core.copy(size.inc)
             return
-        self.seed(initstate, initseq, size)
-
-    def seed(self, initstate=0x853C49E6748FEA9B, initseq=0xDA3E39CB94B95BDB, size=None):
-        """Starts anew; streams of the lanes follow one another."""
         initstate, initseq = UInt64(initstate), UInt64(initseq)
-        if size is not None and size > 1:
-            initseq = initseq + UInt64(_core.lane_index(size))
+        if size > 1:  # a stream and a start of its own for each lane
+            lane = UInt64(_core.lane_index(size))
+            initstate, initseq = initstate + lane, initseq + lane
+        self.seed(initstate, initseq)
+
+    def seed(self, initstate=0x853C49E6748FEA9B, initseq=0xDA3E39CB94B95BDB):
+        """Starts anew."""
+        initstate, initseq = UInt64(initstate), UInt64(initseq)
         self.state = zeros(UInt64, len(initseq))
         self.inc = (initseq << 1) | 1
         self.next_uint32()
@@ -65,12 +67,32 @@ class PCG32:
     def next_float32_normal(self, mask=True): return _normal(self.next_float32(mask))
     def next_float64_normal(self, mask=True): return _normal(self.next_float64(mask))
 
+    def _bounded(self, draw, bound, mask):
+        """Uniform below `bound`: what would make some numbers more likely is drawn again."""
+        tp = type(bound)
+        threshold = (~bound + 1) % bound
+
+        def again(state):
+            return state[1]
+
+        def body(state):
+            g = PCG32.__new__(PCG32)
+            g.state, g.inc = state[0], self.inc
+            r = draw(g, state[1])
+            ok = r >= threshold
+            return [g.state, state[1] & ~ok, _core.select(state[1], r % bound, state[2])]
+        lanes = zeros(tp, _core.width(self.state))
+        start = Bool(True) if mask is True else mask
+        start = start | _core.full(Bool, False, len(lanes)) if len(lanes) > 1 else start
+        out = _core.loop("next_bounded", [self.state, start, lanes], again, body)
+        self.state = out[0]
+        return out[2]
+
     def next_uint32_bounded(self, bound, mask=True):
-        """Uniform below `bound`, without bias that matters: the upper half of a 64-bit product."""
-        return UInt((UInt64(self.next_uint32(mask)) * UInt64(bound)) >> 32)
+        return self._bounded(PCG32.next_uint32, UInt(bound), mask)
 
     def next_uint64_bounded(self, bound, mask=True):
-        return _core.mul_hi(self.next_uint64(mask), UInt64(bound))
+        return self._bounded(PCG32.next_uint64, UInt64(bound), mask)
 
     def __add__(self, steps):
         """Jumps ahead [Brown 1994]."""
@@ -140,8 +162,8 @@ class Philox4x32:
 
     def __init__(self, seed=0, counter_0=0, counter_1=0, counter_2=0, iterations=7):
         seed = UInt64(seed)
-        self.seed = _core.classes["Array2u"](UInt(seed), UInt(seed >> 32))
-        self.counter = _core.classes["Array4u"](0, UInt(counter_0), UInt(counter_1), UInt(counter_2))
+        self.seed = _core.classes["Array2u"](UInt(seed >> 32), UInt(seed))
+        self.counter = _core.classes["Array4u"](UInt(counter_0), UInt(counter_1), UInt(counter_2), 0)
         self.iterations = iterations
 
     def next_uint32x4(self, mask=True):
@@ -150,8 +172,8 @@ class Philox4x32:
             p0, p1 = UInt64(c[0]) * UInt64(0xD2511F53), UInt64(c[2]) * UInt64(0xCD9E8D57)
             c = [UInt(p1 >> 32) ^ c[1] ^ k0, UInt(p1), UInt(p0 >> 32) ^ c[3] ^ k1, UInt(p0)]
             k0, k1 = k0 + 0x9E3779B9, k1 + 0xBB67AE85
-        first = self.counter[0] + 1
-        self.counter[0] = first if mask is True else _core.select(mask, first, self.counter[0])
+        following = self.counter[3] + 1
+        self.counter[3] = following if mask is True else _core.select(mask, following, self.counter[3])
         return _core.classes["Array4u"](*c)
 
     def next_float32x4(self, mask=True):

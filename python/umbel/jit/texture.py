@@ -78,7 +78,7 @@ class _Texture:
         """Integer positions brought into the texture."""
         out = []
         for i in range(self._dims):
-            p, n = pos[i] if self._dims > 1 or describe(type(pos))[3] else pos, self._shape[self._dims - 1 - i]
+            p, n = pos[i], self._shape[self._dims - 1 - i]
             if self._wrap == WrapMode.Clamp:
                 p = _core.minimum(_core.maximum(p, 0), n - 1)
             else:
@@ -112,6 +112,11 @@ class _Texture:
             return _core.entries(_core.gather(_core.lookup(self._element, 0, (n,), 0), self._value, index, mask))
         return [_core.gather(self._leaf, self._value, index * n + k, mask) for k in range(n)]
 
+    def _result(self, channels):
+        n = len(channels)
+        return _core.from_entries(_core.lookup(self._element, 0, (n,), 0) or _core.lookup(self._element, 0, (-1,), 0),
+                                  channels)
+
     def eval(self, pos, active=True):
         """Channels at `pos` in [0, 1]^d."""
         return self.eval_nonaccel(pos, active)
@@ -119,7 +124,7 @@ class _Texture:
     def eval_nonaccel(self, pos, active=True):
         p = [x * self._shape[self._dims - 1 - i] for i, x in enumerate(self._coordinates(pos))]
         if self._filter == FilterMode.Nearest:
-            return self._fetch([Int(floor(x)) for x in p], active)
+            return self._result(self._fetch([Int(floor(x)) for x in p], active))
         base = [floor(x - 0.5) for x in p]
         t = [x - 0.5 - b for x, b in zip(p, base)]
         corner = [Int(b) for b in base]
@@ -131,7 +136,7 @@ class _Texture:
                 weight = w if weight is None else weight * w
             texel = self._fetch([c + b if b else c for c, b in zip(corner, bits)], active)
             out = [x * weight for x in texel] if out is None else [_core.fma(x, weight, o) for x, o in zip(texel, out)]
-        return out
+        return self._result(out)
 
     def eval_fetch(self, pos, active=True):
         """The 2^d texels around `pos`, first coordinate fastest, without interpolation."""
@@ -140,8 +145,8 @@ class _Texture:
         out = []
         for bits in itertools.product((0, 1), repeat=self._dims):
             bits = bits[::-1]
-            out.append(self._fetch([c + b if b else c for c, b in zip(corner, bits)], active))
-        return out
+            out.append(self._result(self._fetch([c + b if b else c for c, b in zip(corner, bits)], active)))
+        return tuple(out)
 
     def eval_cubic(self, pos, active=True, force_nonaccel=False):
         """By cubic B-splines: smooth, and smoother than the data."""
@@ -156,7 +161,7 @@ class _Texture:
                 weight = weights[d][o] if weight is None else weight * weights[d][o]
             texel = self._fetch([c + (o - 1) for c, o in zip(corner, offsets)], active)
             out = [x * weight for x in texel] if out is None else [_core.fma(x, weight, o) for x, o in zip(texel, out)]
-        return out
+        return self._result(out)
 
     def eval_cubic_grad(self, pos, active=True):
         """Value and gradient with respect to `pos` of eval_cubic: (channels, [gradient of each channel])."""
@@ -180,7 +185,7 @@ class _Texture:
                         f = f * (dw[d][o] if d == axis else w[d][o])
                     slopes[k][axis] = slopes[k][axis] + f
         vector = _core.lookup(self._element, 0, (self._dims,), 0)
-        return value, [vector(*s) for s in slopes]
+        return self._result(value), [vector(*s) for s in slopes]
 
 
 def _spline(t):

@@ -1,0 +1,219 @@
+# tests/python/control_test.py: loops, conditionals and calls from Python; @syntax; recorded and evaluated.
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+import umbel.jit as dr
+from umbel.jit.auto import Array2f, Array3f, Bool, Float, Float64, Int, PCG32, UInt
+
+modes = pytest.mark.parametrize("mode", ["symbolic", "evaluated"])
+
+
+@modes
+def test_loops_run_each_lane_to_its_own_end(mode):
+    n = UInt(0, 1, 5, 10)
+    i, total = dr.while_loop((UInt(0, 0, 0, 0), dr.zeros(UInt, 4)), lambda i, t: i < n, lambda i, t: (i + 1, t + i),
+                             mode=mode)
+    assert list(total) == [0, 0, 10, 45] and list(i) == [0, 1, 5, 10]
+
+
+@modes
+def test_loops_carry_structures(mode):
+    @dataclass
+    class State:
+        p: Array2f
+        count: UInt
+
+    def body(s, extra):
+        return State(s.p * 0.5, s.count + 1), {"last": s.p.x}
+    s, extra = dr.while_loop((State(Array2f([8, 1], 4), UInt(0)), {"last": Float(0)}),
+                             lambda s, e: s.p.x > 1, body, mode=mode)
+    assert list(s.count) == [3, 0] and list(s.p.x) == [1, 1] and list(extra["last"]) == [2, 0]
+
+
+def test_loops_of_python_numbers_stay_pythons():
+    assert dr.while_loop((0, 1), lambda i, x: i < 5, lambda i, x: (i + 1, x * 2)) == (5, 32)
+
+
+def test_state_keeps_its_type_and_structure():
+    with pytest.raises(dr.UserError, match="changes from Float to"):
+        dr.while_loop((UInt(0), Float(0)), lambda i, x: i < 3, lambda i, x: (i + 1, Float64(x)))
+    with pytest.raises(dr.UserError, match="is a Python int and changes"):
+        dr.while_loop((UInt(0), 0), lambda i, x: i < 3, lambda i, x: (i + 1, x + 1))
+    with pytest.raises(dr.UserError, match="returns 1 variables"):
+        dr.while_loop((UInt(0), Float(0)), lambda i, x: i < 3, lambda i, x: (i + 1,))
+
+
+def test_errors_in_bodies_reach_the_caller_and_leave_the_context_usable():
+    def body(i):
+        raise ValueError("stop here")
+    for _ in range(3):
+        with pytest.raises(ValueError, match="stop here"):
+            dr.while_loop((UInt(0),), lambda i: i < 3, body)
+        with pytest.raises(ValueError, match="stop here"):
+            dr.if_stmt((UInt(1),), Bool(True, False), body, lambda i: i)
+        with pytest.raises(ValueError, match="stop here"):
+            dr.switch(UInt(0, 1), [lambda x: x, body], UInt(1))
+    assert list(dr.arange(UInt, 3) + 1) == [1, 2, 3]
+
+
+@modes
+def test_conditionals_choose_a_branch_a_lane(mode):
+    x = Float(-2, 3)
+    r = dr.if_stmt((x,), x > 0, lambda x: (x * 2, Int(1)), lambda x: (-x, Int(2)), mode=mode)
+    assert list(r[0]) == [2, 6] and list(r[1]) == [2, 1]
+    a, b = dr.if_stmt((x,), x > 0, lambda x: (1, x), lambda x: (2.5, 0), mode=mode)
+    assert list(a) == [2.5, 1] and list(b) == [0, 3]
+    assert dr.if_stmt((1,), True, lambda x: x + 1, lambda x: x) == 2
+
+
+def test_branches_have_side_effects_for_their_lanes_only():
+    target = dr.zeros(Float, 4)
+    i = dr.arange(UInt, 4)
+
+    def write(i):
+        dr.scatter(target, Float(1), i)
+    dr.if_stmt((i,), i < 2, write, lambda i: None)
+    assert list(target) == [1, 1, 0, 0]
+
+
+@modes
+def test_switch_calls_one_of_several_functions(mode):
+    functions = [lambda x, y: x + y, lambda x, y: x * y, lambda x, y: x - y]
+    r = dr.switch(UInt(0, 1, 2, 3), functions, Float(4, 5, 6, 7), Float(2), mode=mode)
+    assert list(r) == [6, 10, 4, 0]
+    assert dr.switch(1, functions, 3, 4) == 12
+    r = dr.switch(UInt(0, 1), [lambda x: (x, 1), lambda x: (x * 2, 2.5)], Float(1, 2))
+    assert list(r[0]) == [1, 4] and list(r[1]) == [1, 2.5]
+
+
+def test_dispatch_calls_methods_of_objects():
+    class Shape:
+        def __init__(self, k): self.k = k
+        def area(self, x): return x * self.k
+    shapes = dr.InstancePtr([Shape(Float(2)), Shape(Float(3))], UInt(1, 0, 1))
+    assert list(dr.dispatch(shapes, lambda s, x: s.area(x), Float(1, 2, 3))) == [3, 4, 9]
+
+
+def test_gradients_pass_through_control_flow():
+    x = Float(1, 2, 3)
+    dr.enable_grad(x)
+    i, y = dr.while_loop((UInt(0), x * 1), lambda i, y: i < 3, lambda i, y: (i + 1, y * x))
+    dr.backward(y)
+    assert np.allclose(x.grad.numpy(), 4 * np.array([1, 8, 27]))
+    x = Float(-1, 2)
+    dr.enable_grad(x)
+    y = dr.if_stmt((x,), x > 0, lambda x: x * x, lambda x: 5 * x)
+    dr.backward(y)
+    assert list(x.grad) == [5, 4]
+
+
+# ---- @syntax
+
+@dr.syntax
+def collatz(n):
+    steps = UInt(0)
+    while n != 1:
+        if n % 2 == 0:
+            n = n // 2
+        else:
+            n = 3 * n + 1
+        steps += 1
+    return steps
+
+
+def test_syntax_turns_statements_into_recorded_ones():
+    assert list(collatz(UInt(1, 2, 3, 7, 27))) == [0, 1, 7, 16, 111]
+
+
+@dr.syntax
+def mixed(n, x, flag):
+    y = Float(0)
+    if flag:  # Python's own
+        y = Float(100)
+    for k in range(3):
+        if x > k:
+            t = x * 2  # ends with the branch
+            y += t
+    i = UInt(0)
+    while dr.hint(i < n, mode="evaluated", label="inner"):
+        i += 1
+        if x > 0:
+            y += 1
+    j = 0
+    while dr.hint(j < 2, mode="scalar"):
+        j += 1
+        if j == 5:
+            break
+    return y, j
+
+
+def test_syntax_leaves_pythons_conditions_alone():
+    y, j = mixed(UInt(2), Float(-1, 2.5), True)
+    assert list(y) == [100, 117] and j == 2
+    y, j = mixed(UInt(0), Float(-1, 2.5), False)
+    assert list(y) == [0, 15]
+
+
+def test_syntax_keeps_closures_defaults_and_objects():
+    factor = Float(3)
+
+    @dr.syntax
+    def f(n, start=2):
+        rng = PCG32(2)
+        total = Float(start)
+        i = UInt(0)
+        while i < n:
+            total += factor * rng.next_float32()
+            i += 1
+        return total, rng
+    total, rng = f(UInt(2))
+    g = PCG32(2)
+    expected = 2 + 3 * (g.next_float32().numpy() + g.next_float32().numpy())
+    assert np.allclose(total.numpy(), expected)
+    assert np.array_equal(rng.state.numpy(), g.state.numpy())
+
+
+def test_syntax_explains_what_it_cannot_do():
+    with pytest.raises(SyntaxError, match="'break' in a while loop"):
+        @dr.syntax
+        def f(n):
+            while n > 0:
+                n -= 1
+                break
+            return n
+
+
+def test_kernels_print(capfd):
+    @dr.syntax
+    def f(n):
+        i = UInt(0)
+        while i < n:
+            dr.print("step {} of {}", i, n)
+            i += 1
+        return i
+    dr.eval(f(UInt(2)))
+    dr.sync_thread()
+    assert "step 0 of 2\nstep 1 of 2\n" in "".join(capfd.readouterr())
+
+
+def test_a_loop_is_one_kernel():
+    with dr.scoped_set_flag(dr.JitFlag.KernelHistory):
+        dr.kernel_history_clear()
+        r = collatz(dr.arange(UInt, 100) + 1)
+        dr.eval(r)
+        assert len(dr.kernel_history([dr.KernelType.JIT])) == 1
+
+
+def test_frozen_functions_compile_once():
+    @dr.freeze
+    def f(x, y): return dr.sin(x) * y
+    f(dr.arange(Float, 100), Float(1))
+    with dr.scoped_set_flag(dr.JitFlag.KernelHistory):
+        for k in range(3):
+            dr.kernel_history_clear()
+            r = f(dr.arange(Float, 100) + k, Float(k))
+            assert np.allclose(r.numpy(), np.sin(np.arange(100) + k) * k, atol=1e-5)
+            assert all(h["cache_hit"] for h in dr.kernel_history([dr.KernelType.JIT])[-1:])
+    assert f.n_recordings == 1

@@ -1,0 +1,130 @@
+# tests/python/tensor_test.py: tensors index, broadcast and reshape as NumPy's arrays do.
+import numpy as np
+import pytest
+
+import umbel.jit as dr
+from umbel.jit.auto import Array3f, Bool, Float, Int, TensorXf, TensorXi, UInt
+
+n = np.arange(24, dtype=np.float32).reshape(2, 3, 4)
+
+
+@pytest.mark.parametrize("key", [
+    0, -1, (0,), (1, 2), (1, 2, 3), (slice(None), 1), (Ellipsis, 2), (0, Ellipsis), (slice(None), slice(None, None, -1)),
+    (1, slice(0, 2), slice(1, 4, 2)), (None, 0), (slice(None), None, 1), (Ellipsis, None), (slice(5, 9),),
+    (slice(None), slice(2, 0, -1), 0)])
+def test_basic_indexing(key):
+    r = TensorXf(n)[key]
+    assert r.shape == n[key].shape and np.array_equal(r.numpy(), n[key])
+
+
+@pytest.mark.parametrize("key", [
+    ([0, 1, 1],), (slice(None), [2, 0]), ([0, 1], [2, 0]), (slice(None), [0, 2], [1, 3]), (0, [0, 2]),
+    (slice(None), slice(None), [3, 1, 1, 0]), (slice(None), [-1, 0])])
+def test_indexing_by_arrays(key):
+    ours = tuple(Int(k) if isinstance(k, list) else k for k in key)
+    r = TensorXf(n)[ours]
+    assert r.shape == n[key].shape and np.array_equal(r.numpy(), n[key])
+
+
+@pytest.mark.parametrize("key,value", [
+    ((0, 1), 7), ((slice(None), slice(None), 0), [1, 2, 3]), ((1,), n[0]), ((Ellipsis, slice(1, 3)), 5),
+    ((slice(None), 1, slice(None, None, -1)), [1, 2, 3, 4])])
+def test_assignment(key, value):
+    a, b = TensorXf(n.copy()), n.copy()
+    a[key] = TensorXf(value) if not isinstance(value, int) else value
+    b[key] = value
+    assert np.array_equal(a.numpy(), b)
+
+
+def test_errors():
+    t = TensorXf(n)
+    with pytest.raises(IndexError):
+        t[2]
+    with pytest.raises(IndexError):
+        t[0, 0, 0, 0]
+    with pytest.raises(ValueError, match="cannot be broadcast"):
+        t + TensorXf([1, 2])
+    with pytest.raises(dr.UserError, match="has 4 elements, but the array has 3"):
+        TensorXf(Float(1, 2, 3), shape=(2, 2))
+    with pytest.raises(TypeError, match="mask"):
+        t[Bool(True, False)]
+
+
+@pytest.mark.parametrize("a,b", [((2, 3, 4), (3, 4)), ((2, 3, 4), (4,)), ((2, 1, 4), (3, 1)), ((2, 3, 4), ()),
+                                 ((1,), (2, 3)), ((2, 3, 4), (2, 3, 4))])
+def test_broadcasting(a, b):
+    rng = np.random.default_rng(1)
+    x, y = rng.random(a).astype(np.float32), rng.random(b).astype(np.float32)
+    for op in (np.add, np.subtract, np.multiply):
+        r = op(TensorXf(x).numpy(), y)
+        ours = {np.add: TensorXf(x) + TensorXf(y), np.subtract: TensorXf(x) - TensorXf(y),
+                np.multiply: TensorXf(x) * TensorXf(y)}[op]
+        assert ours.shape == r.shape and np.allclose(ours.numpy(), r)
+    assert np.array_equal((TensorXf(x) < TensorXf(y)).numpy(), x < y)
+
+
+def test_arrays_and_numbers_meet_tensors():
+    t = TensorXf(n)
+    assert np.array_equal((t + 1).numpy(), n + 1) and np.array_equal((2 * t).numpy(), 2 * n)
+    assert np.array_equal((t * Float(2)).numpy(), 2 * n)
+    assert np.array_equal((t + Float(1, 2, 3, 4)).numpy(), n + [1, 2, 3, 4])
+    assert np.allclose(dr.sin(t).numpy(), np.sin(n), atol=1e-6)
+    assert np.array_equal(dr.select(t > 10, t, 0).numpy(), np.where(n > 10, n, 0))
+    assert np.array_equal(dr.maximum(t, 5).numpy(), np.maximum(n, 5))
+    assert np.array_equal(dr.fma(t, 2, 1).numpy(), n * 2 + 1)
+
+
+def test_shapes():
+    t = TensorXf(n)
+    assert np.array_equal(dr.reshape(t, (4, -1)).numpy(), n.reshape(4, -1))
+    assert np.array_equal(dr.reshape(TensorXf, Float(1, 2, 3, 4), (2, 2)).numpy(), [[1, 2], [3, 4]])
+    assert np.array_equal(dr.transpose(t).numpy(), n.T)
+    assert np.array_equal(dr.transpose(t, (1, 0, 2)).numpy(), n.transpose(1, 0, 2))
+    assert np.array_equal(dr.moveaxis(t, 0, -1).numpy(), np.moveaxis(n, 0, -1))
+    assert np.array_equal(dr.swapaxes(t, 0, 2).numpy(), n.swapaxes(0, 2))
+    assert dr.expand_dims(t, 1).shape == (2, 1, 3, 4) and dr.squeeze(dr.expand_dims(t, 1)).shape == n.shape
+    assert np.array_equal(dr.tile(t, (2, 1, 3)).numpy(), np.tile(n, (2, 1, 3)))
+    assert np.array_equal(dr.repeat(t, 2, axis=1).numpy(), n.repeat(2, axis=1))
+    assert np.array_equal(dr.reverse(t, axis=1).numpy(), n[:, ::-1])
+
+
+def test_joining_and_splitting():
+    a, b = n, n + 100
+    A, B = TensorXf(a), TensorXf(b)
+    for axis in (0, 1, 2, -1):
+        assert np.array_equal(dr.concat([A, B], axis).numpy(), np.concatenate([a, b], axis))
+        assert np.array_equal(dr.stack([A, B], axis).numpy(), np.stack([a, b], axis))
+    assert np.array_equal(dr.vstack([Float(1, 2), Float(3, 4)]).numpy(), np.vstack([[1, 2], [3, 4]]))
+    assert np.array_equal(dr.hstack([A, B]).numpy(), np.hstack([a, b]))
+    assert np.array_equal(dr.dstack([A, B]).numpy(), np.dstack([a, b]))
+    assert np.array_equal(dr.column_stack([Float(1, 2), Float(3, 4)]).numpy(), np.column_stack([[1, 2], [3, 4]]))
+    for ours, theirs in zip(dr.array_split(A, 3, 2), np.array_split(a, 3, 2)):
+        assert np.array_equal(ours.numpy(), theirs)
+    assert np.array_equal(dr.take(A, UInt(2, 0), axis=1).numpy(), a.take([2, 0], axis=1))
+
+
+@pytest.mark.parametrize("a,b", [((2, 3), (3, 4)), ((3,), (3, 4)), ((2, 3), (3,)), ((5, 2, 3), (3, 4)),
+                                 ((5, 2, 3), (5, 3, 2)), ((1, 40), (40, 2)), ((3,), (3,))])
+def test_products(a, b):
+    rng = np.random.default_rng(2)
+    x, y = rng.random(a), rng.random(b)
+    r = dr.auto.TensorXf64(x) @ dr.auto.TensorXf64(y)
+    assert r.shape == (x @ y).shape and np.allclose(r.numpy(), x @ y)
+
+
+def test_tensors_of_other_arrays():
+    v = Array3f([1, 2], [3, 4], [5, 6])
+    assert np.array_equal(TensorXf(v).numpy(), v.numpy())
+    assert np.array_equal(Array3f(TensorXf(v)).numpy(), v.numpy())
+    assert list(Float(TensorXf([1, 2]))) == [1, 2] and TensorXf(5).shape == ()
+    assert list(TensorXf(n).array) == list(range(24)) and type(TensorXi(TensorXf(n))) is TensorXi
+
+
+def test_gradients_pass_through_indexing_and_broadcasting():
+    t = dr.auto.TensorXf64(n)
+    dr.enable_grad(t)
+    y = dr.sum(t[0, :, 1:3] * dr.auto.TensorXf64([[1.0], [2.0], [3.0]]), axis=None)
+    dr.backward(y)
+    expected = np.zeros_like(n)
+    expected[0, :, 1:3] = [[1], [2], [3]]
+    assert np.array_equal(t.grad.numpy(), expected)

@@ -3,6 +3,10 @@
 
 namespace umbel::python {
 
-void bind_render(nanobind::module_ &) {}
+void bind_render(nanobind::module_ &m) {
+    bind_bitmap(m);
+    bind_warp(m);
+    bind_core(m);
+}
 
 } // namespace umbel::python

@@ -2,6 +2,12 @@
 from . import _core
 from . import jit
 from .jit import DeviceError, InternalError, UserError
+from ._logging import *
+from ._transform import *
+from ._struct import Struct
+from ._bitmap import Bitmap, FilterBoundaryCondition
+from . import util, warp
+from .util import scoped_set_variant, variant_context
 
 __version__ = "0.1.0"
 

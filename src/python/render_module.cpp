@@ -9,6 +9,9 @@ void bind_render(nb::module_ &m) {
     bind_params(m);
     bind_scene(m);
     bind_plugins(m);
+    bind_bitmap(m);
+    bind_warp(m);
+    bind_core(m);
 }
 
 } // namespace umbel::python

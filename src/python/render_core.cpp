@@ -1,0 +1,111 @@
+// python/render_core.cpp: what Python uses of the renderer's ground: interfaces, spectra, quadrature, plugins.
+#include "core/fresnel.h"
+#include "core/object.h"
+#include "core/quadrature.h"
+#include "core/random.h"
+#include "core/spectra.h"
+#include "core/upsampling.h"
+#include "python/arrays.h"
+#include "python/helpers.h"
+#include "python/render.h"
+#include <nanobind/stl/array.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+namespace umbel::python {
+namespace {
+
+using Nodes = std::pair<std::vector<double>, std::vector<double>>;
+
+template <Quadrature (*rule)(size_t)> Nodes nodes(size_t n) {
+    Quadrature q = rule(n);
+    return { std::move(q.nodes), std::move(q.weights) };
+}
+
+void bind_fresnel(nb::module_ &m) {
+    m.def(
+        "fresnel",
+        [](const Float &cos_theta_i, const Float &eta) {
+            FresnelResult f = fresnel(cos_theta_i, eta);
+            return std::make_tuple(f.r, f.cos_theta_t, f.eta_it, f.eta_ti);
+        },
+        nb::arg("cos_theta_i"), nb::arg("eta"),
+        "Reflectance of unpolarized light at a smooth interface of dielectrics, the cosine of the "
+        "refracted direction, and the relative indices from and to the incident side");
+    m.def("fresnel_conductor", [](const Float &cos_theta_i, const Float &eta, const Float &k) {
+        return fresnel_conductor(cos_theta_i, eta, k);
+    });
+    m.def("reflect", [](const Vector3 &wi) { return reflect(wi); }, nb::arg("wi"));
+    m.def(
+        "reflect", [](const Vector3 &wi, const Vector3 &n) { return reflect(wi, n); },
+        nb::arg("wi"), nb::arg("m"), "The direction mirrored in the z axis, or in a normal");
+    m.def(
+        "refract",
+        [](const Vector3 &wi, const Float &cos_theta_t, const Float &eta_ti) {
+            return refract(wi, cos_theta_t, eta_ti);
+        },
+        nb::arg("wi"), nb::arg("cos_theta_t"), nb::arg("eta_ti"));
+    m.def(
+        "refract",
+        [](const Vector3 &wi, const Vector3 &n, const Float &cos_theta_t, const Float &eta_ti) {
+            return refract(wi, n, cos_theta_t, eta_ti);
+        },
+        nb::arg("wi"), nb::arg("m"), nb::arg("cos_theta_t"), nb::arg("eta_ti"),
+        "The refracted direction, from what fresnel() returns");
+}
+
+void bind_spectra(nb::module_ &m) {
+    m.def("rgb_to_coefficients", [](const Colour3 &rgb) { return rgb_to_coefficients(rgb); });
+    m.def("eval_coefficients", [](const Vector3 &c, const Float &wavelength) {
+        return eval_coefficients(c, wavelength);
+    });
+    m.def("table_coefficients",
+          [](const Vector3 &rgb) { return as_color(table_coefficients(rgb)); });
+    m.def("cie1931_xyz", [](const Float &wavelength) { return as_color(cie1931_xyz(wavelength)); });
+    m.def("d65", [](const Float &wavelength) { return d65(wavelength); });
+    m.def("sample_wavelength", [](const Float &u) { return sample_wavelength(u); });
+    m.def("sample_wavelength_pdf", [](const Float &w) { return sample_wavelength_pdf(w); });
+    m.def("dielectric_ior", [](const std::string &name) { return dielectric_ior(name); });
+    m.def("reflectance_to_srgb", [](nb::callable f) {
+        return reflectance_to_srgb([&](double w) { return nb::cast<double>(f(w)); });
+    });
+    m.def("spectrum_to_xyz", [](nb::callable f) {
+        return spectrum_to_xyz([&](double w) { return nb::cast<double>(f(w)); });
+    });
+    m.def("srgb_to_xyz_matrix", [] { return srgb_to_xyz_matrix(); });
+    m.def("xyz_to_srgb_matrix", [] { return xyz_to_srgb_matrix(); });
+    m.attr("cie_y_integral") = cie_y_integral();
+}
+
+} // namespace
+
+void bind_core(nb::module_ &m) {
+    bind_fresnel(m);
+    bind_spectra(m);
+    m.def("gauss_legendre", nodes<gauss_legendre>);
+    m.def("gauss_lobatto", nodes<gauss_lobatto>);
+    m.def("composite_simpson", nodes<composite_simpson>);
+    m.def("composite_simpson_38", nodes<composite_simpson_38>);
+    m.def("chebyshev", chebyshev);
+    m.def(
+        "radical_inverse_2",
+        [](const UInt32 &i, const UInt32 &scramble) { return radical_inverse_2(i, scramble); },
+        nb::arg("index"), nb::arg("scramble"));
+    m.def(
+        "sobol_2", [](const UInt32 &i, const UInt32 &scramble) { return sobol_2(i, scramble); },
+        nb::arg("index"), nb::arg("scramble"));
+    // Kinds of the plugins of that name: "constant" is an emitter and a volume.
+    m.def("plugin_kinds", [](const std::string &name) {
+        PluginRegistry &registry = PluginRegistry::instance();
+        registry.load_libraries();
+        std::vector<std::string> kinds;
+        for (const Plugin *p : registry.all())
+            if (p->name == name)
+                kinds.push_back(p->kind);
+        return kinds;
+    });
+}
+
+} // namespace umbel::python

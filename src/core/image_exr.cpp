@@ -168,29 +168,109 @@ Imf::FrameBuffer frame_buffer(const Image &image, int x, int y) {
     return out;
 }
 
-/// Walks the attributes of all headers: the library allocates what an attribute claims to have before it
-/// finds that the file is shorter.
+/// A name, up to its 0.
+std::string_view take_name(ImageInput &in) {
+    const uint8_t *first = in.data() + in.at();
+    for (size_t n = 0; in.u8() != 0; ++n)
+        if (n == 255)
+            in.error("a name of more than 255 letters in the header; the file is damaged");
+    return reinterpret_cast<const char *>(first);
+}
+
+/// Goes over an attribute's value as the library will, which trusts the type where its length contradicts.
+void check_attribute(ImageInput &in, std::string_view type, uint32_t length) {
+    static constexpr std::pair<std::string_view, uint32_t> Lengths[] = {
+        { "box2f", 16 }, { "box2i", 16 },  { "compression", 1 }, { "double", 8 },
+        { "envmap", 1 }, { "float", 4 },   { "int", 4 },         { "keycode", 28 },
+        { "m33f", 36 },  { "m44f", 64 },   { "lineOrder", 1 },   { "rational", 8 },
+        { "m33d", 72 },  { "m44d", 128 },  { "tiledesc", 9 },    { "timecode", 8 },
+        { "v2i", 8 },    { "v2f", 8 },     { "v2d", 16 },        { "v3i", 12 },
+        { "v3f", 12 },   { "v3d", 24 },    { "chromaticities", 32 }, { "deepImageState", 1 },
+    };
+    size_t end = in.at() + length;
+    bool sound = true;
+    for (auto &[name, expected] : Lengths)
+        sound &= type != name || length == expected;
+    if (type == "chlist") {
+        while (in.at() < end && in.data()[in.at()] != 0) {
+            take_name(in);
+            in.take(16);
+        }
+        sound = in.at() + 1 == end;
+    } else if (type == "preview") {
+        uint64_t width = in.u32(), height = in.u32();
+        sound = width < 65536 && height < 65536 && length == 8 + 4 * width * height;
+    } else if (type == "stringvector") {
+        while (in.at() < end)
+            in.take(in.u32());
+        sound = in.at() == end;
+    } else if (type == "idmanifest") // compressed: its size comes first
+        sound = length >= 4 && in.u32() / 1032 <= length;
+    if (!sound)
+        in.error("an attribute of type \"{}\" has a wrong length; the file is damaged", type);
+}
+
+/// Walks all headers: the library allocates what an attribute claims to have, and tables of as many chunks as the image is said
+/// to need, before it finds that the file is shorter.
 void check_headers(ImageInput &in) {
-    auto text = [&] {
-        for (size_t n = 0; in.u8() != 0; ++n)
-            if (n == 255)
-                in.error("a name of more than 255 letters in the header; the file is damaged");
+    // Each chunk has an entry of 8 bytes in a table of the file
+    auto check_chunks = [&](uint64_t n) {
+        if (n > in.size() / 8)
+            in.error("{} bytes cannot hold {} parts of an image; get a complete copy", in.size(), n);
     };
     in.seek(4);
     bool several = in.u32() & 0x1000;
     for (bool empty = false; !empty;) {
         empty = in.left() > 0 && in.data()[in.at()] == 0; // several parts end with an empty header
+        uint64_t sides[2] = { 1, 1 }, tile[2] = { 0, 0 };
         while (in.left() > 0 && in.data()[in.at()] != 0) {
-            text(); // name
-            text(); // type
-            in.take(in.u32());
+            std::string_view name = take_name(in), type = take_name(in);
+            uint32_t length = in.u32();
+            size_t at = in.at();
+            in.take(length);
+            in.seek(at);
+            check_attribute(in, type, length);
+            in.seek(at);
+            if (name == "dataWindow" && length == 16) {
+                int64_t box[4];
+                for (int64_t &v : box)
+                    v = in.i32();
+                for (size_t k = 0; k < 2; ++k) {
+                    int64_t side = box[k + 2] - box[k] + 1;
+                    if (side < 1 || side > int64_t(in.options().max_side))
+                        in.error("a side of {} pixels; 1 to {} are allowed", side,
+                                 in.options().max_side);
+                    sides[k] = uint64_t(side);
+                }
+            } else if (name == "tiles" && length == 9) {
+                tile[0] = in.u32();
+                tile[1] = in.u32();
+            } else if (name == "chunkCount" && length == 4)
+                check_chunks(in.u32());
+            in.seek(at + length);
         }
+        if (tile[0] && tile[1])
+            check_chunks((1 + (sides[0] - 1) / tile[0]) * (1 + (sides[1] - 1) / tile[1]));
         in.u8();
         empty |= !several;
         if (in.left() == 0)
             in.truncated();
     }
     in.seek(0);
+}
+
+/// The most that a byte of a file can hold, in bytes.
+double packing(Imf::Compression c, Component component) {
+    constexpr double Deflate = 1032; // zlib's limit
+    switch (c) {
+    case Imf::NO_COMPRESSION: return 1;
+    case Imf::RLE_COMPRESSION: return 64; // runs of up to 128 in two bytes
+    case Imf::PIZ_COMPRESSION: return 512; // runs of up to 256 numbers in 10 bits
+    case Imf::DWAA_COMPRESSION:
+    case Imf::DWAB_COMPRESSION:            // a half of each 8 x 8 block is left, and deflated
+        return 32 * Deflate * double(bytes(component));
+    default: return 2 * Deflate; // Pixar's drops a byte of four first
+    }
 }
 
 Image read_part(ImageInput &in) {
@@ -231,8 +311,8 @@ Image read_part(ImageInput &in) {
             in.error("tiles of {} x {} pixels for an image of {} x {}; the file is damaged",
                      t.xSize, t.ySize, width, height);
     }
-    // Wavelets pack a flat block of 32 rows into some 60 bytes
-    Image image = in.allocate(width, height, in_order(std::move(names)), component, false, 1 << 19);
+    Image image = in.allocate(width, height, in_order(std::move(names)), component, false,
+                              packing(header.compression(), component));
     image.metadata = read_metadata(header);
     Imf::InputPart pixels(file, part);
     pixels.setFrameBuffer(frame_buffer(image, box.min.x, box.min.y));

@@ -3,11 +3,11 @@
 // UMBEL_SCENES names a folder of larger scenes (default: ../shared/scenes); without it only the two below are damaged.
 #include "core/scene_file.h"
 #include "jit/error.h"
+#include "support/mutator.h"
 #include <chrono>
 #include <cstdlib>
 #include <fstream>
 #include <gtest/gtest.h>
-#include <random>
 #include <sstream>
 
 namespace umbel {
@@ -74,76 +74,13 @@ std::string read(const fs::path &path) {
     return text.str();
 }
 
-class Mutator {
-public:
-    explicit Mutator(uint32_t seed) : m_random(seed) {}
-
-    std::string damage(std::string text) {
-        for (size_t n = 1 + below(4); n > 0 && !text.empty(); --n)
-            damage_once(text);
-        return text;
-    }
-
-private:
-    size_t below(size_t n) { return std::uniform_int_distribution<size_t>(0, n - 1)(m_random); }
-
-    void damage_once(std::string &text) {
-        static const std::string fragments[] = { "<",
-                                                 ">",
-                                                 "\"",
-                                                 "/>",
-                                                 "$",
-                                                 "${",
-                                                 "&#0;",
-                                                 "<![CDATA[",
-                                                 "1e999",
-                                                 "-nan",
-                                                 "<ref id=\"box\"/>",
-                                                 "</bsdf>",
-                                                 "<scene>",
-                                                 "<!DOCTYPE a [",
-                                                 "<include filename=\"x\"/>",
-                                                 "id=\"box\" ",
-                                                 "99999999999999999999999",
-                                                 "\xff\xfe",
-                                                 "::" };
-        size_t at = below(text.size()), length = std::min(text.size() - at, 1 + below(40));
-        switch (below(8)) {
-        case 0: text[at] = char(below(256)); break;
-        case 1: text[at] ^= char(1 << below(8)); break;
-        case 2: text.erase(at, length); break;
-        case 3: text.resize(at); break;
-        case 4: text.insert(at, fragments[below(std::size(fragments))]); break;
-        case 5: text.insert(below(text.size()), text.substr(at, length)); break;
-        case 6: { // two elements change places
-            size_t a = text.find('<', at), b = text.find('<', below(text.size()));
-            size_t a_end = text.find('>', a), b_end = text.find('>', b);
-            if (a_end == text.npos || b_end == text.npos || a_end >= b)
-                break;
-            std::string first = text.substr(a, a_end - a + 1);
-            std::string second = text.substr(b, b_end - b + 1);
-            text.replace(b, second.size(), first);
-            text.replace(a, first.size(), second);
-            break;
-        }
-        default: { // a value becomes another
-            size_t quote = text.find('"', at), end = text.find('"', quote + 1);
-            if (end != text.npos)
-                text.replace(quote + 1, end - quote - 1, fragments[below(std::size(fragments))]);
-        }
-        }
-    }
-
-    std::mt19937 m_random;
-};
-
 // Returns how many were still scenes.
 int damage_and_parse(const std::string &text, const SceneFileOptions &options, uint32_t first_seed,
                      int count) {
     int scenes = 0;
     for (int i = 0; i < count; ++i) {
         uint32_t seed = first_seed + uint32_t(i);
-        std::string damaged = Mutator(seed).damage(text);
+        std::string damaged = test::Mutator(seed).damage_xml(text);
         auto start = std::chrono::steady_clock::now();
         try {
             Properties p = parse_scene_string(damaged, options);

@@ -107,7 +107,7 @@ private:
             if (w[0] == "format" && w.size() >= 2)
                 read_format(w[1]);
             else if (w[0] == "element" && w.size() == 3)
-                m_elements.push_back({ std::string(w[1]), integer(w[2]), {} });
+                add_element(w[1], integer(w[2]));
             else if (w[0] == "property" && !m_elements.empty() && w.size() == 3)
                 m_elements.back().properties.push_back(
                     { std::string(w[2]), type_of(w[1]), false, Type::U8 });
@@ -117,6 +117,12 @@ private:
             else
                 bad(fmt::format("cannot make sense of {} in the header", quote(l)));
         }
+    }
+    void add_element(std::string_view name, uint64_t count) {
+        for (const Element &e : m_elements)
+            if (e.name == name)
+                bad(fmt::format("the header has two elements {}; keep one", quote(name)));
+        m_elements.push_back({ std::string(name), count, {} });
     }
     void read_format(std::string_view f) {
         if (f != "ascii" && f != "binary_little_endian" && f != "binary_big_endian")
@@ -182,6 +188,8 @@ private:
             number(p.type);
     }
     void skip(const Element &e) {
+        if (e.properties.empty()) // nothing to read, however large the count
+            return;
         for (uint64_t i = 0; i < e.count; ++i)
             for (const Property &p : e.properties)
                 skip(p);
@@ -235,6 +243,8 @@ private:
     }
 
     void read_faces(const Element &e) {
+        if (e.properties.empty())
+            bad("faces have no list of vertices");
         for (uint64_t i = 0; i < e.count; ++i)
             for (const Property &p : e.properties) {
                 if (!p.is_list || (p.name != "vertex_indices" && p.name != "vertex_index")) {

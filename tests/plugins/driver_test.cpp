@@ -1,5 +1,6 @@
 // tests/plugins/driver_test.cpp: images do not depend on how they are computed.
 #include "core/colour.h"
+#include "core/traverse.h"
 #include "support/scenes.h"
 #include <tbb/global_control.h>
 
@@ -138,6 +139,34 @@ TEST_P(BackendDriver, AnotherCameraOrColourCompilesNothing) {
     for (const jit::KernelRecord &r : context.take_history())
         EXPECT_EQ(r.backend_seconds, 0) << r.name;
     context.set(jit::Flag::History, false);
+}
+
+TEST_P(BackendDriver, ParametersThatChangeCompileNothing) {
+    Ref<Scene> scene = scene_from(scene_xml(Box, 24, 16));
+    Image before = render_image(*scene);
+    SceneParameters params(scene);
+    std::vector<std::string> changed;
+    for (const SceneParameter &p : params.all()) {
+        if (p.key == "white.reflectance.value")
+            for (Float *c : std::get<std::array<Float *, 3>>(p.param.slot))
+                *c = opaque_float(0.3);
+        else if (p.key == "perspective.to_world")
+            *std::get<TransformData *>(p.param.slot) =
+                *TransformData::look_at({ 1, 2, 5 }, { 0, 0.5, 0 }, { 0, 0, 1 });
+        else
+            continue;
+        changed.push_back(p.key);
+    }
+    ASSERT_EQ(changed.size(), 2u);
+    jit::Context &context = variant().context();
+    context.set(jit::Flag::History, true);
+    context.take_history();
+    params.update(changed);
+    Image after = render_image(*scene);
+    for (const jit::KernelRecord &r : context.take_history())
+        EXPECT_EQ(r.backend_seconds, 0) << r.name;
+    context.set(jit::Flag::History, false);
+    EXPECT_FALSE(same_pixels(before, after));
 }
 
 TEST_P(BackendDriver, ARestoredRenderGoesOnAsIfNothingHadHappened) {

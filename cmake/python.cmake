@@ -5,7 +5,7 @@
 set(UMBEL_PYTHON "" CACHE FILEPATH "Python interpreter that has nanobind; empty: build no Python package")
 
 file(GLOB UMBEL_PYTHON_SOURCES CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/python/*.cpp)
-if(UMBEL_PYTHON AND EXISTS ${UMBEL_PYTHON} AND NOT UMBEL_SANITIZE)
+if(UMBEL_PYTHON AND EXISTS "${UMBEL_PYTHON}" AND NOT UMBEL_SANITIZE)
     execute_process(COMMAND ${UMBEL_PYTHON} -m nanobind --cmake_dir OUTPUT_VARIABLE nanobind_ROOT
                     OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET RESULT_VARIABLE _failed)
     if(NOT _failed)

@@ -24,8 +24,8 @@ std::string rate(double per_second) {
 
 } // namespace
 
-Progress::Progress(std::string title, uint64_t samples, bool quiet, double done)
-    : m_title(std::move(title)), m_samples(samples), m_quiet(quiet), m_terminal(isatty(2)),
+Progress::Progress(std::string title, uint64_t samples, Show show, double done)
+    : m_title(std::move(title)), m_samples(samples), m_show(show), m_terminal(isatty(2)),
       m_start(std::chrono::steady_clock::now()), m_done(done) {}
 
 double Progress::seconds() const {
@@ -35,7 +35,8 @@ double Progress::seconds() const {
 void Progress::update(double fraction) {
     double t = seconds();
     // A terminal is updated often, a log now and then.
-    if (m_quiet || t - m_last < (m_terminal ? 0.1 : 10) || (!m_terminal && m_last < 0 && t < 10))
+    if (m_show != Show::All || t - m_last < (m_terminal ? 0.1 : 10) ||
+        (!m_terminal && m_last < 0 && t < 10))
         return;
     m_last = t;
     double here = fraction - m_done, left = here > 0 ? t * (1 - fraction) / here : 0;
@@ -50,7 +51,7 @@ void Progress::update(double fraction) {
 }
 
 void Progress::finish(const std::string &file, double fraction) {
-    if (m_quiet)
+    if (m_show == Show::Nothing)
         return;
     double t = seconds();
     fmt::print(stderr, "{}{}: {} in {}, {}\n", m_terminal ? "\r\033[K" : "", m_title, file,

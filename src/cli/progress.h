@@ -8,8 +8,9 @@ namespace umbel {
 
 class Progress {
 public:
+    enum class Show { Nothing, Result, All }; // Result: one line at the end
     /// `done`: the fraction that was finished before.
-    Progress(std::string title, uint64_t samples, bool quiet, double done = 0);
+    Progress(std::string title, uint64_t samples, Show show, double done = 0);
     /// `fraction` from 0 to 1.
     void update(double fraction);
     void finish(const std::string &file, double fraction);
@@ -19,7 +20,8 @@ private:
 
     std::string m_title;
     uint64_t m_samples;
-    bool m_quiet, m_terminal;
+    Show m_show;
+    bool m_terminal;
     std::chrono::steady_clock::time_point m_start;
     double m_last = -1, m_done;
 };

@@ -66,7 +66,9 @@ void run_render(const RunOptions &o, Render &render, const Sensor &sensor, const
             fmt::print(stderr, "umbel: going on from {}, at {:.0f} %\n", o.checkpoint,
                        render.progress() * 100);
     }
-    Progress progress(title, render.total_samples(), o.quiet || o.no_progress, render.progress());
+    using Show = Progress::Show;
+    Show show = o.quiet ? Show::Nothing : o.no_progress ? Show::Result : Show::All;
+    Progress progress(title, render.total_samples(), show, render.progress());
     auto start = Clock::now(), written = start, saved = start;
     int hang_ups = g_hang_ups;
     bool good_enough = false;

@@ -157,45 +157,69 @@ TEST_F(CliRender, ACheckpointOfAnotherSceneIsRefused) {
                   "belongs to another render");
 }
 
+namespace {
+
+/// Runs the program without a shell, so that signals reach it.
+pid_t start(std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), program().string());
+    std::vector<char *> argv;
+    for (std::string &a : arguments)
+        argv.push_back(a.data());
+    argv.push_back(nullptr);
+    pid_t pid = fork();
+    if (pid == 0) {
+        execv(argv[0], argv.data());
+        _exit(127);
+    }
+    return pid;
+}
+int end(pid_t pid) {
+    int status = 0;
+    waitpid(pid, &status, 0);
+    return status;
+}
+bool appears(const std::string &path) {
+    for (int i = 0; i < 6000 && !std::filesystem::exists(path); ++i)
+        std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    return std::filesystem::exists(path);
+}
+
+} // namespace
+
 TEST_F(SlowCliRender, AfterAKillTheSameCommandEndsWithTheSameImage) {
     auto arguments = [&](const std::string &out) {
-        return std::vector<std::string>{
-            program().string(), "render", scene,   "-q",   "-m", "llvm_rgb",
-            "--size",           "96x96",  "--spp", "4096", "-o", path(out)
-        };
-    };
-    auto start = [&](std::vector<std::string> list) {
-        std::vector<char *> argv;
-        for (std::string &a : list)
-            argv.push_back(a.data());
-        argv.push_back(nullptr);
-        pid_t pid = fork();
-        if (pid == 0) {
-            execv(argv[0], argv.data());
-            _exit(127);
-        }
-        return pid;
-    };
-    auto end = [](pid_t pid) {
-        int status = 0;
-        waitpid(pid, &status, 0);
-        return status;
+        return std::vector<std::string>{ "render", scene,   "-q",   "-m", "llvm_rgb", "--size",
+                                         "96x96",  "--spp", "4096", "-o", path(out) };
     };
     ASSERT_EQ(end(start(arguments("whole.pfm"))), 0);
 
     std::vector<std::string> list = arguments("resumed.pfm");
     list.insert(list.end(), { "--checkpoint", path("c"), "--checkpoint-every", "0.01" });
     pid_t pid = start(list);
-    for (int i = 0; i < 6000 && !std::filesystem::exists(path("c")); ++i)
-        std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    ASSERT_TRUE(appears(path("c")));
     ASSERT_EQ(kill(pid, SIGKILL), 0);
-    int status = end(pid);
-    ASSERT_TRUE(WIFSIGNALED(status)) << "ended before it was killed: take more samples";
+    ASSERT_TRUE(WIFSIGNALED(end(pid))) << "ended before it was killed: take more samples";
     ASSERT_FALSE(std::filesystem::exists(path("resumed.pfm")));
 
     ASSERT_EQ(end(start(list)), 0);
     EXPECT_EQ(contents(path("resumed.pfm")), contents(path("whole.pfm")));
     EXPECT_FALSE(std::filesystem::exists(path("c")));
+}
+
+TEST_F(SlowCliRender, AHangUpWritesTheUnfinishedImageAndAnInterruptEnds) {
+    pid_t pid = start({ "render", scene, "-q", "-m", "llvm_rgb", "--spp", "100000000", "-o",
+                        path("i.pfm"), "--checkpoint", path("c"), "--checkpoint-every", "0.01" });
+    ASSERT_TRUE(appears(path("c"))); // it is under way
+    EXPECT_FALSE(std::filesystem::exists(path("i.pfm")));
+    kill(pid, SIGHUP);
+    EXPECT_TRUE(appears(path("i.pfm")));
+    std::filesystem::remove(path("i.pfm"));
+    kill(pid, SIGINT);
+    int status = end(pid);
+    EXPECT_TRUE(WIFEXITED(status));
+    EXPECT_EQ(WEXITSTATUS(status), 130);
+    EXPECT_TRUE(std::filesystem::exists(path("i.pfm")));
+    EXPECT_TRUE(std::filesystem::exists(path("c")));
 }
 
 } // namespace umbel::test

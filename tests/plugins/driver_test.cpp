@@ -1,5 +1,6 @@
 // tests/plugins/driver_test.cpp: images do not depend on how they are computed.
 #include "core/colour.h"
+#include "core/traverse.h"
 #include "support/scenes.h"
 #include <tbb/global_control.h>
 
@@ -138,6 +139,32 @@ TEST_P(BackendDriver, AnotherCameraOrColourCompilesNothing) {
     for (const jit::KernelRecord &r : context.take_history())
         EXPECT_EQ(r.backend_seconds, 0) << r.name;
     context.set(jit::Flag::History, false);
+}
+
+TEST_P(BackendDriver, AfterTheFirstUpdateChangesOfParametersCompileNothing) {
+    Ref<Scene> scene = scene_from(scene_xml(Box, 24, 16));
+    Image before = render_image(*scene);
+    SceneParameters params(scene);
+    auto &to_world = *std::get<TransformData *>(params.at("perspective.to_world").param.slot);
+    auto colour = std::get<std::array<Float *, 3>>(params.at("white.reflectance.value").param.slot);
+    auto change = [&](double v) {
+        for (Float *c : colour)
+            *c = opaque_float(v);
+        to_world = *TransformData::look_at({ v, 2, 5 }, { 0, v, 0 }, { 0, 0, 1 });
+        params.update({ "white.reflectance.value", "perspective.to_world" });
+    };
+    jit::Context &context = variant().context();
+    context.set(jit::Flag::History, true);
+    change(0.3);
+    context.take_history(); // what is computed of a colour has a kernel of its own
+    Image after = render_image(*scene);
+    change(0.6);
+    Image again = render_image(*scene);
+    for (const jit::KernelRecord &r : context.take_history())
+        EXPECT_EQ(r.backend_seconds, 0) << r.name;
+    context.set(jit::Flag::History, false);
+    EXPECT_FALSE(same_pixels(before, after));
+    EXPECT_FALSE(same_pixels(after, again));
 }
 
 TEST_P(BackendDriver, ARestoredRenderGoesOnAsIfNothingHadHappened) {

@@ -1,4 +1,5 @@
 // tests/plugins/instance_test.cpp: instances look like the shapes that they stand for.
+#include "core/traverse.h"
 #include "support/scenes.h"
 
 namespace umbel {
@@ -115,6 +116,28 @@ TEST_P(BackendInstances, OfSeveralGroupsKeepTheirOwnMaterials) {
             mean[x / 4] += image.get(x, y, 0) / 32;
     EXPECT_NEAR(mean[0], 0.8, 0.02);
     EXPECT_NEAR(mean[1], 0.2, 0.005);
+}
+
+TEST_P(BackendInstances, CanBeMovedWithoutCompiling) {
+    auto scene_at = [](const std::string &transform) {
+        return scene_from(
+            scene_xml(group(cube("") + ball("")) + placed(transform), 16, 8, "depth"));
+    };
+    Ref<Scene> scene = scene_at("<scale value='0.3'/>");
+    render_image(*scene);
+    SceneParameters params(scene);
+    *std::get<TransformData *>(params.at("instance.to_world").param.slot) =
+        TransformData::translate({ 0.5, 0, 0 }) * TransformData::scale({ 0.4, 0.4, 0.4 });
+    params.update({ "instance.to_world" });
+    jit::Context &context = variant().context();
+    context.set(jit::Flag::History, true);
+    context.take_history();
+    Image moved = render_image(*scene);
+    for (const jit::KernelRecord &r : context.take_history())
+        EXPECT_EQ(r.backend_seconds, 0) << r.name;
+    context.set(jit::Flag::History, false);
+    EXPECT_TRUE(
+        same_pixels(moved, render_image(*scene_at("<scale value='0.4'/><translate x='0.5'/>"))));
 }
 
 TEST_P(BackendInstances, AThousandOfThemCompileWhatTwoDo) {

@@ -89,8 +89,8 @@ TEST_P(ThousandPoints, ReductionsAgreeWithDifferences) {
                         [&](const Inputs &in) { return Float64(block_reduce(op, in[0], 8)); },
                         { apart(10, 0.5) });
     expect_gradient("cumsum", [](const Inputs &in) { return cumsum(in[0] * in[0]); }, { x });
-    expect_gradient("prefix_sum", [](const Inputs &in) { return Float64(prefix_sum(in[0], true, 50)); },
-                    { x });
+    expect_gradient("prefix_sum",
+                    [](const Inputs &in) { return Float64(prefix_sum(in[0], true, 50)); }, { x });
 }
 
 TEST_P(ThousandPoints, LocalArraysAgreeWithDifferences) {

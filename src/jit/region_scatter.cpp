@@ -20,7 +20,7 @@ constexpr int RegionsBits = 5;
 constexpr int LeastRegionBytesBits = 17, RegionBytesBits = 19;
 constexpr int MaxRegionBytesBits = 20;
 constexpr int MaxRegionsBits = 8; // a byte a lane tells its region
-constexpr uint64_t BlockBytes = 1 << 15;
+constexpr uint64_t BlockBytes = 1 << 16;
 constexpr uint64_t CountedLanes = 1 << 16; // lanes that share a row of counters, at least
 constexpr uint64_t PartShare = 32; // no copy of a region takes much more of the lanes than 1 / this
 
@@ -106,6 +106,13 @@ void move_columns(const std::vector<RegionScatter::Column> &columns, const Order
     });
 }
 
+// What lies beyond the end hits nothing, wherever it goes.
+UMBEL_CLONES void find_regions(const uint32_t *top, uint64_t n, int bits, uint32_t last,
+                               uint8_t *key) {
+    for (uint64_t i = 0; i < n; ++i)
+        key[i] = uint8_t(std::min(top[i] >> bits, last));
+}
+
 Order order_lanes(uint64_t lanes, uint64_t regions, int bits,
                   const std::function<void(uint32_t *, uint64_t, uint64_t)> &index) {
     constexpr uint64_t Block = 4 * Grain;
@@ -124,9 +131,7 @@ Order order_lanes(uint64_t lanes, uint64_t regions, int bits,
         for (uint64_t begin = first; begin < last; begin += Block) {
             uint64_t n = std::min(Block, last - begin);
             index(top, begin, begin + n);
-            const uint32_t last_region = uint32_t(regions - 1);
-            for (uint64_t i = 0; i < n; ++i) // what lies beyond the end hits nothing
-                o.key[begin + i] = uint8_t(std::min(top[i] >> bits, last_region));
+            find_regions(top, n, bits, uint32_t(regions - 1), o.key + begin);
             for (uint64_t i = 0; i < n; ++i)
                 ++count[o.key[begin + i]];
         }

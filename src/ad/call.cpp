@@ -19,7 +19,8 @@ enum class Kind { Uniform, Lanes, Memory };
 
 class CallOp final : public RecordedOp {
 public:
-    CallOp(AdTracker &tracker, Value construct, std::vector<Value> inputs, std::vector<Value> outs);
+    CallOp(AdTracker &tracker, Value construct, std::vector<Value> inputs, std::vector<Value> outs,
+           const std::vector<Collector::Written> &written);
     const char *name() const override { return "call"; }
     void backward() override { Run(*this, true).go(); }
     void forward() override { Run(*this, false).go(); }
@@ -28,7 +29,7 @@ private:
     CallRecord &record() const {
         return static_cast<CallRecord &>(*c.graph.record_of(construct.id()));
     }
-    std::vector<size_t> reached_by(const CallRecord::Body &body, std::vector<uint8_t> &by_lane);
+    std::vector<size_t> reached_by(const std::vector<NodeId> &roots, std::vector<uint8_t> &by_lane);
     Value user_mask();
     std::vector<size_t> used_by(const CallRecord::Body &body, const CallRecord::Instance &instance);
 
@@ -72,13 +73,18 @@ private:
 // ---- the inputs
 
 CallOp::CallOp(AdTracker &tracker, Value construct, std::vector<Value> inputs,
-               std::vector<Value> outs)
-    : RecordedOp(tracker, std::move(construct), std::move(inputs), std::move(outs)) {
+               std::vector<Value> outs, const std::vector<Collector::Written> &written)
+    : RecordedOp(tracker, std::move(construct), std::move(inputs), std::move(outs), written) {
     for (size_t i = 0; i < values.size(); ++i)
         m_index.emplace(values[i].id(), i);
     std::vector<uint8_t> by_lane(values.size(), 0);
-    for (const auto &body : record().bodies)
-        m_fixed.push_back(reached_by(body, by_lane));
+    for (size_t b = 0; b < record().bodies.size(); ++b) {
+        std::vector<NodeId> roots = record().bodies[b].outputs;
+        for (const Write &w : m_writes)
+            if (w.body == b)
+                roots.insert(roots.end(), { w.value.id(), w.index.id(), w.mask.id() });
+        m_fixed.push_back(reached_by(roots, by_lane));
+    }
     for (NodeId id : record().args)
         for (auto [it, end] = m_index.equal_range(id); it != end; ++it)
             by_lane[it->second] = 1;
@@ -91,14 +97,14 @@ CallOp::CallOp(AdTracker &tracker, Value construct, std::vector<Value> inputs,
 // Inputs that a body reaches: captures and what those are computed from, members of instances that it
 // calls in turn, and data of the instance that it was traced with, which may be any of the others. Marks
 // those that it uses other than to gather from.
-std::vector<size_t> CallOp::reached_by(const CallRecord::Body &body,
+std::vector<size_t> CallOp::reached_by(const std::vector<NodeId> &roots,
                                        std::vector<uint8_t> &by_lane) {
     Graph &g = c.graph;
     Replay probe(c, 0);
     for (const Value &v : values)
         probe.set(v.id(), v);
     std::unordered_set<NodeId> seen;
-    std::vector<NodeId> stack = body.outputs, operands;
+    std::vector<NodeId> stack = roots, operands;
     std::vector<size_t> found;
     auto note = [&](NodeId id, bool lane) {
         for (auto [it, end] = m_index.equal_range(id); it != end; ++it) {
@@ -107,7 +113,7 @@ std::vector<size_t> CallOp::reached_by(const CallRecord::Body &body,
                 by_lane[it->second] = 1;
         }
     };
-    for (NodeId id : body.outputs)
+    for (NodeId id : roots)
         note(id, true);
     while (!stack.empty()) {
         NodeId id = stack.back();
@@ -194,6 +200,10 @@ CallOp::Run::Run(CallOp &op, bool reverse)
 
 void CallOp::Run::go() {
     Fresh fresh(op.tracker);
+    if (reverse)
+        op.read_targets();
+    else
+        op.open_targets();
     std::vector<Value *> pointers;
     for (Value &v : args)
         pointers.push_back(&v);
@@ -201,8 +211,10 @@ void CallOp::Run::go() {
     std::vector<Value> out =
         detail::plain_call("derivative of a call", self, op.user_mask(), pointers,
                            uint32_t(r.instances.size()), [&](uint32_t i) { return trace(i); });
-    if (!reverse)
-        return op.take(out);
+    if (!reverse) {
+        op.take(out);
+        return op.close_targets();
+    }
     std::vector<Value> in(op.values.size());
     for (size_t j = 0, k = 0; j < in.size(); ++j) {
         if (is_result(j))
@@ -243,11 +255,16 @@ std::optional<std::vector<Value>> CallOp::Run::trace(uint32_t i) {
     std::vector<Value> results, out;
     for (NodeId o : body.outputs)
         results.push_back(replay.get(o));
+    std::vector<Rewrite> writes =
+        op.replay_writes(replay, [&](const Write &w) { return w.body == instance.body; });
     if (reverse) {
-        run_backward(tape, results, given);
+        std::vector<Value> from = results;
+        op.seed(writes, from, given);
+        run_backward(tape, from, given);
         return collect_gradients(used, lanes);
     }
     run_forward(tape, lanes, region.memory(&used));
+    op.scatter_tangents(writes);
     for (Value &v : results)
         out.push_back(is_float(v.type()) ? grad_or_zero(v) : v.detached());
     return out;
@@ -321,9 +338,10 @@ std::vector<Value> CallOp::Run::collect_gradients(const std::vector<size_t> &use
 } // namespace
 
 std::shared_ptr<RecordedOp> make_call_op(AdTracker &tracker, Value construct,
-                                         std::vector<Value> inputs, std::vector<Value> outs) {
+                                         std::vector<Value> inputs, std::vector<Value> outs,
+                                         const std::vector<Collector::Written> &written) {
     return std::make_shared<CallOp>(tracker, std::move(construct), std::move(inputs),
-                                    std::move(outs));
+                                    std::move(outs), written);
 }
 
 } // namespace umbel::ad

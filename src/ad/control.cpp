@@ -139,15 +139,17 @@ public:
         Fresh fresh(tracker);
         auto &r = static_cast<IfRecord &>(*c.graph.record_of(construct.id()));
         std::vector<Value> grads = output_gradients(r.then_out.size());
+        read_targets();
         Inside region(c, tape, values, inputs);
         region.take_over();
         auto branch = [&](RegionId id, const std::vector<NodeId> &outs) {
             return [&, id] {
                 Replay replay(c, id);
-                std::vector<Value> lanes = region.enter(replay), results;
+                std::vector<Value> lanes = region.enter(replay), results, given = grads;
                 for (NodeId o : outs)
                     results.push_back(replay.get(o));
-                run_backward(tape, results, grads);
+                seed(writes_of(replay, id), results, given);
+                run_backward(tape, results, given);
                 std::vector<Value> out;
                 for (Value &v : lanes)
                     out.push_back(grad_or_zero(v));
@@ -164,6 +166,7 @@ public:
         Fresh fresh(tracker);
         auto &r = static_cast<IfRecord &>(*c.graph.record_of(construct.id()));
         std::vector<Value> tangents = input_tangents();
+        open_targets();
         Inside region(c, tape, values, inputs);
         auto branch = [&](RegionId id, const std::vector<NodeId> &outs) {
             return [&, id] {
@@ -171,7 +174,9 @@ public:
                 std::vector<Value> lanes = region.enter(replay, &tangents), results, out;
                 for (NodeId o : outs)
                     results.push_back(replay.get(o));
+                std::vector<Rewrite> writes = writes_of(replay, id);
                 run_forward(tape, lanes, region.memory());
+                scatter_tangents(writes);
                 for (size_t k = 0; k < results.size(); ++k)
                     out.push_back(is_float(results[k].type()) ? grad_or_zero(results[k])
                                                               : results[k].detached());
@@ -182,16 +187,20 @@ public:
             detail::plain_if("derivative of a conditional", condition(),
                              branch(r.then_region, r.then_out), branch(r.else_region, r.else_out));
         take(out);
+        close_targets();
     }
 
 private:
+    std::vector<Rewrite> writes_of(Replay &replay, RegionId region) {
+        return replay_writes(replay, [&](const Write &w) { return w.region == region; });
+    }
     Value condition() { return Value::share(c, c.graph[construct.id()].dep[0]); }
 };
 
 // ---- common parts
 
 RecordedOp::RecordedOp(AdTracker &tracker, Value construct, std::vector<Value> inputs,
-                       std::vector<Value> outs)
+                       std::vector<Value> outs, const std::vector<Collector::Written> &written)
     : tracker(tracker), tape(tracker.tape), c(construct.context()), construct(std::move(construct)),
       values(std::move(inputs)), m_outs(std::move(outs)) {
     for (const Value &v : m_outs)
@@ -199,6 +208,10 @@ RecordedOp::RecordedOp(AdTracker &tracker, Value construct, std::vector<Value> i
     // Only ids are needed of the inputs' gradients: the edges of the tape keep them alive
     for (Value &v : values)
         v = v.detached();
+    for (const Collector::Written &w : written)
+        if (std::find(m_written.begin(), m_written.end(), w.node) == m_written.end())
+            m_written.push_back(w.node);
+    find_writes(written);
     remember_originals();
 }
 
@@ -236,6 +249,12 @@ void RecordedOp::remember_originals() {
     }
     seen.clear();
     operands_of(g, construct.id(), g[construct.id()], stack);
+    for (const Write &w : m_writes) {
+        for (const Value *v : { &w.value, &w.index, &w.mask })
+            stack.push_back(v->id());
+        for (const Write::Guard &guard : w.guards)
+            stack.push_back(guard.condition.id());
+    }
     while (!stack.empty()) {
         NodeId id = stack.back();
         stack.pop_back();
@@ -290,8 +309,12 @@ namespace {
 
 class EvaluatedOp final : public CustomOp {
 public:
-    EvaluatedOp(std::string what, std::vector<Value> outs)
-        : m_what(std::move(what)), m_outs(std::move(outs)) {}
+    EvaluatedOp(std::string what, std::vector<Value> outs,
+                const std::vector<Collector::Written> &written)
+        : m_what(std::move(what)), m_outs(std::move(outs)) {
+        for (const Collector::Written &w : written)
+            m_written.push_back(w.node);
+    }
     const char *name() const override { return m_what.c_str(); }
     std::vector<Value> eval(std::span<const Value>) override { return std::move(m_outs); }
     void forward() override { refuse(); }
@@ -317,6 +340,8 @@ std::vector<Value> AdTracker::differentiate(const char *name, std::vector<Value>
     if (tracing_body()) { // an outer body: what we read, it reads
         for (const Value &v : collector.values)
             collectors.back()->note(v);
+        for (const Collector::Written &w : collector.written)
+            collectors.back()->note_written(w);
         for (size_t k = 0; k < outs.size(); ++k)
             if (depends[k])
                 outs[k] = marked(outs[k]);
@@ -326,10 +351,14 @@ std::vector<Value> AdTracker::differentiate(const char *name, std::vector<Value>
         return outs;
     if (evaluated) {
         std::vector<Value> inputs = collector.values;
-        return custom(
-            std::make_shared<EvaluatedOp>(std::string("evaluated ") + name, std::move(outs)),
-            inputs);
+        return custom(std::make_shared<EvaluatedOp>(std::string("evaluated ") + name,
+                                                    std::move(outs), collector.written),
+                      inputs);
     }
+    if (!collector.written.empty() && c.region)
+        fail("scatter: values that carry gradients are added to an array inside a recorded body "
+             "inside another one, where that is not differentiable; detach them, or return them "
+             "from the body");
 
     // Results of the construct depend on its inputs as a whole; others are plain arithmetic
     NodeId node = 0;
@@ -344,14 +373,23 @@ std::vector<Value> AdTracker::differentiate(const char *name, std::vector<Value>
         mine.push_back(outs[k]);
         where.push_back(k);
     }
+    if (!node && !collector.written.empty())
+        node = last_construct(since);
     std::vector<Value> with_derivatives;
     if (node) {
         Value construct = Value::share(c, node);
         std::shared_ptr<RecordedOp> op;
         switch (c.graph[node].op) {
-        case Op::If: op = std::make_shared<IfOp>(*this, construct, collector.values, mine); break;
-        case Op::Call: op = make_call_op(*this, construct, collector.values, mine); break;
-        default: op = make_loop_op(*this, construct, collector.values, mine); break;
+        case Op::If:
+            op =
+                std::make_shared<IfOp>(*this, construct, collector.values, mine, collector.written);
+            break;
+        case Op::Call:
+            op = make_call_op(*this, construct, collector.values, mine, collector.written);
+            break;
+        default:
+            op = make_loop_op(*this, construct, collector.values, mine, collector.written);
+            break;
         }
         with_derivatives = custom(op, collector.values);
     }
@@ -364,6 +402,24 @@ std::vector<Value> AdTracker::differentiate(const char *name, std::vector<Value>
         if (depends[k])
             outs[k] = replay.get(outs[k].id());
     return outs;
+}
+
+// The construct that was just traced, for its effects.
+NodeId AdTracker::last_construct(uint64_t since) const {
+    const std::vector<NodeId> &effects = c.graph.region(c.region).effects;
+    for (auto it = effects.rbegin(); it != effects.rend(); ++it)
+        if (Op op = c.graph[*it].op; op == Op::Loop || op == Op::If || op == Op::Call)
+            return c.graph[*it].seq >= since ? *it : 0;
+    return 0;
+}
+
+// A replay of the body around it would have to carry out the derivative's own effects.
+void AdTracker::refuse_nested_writes(const char *name, const Collector &collector) const {
+    if (tracing_body() && !collector.written.empty())
+        fail(
+            "scatter: values that carry gradients are added to an array inside a {} inside another "
+            "recorded body, where that is not differentiable; detach them, or return them",
+            name);
 }
 
 // The results of a body as primal values; notes which of them depend on something that is followed.
@@ -434,6 +490,7 @@ std::vector<Value> AdTracker::call(const char *name, const Value &id, const Valu
     c.hoist_results = hoist;
     for (size_t k = 0; k < args.size(); ++k)
         *args[k] = saved[k];
+    refuse_nested_writes("call", collector);
     return differentiate(name, std::move(outs), depends, collector, since,
                          !c.has(Flag::RecordCalls) && c.region == 0);
 }
@@ -482,8 +539,19 @@ void AdTracker::loop(const char *name, const std::vector<Value *> &state,
                     throw Again();
             });
     };
+    std::vector<Collector::Written> written; // by a trace that was given up: handles have its nodes
+    struct Held {
+        Tape &tape;
+        std::vector<Collector::Written> &list;
+        ~Held() {
+            for (const Collector::Written &w : list)
+                tape.release(w.node);
+        }
+    } held{ tape, written };
     for (bool done = false; !done;) {
         Collector collector(tape);
+        for (const Collector::Written &w : written)
+            collector.note_written(w);
         try {
             collect(*this, collector, [&] {
                 trace(collector);
@@ -491,6 +559,7 @@ void AdTracker::loop(const char *name, const std::vector<Value *> &state,
             });
             done = true;
         } catch (const Again &) {
+            std::swap(written, collector.written);
             for (size_t k = 0; k < state.size(); ++k)
                 *state[k] = initial[k];
             continue;
@@ -499,6 +568,7 @@ void AdTracker::loop(const char *name, const std::vector<Value *> &state,
         for (Value *v : state)
             outs.push_back(v->detached());
         initial.clear();
+        refuse_nested_writes("loop", collector);
         outs = differentiate(name, std::move(outs), depends, collector, since,
                              !c.has(Flag::RecordLoops) && c.region == 0);
     }

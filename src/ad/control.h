@@ -55,7 +55,7 @@ private:
 class RecordedOp : public CustomOp {
 public:
     RecordedOp(AdTracker &tracker, Value construct, std::vector<Value> inputs,
-               std::vector<Value> outs);
+               std::vector<Value> outs, const std::vector<Collector::Written> &written);
     ~RecordedOp() override;
     std::vector<Value> eval(std::span<const Value>) override { return m_outs; }
 
@@ -68,6 +68,41 @@ protected:
     /// Sets tangents of the outputs, given by number.
     void take(const std::vector<Value> &tangents);
 
+    /// An addition to an array outside, in a body: of a region, or of a call.
+    struct Write {
+        size_t target; // number among the arrays written to
+        jit::RegionId region;
+        size_t body;
+        Value value, index, mask;
+        struct Guard { // a conditional around it in the body, which a replay takes apart
+            jit::RegionId region;
+            Value condition;
+            bool positive;
+        };
+        std::vector<Guard> guards;
+    };
+    /// Its operands once more; the value with derivatives.
+    struct Rewrite {
+        size_t target;
+        Value value, index, mask;
+    };
+    template <class Which> std::vector<Rewrite> replay_writes(Replay &replay, Which &&which) {
+        std::vector<Rewrite> out;
+        for (const Write &w : m_writes)
+            if (which(w))
+                out.push_back(replay_write(replay, w));
+        return out;
+    }
+    /// Before the derivative of the construct is traced: gradients of the arrays as memory, or zeros
+    /// for their tangents. Afterwards the tangents are set.
+    void read_targets();
+    void open_targets();
+    void close_targets();
+    /// Appends the values written and their gradients.
+    void seed(const std::vector<Rewrite> &writes, std::vector<Value> &values,
+              std::vector<Value> &gradients);
+    void scatter_tangents(const std::vector<Rewrite> &writes);
+
     AdTracker &tracker;
     Tape &tape;
     Context &c;
@@ -75,9 +110,15 @@ protected:
     std::vector<Value> values;      // inputs, without gradients
     std::vector<Value> m_outs;      // results that this operation stands for ...
     std::vector<uint64_t> m_number; // ... and their numbers in the construct
+    std::vector<Write> m_writes;
 
 private:
     void remember_originals();
+    void find_writes(const std::vector<Collector::Written> &written);
+    void find_writes_in(const std::vector<jit::NodeId> &effects,
+                        const std::vector<Collector::Written> &written, Write place);
+    Rewrite replay_write(Replay &replay, const Write &w);
+    std::vector<Value> m_targets; // gradients or tangents of the arrays written to
     std::vector<jit::NodeId> m_remembered;
 };
 
@@ -100,8 +141,10 @@ void run_backward(Tape &tape, std::vector<Value> &outputs, const std::vector<Val
 void run_forward(Tape &tape, const std::vector<Value> &inputs, const std::vector<Value> &memory);
 
 std::shared_ptr<RecordedOp> make_call_op(AdTracker &tracker, Value construct,
-                                         std::vector<Value> inputs, std::vector<Value> outs);
+                                         std::vector<Value> inputs, std::vector<Value> outs,
+                                         const std::vector<Collector::Written> &written);
 std::shared_ptr<RecordedOp> make_loop_op(AdTracker &tracker, Value construct,
-                                         std::vector<Value> inputs, std::vector<Value> outs);
+                                         std::vector<Value> inputs, std::vector<Value> outs,
+                                         const std::vector<Collector::Written> &written);
 
 } // namespace umbel::ad

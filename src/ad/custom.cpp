@@ -85,6 +85,12 @@ std::vector<Value> custom(std::shared_ptr<CustomOp> op, std::span<const Value> i
         t.connect(hub, id);
         out[k] = Value::attach(std::move(out[k]), id);
     }
+    for (GradId id : op->m_written) {
+        op->outputs.push_back(id);
+        op->m_out.push_back({ t.node(id).type, t.node(id).size });
+        t.connect(hub, id);
+        t.move_to_end(id);
+    }
     t.release(hub);
     return out;
 }

@@ -21,6 +21,8 @@ protected:
     void set_grad_out(size_t k, const Value &gradient);
     void set_grad_in(size_t i, const Value &gradient);
     bool needs_grad_in(size_t i) const { return inputs[i] != 0; }
+    /// Nodes that were made before and depend on the operation; they become its last outputs.
+    std::vector<GradId> m_written;
 
 private:
     friend std::vector<Value> custom(std::shared_ptr<CustomOp> op, std::span<const Value> inputs);

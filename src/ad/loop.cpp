@@ -43,7 +43,11 @@ private:
     /// One iteration with derivatives: `run` propagates between state, inputs and next state.
     struct Iteration {
         std::vector<Value> state, inputs, next; // with gradients
+        std::vector<Rewrite> writes;
     };
+    /// Backward from the next state with these gradients, and from what is added to arrays.
+    void run_iteration_backward(Iteration &it, const std::vector<Value> &gradients);
+    bool writes_state(const std::vector<uint8_t> &active);
     Iteration iterate(Inside &inside, const std::vector<Value> &state,
                       const std::vector<uint8_t> &active, const std::vector<Value> *tangents,
                       const std::vector<Value> *input_tangents);
@@ -143,7 +147,26 @@ LoopOp::Iteration LoopOp::iterate(Inside &inside, const std::vector<Value> &stat
     }
     for (NodeId id : r.next)
         it.next.push_back(replay.get(id));
+    it.writes = replay_writes(replay, [](const Write &) { return true; });
     return it;
+}
+
+void LoopOp::run_iteration_backward(Iteration &it, const std::vector<Value> &gradients) {
+    std::vector<Value> results = it.next, given = gradients;
+    seed(it.writes, results, given);
+    run_backward(tape, results, given);
+}
+
+// Whether what is added to arrays depends on differentiated state: its adjoint then changes on the way.
+bool LoopOp::writes_state(const std::vector<uint8_t> &active) {
+    Trial trial(c);
+    for (size_t i = 0; i < m_writes.size(); ++i) {
+        Inside nothing(c, tape, {}, {});
+        Iteration it = iterate(nothing, trial.state(initial_state()), active, nullptr, nullptr);
+        if (it.writes[i].value.grad_id())
+            return true;
+    }
+    return false;
 }
 
 // State that depends on differentiable inputs: the rest needs no derivatives.
@@ -212,6 +235,7 @@ void LoopOp::forward() {
                  "memory");
         tangents.push_back(t);
     }
+    open_targets();
     detail::plain_loop(
         "forward derivative of a loop", pointers_to({ &state, &tangents }),
         [&] { return replay_condition(state); },
@@ -220,6 +244,7 @@ void LoopOp::forward() {
             std::vector<Value> sources = it.inputs;
             sources.insert(sources.end(), it.state.begin(), it.state.end());
             run_forward(tape, sources, inside.memory());
+            scatter_tangents(it.writes);
             for (size_t k = 0; k < states(); ++k) {
                 state[k] = it.next[k].detached();
                 if (active[k])
@@ -227,6 +252,7 @@ void LoopOp::forward() {
             }
         });
     take(tangents);
+    close_targets();
 }
 
 void LoopOp::backward() {
@@ -236,9 +262,11 @@ void LoopOp::backward() {
             fail("loop: derivatives of local arrays as loop state are not available; use arrays in "
                  "memory");
     std::vector<uint8_t> active = activity();
-    if (accumulates(active))
+    read_targets();
+    bool stored = writes_state(active);
+    if (!stored && accumulates(active))
         backward_accumulating(active);
-    else if (!affine(active) || !backward_affine(active))
+    else if (stored || !affine(active) || !backward_affine(active))
         backward_recorded(active);
 }
 
@@ -274,7 +302,7 @@ void LoopOp::backward_accumulating(const std::vector<uint8_t> &active) {
         [&] { return replay_condition(state); },
         [&] {
             Iteration it = iterate(inside, state, active, nullptr, nullptr);
-            run_backward(tape, it.next, grads);
+            run_iteration_backward(it, grads);
             for (size_t k = 0; k < states(); ++k)
                 state[k] = it.next[k].detached();
             for (size_t i = 0; i < values.size(); ++i)
@@ -451,7 +479,7 @@ bool LoopOp::backward_affine(const std::vector<uint8_t> &active) {
             std::vector<Value> given(states());
             for (size_t i = 0; i < n; ++i)
                 given[which[i]] = after[i];
-            run_backward(tape, it.next, given);
+            run_iteration_backward(it, given);
             for (size_t k = 0; k < states(); ++k)
                 state[k] = it.next[k].detached();
             assign(adjoint, after);
@@ -528,7 +556,7 @@ void LoopOp::backward_recorded(const std::vector<uint8_t> &active) {
             for (size_t k = 0; k < states(); ++k)
                 before.push_back(gather(saved[k], at, literal(Type::Bool, 1)));
             Iteration it = iterate(inside, before, active, nullptr, nullptr);
-            run_backward(tape, it.next, adjoint);
+            run_iteration_backward(it, adjoint);
             for (size_t k = 0; k < states(); ++k)
                 if (active[k])
                     adjoint[k] = grad_or_zero(it.state[k]);
@@ -541,9 +569,10 @@ void LoopOp::backward_recorded(const std::vector<uint8_t> &active) {
 } // namespace
 
 std::shared_ptr<RecordedOp> make_loop_op(AdTracker &tracker, Value construct,
-                                         std::vector<Value> inputs, std::vector<Value> outs) {
+                                         std::vector<Value> inputs, std::vector<Value> outs,
+                                         const std::vector<Collector::Written> &written) {
     return std::make_shared<LoopOp>(tracker, std::move(construct), std::move(inputs),
-                                    std::move(outs));
+                                    std::move(outs), written);
 }
 
 } // namespace umbel::ad

@@ -104,6 +104,8 @@ public:
     void retain(GradId id) { ++m_nodes[id].refs; }
     void release(GradId id);
     TapeNode &node(GradId id) { return m_nodes[id]; }
+    /// Orders the node behind all others: what it depends on was not complete when it was made.
+    void move_to_end(GradId id) { m_nodes[id].seq = m_seq++; }
     size_t live() const { return m_live; }
     std::string listing() const;
     std::string dot() const;

@@ -17,6 +17,20 @@ Collector::Collector(Tape &tape)
     tape.node(mark).mark = true;
 }
 
+Collector::~Collector() {
+    tape.release(mark);
+    for (const Written &w : written)
+        tape.release(w.node);
+}
+
+void Collector::note_written(const Written &w) {
+    for (const Written &known : written)
+        if (known.buffer == w.buffer && known.node == w.node)
+            return;
+    tape.retain(w.node);
+    written.push_back(w);
+}
+
 Value Collector::note(const Value &v) {
     bool ambiguous = false;
     for (const Value &known : values) {
@@ -273,13 +287,16 @@ std::vector<Value> AdTracker::gather_packet(const Value &source, const Value &in
 
 void AdTracker::scatter(Value &target, const Value &value, const Value &index, const Value &mask,
                         ReduceOp op) {
-    if (tracing_body() && attached(value))
-        fail("scatter: values that carry gradients are written inside a recorded body, which is "
-             "not differentiable; detach them, or return them from the body");
-    if (tracing_body() && attached(target) && op != ReduceOp::Add)
+    if (tracing_body() && op != ReduceOp::Add && attached(value))
+        fail("scatter: {} of values that carry gradients inside a recorded body is not "
+             "differentiable, only add is; detach them, or return them from the body",
+             name(op));
+    if (tracing_body() && op != ReduceOp::Add && attached(target))
         fail("scatter: {} changes an array that carries gradients inside a recorded body, which is "
              "not differentiable; detach it",
              name(op));
+    if (tracing_body() && attached(value))
+        return add_in_body(target, value, index, mask);
     Value before = target, plain = target.detached();
     target = Value(); // the target must not look shared, or it would be copied
     bool followed = follow(std::array<const Value *, 2>{ &before, &value });
@@ -342,6 +359,32 @@ void AdTracker::scatter(Value &target, const Value &value, const Value &index, c
     }
     if (old)
         tape.release(old);
+}
+
+// The construct that the body belongs to becomes an operation when it is complete. What the array is
+// afterwards has a node already: the caller's handle is changed here and now.
+void AdTracker::add_in_body(Value &target, const Value &value, const Value &index,
+                            const Value &mask) {
+    GradId old = tape.follows(target.grad_id()) ? target.grad_id() : 0;
+    if (old)
+        tape.retain(old);
+    Value plain = target.detached();
+    target = Value(); // not shared, see above
+    jit::scatter(plain, primal(value), index, mask, ReduceOp::Add);
+    GradId node = old;
+    bool ours = false; // written to before by this body or one around it
+    for (const Collector *c : collectors)
+        for (const Collector::Written &w : c->written)
+            ours = ours || w.node == old;
+    if (!ours) {
+        node = tape.make_node(plain.type(), plain.size(), false, "Scatter");
+        if (old) {
+            tape.connect(old, node);
+            tape.release(old);
+        }
+    }
+    collectors.back()->note_written({ plain.id(), node });
+    target = Value::attach(std::move(plain), node);
 }
 
 // ---- local arrays: their gradients are local arrays

@@ -13,13 +13,20 @@ namespace umbel::ad {
 /// mean inside what they mean outside.
 struct Collector {
     explicit Collector(Tape &tape);
-    ~Collector() { tape.release(mark); }
+    ~Collector();
     Collector(const Collector &) = delete;
 
     Tape &tape;
     GradId mark;
     std::vector<Value> values; // with their gradient ids; one for each pair of node and id
     bool asked = false;        // the body, or one inside, has acted on what carries a mark
+    /// Arrays of the surroundings that the body adds to, with the nodes of what they are afterwards.
+    struct Written {
+        jit::NodeId buffer;
+        GradId node;
+    };
+    std::vector<Written> written;
+    void note_written(const Written &w);
     /// Notes the value and returns what the body is to compute with, without gradient.
     Value note(const Value &v);
 };
@@ -87,6 +94,9 @@ private:
     Value linear(const Value &result, const Value &source, std::unique_ptr<Transfer> transfer,
                  bool whole = false);
     template <class Fn> Value outside(const char *what, const Value &v, Fn &&fn);
+    void add_in_body(Value &target, const Value &value, const Value &index, const Value &mask);
+    void refuse_nested_writes(const char *name, const Collector &collector) const;
+    jit::NodeId last_construct(uint64_t since) const;
 
     Context &c;
 };

@@ -13,13 +13,14 @@ namespace umbel::jit {
 
 namespace {
 
-// Few regions make a fast partition: some 16, a byte to write to in each, stay in the L1 cache. But two of
-// them, that of the target and that of an array gathered from, are to fit the L2 cache.
-constexpr int RegionsBits = 4;
+// Few regions make a fast partition: the lines that some 32 of them are written to stay in the L1
+// cache. But two of them, that of the target and that of an array gathered from, are to fit the L2
+// cache.
+constexpr int RegionsBits = 5;
 constexpr int LeastRegionBytesBits = 17, RegionBytesBits = 19;
 constexpr int MaxRegionBytesBits = 20;
 constexpr int MaxRegionsBits = 8; // a byte a lane tells its region
-constexpr uint64_t BlockBytes = 1 << 15;
+constexpr uint64_t BlockBytes = 1 << 16;
 constexpr uint64_t CountedLanes = 1 << 16; // lanes that share a row of counters, at least
 constexpr uint64_t PartShare = 32; // no copy of a region takes much more of the lanes than 1 / this
 
@@ -105,6 +106,13 @@ void move_columns(const std::vector<RegionScatter::Column> &columns, const Order
     });
 }
 
+// What lies beyond the end hits nothing, wherever it goes.
+UMBEL_CLONES void find_regions(const uint32_t *top, uint64_t n, int bits, uint32_t last,
+                               uint8_t *key) {
+    for (uint64_t i = 0; i < n; ++i)
+        key[i] = uint8_t(std::min(top[i] >> bits, last));
+}
+
 Order order_lanes(uint64_t lanes, uint64_t regions, int bits,
                   const std::function<void(uint32_t *, uint64_t, uint64_t)> &index) {
     constexpr uint64_t Block = 4 * Grain;
@@ -123,9 +131,7 @@ Order order_lanes(uint64_t lanes, uint64_t regions, int bits,
         for (uint64_t begin = first; begin < last; begin += Block) {
             uint64_t n = std::min(Block, last - begin);
             index(top, begin, begin + n);
-            const uint32_t last_region = uint32_t(regions - 1);
-            for (uint64_t i = 0; i < n; ++i) // what lies beyond the end hits nothing
-                o.key[begin + i] = uint8_t(std::min(top[i] >> bits, last_region));
+            find_regions(top, n, bits, uint32_t(regions - 1), o.key + begin);
             for (uint64_t i = 0; i < n; ++i)
                 ++count[o.key[begin + i]];
         }
@@ -185,8 +191,16 @@ void reduce_any(const Cells<T> &cells, const uint32_t *top, uint64_t n, const So
     }
 }
 
+// Adds to two cells at once, where they stand side by side: half the loads and stores.
+UMBEL_INLINE void add_pair(float *cells, float a, float b) {
+    Vec<float, 2> both;
+    std::memcpy(&both, cells, sizeof(both));
+    both += Vec<float, 2>{ a, b };
+    std::memcpy(cells, &both, sizeof(both));
+}
+
 // N plain ones at once: the cells of a lane are near each other.
-template <class T, ReduceOp op, int N>
+template <class T, ReduceOp op, int N, bool Pairs = false>
 void reduce_plain(const Cells<T> &cells, const uint32_t *top, uint64_t n, const Source<T> *s) {
     const T *value[N];
     uint32_t back[N], span = 0;
@@ -200,8 +214,12 @@ void reduce_plain(const Cells<T> &cells, const uint32_t *top, uint64_t n, const 
     for (uint64_t i = 0; i < n; ++i) {
         uint32_t cell = top[i] - first;
         if (cell - span < inner) [[likely]] { // all of them
-            for (int k = 0; k < N; ++k)
-                combine<op>(data[cell - back[k]], value[k][i]);
+            if constexpr (Pairs)
+                for (int k = 0; k < N; k += 2)
+                    add_pair(data + (cell - back[k]), value[k][i], value[k + 1][i]);
+            else
+                for (int k = 0; k < N; ++k)
+                    combine<op>(data[cell - back[k]], value[k][i]);
         } else {
             for (int k = 0; k < N; ++k)
                 if (uint32_t at = cell - back[k]; at < count)
@@ -218,7 +236,10 @@ void reduce_block(const Cells<T> &cells, const uint32_t *top, uint64_t n,
         while (run < s.size() && run < 4 && s[run].plain())
             ++run;
         size_t done = run == 4 ? 4 : run >= 2 ? 2 : 1;
-        if (done == 4)
+        constexpr bool pairable = std::is_same_v<T, float> && op == ReduceOp::Add;
+        if (pairable && done == 4 && s[0].back == s[1].back + 1 && s[2].back == s[3].back + 1)
+            reduce_plain<T, op, 4, pairable>(cells, top, n, s.data());
+        else if (done == 4)
             reduce_plain<T, op, 4>(cells, top, n, s.data());
         else if (done == 2)
             reduce_plain<T, op, 2>(cells, top, n, s.data());
@@ -243,6 +264,8 @@ void RegionScatter::set_effects(const BlockScatter &scatters, const Neighbours &
         const BlockScatter::Effect &e = scatters.effects[k];
         effects.push_back({ neighbours.back[k], e.value, e.mask, e.masked });
     }
+    std::stable_sort(effects.begin(), effects.end(),
+                     [](const Effect &a, const Effect &b) { return a.back > b.back; });
 }
 
 void RegionScatter::run(

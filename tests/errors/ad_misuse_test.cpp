@@ -186,51 +186,71 @@ TEST_P(AdMisuse, LocalArraysAsStateOfALoop) {
     expect_error({ "local arrays as loop state" }, [&] { backward(y); });
 }
 
-TEST_P(AdMisuse, WritingGradientsInsideARecordedBody) {
+TEST_P(AdMisuse, StoringGradientsInsideARecordedBody) {
     Float64 film = zeros<double>(3);
-    expect_error({ "scatter", "recorded body", "detach" }, [&] {
+    expect_error({ "scatter", "store", "recorded body", "detach" }, [&] {
         loop(
             std::tuple<UInt32>(0u), [](const auto &s) { return std::get<0>(s) < 2u; },
             [&](auto &s) {
-                scatter_add(film, x * x, lane);
+                scatter(film, x * x, lane);
                 std::get<0>(s) += 1u;
             });
     });
+    expect_error({ "scatter", "max", "recorded body", "detach" }, [&] {
+        if_(
+            lane == 0u,
+            [&] {
+                scatter_reduce(ReduceOp::Max, film, x * x, lane);
+                return x;
+            },
+            [&] { return x * 2.0; });
+    });
+    EXPECT_EQ(film.read(), (test::List{ 0, 0, 0 }));
 }
 
 // The state that is written depends on x only from the second iteration on.
-TEST_P(AdMisuse, WritingStateThatDependsOnGradientsLater) {
+TEST_P(AdMisuse, StoringStateThatDependsOnGradientsLater) {
     Float64 film = zeros<double>(3);
     expect_error({ "scatter", "recorded body", "detach" }, [&] {
         loop(
             std::tuple<UInt32, Float64>(0u, 1.0), [](const auto &s) { return std::get<0>(s) < 2u; },
             [&](auto &s) {
-                scatter_add(film, std::get<1>(s), lane);
+                scatter(film, std::get<1>(s), lane);
                 std::get<1>(s) = x;
                 std::get<0>(s) += 1u;
             });
     });
 }
 
-TEST_P(AdMisuse, WritingGradientsInsideConditionalsAndCalls) {
-    FlagScope recorded(Flag::FlattenIfs, false);
+TEST_P(AdMisuse, AddingGradientsInsideALoopInsideABranch) {
     Float64 film = zeros<double>(3);
-    expect_error({ "scatter", "recorded body", "detach" }, [&] {
+    expect_error({ "scatter", "inside a loop inside another recorded body", "detach" }, [&] {
         if_(
             lane == 0u,
             [&] {
-                scatter_add(film, x * x, lane);
+                loop(
+                    std::tuple<UInt32>(0u), [](const auto &s) { return std::get<0>(s) < 2u; },
+                    [&](auto &s) {
+                        scatter_add(film, x * x, lane);
+                        std::get<0>(s) += 1u;
+                    });
                 return x;
             },
             [&] { return x * 2.0; });
     });
-    std::vector<std::function<Float64(const Float64 &)>> f{ [&](const Float64 &v) {
-                                                               scatter_add(film, v, lane);
-                                                               return v;
-                                                           },
-                                                            [](const Float64 &v) { return v; } };
-    expect_error({ "scatter", "recorded body", "detach" }, [&] { switch_(lane % 2u, f, x); });
     EXPECT_EQ(film.read(), (test::List{ 0, 0, 0 }));
+}
+
+TEST_P(AdMisuse, GradientsOfArraysWrittenByEvaluatedControlFlow) {
+    FlagScope evaluated(Flag::RecordLoops, false);
+    Float64 film = zeros<double>(3);
+    loop(
+        std::tuple<UInt32>(0u), [](const auto &s) { return std::get<0>(s) < 2u; },
+        [&](auto &s) {
+            scatter_add(film, x * x, lane);
+            std::get<0>(s) += 1u;
+        });
+    expect_error({ "evaluated loop", "RecordLoops" }, [&] { backward(film); });
 }
 
 TEST_P(AdMisuse, DerivativesInsideABodyThatIsDifferentiated) {

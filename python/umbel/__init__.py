@@ -4,9 +4,14 @@ from . import jit
 from .jit import DeviceError, InternalError, UserError
 from ._logging import *
 from ._transform import *
+from ._geometry import *
+from ._optics import *
+from ._colour import *
+from ._random import *
+from ._distributions import *
 from ._struct import Struct
 from ._bitmap import Bitmap, FilterBoundaryCondition
-from . import util, warp
+from . import chi2, math, mueller, quad, spline, util, warp, xml
 from .util import scoped_set_variant, variant_context
 
 __version__ = "0.1.0"

@@ -15,6 +15,10 @@ def _spectrum(polarized_matrix, precision, colour):
 def resolve(name):
     """The type of that name; AttributeError where there is none."""
     backend, colour, polarized, double, ad = _core.variant_info(_core.variant())
+    facts = {"is_monochromatic": colour == 0, "is_rgb": colour == 1, "is_spectral": colour == 2,
+             "is_polarized": bool(polarized), "DEBUG": False}
+    if name in facts:
+        return facts[name]
     plain = name[6:] if name.startswith("Scalar") else name
     precision = "f64" if double else "f"
     if plain in ("Bool", "Float", "Int", "UInt", "Int32", "UInt32", "Int64", "UInt64") and name is not plain:

@@ -1,0 +1,96 @@
+# umbel/_optics.py: interfaces between media.
+from . import _core
+from . import jit as dr
+from ._core import fresnel, reflect, refract
+from ._variant_types import resolve
+
+
+class Complex:
+    """Real and imaginary part, numbers or arrays of any shape: spectra have complex indices, too."""
+
+    def __init__(self, re, im=0.0): self.re, self.im = re, im
+
+    @staticmethod
+    def of(v):
+        """Of a complex number, a Complex2f, a pair or a real value."""
+        if isinstance(v, Complex):
+            return v
+        if isinstance(v, complex):
+            return Complex(v.real, v.imag)
+        if isinstance(v, (tuple, list)):
+            return Complex(*v)
+        if dr.is_complex_v(v):
+            return Complex(dr.real(v), dr.imag(v))
+        return Complex(v)
+
+    def __add__(self, b): return Complex(self.re + b.re, self.im + b.im)
+    def __sub__(self, b): return Complex(self.re - b.re, self.im - b.im)
+    def __mul__(self, b): return Complex(self.re * b.re - self.im * b.im, self.re * b.im + self.im * b.re)
+    def scale(self, s): return Complex(self.re * s, self.im * s)
+    def norm2(self): return self.re * self.re + self.im * self.im
+
+    def __truediv__(self, b):
+        r = 1 / b.norm2()
+        return Complex((self.re * b.re + self.im * b.im) * r, (self.im * b.re - self.re * b.im) * r)
+
+    def sqrt(self):
+        n = dr.sqrt(self.norm2())
+        im = dr.safe_sqrt(0.5 * (n - self.re))
+        return Complex(dr.safe_sqrt(0.5 * (n + self.re)), dr.select(self.im < 0, -im, im))
+
+    def array(self):
+        """As a Complex2f."""
+        return resolve("Complex2f")(self.re, self.im)
+
+
+def fresnel_parts(cos_theta_i, eta):
+    """Complex amplitudes of reflection (s, p), the cosine of the refracted direction, indices from and to the
+    incident side; all may have channels."""
+    if not isinstance(cos_theta_i, dr.ArrayBase):
+        cos_theta_i = resolve("Float")(cos_theta_i)
+    eta = Complex.of(eta)
+    outside, one = cos_theta_i >= 0, Complex(1.0)
+    inverse = one / eta
+    it = Complex(dr.select(outside, eta.re, inverse.re), dr.select(outside, eta.im, inverse.im))
+    ti = Complex(dr.select(outside, inverse.re, eta.re), dr.select(outside, inverse.im, eta.im))
+    cos_i = dr.abs(cos_theta_i)
+    sin2 = dr.fma(-cos_i, cos_i, 1)
+    cos_t_2 = one - (ti * ti).scale(sin2)
+    # Under total reflection and in absorbing media the root with a decaying wave
+    cos_t = cos_t_2.sqrt()
+    a, b = Complex(cos_i), it * cos_t
+    a_s = (a - b) / (a + b)
+    a, b = it.scale(cos_i), cos_t
+    a_p = (a - b) / (a + b)
+    real = dr.safe_sqrt(cos_t_2.re)
+    return a_s, a_p, dr.select(cos_theta_i < 0, real, -real), it, ti
+
+
+def fresnel_polarized(cos_theta_i, eta):
+    """(amplitude of s, of p, cosine of the refracted direction, relative index from and to the incident side) of a
+    smooth interface of complex relative index eta."""
+    a_s, a_p, cos_theta_t, it, ti = fresnel_parts(cos_theta_i, eta)
+    return a_s.array(), a_p.array(), cos_theta_t, it.array(), ti.array()
+
+
+def fresnel_conductor(cos_theta_i, eta, k=None):
+    """Reflectance of a conductor of complex index eta (or eta + i k), unpolarized."""
+    e = Complex(eta, k) if k is not None else Complex.of(eta)
+    return _core.fresnel_conductor(cos_theta_i, e.re, e.im)
+
+
+def fresnel_diffuse_reflectance(eta):
+    """Mean reflectance of a smooth dielectric for light from all directions of the incident side: the integral of
+    2 F(cos_theta) cos_theta over [0, 1], by Gauss-Legendre quadrature."""
+    eta = resolve("Float")(eta)
+    # From the denser side the integrand is 1 up to the critical angle's cosine: each part is smooth
+    edge = dr.select(eta < 1, dr.safe_sqrt(1 - dr.square(eta)), 0.0)
+    total = dr.square(edge)
+    for x, w in zip(*_core.gauss_legendre(32)):
+        t = 0.5 * (x + 1)  # squared, for the root at the edge
+        c = dr.fma(1 - edge, t * t, edge)
+        total += w * t * (1 - edge) * 2 * c * fresnel(c, eta)[0]
+    return total
+
+
+__all__ = ["fresnel", "fresnel_conductor", "fresnel_diffuse_reflectance", "fresnel_polarized", "reflect", "refract"]

@@ -1,0 +1,106 @@
+# umbel/_random.py: hashes, permutations and generators of random numbers.
+from . import _core
+from . import jit as dr
+from ._core import radical_inverse_2, sobol_2
+from ._variant_types import resolve
+from .jit.random import PCG32
+
+_mask = 0xFFFFFFFF
+
+
+def _tea(v0, v1, rounds):
+    """Wheeler's and Needham's tiny encryption algorithm [Zafar 2010], of integers or arrays."""
+    total = 0
+    for _ in range(rounds):
+        total = (total + 0x9E3779B9) & _mask
+        v0 = (v0 + ((((v1 << 4) + 0xA341316C) ^ (v1 + total) ^ ((v1 >> 5) + 0xC8013EA4)) & _mask)) & _mask
+        v1 = (v1 + ((((v0 << 4) + 0xAD90777D) ^ (v0 + total) ^ ((v0 >> 5) + 0x7E95761E)) & _mask)) & _mask
+    return v0, v1
+
+
+def sample_tea_32(v0, v1, rounds=4):
+    """Two hashes of two integers."""
+    if isinstance(v0, dr.ArrayBase) or isinstance(v1, dr.ArrayBase):
+        UInt = resolve("UInt32")
+        v0, v1 = UInt(v0), UInt(v1)
+    return _tea(v0, v1, rounds)
+
+
+def sample_tea_64(v0, v1, rounds=4):
+    """A hash of 64 bits."""
+    a, b = sample_tea_32(v0, v1, rounds)
+    if isinstance(a, int):
+        return a | b << 32
+    UInt64 = resolve("UInt64")
+    return UInt64(a) | (UInt64(b) << 32)
+
+
+def sample_tea_float32(v0, v1, rounds=4):
+    """A hash as a number in [0, 1), in single precision."""
+    bits = sample_tea_32(v0, v1, rounds)[1] >> 9
+    return bits * 2.0 ** -23 if isinstance(bits, int) else dr.reinterpret_array(
+        _core.classes["Float"], bits | 0x3F800000) - 1
+
+
+def sample_tea_float64(v0, v1, rounds=4):
+    """Likewise in double precision."""
+    bits = sample_tea_64(v0, v1, rounds) >> 12
+    return bits * 2.0 ** -52 if isinstance(bits, int) else dr.reinterpret_array(
+        _core.classes["Float64"], bits | 0x3FF0000000000000) - 1
+
+
+def sample_tea_float(v0, v1, rounds=4):
+    """Likewise in the variant's precision."""
+    double = dr.itemsize_v(resolve("Float")) == 8
+    return (sample_tea_float64 if double else sample_tea_float32)(v0, v1, rounds)
+
+
+def permute(value, size, seed, rounds=2):
+    """Where a number below `size`, a power of two, goes in a random permutation."""
+    if size < 1 or size & (size - 1):
+        raise ValueError(f"permute(): the size must be a power of two, not {size}; see permute_kensler()")
+    UInt = resolve("UInt32")
+    value, seed = UInt(value), UInt(seed)
+    for level in range(size.bit_length() - 1):
+        bit = 1 << level
+        # Both numbers that may change places here have the same hash
+        value = value ^ (sample_tea_32(value | bit, seed, rounds)[0] & bit)
+    return value
+
+
+def permute_kensler(i, l, p, active=True):
+    """The same for any size l [Kensler 2013]."""
+    UInt = resolve("UInt32")
+    if l == 1:
+        return UInt(i) * 0
+    i, p = UInt(i), UInt(p)
+    w = (1 << (l - 1).bit_length()) - 1
+
+    def mix(i):
+        i = i ^ p
+        i = i * 0xE170893D
+        i = i ^ (p >> 16)
+        i = i ^ ((i & w) >> 4)
+        i = i ^ (p >> 8)
+        i = i * 0x0929EB3F
+        i = i ^ (p >> 23)
+        i = i ^ ((i & w) >> 1)
+        i = i * (1 | (p >> 27))
+        i = i * 0x6935FA69
+        i = i ^ ((i & w) >> 11)
+        i = i * 0x74DCB303
+        i = i ^ ((i & w) >> 2)
+        i = i * 0x9E501CC3
+        i = i ^ ((i & w) >> 2)
+        i = i * 0xC860A3DF
+        i = i & w
+        return i ^ (i >> 5)
+
+    # Numbers that land beyond the size go on
+    i = dr.while_loop((mix(i),), lambda j: (j >= l) & active, lambda j: (mix(j),))[0]
+    return (i + p) % l
+
+
+ScalarPCG32 = PCG32
+__all__ = ["sample_tea_32", "sample_tea_64", "sample_tea_float", "sample_tea_float32", "sample_tea_float64", "permute",
+           "permute_kensler", "radical_inverse_2", "sobol_2", "PCG32", "ScalarPCG32"]

@@ -56,7 +56,7 @@ class Optimizer:
         rate = float(self.learning_rate(key))
         known = self._rates.get(key)
         if known is None or known[0] != rate:
-            known = self._rates[key] = (rate, dr.opaque(dr.detached_t(dr.leaf_array_t(type(value))), rate))
+            known = self._rates[key] = (rate, dr.opaque(dr.leaf_t(type(value)), rate))
         return known[1]
 
     def reset(self, key): raise NotImplementedError
@@ -127,7 +127,7 @@ class Adam(Optimizer):
             if self.mask_updates:
                 m, v = dr.select(g == 0, m0, m), dr.select(g == 0, v0, v)
             self.state[key] = (m, v)
-            scalar = dr.leaf_array_t(type(p))
+            scalar = dr.leaf_t(type(p))
             bias = dr.opaque(scalar, (1 - self.beta_2 ** self.t[key]) ** .5 / (1 - self.beta_1 ** self.t[key]))
             size = dr.max(v, axis=None) if self.uniform else v
             step = rate * bias * m / (dr.sqrt(size) + self.epsilon)

@@ -1,4 +1,5 @@
 # umbel/_scene.py: scenes, lanes that refer to their objects, samplers, plugins in Python, and rendering.
+import atexit
 import enum
 
 from . import _core
@@ -378,3 +379,4 @@ def render(scene, params=None, sensor=0, integrator=None, seed=0, seed_grad=0, s
 
 _scene_methods()
 _film_methods()
+atexit.register(_core.clear_plugins)

@@ -17,6 +17,10 @@ void PluginRegistry::add(Plugin plugin) {
     m_plugins[key] = std::move(plugin);
 }
 
+void PluginRegistry::remove(const std::string &kind, const std::string &name) {
+    m_plugins.erase({ kind, name });
+}
+
 const Plugin *PluginRegistry::find(std::string_view kind, std::string_view name) const {
     auto it = m_plugins.find({ std::string(kind), std::string(name) });
     return it == m_plugins.end() ? nullptr : &it->second;

@@ -55,6 +55,7 @@ class PluginRegistry {
 public:
     static PluginRegistry &instance();
     void add(Plugin plugin);
+    void remove(const std::string &kind, const std::string &name);
     /// Null where there is none.
     const Plugin *find(std::string_view kind, std::string_view name) const;
     std::vector<const Plugin *> all(std::string_view kind = {}) const;

@@ -157,6 +157,8 @@ Value cast(Type type, const Value &a) {
     auto ok = [](Type t) { return is_number(t) || t == Type::Bool; };
     if (!ok(type) || !ok(a.type()))
         fail("Cast: from {} to {} is not defined", name(a.type()), name(type));
+    if (a.type() == type && !c.region)
+        return a;
     if (a.grad_id() && is_float(type)) [[unlikely]]
         return c.tracker->elementwise(Op::Cast, type, std::array{ &a });
     return Value::adopt(c, finish(c, Op::Cast, type, a.id(), 0, 0, a.size()));

@@ -191,6 +191,17 @@ std::vector<std::string> PyIntegrator::aov_names() const {
 
 // ---- registration
 
+namespace {
+struct Registered {
+    std::string kind, name;
+    PyObject *make;
+};
+std::vector<Registered> &registered() {
+    static std::vector<Registered> list;
+    return list;
+}
+} // namespace
+
 void bind_plugins(nb::module_ &m) {
     nb::class_<Properties>(m, "_Properties")
         .def_ro("kind", &Properties::kind)
@@ -240,14 +251,21 @@ void bind_plugins(nb::module_ &m) {
             return std::visit(Visitor(), q->value);
         });
     m.def("register_plugin", [](const std::string &kind, const std::string &name, nb::object make) {
-        // Held for good: the registry outlives the interpreter
-        PyObject *held = make.release().ptr();
+        PyObject *held = make.release().ptr(); // until clear_plugins(): the registry outlives Python
+        registered().push_back({ kind, name, held });
         PluginRegistry::instance().add({ kind, name, [held](const Properties &p) {
                                             nb::object o = nb::handle(held)(nb::cast(
                                                 const_cast<Properties *>(&p),
                                                 nb::rv_policy::reference));
                                             return nb::cast<Ref<SceneObject>>(o);
                                         } });
+    });
+    m.def("clear_plugins", [] {
+        for (Registered &r : registered()) {
+            PluginRegistry::instance().remove(r.kind, r.name);
+            Py_DECREF(r.make);
+        }
+        registered().clear();
     });
 }
 

@@ -50,6 +50,7 @@ from .random import Generator, PCG32, Philox4x32, rng
 from .texture import FilterMode, WrapMode, textures
 from ._colour import linear_srgb_to_oklab, linear_to_srgb, oklab_to_linear_srgb, srgb_to_linear
 from .freezing import freeze
+from .interop import wrap
 from . import _methods
 from ._methods import VarState
 

@@ -4,6 +4,9 @@
 # nanobind in it, everything else is built.
 set(UMBEL_PYTHON "" CACHE FILEPATH "Python interpreter that has nanobind; empty: build no Python package")
 
+if(SKBUILD AND Python_EXECUTABLE) # `pip install .`: the interpreter that pip runs
+    set(UMBEL_PYTHON ${Python_EXECUTABLE})
+endif()
 file(GLOB UMBEL_PYTHON_SOURCES CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/python/*.cpp)
 if(UMBEL_PYTHON AND EXISTS "${UMBEL_PYTHON}" AND NOT UMBEL_SANITIZE)
     execute_process(COMMAND ${UMBEL_PYTHON} -m nanobind --cmake_dir OUTPUT_VARIABLE nanobind_ROOT
@@ -30,6 +33,6 @@ if(nanobind_FOUND AND Python_FOUND)
         endif()
     endforeach()
     if(SKBUILD)
-        install(TARGETS umbel_python LIBRARY DESTINATION umbel)
+        install(TARGETS umbel_python LIBRARY DESTINATION umbel COMPONENT python)
     endif()
 endif()

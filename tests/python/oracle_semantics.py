@@ -54,6 +54,11 @@ Texture2f(TensorXf(np.arange(12.).reshape(3,4,1))).eval_fetch(Array2f(.3,.4))
 dr.linear_to_srgb(Float(.2)); dr.srgb_to_linear(Float(.2)); dr.linear_srgb_to_oklab(Array3f(.1,.2,.3))
 dr.switch(UInt(0,1),[lambda x:x+1,lambda x:x*10],Float(1,2))
 dr.while_loop((UInt(0),Float(1,2)),lambda i,x:i<3,lambda i,x:(i+1,x*2))
+dr.resample(TensorXf(np.eye(7)),(3,10),'lanczos',boundary='reflect'); dr.resample(TensorXf(np.eye(7)),(3,7),'box')
+dr.convolve(TensorXf(np.eye(7)),'gaussian',filter_radius=2,normalize=True,boundary='mirror')
+dr.convolve(TensorXf(np.eye(7)),[1.,2.,1.],axis=0); dr.upsample(TensorXf(np.eye(2)),scale_factor=(2,3))
+dr.sh_eval(Array3f([.36,.48],[.48,.64],[.8,.6]),3)[1:]; dr.sum(TensorXf([[1,2],[3,4]]),axis=1,keepdims=True)
+dr.var(TensorXf([[1,2],[3,4]]),axis=0,ddof=1)
 dr.block_prefix_sum(Float(1,2,3,4),2); dr.count(Bool(True,False)); dr.mean(TensorXf([[1,2],[3,4]]),axis=1)
 """
 

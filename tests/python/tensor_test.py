@@ -128,3 +128,16 @@ def test_gradients_pass_through_indexing_and_broadcasting():
     expected = np.zeros_like(n)
     expected[0, :, 1:3] = [[1], [2], [3]]
     assert np.array_equal(t.grad.numpy(), expected)
+
+
+def test_filters_keep_constants_and_pass_gradients():
+    flat = dr.auto.TensorXf64(np.ones((6, 5)))
+    for name in ("box", "linear", "hamming", "cubic", "lanczos", "gaussian"):
+        assert np.allclose(dr.resample(flat, (3, 11), name).numpy(), 1)
+        assert np.allclose(dr.convolve(flat, name, 2, normalize=True).numpy(), 1)
+    dr.enable_grad(flat)
+    dr.backward(dr.resample(flat, (12, 10), "linear"))
+    assert np.allclose(dr.sum(flat.grad)[()].numpy(), 120)
+    with pytest.raises(ValueError, match="there are box"):
+        dr.resample(flat, (2, 2), "sharp")
+    assert np.array_equal(dr.upsample(TensorXf(n), scale_factor=(1, 2, 3)).numpy(), n.repeat(2, 1).repeat(3, 2))

@@ -3,6 +3,7 @@
 The names are those of Dr.Jit: `import umbel.jit as dr`. Array types are in umbel.jit.auto, and there are no
 separate ones for derivatives: whether a value has any is a property of the value.
 """
+import enum as _enum
 import sys as _sys
 import types as _modules
 
@@ -40,7 +41,7 @@ from ._reduce import (all, all_nested, any, any_nested, argmax, argmin, block_pr
                       none_nested, prefix_reduce, prefix_sum, prod, prod_nested, reduce, std, sum, sum_nested, var)
 from ._grad import (ADFlag, ADMode, CustomOp, accum_grad, ad_live, backward, backward_from, backward_to, clear_grad,
                     custom, detach, disable_grad, enable_grad, enqueue, forward, forward_from, forward_to, grad,
-                    grad_enabled, graphviz_ad, isolate_grad, replace_grad, resume_grad, set_grad, set_grad_enabled,
+                    grad_enabled, graphviz_ad, isolate_grad, relative_grad, replace_grad, resume_grad, set_grad, set_grad_enabled,
                     suspend_grad, traverse, whos_ad, wrap_ad)
 from ._eval import *
 from ._eval import eval, format, print
@@ -49,7 +50,9 @@ from .ast import hint, syntax
 from .random import Generator, PCG32, Philox4x32, rng
 from .texture import FilterMode, WrapMode, textures
 from ._colour import linear_srgb_to_oklab, linear_to_srgb, oklab_to_linear_srgb, srgb_to_linear
-from .freezing import freeze
+from .freezing import freeze, func
+from ._filter import convolve, resample, sh_eval, upsample
+from .interop import wrap
 from . import _methods
 from ._methods import VarState
 
@@ -80,6 +83,11 @@ scalar = _array_module("umbel.jit.scalar", "Python's numbers, and arrays of one 
 scalar.Float = scalar.Float32 = scalar.Float64 = float
 scalar.Bool = scalar.Mask = bool
 scalar.Int = scalar.UInt = scalar.Int32 = scalar.UInt32 = scalar.Int64 = scalar.UInt64 = int
+
+
+class JitBackend(_enum.IntEnum):
+    """What computes arrays."""
+    Invalid, LLVM, Interp = range(3)
 
 
 def set_backend(name):

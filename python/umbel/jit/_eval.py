@@ -196,6 +196,15 @@ class _nothing:
 def profile_range(message): return _nothing()
 
 
+def reorder_threads(key, num_bits, value):
+    """Groups lanes of equal key on GPUs that can; elsewhere nothing happens."""
+    return value
+
+
+def expand_threshold(): return 0
+def set_expand_threshold(value): pass
+
+
 class LogLevel(enum.IntEnum):
     Disable, Error, Warn, Info, InfoSym, Debug, Trace = range(7)
 

@@ -110,6 +110,13 @@ def replace_grad(arg0, arg1):
     return map_leaves(one, arg0, arg1)
 
 
+def relative_grad(x):
+    """1, with the derivative of x / detach(x): gradients by the relative change of x. None where x is 0."""
+    value = detach(x)
+    safe = _core.select(value == 0, 1, value)
+    return replace_grad(type(x)(1), x * _core.select(value == 0, 0, 1 / safe))
+
+
 def enqueue(mode, *args):
     """Marks where the next traversal begins."""
     any_ = False

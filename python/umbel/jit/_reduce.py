@@ -40,6 +40,14 @@ def _lanes(op, a):
     return _core.reduce(int(op), a)
 
 
+def _keep(a, axis, r):
+    """A reduced tensor with dimensions of length 1 in the places of those that went."""
+    shape = tuple(a.shape)
+    n = len(shape)
+    axes = range(n) if axis is None or axis is ... else {_axis(x, n) for x in ((axis,) if isinstance(axis, int) else axis)}
+    return _core.tensor(type(r), _core.tensor_array(r), tuple(1 if i in axes else s for i, s in enumerate(shape)))
+
+
 def _tensor(op, a, axis):
     shape = tuple(a.shape)
     n = len(shape)
@@ -61,9 +69,11 @@ def _tensor(op, a, axis):
     return _core.tensor(tp, array if block == 1 else _core.block_reduce(int(op), array, block), out)
 
 
-def reduce(op, value, axis=..., mode=ReduceMode.Auto):
+def reduce(op, value, axis=..., mode=ReduceMode.Auto, keepdims=False):
     """Combines values along an axis: by default the first one, all of a tensor. None: all."""
     op = ReduceOp(op)
+    if keepdims and is_tensor_v(value):
+        return _keep(value, axis, reduce(op, value, axis, mode))
     if isinstance(value, ArrayBase):
         if is_tensor_v(value):
             return _tensor(op, value, None if axis is ... else axis)
@@ -117,26 +127,26 @@ def _fold(op, value, axis):
     return _core.lookup(e, 0, tuple(dims), 0)(parts)
 
 
-def sum(value, axis=..., mode=ReduceMode.Auto):
+def sum(value, axis=..., mode=ReduceMode.Auto, keepdims=False):
     """Sum along an axis."""
     if isinstance(value, ArrayBase) and is_mask_v(value):
         value = replace_type_t(type(value), VarType.UInt32)(value)
-    return reduce(ReduceOp.Add, value, axis, mode)
+    return reduce(ReduceOp.Add, value, axis, mode, keepdims)
 
 
-def prod(value, axis=..., mode=ReduceMode.Auto):
+def prod(value, axis=..., mode=ReduceMode.Auto, keepdims=False):
     """Product along an axis."""
-    return reduce(ReduceOp.Mul, value, axis, mode)
+    return reduce(ReduceOp.Mul, value, axis, mode, keepdims)
 
 
-def min(value, axis=..., mode=ReduceMode.Auto):
+def min(value, axis=..., mode=ReduceMode.Auto, keepdims=False):
     """Minimum along an axis."""
-    return reduce(ReduceOp.Min, value, axis, mode)
+    return reduce(ReduceOp.Min, value, axis, mode, keepdims)
 
 
-def max(value, axis=..., mode=ReduceMode.Auto):
+def max(value, axis=..., mode=ReduceMode.Auto, keepdims=False):
     """Maximum along an axis."""
-    return reduce(ReduceOp.Max, value, axis, mode)
+    return reduce(ReduceOp.Max, value, axis, mode, keepdims)
 
 
 def all(value, axis=..., mode=ReduceMode.Auto):
@@ -194,29 +204,26 @@ def _number_of(value, axis):
     return len(value)
 
 
-def mean(value, axis=..., mode=ReduceMode.Auto):
+def mean(value, axis=..., mode=ReduceMode.Auto, keepdims=False):
     """Mean along an axis."""
     if isinstance(value, (int, float)):
         return value
-    s = sum(value, axis, mode)
+    s = sum(value, axis, mode, keepdims)
     n = _number_of(value, axis)
     return s * (1 / n) if n and isinstance(s, ArrayBase) and is_float_v(s) else s / n
 
 
-def var(value, axis=..., mode=ReduceMode.Auto):
-    """Variance along an axis, of the values at hand (not an estimate from a sample)."""
-    m = mean(value, axis, mode)
-    if is_tensor_v(value) and m.shape != () and axis is not None and axis is not ...:
-        from ._tensor import expand_dims
-        n = len(value.shape)
-        m = expand_dims(m, tuple(_axis(x, n) for x in ((axis,) if isinstance(axis, int) else axis)))
+def var(value, axis=..., mode=ReduceMode.Auto, keepdims=False, ddof=0):
+    """Variance along an axis: of the values at hand, or with ddof=1 an estimate from a sample."""
+    m = mean(value, axis, mode, keepdims=True) if is_tensor_v(value) else mean(value, axis, mode)
     d = value - m
-    return mean(d * d, axis, mode)
+    n = _number_of(value, axis)
+    return sum(d * d, axis, mode, keepdims) * (1 / (n - ddof))
 
 
-def std(value, axis=..., mode=ReduceMode.Auto):
+def std(value, axis=..., mode=ReduceMode.Auto, keepdims=False, ddof=0):
     """Standard deviation along an axis."""
-    return _core.sqrt(var(value, axis, mode))
+    return _core.sqrt(var(value, axis, mode, keepdims, ddof))
 
 
 def median(value, axis=None):

@@ -62,3 +62,9 @@ def freeze(f=None, **options):
     if f is None:
         return lambda g: FrozenFunction(g, **options)
     return FrozenFunction(f, **options)
+
+
+def func(f=None, **options):
+    """Decorator for functions that are large and used often. Equal bodies are compiled once in any case, so the
+    function is returned as it is."""
+    return (lambda g: g) if f is None else f

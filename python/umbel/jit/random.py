@@ -64,6 +64,32 @@ class PCG32:
         """Of the precision of `dtype`."""
         return {10: self.next_float16, 11: self.next_float32, 12: self.next_float64}[describe(leaf_t(dtype))[0]](mask)
 
+    # One step back: what the last call returned
+    def prev_uint32(self, mask=True):
+        new = _jump(self.state, self.inc, -1)
+        self.state = new if mask is True else _core.select(mask, new, self.state)
+        old = self.state
+        return _core._rotr(UInt(((old >> 18) ^ old) >> 27), UInt(old >> 59))
+
+    def prev_uint64(self, mask=True):
+        a = UInt64(self.prev_uint32(mask)) << 32
+        return a | UInt64(self.prev_uint32(mask))
+
+    def prev_float32(self, mask=True):
+        return _core.bitcast((self.prev_uint32(mask) >> 9) | 0x3F800000, 11) - 1.0
+
+    def prev_float64(self, mask=True):
+        return _core.bitcast((UInt64(self.prev_uint32(mask)) << 20) | 0x3FF0000000000000, 12) - 1.0
+
+    def prev_float(self, dtype, mask=True):
+        return {11: self.prev_float32, 12: self.prev_float64}[describe(leaf_t(dtype))[0]](mask)
+
+    def prev_float32_normal(self, mask=True): return _normal(self.prev_float32(mask))
+    def prev_float64_normal(self, mask=True): return _normal(self.prev_float64(mask))
+
+    def next_float_normal(self, dtype, mask=True):
+        return _normal(self.next_float(dtype, mask))
+
     def next_float32_normal(self, mask=True): return _normal(self.next_float32(mask))
     def next_float64_normal(self, mask=True): return _normal(self.next_float64(mask))
 

@@ -48,8 +48,7 @@ from ._core import (BSDF, BSDFContext, Emitter, Film, Integrator, Object, Recons
 from ._records import (BSDFSample3f, DirectionSample3f, Interaction3f, PositionSample3f, PreliminaryIntersection3f,
                        Ray3f, RayDifferential3f, SurfaceInteraction3f)
 from ._scene import (BSDFFlags, BSDFPtr, EmitterPtr, ParamFlags, Properties, RayFlags, ShapePtr, TransportMode, has_flag,
-                     register_bsdf, register_emitter, register_integrator, register_sensor, register_texture, render,
-                     sample_tea_32)
+                     register_bsdf, register_emitter, register_integrator, register_sensor, register_texture, render)
 from ._params import SceneParameters, traverse
 from . import ad
 

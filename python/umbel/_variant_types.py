@@ -12,8 +12,18 @@ def _spectrum(polarized_matrix, precision, colour):
     return classes[f"Spectrum4{precision}" if channels == 4 else f"Color{channels}{precision}"]
 
 
+_found = {}
+
+
 def resolve(name):
     """The type of that name; AttributeError where there is none."""
+    key = _core.variant(), name
+    if key not in _found:
+        _found[key] = _resolve(name)
+    return _found[key]
+
+
+def _resolve(name):
     backend, colour, polarized, double, ad = _core.variant_info(_core.variant())
     facts = {"is_monochromatic": colour == 0, "is_rgb": colour == 1, "is_spectral": colour == 2,
              "is_polarized": bool(polarized), "DEBUG": False}

@@ -1,0 +1,166 @@
+# tests/python/render_test.py: scenes from Python: loading, changing, tracing, rendering, differentiating them.
+import numpy as np
+import pytest
+
+import umbel as mi
+import umbel.jit as dr
+
+
+def box(size=16, spp=16, **more):
+    """A room with a red and a white wall and a light."""
+    T = mi.ScalarTransform4f
+    wall = lambda t, bsdf: {"type": "rectangle", "to_world": t, "bsdf": {"type": "ref", "id": bsdf}}
+    light = wall(T().translate([0, .98, 0]).rotate([1, 0, 0], 90).scale(.4), "white")
+    light["emitter"] = {"type": "area", "radiance": {"type": "rgb", "value": [8, 7, 5]}}
+    return {
+        "type": "scene", "integrator": {"type": "prb", "max_depth": 4},
+        "sensor": {"type": "perspective", "fov": 50, "to_world": T().look_at([0, 0, 3.5], [0, 0, 0], [0, 1, 0]),
+                   "film": {"type": "hdrfilm", "width": size, "height": size, "rfilter": {"type": "box"}},
+                   "sampler": {"type": "independent", "sample_count": spp}},
+        "red": {"type": "diffuse", "reflectance": {"type": "rgb", "value": [.6, .2, .1]}},
+        "white": {"type": "diffuse", "reflectance": {"type": "rgb", "value": [.7, .7, .6]}},
+        "back": wall(T().translate([0, 0, -1]), "white"),
+        "floor": wall(T().translate([0, -1, 0]).rotate([1, 0, 0], -90), "white"),
+        "left": wall(T().translate([-1, 0, 0]).rotate([0, 1, 0], 90), "red"),
+        "light": light, **more,
+    }
+
+
+KEY = "red.reflectance.value"
+
+
+def test_parameters_are_named_by_their_objects():
+    params = mi.traverse(mi.load_dict(box()))
+    assert KEY in params and "light.emitter.radiance.value" in params and "sensor.film.size" in params
+    assert np.allclose(params[KEY].numpy().ravel(), [.6, .2, .1])
+    with pytest.raises(mi.UserError, match="red.reflectance.value"):
+        params["red.reflectance.valu"]
+    params.keep("*.reflectance.value")
+    assert sorted(params.keys()) == [KEY, "white.reflectance.value"]
+
+
+def test_a_changed_colour_shows_and_compiles_nothing():
+    scene = mi.load_dict(box())
+    params = mi.traverse(scene)
+    first = mi.render(scene).numpy()
+    params[KEY] = mi.Color3f(.1, .2, .9)
+    params.update()
+    second = mi.render(scene).numpy()
+    assert second[..., 2].mean() > first[..., 2].mean()
+    with dr.scoped_set_flag(dr.JitFlag.KernelHistory, True):
+        dr.kernel_history_clear()
+        params[KEY] = mi.Color3f(.3, .3, .3)
+        params.update()
+        dr.eval(mi.render(scene, seed=5))
+        if mi.variant().startswith("llvm"):
+            kernels = [k for k in dr.kernel_history() if k["type"] == dr.KernelType.JIT]
+            assert kernels and all(k["cache_hit"] for k in kernels)
+
+
+def test_gradients_agree_with_differences():
+    scene = mi.load_dict(box(size=8))
+    params = mi.traverse(scene)
+    colour = mi.Color3f(.6, .2, .1)
+    dr.enable_grad(colour)
+    params[KEY] = colour
+    params.update()
+    image = mi.render(scene, params, seed=3, seed_grad=3)
+    dr.backward(dr.mean(image, axis=None))
+    got = dr.grad(colour).numpy().ravel()
+    for channel in range(3):
+        means = []
+        for sign in (-1, 1):
+            value = np.array([.6, .2, .1])
+            value[channel] += sign * .02
+            params[KEY] = mi.Color3f(*value)
+            params.update()
+            means.append(mi.render(scene, seed=3).numpy().mean())
+        assert got[channel] == pytest.approx((means[1] - means[0]) / .04, rel=2e-3)
+
+
+def test_forward_mode_gives_an_image_of_derivatives():
+    scene = mi.load_dict(box(size=8))
+    params = mi.traverse(scene)
+    strength = mi.Float(1)
+    dr.enable_grad(strength)
+    params["light.emitter.radiance.value"] = mi.Color3f(8, 7, 5) * strength
+    params.update()
+    image = mi.render(scene, params, seed=3, seed_grad=3)
+    dr.forward(strength)
+    tangent = dr.grad(image).numpy()  # radiance is proportional to the light's
+    assert np.allclose(tangent, image.numpy(), rtol=1e-3, atol=1e-5)
+
+
+def test_adam_recovers_a_colour():
+    scene = mi.load_dict(box(size=16))
+    reference = mi.render(scene, spp=256)
+    params = mi.traverse(scene)
+    optimizer = mi.ad.Adam(lr=.05)
+    optimizer[KEY] = mi.Color3f(.2, .5, .5)
+    params.update(optimizer)
+    for step in range(60):
+        image = mi.render(scene, params, spp=4, seed=step)
+        dr.backward(dr.mean(dr.square(image - reference), axis=None))
+        optimizer.step()
+        optimizer[KEY] = dr.clip(optimizer[KEY], 0, 1)
+        params.update(optimizer)
+    assert np.allclose(optimizer[KEY].numpy().ravel(), [.6, .2, .1], atol=.06)
+
+
+def test_rays_meet_shapes():
+    scene = mi.load_dict({"type": "scene", "ball": {"type": "sphere", "radius": 2.}})
+    si = scene.ray_intersect(mi.Ray3f(mi.Point3f([0, 5], 0, -10), mi.Vector3f(0, 0, 1)))
+    assert list(si.is_valid()) == [True, False]
+    assert si.t[0] == pytest.approx(8) and np.allclose(si.p.numpy()[:, 0], [0, 0, -2], atol=1e-5)
+    ctx = mi.BSDFContext()
+    bsdf = si.bsdf()
+    value = bsdf.eval(ctx, si, mi.Vector3f(0, 0, 1))
+    assert np.allclose(value.numpy()[:, 0], .5 / np.pi, atol=1e-6)
+    assert mi.has_flag(bsdf.flags(), mi.BSDFFlags.Smooth)[0]
+
+
+class Tinted(mi.BSDF):
+    """A diffuse surface, written in Python."""
+
+    def __init__(self, props):
+        mi.BSDF.__init__(self, props)
+        self.tint = mi.Color3f(props["tint"])
+        self.m_components = [mi.BSDFFlags.DiffuseReflection | mi.BSDFFlags.FrontSide]
+
+    def sample(self, ctx, si, sample1, sample2, active):
+        bs = mi.BSDFSample3f()
+        bs.wo = mi.warp.square_to_cosine_hemisphere(sample2)
+        bs.pdf = mi.warp.square_to_cosine_hemisphere_pdf(bs.wo)
+        bs.sampled_type = mi.UInt32(+mi.BSDFFlags.DiffuseReflection)
+        return bs, dr.select(active & (si.wi.z > 0), self.tint, 0)
+
+    def eval(self, ctx, si, wo, active):
+        return dr.select((si.wi.z > 0) & (wo.z > 0), self.tint * wo.z * dr.inv_pi, 0)
+
+    def pdf(self, ctx, si, wo, active):
+        return dr.select((si.wi.z > 0) & (wo.z > 0), wo.z * dr.inv_pi, 0)
+
+    def traverse(self, callback):
+        callback.put_parameter("tint", self.tint, mi.ParamFlags.Differentiable)
+
+
+def test_a_bsdf_in_python_renders_as_one_in_cpp():
+    mi.register_bsdf("tinted", Tinted)
+    material = {"type": "tinted", "tint": {"type": "rgb", "value": [.6, .2, .1]}}
+    ours = mi.load_dict(box(red=material))
+    assert np.allclose(mi.render(ours).numpy(), mi.render(mi.load_dict(box())).numpy(), rtol=1e-4, atol=1e-5)
+    params = mi.traverse(ours)
+    params["red.tint"] = mi.Color3f(0, 0, 0)
+    params.update()
+    assert mi.render(ours).numpy().mean() < mi.render(mi.load_dict(box())).numpy().mean()
+
+
+def test_errors_say_what_is_wrong():
+    with pytest.raises(mi.UserError, match="diffus"):
+        mi.load_dict({"type": "diffus"})
+    with pytest.raises(mi.UserError, match="reflectance"):
+        mi.load_dict({"type": "diffuse", "reflectence": .5})
+    with pytest.raises(mi.UserError, match="type"):
+        mi.load_dict({"type": "scene", "a": {"id": "b"}})
+    with pytest.raises(mi.UserError, match="sensor"):
+        mi.render(mi.load_dict({"type": "scene"}))

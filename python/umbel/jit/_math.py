@@ -246,6 +246,7 @@ def abs_dot(a, b): return abs(dot(a, b))
 
 
 def squared_norm(a):
+    """Sum of the squared entries."""
     if isinstance(a, ArrayBase):
         d = describe(type(a))
         if d[1] in (Complex, Quaternion):
@@ -360,6 +361,7 @@ def assert_equal(a, b, fmt=None, *args, **kwargs):
 
 
 def assert_true(cond, fmt=None, *args, **kwargs):
+    """An error unless the condition holds everywhere; in recorded bodies, when the kernel runs."""
     if isinstance(cond, ArrayBase):
         if _core.is_recording():
             _core.assert_lanes(cond, fmt or "the condition does not hold", None)

@@ -168,6 +168,7 @@ def transpose(a):
 
 
 def trace(a):
+    """Sum of the diagonal."""
     n = _size(a)[0]
     s = a[0][0]
     for i in range(1, n):
@@ -227,6 +228,7 @@ def det(a):
 
 
 def inverse_transpose(a):
+    """Transpose of the inverse."""
     rows = _rows(a)
     n = len(rows)
     cofactors = [[_det(_minor(rows, i, j)) if n > 1 else leaf_t(a)(1) for j in range(n)] for i in range(n)]

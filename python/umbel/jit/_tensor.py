@@ -360,6 +360,7 @@ def transpose(a, axes=None):
 
 
 def swapaxes(a, axis0, axis1):
+    """Exchanges two dimensions."""
     n = len(_need("swapaxes", a))
     order = list(range(n))
     i, j = _axis(axis0, n), _axis(axis1, n)
@@ -368,6 +369,7 @@ def swapaxes(a, axis0, axis1):
 
 
 def moveaxis(a, source, destination):
+    """Dimensions in another order: those of `source` go to `destination`."""
     n = len(_need("moveaxis", a))
     source = (source,) if isinstance(source, int) else source
     destination = (destination,) if isinstance(destination, int) else destination
@@ -379,6 +381,7 @@ def moveaxis(a, source, destination):
 
 
 def expand_dims(a, axis):
+    """Dimensions of length 1 at the given places."""
     shape = list(_shape(a) if is_tensor_v(a) else (len(a),))
     axes = (axis,) if isinstance(axis, int) else tuple(axis)
     n = len(shape) + len(axes)
@@ -389,6 +392,7 @@ def expand_dims(a, axis):
 
 
 def squeeze(a, axis=None):
+    """Drops dimensions of length 1."""
     shape = _need("squeeze", a)
     n = len(shape)
     drop = range(n) if axis is None else [_axis(x, n) for x in ((axis,) if isinstance(axis, int) else axis)]
@@ -493,6 +497,7 @@ def array_split(a, sections, axis=0):
 
 
 def split(a, sections, axis=0):
+    """Equal parts along an axis, or parts that end at the given places."""
     shape = _need("split", a)
     if isinstance(sections, int) and shape[_axis(axis, len(shape))] % sections:
         raise ValueError(f"{shape[axis]} entries cannot be split into {sections} equal parts")

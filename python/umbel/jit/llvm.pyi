@@ -1,0 +1,2 @@
+# jit/llvm.pyi: the classes of umbel.jit.auto.
+from .auto import *

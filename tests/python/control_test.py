@@ -217,3 +217,10 @@ def test_frozen_functions_compile_once():
             assert np.allclose(r.numpy(), np.sin(np.arange(100) + k) * k, atol=1e-5)
             assert all(h["cache_hit"] for h in dr.kernel_history([dr.KernelType.JIT])[-1:])
     assert f.n_recordings == 1
+
+
+def test_functions_of_a_switch_may_return_ever_wider_types():
+    r = dr.switch(UInt(0, 1, 2), [lambda x: 1, lambda x: Float(x), lambda x: Float64(x) * 2], Int(5, 6, 7))
+    assert type(r) is Float64 and list(r) == [1, 6, 14]
+    with pytest.raises(dr.UserError, match="is Float in one function and dict in another"):
+        dr.switch(UInt(0, 1), [lambda x: x, lambda x: {"a": x}], Float(1, 2))

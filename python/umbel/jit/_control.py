@@ -89,44 +89,104 @@ def while_loop(state, cond, body, labels=(), label=None, mode=None, strict=True,
     return replace_leaves(state, iter(result))
 
 
+# Functions among which lanes choose must agree in the types of their results. They are traced one after another;
+# where one disagrees with those before it, all are traced again for the common types.
+
 class _Retry(Exception):
-    """The branches disagree in their types: trace again with the common ones."""
+    pass
+
+
+class _Results:
+    """The common structure of results: array types, and constants where all are equal."""
+
+    def __init__(self, name):
+        self.name, self.kinds, self.known = name, None, False
+
+    def take(self, result):
+        """The arrays of a result, of the common types."""
+        if not self.known:
+            self.kinds, self.known = _kinds(result), True
+            return leaves(result)
+        common = _common(self.name, self.kinds, result, "the result")
+        if not _equal(common, self.kinds):
+            self.kinds = common
+            raise _Retry
+        return leaves(_apply(self.kinds, result))
+
+    def trace(self, record):
+        """record(), until no function widens the types any more; its arrays as a result."""
+        while True:
+            try:
+                arrays = record()
+                return None if arrays is None else _fill(self.kinds, iter(arrays))
+            except _Retry:
+                pass
+
+
+def _kinds(tree):
+    if isinstance(tree, ArrayBase):
+        return type(tree)
+    kids = children(tree)
+    return tree if kids is None else rebuild(tree, [_kinds(v) for _, v in kids])
+
+
+def _is_kind(x): return isinstance(x, type) and is_array_v(x)
+
+
+def _equal(a, b):
+    if _is_kind(a) or _is_kind(b):
+        return a is b
+    x, y = children(a), children(b)
+    if x is None or y is None:
+        return x is y and _same_constant(a, b)
+    return len(x) == len(y) and builtins.all(_equal(p[1], q[1]) for p, q in zip(x, y))
 
 
 def _array_type(x):
-    return type(x) if isinstance(x, ArrayBase) else _core.classes[
+    return x if isinstance(x, type) else type(x) if isinstance(x, ArrayBase) else _core.classes[
         "Bool" if isinstance(x, bool) else "Int" if isinstance(x, int) else "Float"]
 
 
 def _common(name, a, b, where):
-    """A structure of types (or constants) that both results fit."""
-    if isinstance(a, (ArrayBase, bool, int, float)) and isinstance(b, (ArrayBase, bool, int, float)):
-        if not isinstance(a, ArrayBase) and not isinstance(b, ArrayBase):
-            if type(a) is type(b) and a == b:
+    """What both a structure of kinds and a result fit."""
+    def value(x): return isinstance(x, (ArrayBase, bool, int, float)) or _is_kind(x)
+
+    def disagree():
+        kind = a.__name__ if _is_kind(a) else type(a).__name__
+        raise UserError(f"{name}: {where} is {kind} in one function and {type(b).__name__} in another")
+    if value(a) and value(b):
+        if isinstance(a, (bool, int, float)) and isinstance(b, (bool, int, float)):
+            if _same_constant(a, b):
                 return a
             return expr_t(_array_type(a), _array_type(b))
         try:
-            return expr_t(a, b)
+            return expr_t(a if _is_kind(a) else type(a), type(b))
         except TypeError:
-            raise UserError(f"{name}: {where} is {type(a).__name__} in one branch and {type(b).__name__} in the other"
-                            ) from None
+            disagree()
     x, y = children(a), children(b)
     if x is None or y is None:
         if x is None and y is None and _same_constant(a, b):
             return a
-        raise UserError(f"{name}: {where} is {type(a).__name__} in one branch and {type(b).__name__} in the other")
+        disagree()
     if len(x) != len(y):
-        raise UserError(f"{name}: {where} has {len(x)} entries in one branch and {len(y)} in the other")
+        raise UserError(f"{name}: {where} has {len(x)} entries in one function and {len(y)} in another")
     return rebuild(a, [_common(name, p[1], q[1], f"{where}[{p[0]}]") for p, q in zip(x, y)])
 
 
-def _apply(types, value):
-    if isinstance(types, type) and is_array_v(types):
-        return value if type(value) is types else types(value)
-    kids = children(types)
+def _apply(kinds, value):
+    if _is_kind(kinds):
+        return value if type(value) is kinds else kinds(value)
+    kids = children(kinds)
     if kids is None:
         return value
     return rebuild(value, [_apply(t, v) for (_, t), (_, v) in zip(kids, children(value))])
+
+
+def _fill(kinds, arrays):
+    if _is_kind(kinds):
+        return next(arrays)
+    kids = children(kinds)
+    return kinds if kids is None else rebuild(kinds, [_fill(t, arrays) for _, t in kids])
 
 
 def if_stmt(args, cond, true_fn, false_fn, arg_labels=(), rv_labels=(), label=None, mode=None, strict=True):
@@ -136,86 +196,30 @@ def if_stmt(args, cond, true_fn, false_fn, arg_labels=(), rv_labels=(), label=No
     if not isinstance(cond, ArrayBase) or not is_mask_v(cond):
         raise UserError(f"if_stmt: the condition must be a mask, not {type(cond).__name__}")
     name = label or "if_stmt"
-    types, seen = None, {}
+    results = _Results(name)
 
-    def run(which, fn):
-        out = fn(*map_leaves(_core.copy, args))
-        seen[which] = out
-        if types is not None:
-            return leaves(_apply(types, out))
-        if which == 0:
-            return [a for a in leaves(out)]
-        if not _alike(seen[0], out):
-            raise _Retry
-        return leaves(out)
-
+    def run(fn): return results.take(fn(*map_leaves(_core.copy, args)))  # a branch may change what it is given
     with _mode(JitFlag.SymbolicConditionals, mode):
-        try:
-            arrays = _core.if_(name, cond, lambda: run(0, true_fn), lambda: run(1, false_fn))
-        except _Retry:
-            types = _common(name, seen[0], seen[1], "the result")
-            arrays = _core.if_(name, cond, lambda: run(0, true_fn), lambda: run(1, false_fn))
-            return _fill(types, iter(arrays))
-    return replace_leaves(seen[0], iter(arrays))
-
-
-def _fill(types, arrays):
-    if isinstance(types, type) and is_array_v(types):
-        return next(arrays)
-    kids = children(types)
-    return types if kids is None else rebuild(types, [_fill(t, arrays) for _, t in kids])
-
-
-def _alike(a, b):
-    if isinstance(a, ArrayBase) or isinstance(b, ArrayBase):
-        return type(a) is type(b)
-    x, y = children(a), children(b)
-    if x is None or y is None:
-        return x is y and _same_constant(a, b)
-    return len(x) == len(y) and builtins.all(_alike(p[1], q[1]) for p, q in zip(x, y))
+        return results.trace(lambda: _core.if_(name, cond, lambda: run(true_fn), lambda: run(false_fn)))
 
 
 def _call(name, number, mask, count, function, args, kwargs, mode):
     """function(i)(*args, **kwargs) where `number` is i + 1; zeros elsewhere."""
     tree = (args, kwargs)
     flat = leaves(tree)
-    types, seen = None, []
+    results = _Results(name)
 
     def callee(i, arrays):
         f = function(i)
         if f is None:
             return None
         a, k = replace_leaves(tree, iter(arrays))
-        out = f(*a, **k)
-        if types is not None:
-            return leaves(_apply(types, out))
-        if seen and not _alike(seen[0], out):
-            seen.append(out)
-            raise _Retry
-        seen.append(out)
-        return leaves(out)
-
+        return results.take(f(*a, **k))
     with _mode(JitFlag.SymbolicCalls, mode):
-        for _ in range(16):
-            try:
-                arrays = _core.call(name, number, mask, flat, count, callee)
-                break
-            except _Retry:
-                types = _common(name, _apply_types(types, seen[0]), seen[-1], "the result")
-                # Later callees may widen the types once more
-                missing = [f for f in range(count) if function(f) is not None]
-                if len(seen) <= len(missing):
-                    for i in missing[len(seen):]:
-                        pass
-        if arrays is None:
-            raise UserError(f"{name}: there is no function to call")
-    if types is not None:
-        return _fill(types, iter(arrays))
-    return replace_leaves(seen[0], iter(arrays))
-
-
-def _apply_types(types, value):
-    return value if types is None else _apply(types, value)
+        r = results.trace(lambda: _core.call(name, number, mask, flat, count, callee))
+    if not results.known:
+        raise UserError(f"{name}: there is no function to call")
+    return r
 
 
 def switch(index, targets, *args, active=True, mode=None, label=None, **kwargs):

@@ -153,9 +153,7 @@ def meshgrid(*args, indexing="xy"):
     for a in args:
         total *= len(a)
     index = _core.lane_index(total)
-    order = list(args) if indexing == "xy" else list(args)[::-1]
-    if indexing == "xy":
-        order = list(args)
+    order = list(args) if indexing == "xy" else list(args)[::-1]  # fastest first
     out = []
     for k, a in enumerate(order):
         n = len(a)

@@ -112,7 +112,4 @@ def format_array(a):
             rows.append(_nest([_number(x) for x in flat], shape))
     if kind in (Complex, Quaternion):
         return "[" + ",\n ".join(rows) + "]"
-    if len(shape) > 1:
-        blocks = [_block(r, 1) if isinstance(r, list) else r for r in rows]
-        return "[" + ",\n ".join(b.replace("\n", "\n ") if False else b for b in blocks) + "]"
     return "[" + ",\n ".join(_block(r, 1) if isinstance(r, list) else r for r in rows) + "]"

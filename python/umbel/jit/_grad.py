@@ -350,11 +350,8 @@ def custom(cls, *args, **kwargs):
     op._names = parameters
     op._args, op._kwargs = args, kwargs
     op.inputs = dict(zip(parameters, args)) | kwargs
-    inputs = leaves((args, kwargs))
-    inputs = [a for a in inputs]
-    out = _core.custom(op, inputs)
-    result = replace_leaves(op.outputs, iter(out))
-    return result
+    out = _core.custom(op, leaves((args, kwargs)))
+    return replace_leaves(op.outputs, iter(out))
 
 
 def wrap_ad(source, target):

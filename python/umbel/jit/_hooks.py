@@ -125,7 +125,7 @@ def power(a, b):
 
 def select(mask, a, b):
     """Of structures and tensors."""
-    from ._tensor import binary_tensors, broadcast_all
+    from ._tensor import broadcast_all
     from ._tree import children, rebuild
     if is_tensor_v(mask) or is_tensor_v(a) or is_tensor_v(b):
         (m, x, y), shape = broadcast_all(mask, a, b)
@@ -221,7 +221,7 @@ def special_binary(op, a, b):
     ka, kb = _kind(a), _kind(b)
     if name == "Mul":
         if _is_scalar(a):
-            return _scale(op, b if b is not None else a, a) if kb != Array else NotImplemented
+            return _scale(op, b, a)
         if _is_scalar(b):
             return _scale(op, a, b)
         if ka == Matrix or kb == Matrix:

@@ -162,8 +162,6 @@ def mulsign_neg(a, b): return mulsign(-a, b)
 
 def isnan(a):
     """Where a is not a number."""
-    if _number(a):
-        return a != a
     return a != a
 
 
@@ -215,10 +213,6 @@ def mul_wide(a, b):
         raise TypeError(f"mul_wide(): not defined for {tp.__name__}")
     w = replace_type_t(tp, wide)
     return w(tp(a)) * w(tp(b))
-
-
-def _rotate(a, n, core):
-    return core(a, n) if not _number(a) else core(a, n)
 
 
 def rotl(a, n): return _core._rotl(a, n)

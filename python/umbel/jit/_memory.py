@@ -156,12 +156,7 @@ def slice(value, index=None):
 
 
 def _remap(array, n, f):
-    index = f(_core.lane_index(n))
-    if is_tensor_v(array):
-        raise TypeError("an axis is needed for tensors")
-    if describe(type(array))[3]:
-        return _core.gather(type(array), array, index, None)
-    return _core.gather(type(array), array, index, None)
+    return _core.gather(type(array), array, f(_core.lane_index(n)), None)
 
 
 def tile(array, reps):
@@ -257,7 +252,7 @@ def _along(value, axis, f):
 def binary_search(start, end, pred):
     """The first index in [start, end) where `pred` no longer holds; it must hold up to there."""
     if not isinstance(start, ArrayBase) and not isinstance(end, ArrayBase):
-        probe = pred(UInt(start) if False else start)
+        probe = pred(start)
         if isinstance(probe, ArrayBase):
             iterations = (end - start).bit_length()
             tp = replace_type_t(type(probe), 7)

@@ -263,8 +263,8 @@ def transform_decompose(a, it=10):
     matrix3, vector3 = _core.lookup(e, Matrix, (3, 3), 0), _core.lookup(e, 0, (3,), 0)
     part = matrix3([[a[i][j] for j in range(3)] for i in range(3)])
     q, p = polar_decomp(part, it)
-    sign = m.det(q) if hasattr(m, "det") else det(q)
-    q, p = q * m.sign(sign), p * m.sign(sign)
+    sign = m.sign(det(q))
+    q, p = q * sign, p * sign
     return p, matrix_to_quat(q), vector3(a[0][3], a[1][3], a[2][3])
 
 

@@ -115,8 +115,6 @@ def _broadcast(a, shape):
     own = _shape(a)
     array = _core.tensor_array(a) if is_tensor_v(a) else a
     if own == shape or _count(own) == 1:
-        if _count(own) == 1 and len(array) == 1:
-            return array
         return array
     own = (1,) * (len(shape) - len(own)) + own
     strides = _strides(own)
@@ -148,9 +146,6 @@ def tensor_binary(op, a, b):
     (x, y), shape = broadcast_all(a, b)
     r = _core.binary(op, x, y)
     return _core.tensor(tensor_t(r), r, shape)
-
-
-binary_tensors = tensor_binary
 
 
 # ---- indexing

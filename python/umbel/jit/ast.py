@@ -90,10 +90,6 @@ class _Transformer(ast.NodeTransformer):
         self.count = 0
 
     # ---- what is bound so far
-    def visit(self, node):
-        result = super().visit(node)
-        return result
-
     def _bind(self, node):
         self.bound |= _names([node])[1]
 
@@ -234,10 +230,6 @@ class _Transformer(ast.NodeTransformer):
             ast.copy_location(s, node)
             ast.fix_missing_locations(s)
         return statements
-
-
-def _functions_only(names, function):
-    return names
 
 
 def syntax(f=None, print_ast=False, print_code=False):

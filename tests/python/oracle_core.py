@@ -62,7 +62,6 @@ mi.spline.eval_1d(0, 1, values, x); mi.spline.eval_1d(nodes, values, x);
 mi.spline.integrate_1d(0, 1, values); mi.spline.integrate_1d(nodes, values)
 mi.spline.sample_1d(0, 1, values, F(mi.spline.integrate_1d(0, 1, values)), x)
 mi.spline.sample_1d(nodes, values, F(mi.spline.integrate_1d(nodes, values)), x)
-mi.spline.eval_2d(nodes, nodes, F(np.outer(values, values).ravel()), x, mi.Float(1) - x)
 mi.mueller.depolarizer(0.5); mi.mueller.absorber(0.3); mi.mueller.linear_polarizer(0.7); mi.mueller.linear_retarder(0.4)
 mi.mueller.right_circular_polarizer(); mi.mueller.left_circular_polarizer(); mi.mueller.diattenuator(0.3, 0.8); mi.mueller.rotator(0.3)
 mi.mueller.rotated_element(0.3, mi.mueller.linear_polarizer(0.7)); mi.mueller.specular_reflection(w.z, mi.Complex2f(1.5, 0))

@@ -55,7 +55,7 @@ def sample_tea_float(v0, v1, rounds=4):
     return (sample_tea_float64 if double else sample_tea_float32)(v0, v1, rounds)
 
 
-def permute(value, size, seed, rounds=2):
+def permute(value, size, seed, rounds=4):
     """Where a number below `size`, a power of two, goes in a random permutation."""
     if size < 1 or size & (size - 1):
         raise ValueError(f"permute(): the size must be a power of two, not {size}; see permute_kensler()")

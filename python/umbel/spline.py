@@ -114,7 +114,7 @@ def _solve(function, target, first, count=40):
         above = value > target
         high, low = dr.select(above, t, high), dr.select(above, low, t)
         step = t - (value - target) / slope
-        t = dr.select((step > low) & (step < high), step, 0.5 * (low + high))
+        t = dr.select((step >= low) & (step <= high), step, 0.5 * (low + high))
     return t
 
 

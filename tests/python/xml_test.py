@@ -1,0 +1,52 @@
+# tests/python/xml_test.py: scenes written as XML are the scenes that they were.
+import numpy as np
+import pytest
+
+import umbel as mi
+
+T = mi.ScalarTransform4f
+
+
+def scene():
+    return {
+        "type": "scene",
+        "integrator": {"type": "path", "max_depth": 4},
+        "sensor": {"type": "perspective", "fov": 40.0, "to_world": T().look_at([0, 1, 5], [0, 0.5, 0], [0, 1, 0]),
+                   "film": {"type": "hdrfilm", "width": 16, "height": 12, "rfilter": {"type": "box"}},
+                   "sampler": {"type": "independent", "sample_count": 4}},
+        "grey": {"type": "diffuse", "reflectance": {"type": "rgb", "value": [0.2, 0.5, 0.7]}},
+        "floor": {"type": "rectangle", "to_world": T().rotate([1, 0, 0], -90).scale(3),
+                  "bsdf": {"type": "ref", "id": "grey"}},
+        "ball": {"type": "sphere", "center": [0, 1, 0], "radius": 0.75, "flip_normals": False,
+                 "bsdf": {"type": "diffuse", "reflectance": {"type": "checkerboard", "to_uv": T().scale(4),
+                                                             "color0": 0.1, "color1": {"type": "spectrum", "value": 0.8}}}},
+        "light": {"type": "constant", "radiance": 1.0},
+        "lamp": {"type": "point", "position": [0, 3, 2], "intensity": {"type": "rgb", "value": 4.0}},
+    }
+
+
+@pytest.mark.parametrize("split", [False, True])
+def test_a_written_scene_renders_the_same_image(tmp_path, split):
+    mi.xml.dict_to_xml(scene(), tmp_path / "scene.xml", split_files=split)
+    assert (tmp_path / "fragments").exists() == split
+    a, b = (mi.render(s, spp=4, seed=1).numpy() for s in (mi.load_dict(scene()), mi.load_file(str(tmp_path / "scene.xml"))))
+    assert a.shape == (12, 16, 3) and a.mean() > 0.1 and np.allclose(a, b, rtol=1e-5, atol=1e-6)
+
+
+def test_one_object_is_a_file_of_its_own(tmp_path):
+    mi.xml.dict_to_xml({"type": "diffuse", "reflectance": 0.25}, tmp_path / "a.xml")
+    text = (tmp_path / "a.xml").read_text()
+    assert text == '<bsdf type="diffuse" version="3.0.0">\n    <float name="reflectance" value="0.25" />\n</bsdf>\n'
+
+
+def test_bitmaps_are_written_beside_the_scene(tmp_path):
+    image = mi.Bitmap(np.full((2, 2, 3), 0.5, np.float32))
+    mi.xml.dict_to_xml({"type": "scene", "t": {"type": "bitmap", "filename": image}}, tmp_path / "a.xml")
+    assert np.allclose(mi.Bitmap(tmp_path / "textures" / "filename_1.exr"), 0.5)
+
+
+@pytest.mark.parametrize("bad, text", [({"type": "difuse"}, "difuse"), ({"type": "diffuse", "reflectance": object()}, "object"),
+                                       ({"type": "scene", "a": {"b": 1}}, "a: "), ({"type": "sphere", "center": [1, 2]}, "2 numbers")])
+def test_what_cannot_be_written_is_an_error(tmp_path, bad, text):
+    with pytest.raises(mi.UserError, match=text):
+        mi.xml.dict_to_xml(bad, tmp_path / "a.xml")

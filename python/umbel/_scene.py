@@ -1,6 +1,8 @@
 # umbel/_scene.py: scenes, lanes that refer to their objects, samplers, plugins in Python, and rendering.
 import atexit
 import enum
+import sys
+import time
 
 from . import _core
 from . import jit as dr
@@ -353,6 +355,27 @@ def sample_tea_32(v0, v1, rounds=4):
         v0 = (v0 + ((((v1 << 4) + 0xa341316c) ^ (v1 + total) ^ ((v1 >> 5) + 0xc8013ea4)))) & 0xffffffff
         v1 = (v1 + ((((v0 << 4) + 0xad90777d) ^ (v0 + total) ^ ((v0 >> 5) + 0x7e95761e)))) & 0xffffffff
     return v0, v1
+
+
+class Progress:
+    """A bar for renders that take more than a second, on terminals and in notebooks."""
+
+    def __init__(self):
+        self._begin, self._shown = time.perf_counter(), False
+
+    def __call__(self, fraction):
+        spent = time.perf_counter() - self._begin
+        if spent < 1 or not (sys.stderr.isatty() or "ipykernel" in sys.modules):
+            return
+        left = spent / max(fraction, 1e-6) - spent
+        done = int(30 * fraction)
+        self._shown = True
+        print(f"\rrendering |{'#' * done}{' ' * (30 - done)}| {100 * fraction:3.0f} %, {left:.0f} s left ",
+              end="" if fraction < 1 else "\n", file=sys.stderr, flush=True)
+
+    def stop(self):
+        if self._shown:
+            print(file=sys.stderr)
 
 
 def render(scene, params=None, sensor=0, integrator=None, seed=0, seed_grad=0, spp=0, spp_grad=0):

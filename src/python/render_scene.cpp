@@ -40,13 +40,22 @@ nb::object render(const Ref<Scene> &scene, uintptr_t params, nb::object sensor,
     RenderOptions gradient = primal;
     gradient.seed = seed_grad;
     gradient.spp = spp_grad ? spp_grad : spp;
-    auto interrupt = [] {
-        if (PyErr_CheckSignals() != 0)
-            throw nb::python_error();
+    nb::object progress = from_package("_scene.Progress")();
+    auto between = [&](const Render &r) {
+        {
+            nb::gil_scoped_release others_may_run;
+            r.wait();
+        }
+        if (PyErr_CheckSignals() != 0) {
+            nb::python_error e; // progress is Python, too: it must not run with an error set
+            progress.attr("stop")();
+            throw e;
+        }
+        progress(r.progress());
     };
     std::array<size_t, 3> shape;
     Float image = render_image(scene, reinterpret_cast<const SceneParameters *>(params), primal,
-                               gradient, &shape, interrupt);
+                               gradient, &shape, between);
     return steal(wrap_tensor(tensor_class(image.type()), image,
                              std::vector<size_t>(shape.begin(), shape.end())));
 }

@@ -6,16 +6,14 @@ namespace umbel {
 namespace {
 
 Float render_primal(const Scene &scene, const RenderOptions &options, std::array<size_t, 3> *shape,
-                    const std::function<void()> &between) {
+                    const BetweenLaunches &between) {
     Render render(scene, options);
     if (shape)
         *shape = render.tensor_shape();
     for (bool first = true; !render.done(); first = false) {
         render.step();
-        if (!between || (first && render.done()))
-            continue;
-        render.wait(); // a launch takes a second at most: a caller can stop in between
-        between();
+        if (between && !(first && render.done()))
+            between(render); // a launch takes a second or so: a caller can stop in between
     }
     return render.tensor();
 }
@@ -24,7 +22,7 @@ class RenderImage final : public ad::CustomOp {
 public:
     RenderImage(Ref<Scene> scene, std::vector<Value> followed, const RenderOptions &primal,
                 const RenderOptions &gradient, std::array<size_t, 3> *shape,
-                const std::function<void()> &between)
+                const BetweenLaunches &between)
         : m_scene(std::move(scene)), m_followed(std::move(followed)), m_primal(primal),
           m_gradient(gradient), m_shape(shape), m_between(between) {}
 
@@ -44,14 +42,14 @@ private:
     std::vector<Value> m_followed;
     RenderOptions m_primal, m_gradient;
     std::array<size_t, 3> *m_shape; // of eval() alone, like the next one
-    const std::function<void()> &m_between;
+    const BetweenLaunches &m_between;
 };
 
 } // namespace
 
 Float render_image(const Ref<Scene> &scene, const SceneParameters *params,
                    const RenderOptions &primal, const RenderOptions &gradient,
-                   std::array<size_t, 3> *shape, const std::function<void()> &between) {
+                   std::array<size_t, 3> *shape, const BetweenLaunches &between) {
     VariantScope scope(scene->scene_variant());
     std::vector<Value> followed;
     if (params)

@@ -8,13 +8,16 @@
 
 namespace umbel {
 
+/// Called between the launches of a render that takes several: waits for the last one, shows progress, or throws.
+using BetweenLaunches = std::function<void(const Render &)>;
+
 /// Rows, columns and channels of the image, flat; see Render::tensor_shape(). The image is rendered with `primal`; its
 /// derivatives are computed, when asked for, with the samples of `gradient`, which should have another seed: else the errors
 /// of both are related, and the derivative of a loss is biased. `params`: of the scene; null: nothing is followed. `shape`
-/// becomes the image's. `between` runs between launches and may throw.
+/// becomes the image's.
 Float render_image(const Ref<Scene> &scene, const SceneParameters *params,
                    const RenderOptions &primal, const RenderOptions &gradient,
                    std::array<size_t, 3> *shape = nullptr,
-                   const std::function<void()> &between = {});
+                   const BetweenLaunches &between = {});
 
 } // namespace umbel

@@ -403,3 +403,4 @@ def render(scene, params=None, sensor=0, integrator=None, seed=0, seed_grad=0, s
 _scene_methods()
 _film_methods()
 atexit.register(_core.clear_plugins)
+atexit.register(_core.release_scenes)

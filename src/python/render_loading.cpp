@@ -19,9 +19,21 @@ SceneFileOptions options_from(nb::kwargs definitions) {
     return o;
 }
 
+// Plugins written in Python refer to their module's variables, and those to scenes: a circle that Python cannot see,
+// since part of it is in C++. It is cut when the interpreter ends.
+std::vector<std::weak_ptr<Scene>> &live_scenes() {
+    static std::vector<std::weak_ptr<Scene>> list;
+    return list;
+}
+
 nb::object load(const Properties &root) {
     Loader loader;
-    return to_python(loader.load(std::make_shared<Properties>(root)));
+    Ref<SceneObject> object = loader.load(std::make_shared<Properties>(root));
+    if (Ref<Scene> scene = std::dynamic_pointer_cast<Scene>(object)) {
+        std::erase_if(live_scenes(), [](const auto &s) { return s.expired(); });
+        live_scenes().push_back(scene);
+    }
+    return to_python(object);
 }
 
 std::vector<double> numbers(nb::handle h) {
@@ -168,6 +180,12 @@ void bind_loading(nb::module_ &m) {
             return load(*p);
         },
         "Loads a scene, or one object, from nested dictionaries.");
+    m.def("release_scenes", [] {
+        for (const std::weak_ptr<Scene> &s : live_scenes())
+            if (Ref<Scene> scene = s.lock())
+                scene->release();
+        live_scenes().clear();
+    });
     m.def("dict_to_xml", [](nb::dict d) { return to_xml(*from_dict(d, {})); });
 }
 

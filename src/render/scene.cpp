@@ -40,6 +40,13 @@ void Scene::configure() {
     build_arena();
 }
 
+void Scene::release() {
+    m_shapes.clear();
+    m_free_emitters.clear();
+    m_sensors.clear();
+    m_integrator.reset();
+}
+
 void Scene::child_changed() {
     weigh_emitters();
     if (revisions() != m_revisions)

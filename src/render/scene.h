@@ -20,6 +20,8 @@ public:
     void declare(Params &p) override;
     void configure() override;
     void child_changed() override;
+    /// Lets go of all objects; the scene is of no use afterwards.
+    void release();
 
     // ---- rays
     /// The nearest hit. `coherent`: neighbouring lanes hold similar rays, as camera rays are.

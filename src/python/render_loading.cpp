@@ -100,11 +100,11 @@ PropertyValue value_from(nb::handle h, const std::string &key) {
         return to_transform(h);
     if (nb::hasattr(h, "__fspath__"))
         return nb::cast<std::string>(nb::str(h));
-    if (nb::hasattr(h, "_umbel_image")) // a Bitmap
-        return nb::cast<std::shared_ptr<const Image>>(h.attr("_umbel_image")());
+    if (nb::isinstance<Image>(h)) // a Bitmap; scripts may change theirs
+        return std::make_shared<const Image>(nb::cast<const Image &>(h));
     if (nb::hasattr(h, "shape") && nb::len(nb::object(h.attr("shape"))) == 3) // rows, columns and channels
-        return nb::cast<std::shared_ptr<const Image>>(
-            from_package("Bitmap")(h).attr("_umbel_image")());
+        return std::make_shared<const Image>(
+            nb::cast<const Image &>(nb::object(from_package("Bitmap")(h))));
     std::vector<double> v = numbers(h);
     if (v.size() == 1)
         return v[0];

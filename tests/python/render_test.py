@@ -164,3 +164,56 @@ def test_errors_say_what_is_wrong():
         mi.load_dict({"type": "scene", "a": {"id": "b"}})
     with pytest.raises(mi.UserError, match="sensor"):
         mi.render(mi.load_dict({"type": "scene"}))
+
+
+def textured(size):
+    rng = np.random.default_rng(1)
+    return rng.random((size, size, 3)).astype(np.float32) * .8 + .1
+
+
+def test_gradients_reach_the_texels_of_a_bitmap():
+    data = textured(4)
+    scene = mi.load_dict(box(size=12, red={"type": "diffuse", "reflectance": {
+        "type": "bitmap", "data": mi.TensorXf(data), "raw": True}}))
+    params = mi.traverse(scene)
+    key = "red.reflectance.data"
+    assert np.allclose(params[key].numpy(), data)
+    texels = mi.TensorXf(data)
+    dr.enable_grad(texels)
+    params[key] = texels
+    params.update()
+    image = mi.render(scene, params, seed=3, seed_grad=3)
+    dr.backward(dr.mean(image, axis=None))
+    got = dr.grad(texels).numpy()
+    assert got.shape == (4, 4, 3)
+    for at in ((1, 2, 0), (2, 0, 1)):
+        means = []
+        for sign in (-1, 1):
+            moved = data.copy()
+            moved[at] += sign * .05
+            params[key] = mi.TensorXf(moved)
+            params.update()
+            means.append(mi.render(scene, seed=3).numpy().astype(np.float64).mean())
+        assert got[at] == pytest.approx((means[1] - means[0]) / .1, rel=1e-2, abs=1e-6)
+
+
+def test_a_sensor_moves_and_a_film_changes_its_size():
+    scene = mi.load_dict(box(size=8))
+    params = mi.traverse(scene)
+    before = mi.render(scene).numpy()
+    params["sensor.to_world"] = mi.ScalarTransform4f().look_at([.5, 0, 3], [0, 0, 0], [0, 1, 0])
+    params.update()
+    assert not np.allclose(before, mi.render(scene).numpy())
+    params["sensor.film.size"] = [12, 6]
+    params.update()
+    assert mi.render(scene).shape == (6, 12, 3)
+
+
+def test_variants_live_side_by_side():
+    images = {}
+    for name in ("llvm_rgb", "interp_rgb_double", "llvm_spectral", "llvm_mono"):
+        with mi.set_variant(name):
+            images[name] = mi.render(mi.load_dict(box(size=8, spp=64))).numpy()
+    assert images["llvm_mono"].shape == (8, 8, 1)
+    assert images["llvm_rgb"].mean() == pytest.approx(images["interp_rgb_double"].mean(), rel=.02)
+    assert images["llvm_rgb"].mean() == pytest.approx(images["llvm_spectral"].mean(), rel=.1)

@@ -8,6 +8,7 @@ namespace umbel::python {
 namespace nb = nanobind;
 
 inline Object *array_of(nb::handle h) {
+    enter();
     if (!is_array(h.ptr()))
         throw nb::type_error(
             fmt::format("an array is needed, not '{}'", Py_TYPE(h.ptr())->tp_name).c_str());

@@ -49,9 +49,11 @@ uint64_t integer_bits(Type t, PyObject *o, bool wrap) {
         long long limit = (long long)(mask >> 1);
         fits = s >= -limit - 1 && s <= limit;
     }
-    if (!fits && !wrap)
-        raise(PyExc_TypeError, fmt::format("the integer {} does not fit into elements of type {}",
-                                           PyUnicode_AsUTF8(PyObject_Str(o)), jit::name(t)));
+    if (!fits && !wrap) {
+        PyErr_Format(PyExc_TypeError, "the integer %S does not fit into elements of type %s", o,
+                     jit::name(t));
+        throw PythonError();
+    }
     return u & mask;
 }
 

@@ -1,8 +1,10 @@
 // python/jit_context.cpp: the recording context of Python's arrays; errors; functions supplied by Python.
 #include "core/variant.h"
 #include "python/objects.h"
+#include <chrono>
 #include <memory>
 #include <nanobind/nanobind.h>
+#include <thread>
 
 namespace nb = nanobind;
 
@@ -11,16 +13,25 @@ namespace umbel::python {
 namespace {
 // The variant is the process's: a script sets it once, and its threads share one context for each backend.
 const Variant *g_variant = nullptr;
-Context *g_context = nullptr;
-uint64_t g_epoch = 1;
-thread_local uint64_t t_epoch = 0;
 thread_local std::unique_ptr<jit::ContextScope> t_scope;
 PyObject *g_hooks = nullptr;
 } // namespace
 
-void enter() {
-    if (t_epoch == g_epoch) [[likely]]
-        return;
+constinit thread_local uint64_t t_epoch = 0;
+uint64_t g_epoch = 1;
+Context *g_context = nullptr;
+const uint64_t *g_recorder = nullptr;
+
+void wait_for_recorder() {
+    while (g_context->region != 0 && g_recorder != &t_epoch) {
+        nb::gil_scoped_release release;
+        std::this_thread::sleep_for(std::chrono::microseconds(200));
+    }
+    if (g_context->region == 0)
+        g_recorder = &t_epoch;
+}
+
+void choose_context() {
     share_contexts();
     if (!g_variant)
         g_variant = &find_variant("llvm_rgb");

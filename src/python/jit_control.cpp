@@ -4,6 +4,8 @@
 #include "jit/control.h"
 #include "python/functions.h"
 #include "python/helpers.h"
+#include <map>
+#include <memory>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 

@@ -95,7 +95,8 @@ void evaluate_and_wait(const Value &v) {
         std::rethrow_exception(error);
 }
 
-PyObject *element(const Value &v, uint32_t lane) {
+// A value of its own: while it waits, another thread may change the object.
+PyObject *element(Value v, uint32_t lane) {
     uint64_t bits = 0;
     if (v.is_literal()) {
         bits = v.literal_bits();

@@ -91,9 +91,27 @@ uint32_t width(const Object *o);
 // ---- the context of Python's arrays (jit_context.cpp)
 /// The context in which new arrays are made; all Python threads share it, under the interpreter's lock.
 Context &context();
-/// Makes it, and the variant that scripts chose, this thread's current one.
-void enter();
+/// Makes it, and the variant that scripts chose, this thread's current one. Whatever records does this first:
+/// the thread may be new, and another one may have changed the variant or be recording the body of a loop.
+inline void enter();
 void choose_variant(const char *name);
+
+extern constinit thread_local uint64_t t_epoch; // of the choice of variant that this thread knows
+extern uint64_t g_epoch;
+extern Context *g_context;
+extern const uint64_t
+    *g_recorder; // the thread, by its t_epoch, that entered last outside of bodies
+void choose_context();
+void wait_for_recorder();
+inline void enter() {
+    if (t_epoch != g_epoch) [[unlikely]]
+        choose_context();
+    if (g_context->region == 0) [[likely]]
+        g_recorder = &t_epoch;
+    else if (g_recorder !=
+             &t_epoch) // Python may switch threads while a body runs: its region is not ours
+        wait_for_recorder();
+}
 
 // ---- values from Python objects (jit_construct.cpp)
 bool is_number(PyObject *o); // bool, int, float and NumPy's scalars
@@ -121,6 +139,7 @@ PyObject *hook(const char *name); // borrowed; throws where it is missing
 void set_python_error();
 template <class F> PyObject *guarded(F &&f) {
     try {
+        enter();
         return f();
     } catch (...) {
         set_python_error();

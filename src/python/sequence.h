@@ -20,7 +20,7 @@ PyObject *unary_op(Op op, PyObject *a); // jit_operators.cpp
 PyObject *get_entry(Object *o, size_t i);
 void set_entry(Object *o, size_t i, PyObject *value);
 /// Element `lane` as a Python number. Evaluates and waits.
-PyObject *element(const Value &v, uint32_t lane);
+PyObject *element(Value v, uint32_t lane);
 /// Evaluates, and waits with the interpreter's lock released.
 void evaluate_and_wait(const Value &v);
 

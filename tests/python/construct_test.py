@@ -182,6 +182,10 @@ def test_threads_share_arrays():
     def work(k):
         for _ in range(20):
             results.append(dr.sum(a * k)[0] == 499500 * k)
+            x = a * 1
+            dr.enable_grad(x)
+            dr.backward(dr.sqrt(x + 1) * dr.gather(Float, x, UInt(k)))
+            assert np.isfinite(x.grad.numpy()).all()
     threads = [threading.Thread(target=work, args=(k,)) for k in range(4)]
     for t in threads:
         t.start()

@@ -224,3 +224,28 @@ def test_functions_of_a_switch_may_return_ever_wider_types():
     assert type(r) is Float64 and list(r) == [1, 6, 14]
     with pytest.raises(dr.UserError, match="is Float in one function and dict in another"):
         dr.switch(UInt(0, 1), [lambda x: x, lambda x: {"a": x}], Float(1, 2))
+
+
+def test_threads_wait_while_another_records_a_body():
+    import threading
+    import time
+    inside, wrong = threading.Event(), []
+
+    def other():
+        inside.wait()
+        for k in range(20):  # would become part of the loop's body
+            target = dr.zeros(UInt, 3)
+            dr.scatter(target, UInt(k), UInt(1))
+            if list(target) != [0, k, 0]:
+                wrong.append(k)
+
+    def body(i, x):
+        inside.set()
+        time.sleep(0.02)  # the interpreter switches threads here
+        return i + 1, x + 1
+    thread = threading.Thread(target=other)
+    thread.start()
+    i, x = dr.while_loop((UInt(0), UInt(0, 10)), lambda i, x: i < 5, body)
+    assert list(x) == [5, 15]
+    thread.join()
+    assert not wrong

@@ -48,8 +48,9 @@ Reflection reflect_channel(const Float &cos_theta_i, const Float &eta, const Flo
         (Complex{ cos_i, Float(0) } - e * cos_t) / (Complex{ cos_i, Float(0) } + e * cos_t);
     Complex a_p = (e * cos_i - cos_t) / (e * cos_i + cos_t);
     Float r_s = norm2(a_s), r_p = norm2(a_p);
-    // a_s conj(a_p) has the phase difference as its argument
-    Complex cross{ a_s.re * a_p.re + a_s.im * a_p.im, a_s.im * a_p.re - a_s.re * a_p.im };
+    // conj(a_s) a_p has the phase difference as its argument, for waves whose phase grows with time, as retarders have it.
+    // Amplitudes with eta - i k, which belong to that, are the conjugates of those with eta + i k [Clarke 2010]
+    Complex cross{ a_s.re * a_p.re + a_s.im * a_p.im, a_s.re * a_p.im - a_s.im * a_p.re };
     Float inv = rsqrt(norm2(cross));
     Mask dark = norm2(cross) == 0;
     return { r_s, r_p, select(dark, Float(1), cross.re * inv),

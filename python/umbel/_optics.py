@@ -36,9 +36,12 @@ class Complex:
         return Complex((self.re * b.re + self.im * b.im) * r, (self.im * b.re - self.re * b.im) * r)
 
     def sqrt(self):
-        n = dr.sqrt(self.norm2())
-        im = dr.safe_sqrt(0.5 * (n - self.re))
-        return Complex(dr.safe_sqrt(0.5 * (n + self.re)), dr.select(self.im < 0, -im, im))
+        """The principal root; its smaller part follows from the larger one, so that nothing cancels."""
+        large = dr.sqrt(0.5 * (dr.sqrt(self.norm2()) + dr.abs(self.re)))
+        small = 0.5 * dr.abs(self.im) / dr.select(large == 0, 1.0, large)
+        right = self.re >= 0
+        im = dr.select(right, small, large)
+        return Complex(dr.select(right, large, small), dr.select(self.im < 0, -im, im))
 
     def array(self):
         """As a Complex2f."""

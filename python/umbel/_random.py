@@ -112,15 +112,24 @@ class RadicalInverse:
                 primes.append(n)
         if not primes or len(primes) > 1024:
             raise ValueError(f"RadicalInverse: max_base must be from 2 to 8161, not {max_base}")
-        self._core, self._scramble = _core.RadicalInverse(len(primes), scramble), scramble
+        self._plain, self._scrambled = (_core.RadicalInverse(len(primes), s) for s in (0, scramble))
+        self._scramble = scramble
 
-    def bases(self): return self._core.bases()
-    def base(self, index): return self._core.base(index)
+    def bases(self): return self._plain.bases()
+    def base(self, index): return self._plain.base(index)
     def scramble(self): return self._scramble
+
+    def permutation(self, index):
+        """That of a base's digits."""
+        return self._scrambled.permutation(index)
 
     def eval(self, base_index, index):
         """The digits of numbers, mirrored at the point: in [0, 1)."""
-        return self._core.eval(base_index, resolve("UInt64")(index))
+        return self._plain.eval(base_index, resolve("UInt64")(index))
+
+    def eval_scrambled(self, base_index, index):
+        """The same with permuted digits."""
+        return self._scrambled.eval(base_index, resolve("UInt64")(index))
 
 
 ScalarPCG32, ScalarPhilox4x32 = PCG32, Philox4x32

@@ -107,6 +107,11 @@ void bind_sequences(nb::module_ &m) {
         .def(nb::init<size_t, int>(), nb::arg("max_base"), nb::arg("scramble") = -1)
         .def("bases", &RadicalInverse::size)
         .def("base", &RadicalInverse::base, nb::arg("index"))
+        .def("permutation",
+             [](const RadicalInverse &r, size_t i) {
+                 auto p = r.permutation(i);
+                 return std::vector<uint16_t>(p.begin(), p.end());
+             })
         .def("eval", &RadicalInverse::eval, nb::arg("base_index"), nb::arg("index"));
 }
 

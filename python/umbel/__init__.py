@@ -12,7 +12,8 @@ from ._distributions import *
 from ._struct import Struct
 from ._bitmap import Bitmap, FilterBoundaryCondition
 from . import chi2, math, mueller, quad, spline, util, warp, xml
-from .util import scoped_set_variant, variant_context
+from .jit import while_loop
+from .util import cornell_box, scoped_set_variant, variant_context
 
 __version__ = "0.1.0"
 

@@ -1,6 +1,6 @@
 # umbel/_distributions.py: distributions given by tables, on arrays: tables may change and have gradients.
 from . import jit as dr
-from ._variant_types import resolve
+from ._variant_types import Fields, resolve
 
 
 def _floats(v): return v if type(v) is resolve("Float") else resolve("Float")(v)
@@ -9,7 +9,7 @@ def _at(table, i, active=True): return dr.gather(type(table), table, i, active)
 
 class DiscreteDistribution:
     """An index, with a probability proportional to its entry of `pmf`."""
-    DRJIT_STRUCT = {"pmf": None, "cdf": None}
+    DRJIT_STRUCT = Fields(pmf="Float", cdf="Float")
 
     def __init__(self, pmf=None):
         if isinstance(pmf, DiscreteDistribution):
@@ -140,7 +140,7 @@ def _invert_linear(a, b, y):
 
 class ContinuousDistribution(_Linear):
     """A density through values at equal distances over a range."""
-    DRJIT_STRUCT = {"pdf": None, "cdf": None}
+    DRJIT_STRUCT = Fields(pdf="Float", cdf="Float")
 
     def __init__(self, range=None, pdf=None):
         if isinstance(range, ContinuousDistribution):
@@ -170,7 +170,7 @@ class ContinuousDistribution(_Linear):
 
 class IrregularContinuousDistribution(_Linear):
     """A density through values at given positions, which increase."""
-    DRJIT_STRUCT = {"nodes": None, "pdf": None, "cdf": None}
+    DRJIT_STRUCT = Fields(nodes="Float", pdf="Float", cdf="Float")
 
     def __init__(self, nodes=None, pdf=None):
         if isinstance(nodes, IrregularContinuousDistribution):

@@ -1,7 +1,7 @@
 # umbel/_geometry.py: frames, boxes and spheres around things, spherical coordinates.
 from . import _core
 from . import jit as dr
-from ._variant_types import resolve
+from ._variant_types import Fields, resolve
 
 
 def coordinate_system(n):
@@ -28,7 +28,7 @@ def dir_to_sph(v):
 
 class Frame3f:
     """Three directions, s, t and n, that are perpendicular and of unit length."""
-    DRJIT_STRUCT = {"s": None, "t": None, "n": None}
+    DRJIT_STRUCT = Fields(s="Vector3f", t="Vector3f", n="Vector3f")
 
     def __init__(self, *args):
         V = resolve("Vector3f")
@@ -195,17 +195,17 @@ class _Box:
 
 
 class BoundingBox2f(_Box):
-    DRJIT_STRUCT = {"min": None, "max": None}
+    DRJIT_STRUCT = Fields(min="Point2f", max="Point2f")
     _n = 2
 
 
 class BoundingBox3f(_Box):
-    DRJIT_STRUCT = {"min": None, "max": None}
+    DRJIT_STRUCT = Fields(min="Point3f", max="Point3f")
 
 
 class BoundingSphere3f:
     """All points within `radius` of `center`."""
-    DRJIT_STRUCT = {"center": None, "radius": None}
+    DRJIT_STRUCT = Fields(center="Point3f", radius="Float")
 
     def __init__(self, center=0, radius=0):
         if isinstance(center, BoundingSphere3f):

@@ -1,4 +1,6 @@
-# umbel/_optics.py: interfaces between media.
+# umbel/_optics.py: interfaces between media, smooth and rough.
+import enum
+
 from . import _core
 from . import jit as dr
 from ._core import fresnel, reflect, refract
@@ -34,9 +36,12 @@ class Complex:
         return Complex((self.re * b.re + self.im * b.im) * r, (self.im * b.re - self.re * b.im) * r)
 
     def sqrt(self):
-        n = dr.sqrt(self.norm2())
-        im = dr.safe_sqrt(0.5 * (n - self.re))
-        return Complex(dr.safe_sqrt(0.5 * (n + self.re)), dr.select(self.im < 0, -im, im))
+        """The principal root; its smaller part follows from the larger one, so that nothing cancels."""
+        large = dr.sqrt(0.5 * (dr.sqrt(self.norm2()) + dr.abs(self.re)))
+        small = 0.5 * dr.abs(self.im) / dr.select(large == 0, 1.0, large)
+        right = self.re >= 0
+        im = dr.select(right, small, large)
+        return Complex(dr.select(right, large, small), dr.select(self.im < 0, -im, im))
 
     def array(self):
         """As a Complex2f."""
@@ -49,6 +54,8 @@ def fresnel_parts(cos_theta_i, eta):
     if not isinstance(cos_theta_i, dr.ArrayBase):
         cos_theta_i = resolve("Float")(cos_theta_i)
     eta = Complex.of(eta)
+    # Phases grow with time: an absorbing medium has the index eta - i k [Clarke 2010, appendix A.2]
+    eta = Complex(eta.re, -dr.abs(eta.im))
     outside, one = cos_theta_i >= 0, Complex(1.0)
     inverse = one / eta
     it = Complex(dr.select(outside, eta.re, inverse.re), dr.select(outside, eta.im, inverse.im))
@@ -58,11 +65,12 @@ def fresnel_parts(cos_theta_i, eta):
     cos_t_2 = one - (ti * ti).scale(sin2)
     # Under total reflection and in absorbing media the root with a decaying wave
     cos_t = cos_t_2.sqrt()
+    cos_t = Complex(cos_t.re, -dr.abs(cos_t.im))
     a, b = Complex(cos_i), it * cos_t
     a_s = (a - b) / (a + b)
     a, b = it.scale(cos_i), cos_t
     a_p = (a - b) / (a + b)
-    real = dr.safe_sqrt(cos_t_2.re)
+    real = dr.select(cos_t_2.re >= 0, cos_t.re, 0.0)
     return a_s, a_p, dr.select(cos_theta_i < 0, real, -real), it, ti
 
 
@@ -93,4 +101,70 @@ def fresnel_diffuse_reflectance(eta):
     return total
 
 
-__all__ = ["fresnel", "fresnel_conductor", "fresnel_diffuse_reflectance", "fresnel_polarized", "reflect", "refract"]
+class MicrofacetType(enum.IntEnum):
+    """Families of microsurfaces."""
+    Beckmann, GGX = range(2)
+
+
+class MicrofacetDistribution:
+    """Normals of a microsurface [Walter 2007], sampled by all or only by visible ones [Heitz 2018].
+    MicrofacetDistribution(type, alpha, sample_visible) or (type, alpha_u, alpha_v, sample_visible)"""
+
+    def __init__(self, type, *args, alpha=None, alpha_u=None, alpha_v=None, sample_visible=True):
+        args = list(args)
+        if args and isinstance(args[-1], bool):
+            sample_visible = args.pop()
+        if alpha is not None:
+            args = [alpha]
+        elif alpha_u is not None:
+            args = [alpha_u, alpha_v]
+        if len(args) not in (1, 2):
+            raise TypeError("MicrofacetDistribution: give a type, one roughness or two, and sample_visible")
+        self._type, self._visible = MicrofacetType[type] if isinstance(type, str) else MicrofacetType(type), sample_visible
+        self._alpha = [resolve("Float")(a) for a in (args * 2)[:2]]
+        self._isotropic = len(args) == 1
+        self._make()
+
+    def _make(self):
+        self._core = _core.Microfacet(self._type.name.lower(), *self._alpha, self._visible)
+
+    def type(self): return self._type
+    def alpha(self): return self._alpha[0]
+    def alpha_u(self): return self._alpha[0]
+    def alpha_v(self): return self._alpha[1]
+    def sample_visible(self): return self._visible
+    def is_isotropic(self): return self._isotropic
+    def is_anisotropic(self): return not self._isotropic
+
+    def scale_alpha(self, value):
+        """Multiplies both roughnesses."""
+        self._alpha = [a * value for a in self._alpha]
+        self._make()
+
+    def eval(self, m):
+        """Density of normals, per area of the surface and solid angle."""
+        return self._core.eval(m)
+
+    def pdf(self, wi, m):
+        """Density with which sample() gives m."""
+        return self._core.pdf(wi, m)
+
+    def sample(self, wi, sample):
+        """(normal, density)"""
+        return self._core.sample(wi, sample)
+
+    def smith_g1(self, v, m):
+        """Masking of one direction."""
+        return self._core.smith_g1(v, m)
+
+    def G(self, wi, wo, m):
+        """Of both, uncorrelated."""
+        return self._core.G(wi, wo, m)
+
+    def __repr__(self):
+        return f"MicrofacetDistribution[\n  type = {self._type.name},\n  alpha_u = {self._alpha[0]},\n" \
+               f"  alpha_v = {self._alpha[1]},\n  sample_visible = {self._visible}\n]"
+
+
+__all__ = ["fresnel", "fresnel_conductor", "fresnel_diffuse_reflectance", "fresnel_polarized", "reflect", "refract",
+           "MicrofacetType", "MicrofacetDistribution"]

@@ -3,7 +3,7 @@ from . import _core
 from . import jit as dr
 from ._core import radical_inverse_2, sobol_2
 from ._variant_types import resolve
-from .jit.random import PCG32
+from .jit.random import PCG32, Philox4x32
 
 _mask = 0xFFFFFFFF
 
@@ -101,6 +101,38 @@ def permute_kensler(i, l, p, active=True):
     return (i + p) % l
 
 
-ScalarPCG32 = PCG32
+class RadicalInverse:
+    """Radical inverses in prime bases up to `max_base`, with digits permuted as `scramble` says: 0 not at all, -1 by
+    Faure's permutations, else by random ones of that seed."""
+
+    def __init__(self, max_base=8161, scramble=-1):
+        primes = []
+        for n in range(2, max_base + 1):
+            if all(n % p for p in primes if p * p <= n):
+                primes.append(n)
+        if not primes or len(primes) > 1024:
+            raise ValueError(f"RadicalInverse: max_base must be from 2 to 8161, not {max_base}")
+        self._plain, self._scrambled = (_core.RadicalInverse(len(primes), s) for s in (0, scramble))
+        self._scramble = scramble
+
+    def bases(self): return self._plain.bases()
+    def base(self, index): return self._plain.base(index)
+    def scramble(self): return self._scramble
+
+    def permutation(self, index):
+        """That of a base's digits."""
+        return self._scrambled.permutation(index)
+
+    def eval(self, base_index, index):
+        """The digits of numbers, mirrored at the point: in [0, 1)."""
+        return self._plain.eval(base_index, resolve("UInt64")(index))
+
+    def eval_scrambled(self, base_index, index):
+        """The same with permuted digits."""
+        return self._scrambled.eval(base_index, resolve("UInt64")(index))
+
+
+ScalarPCG32, ScalarPhilox4x32 = PCG32, Philox4x32
 __all__ = ["sample_tea_32", "sample_tea_64", "sample_tea_float", "sample_tea_float32", "sample_tea_float64", "permute",
-           "permute_kensler", "radical_inverse_2", "sobol_2", "PCG32", "ScalarPCG32"]
+           "permute_kensler", "radical_inverse_2", "sobol_2", "RadicalInverse", "PCG32", "ScalarPCG32",
+           "Philox4x32", "ScalarPhilox4x32"]

@@ -7,7 +7,7 @@ import numbers
 
 from . import _core
 from . import jit as dr
-from ._variant_types import resolve
+from ._variant_types import Fields, resolve
 
 _Literal = 1  # jit.VarState
 _Point, _Normal = 2, 3  # senses, as in src/python/objects.h
@@ -355,7 +355,7 @@ class _Transform:
 class Transform3f(_Transform):
     """A transform of the plane."""
     _n = 3
-    DRJIT_STRUCT = {"matrix": None, "inverse_transpose": None}
+    DRJIT_STRUCT = Fields(matrix="Matrix3f", inverse_transpose="Matrix3f")
 
     @_Step
     def rotate(cls, angle):
@@ -366,7 +366,7 @@ class Transform3f(_Transform):
 
 class Transform4f(_Transform):
     """A transform of space."""
-    DRJIT_STRUCT = {"matrix": None, "inverse_transpose": None}
+    DRJIT_STRUCT = Fields(matrix="Matrix4f", inverse_transpose="Matrix4f")
 
     @_Step
     def rotate(cls, axis, angle):
@@ -409,14 +409,14 @@ class Transform4f(_Transform):
         return cls.scale([1.0, 1.0, 1 / (far - near)]) @ cls.translate([0.0, 0.0, _neg(near)])
 
     @_Step
-    def from_frame(cls, frame):
-        """From a frame's coordinates to the world's."""
-        return cls._rotation(list(zip(*(_list(v, 3, "from_frame()") for v in (frame.s, frame.t, frame.n)))))
+    def to_frame(cls, frame):
+        """Takes the axes x, y and z to a frame's s, t and n: local coordinates become the world's."""
+        return cls._rotation(list(zip(*(_list(v, 3, "to_frame()") for v in (frame.s, frame.t, frame.n)))))
 
     @_Step
-    def to_frame(cls, frame):
-        """From the world's coordinates to a frame's."""
-        return cls._rotation([_list(v, 3, "to_frame()") for v in (frame.s, frame.t, frame.n)])
+    def from_frame(cls, frame):
+        """Takes a frame's s, t and n to the axes: the world's coordinates become local ones."""
+        return cls._rotation([_list(v, 3, "from_frame()") for v in (frame.s, frame.t, frame.n)])
 
     def extract(self):
         """The upper left part, as a transform of the plane."""

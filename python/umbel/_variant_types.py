@@ -40,6 +40,13 @@ def _resolve(name):
     if plain == "UnpolarizedSpectrum":
         return _spectrum(False, precision, colour)
     plain = _aliases.get(plain, plain)
+    if plain[-3:] in ("f32", "i32", "u32") and plain[:-2] in classes:
+        return classes[plain[:-2]]
+    if plain.startswith("Texture"):
+        from .jit.texture import textures
+        wanted = plain[:-1] + precision if plain.endswith("f") else plain.removesuffix("32")
+        if wanted in textures:
+            return textures[wanted]
     if plain in classes and not plain.endswith("f"):
         return classes[plain]
     if plain.endswith("f") and plain[:-1] + precision in classes:
@@ -47,3 +54,10 @@ def _resolve(name):
     if plain.endswith("d") and plain[:-1] + "f64" in classes:
         return classes[plain[:-1] + "f64"]
     raise AttributeError(f"umbel has no attribute '{name}'")
+
+
+class Fields:
+    """DRJIT_STRUCT of a structure whose fields have the active variant's types: names, and names of types."""
+
+    def __init__(self, **fields): self._fields = fields
+    def __get__(self, obj, cls): return {k: resolve(v) for k, v in self._fields.items()}

@@ -3,6 +3,7 @@ import os
 
 from ._bitmap import Bitmap, PixelFormat
 from ._struct import Type
+from ._transform import Transform4f
 
 
 def convert_to_bitmap(data, uint8_srgb=True):
@@ -23,6 +24,37 @@ def write_bitmap(filename, data, write_async=True, quality=-1):
     (bitmap.write_async if write_async else bitmap.write)(filename, quality=quality)
 
 
+def cornell_box():
+    """The dictionary of a room with two boxes, [-1, 1] in each direction; for load_dict()."""
+    T = Transform4f
+    room = {
+        "type": "scene",
+        "integrator": {"type": "path", "max_depth": 8},
+        "sensor": {
+            "type": "perspective", "fov_axis": "smaller", "near_clip": 0.001, "far_clip": 100.0,
+            "focus_distance": 1000, "fov": 39.3077, "to_world": T().look_at([0, 0, 3.9], [0, 0, 0], [0, 1, 0]),
+            "sampler": {"type": "independent", "sample_count": 64},
+            "film": {"type": "hdrfilm", "width": 256, "height": 256, "rfilter": {"type": "gaussian"},
+                     "pixel_format": "rgb", "component_format": "float32"}}}
+    for name, colour in (("white", [0.885809, 0.698859, 0.666422]), ("green", [0.105421, 0.37798, 0.076425]),
+                         ("red", [0.570068, 0.0430135, 0.0443706])):
+        room[name] = {"type": "diffuse", "reflectance": {"type": "rgb", "value": colour}}
+    shapes = {
+        "light": ("rectangle", T().translate([0, 0.99, 0.01]).rotate([1, 0, 0], 90).scale([0.23, 0.19, 0.19]), "white"),
+        "floor": ("rectangle", T().translate([0, -1, 0]).rotate([1, 0, 0], -90), "white"),
+        "ceiling": ("rectangle", T().translate([0, 1, 0]).rotate([1, 0, 0], 90), "white"),
+        "back": ("rectangle", T().translate([0, 0, -1]), "white"),
+        "green-wall": ("rectangle", T().translate([1, 0, 0]).rotate([0, 1, 0], -90), "green"),
+        "red-wall": ("rectangle", T().translate([-1, 0, 0]).rotate([0, 1, 0], 90), "red"),
+        "small-box": ("cube", T().translate([0.335, -0.7, 0.38]).rotate([0, 1, 0], -17).scale(0.3), "white"),
+        "large-box": ("cube", T().translate([-0.33, -0.4, -0.28]).rotate([0, 1, 0], 18.25).scale([0.3, 0.61, 0.3]),
+                      "white")}
+    for name, (kind, to_world, colour) in shapes.items():
+        room[name] = {"type": kind, "to_world": to_world, "bsdf": {"type": "ref", "id": colour}}
+    room["light"]["emitter"] = {"type": "area", "radiance": {"type": "rgb", "value": [18.387, 13.9873, 6.75357]}}
+    return room
+
+
 def variant_context(*names):
     """`with variant_context(name):` chooses a variant for a while."""
     from . import set_variant
@@ -34,7 +66,7 @@ scoped_set_variant = variant_context
 
 def __getattr__(name):
     # Functions about scenes live in the package itself.
-    if name in ("traverse", "render", "cornell_box", "SceneParameters"):
+    if name in ("traverse", "render", "SceneParameters"):
         import umbel
         return getattr(umbel, name)
     raise AttributeError(f"umbel.util has no attribute '{name}'")

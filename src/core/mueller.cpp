@@ -27,9 +27,11 @@ Complex operator/(const Complex &a, const Complex &b) {
     return Complex{ a.re * b.re + a.im * b.im, a.im * b.re - a.re * b.im } * inv;
 }
 Complex sqrt(const Complex &a) { // principal value
-    Float n = umbel::sqrt(norm2(a)), re = safe_sqrt(0.5 * (n + a.re)),
-          im = safe_sqrt(0.5 * (n - a.re));
-    return { re, mulsign(im, a.im) };
+    // The smaller part follows from the larger one: nothing cancels
+    Float large = safe_sqrt(0.5 * (umbel::sqrt(norm2(a)) + abs(a.re)));
+    Float small = 0.5 * abs(a.im) / select(large == 0, Float(1), large);
+    Mask right = a.re >= 0;
+    return { select(right, large, small), mulsign(select(right, small, large), a.im) };
 }
 
 struct Reflection { // of one channel: powers of both components and the phase between them
@@ -48,12 +50,19 @@ Reflection reflect_channel(const Float &cos_theta_i, const Float &eta, const Flo
         (Complex{ cos_i, Float(0) } - e * cos_t) / (Complex{ cos_i, Float(0) } + e * cos_t);
     Complex a_p = (e * cos_i - cos_t) / (e * cos_i + cos_t);
     Float r_s = norm2(a_s), r_p = norm2(a_p);
-    // a_s conj(a_p) has the phase difference as its argument
-    Complex cross{ a_s.re * a_p.re + a_s.im * a_p.im, a_s.im * a_p.re - a_s.re * a_p.im };
+    // conj(a_s) a_p has the phase difference as its argument, for waves whose phase grows with time, as retarders have it.
+    // Amplitudes with eta - i k, which belong to that, are the conjugates of those with eta + i k [Clarke 2010]
+    Complex cross{ a_s.re * a_p.re + a_s.im * a_p.im, a_s.re * a_p.im - a_s.im * a_p.re };
     Float inv = rsqrt(norm2(cross));
     Mask dark = norm2(cross) == 0;
     return { r_s, r_p, select(dark, Float(1), cross.re * inv),
              select(dark, Float(0), cross.im * inv) };
+}
+
+// Of the doubled angle.
+Spectrum rotation(const Float &cosine, const Float &sine) {
+    Spectrum c(cosine), s(sine), i(1), o(0);
+    return matrix({ i, o, o, o, o, c, s, o, o, -s, c, o, o, o, o, i });
 }
 
 } // namespace
@@ -68,10 +77,7 @@ Spectrum linear_retarder(const Float &phase) {
     return matrix({ i, o, o, o, o, i, o, o, o, o, c, s, o, o, -s, c });
 }
 
-Spectrum rotator(const Float &theta) {
-    Spectrum c(cos(2 * theta)), s(sin(2 * theta)), i(1), o(0);
-    return matrix({ i, o, o, o, o, c, s, o, o, -s, c, o, o, o, o, i });
-}
+Spectrum rotator(const Float &theta) { return rotation(cos(2 * theta), sin(2 * theta)); }
 
 Spectrum rotated_element(const Float &theta, const Spectrum &m) {
     return rotator(-theta) * (m * rotator(theta));
@@ -107,8 +113,9 @@ Spectrum specular_transmission(const Float &cos_theta_i, const Float &eta) {
 Spectrum rotate_stokes_basis(const Vector3 &forward, const Vector3 &current,
                              const Vector3 &target) {
     Vector3 b = normalize(current), t = normalize(target);
-    Float c = clamp(dot(b, t), -1, 1), theta = acos(c);
-    return rotator(mulsign(theta, dot(forward, cross(b, t))));
+    // An arc cosine would lose half of the digits of small angles
+    Float c = dot(b, t), s = dot(forward, cross(b, t));
+    return rotation(sqr(c) - sqr(s), 2 * c * s);
 }
 
 Spectrum rotate_basis(const Spectrum &m, const Vector3 &in_forward, const Vector3 &in_current,

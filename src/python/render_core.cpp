@@ -8,6 +8,7 @@
 #include "python/arrays.h"
 #include "python/helpers.h"
 #include "python/render.h"
+#include "render/microfacet.h"
 #include <nanobind/stl/array.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
@@ -79,11 +80,48 @@ void bind_spectra(nb::module_ &m) {
     m.attr("cie_y_integral") = cie_y_integral();
 }
 
+void bind_microfacets(nb::module_ &m) {
+    nb::class_<Microfacet>(m, "Microfacet")
+        .def("__init__",
+             [](Microfacet *self, const std::string &type, const Float &alpha_u,
+                const Float &alpha_v, bool visible) {
+                 new (self) Microfacet(microfacet_type(type), alpha_u, alpha_v, visible);
+             })
+        .def("eval", &Microfacet::eval, nb::arg("m"), "Density of normals per area and solid angle")
+        .def("pdf", &Microfacet::pdf, nb::arg("wi"), nb::arg("m"), "Density of sample()")
+        .def("smith_g1", &Microfacet::smith_g1, nb::arg("v"), nb::arg("m"),
+             "Masking of a direction")
+        .def("G", &Microfacet::g, nb::arg("wi"), nb::arg("wo"), nb::arg("m"), "Of two directions")
+        .def("sample_visible", &Microfacet::visible)
+        .def(
+            "sample",
+            [](const Microfacet &d, const Vector3 &wi, const Vector2 &u) {
+                auto [normal, pdf] = d.sample(wi, u);
+                return std::make_pair(as_normal(normal), pdf);
+            },
+            nb::arg("wi"), nb::arg("sample"), "(normal, density)");
+}
+
+void bind_sequences(nb::module_ &m) {
+    nb::class_<RadicalInverse>(m, "RadicalInverse", "Digits of numbers, mirrored at the point")
+        .def(nb::init<size_t, int>(), nb::arg("max_base"), nb::arg("scramble") = -1)
+        .def("bases", &RadicalInverse::size)
+        .def("base", &RadicalInverse::base, nb::arg("index"))
+        .def("permutation",
+             [](const RadicalInverse &r, size_t i) {
+                 auto p = r.permutation(i);
+                 return std::vector<uint16_t>(p.begin(), p.end());
+             })
+        .def("eval", &RadicalInverse::eval, nb::arg("base_index"), nb::arg("index"));
+}
+
 } // namespace
 
 void bind_core(nb::module_ &m) {
     bind_fresnel(m);
     bind_spectra(m);
+    bind_microfacets(m);
+    bind_sequences(m);
     m.def("gauss_legendre", nodes<gauss_legendre>);
     m.def("gauss_lobatto", nodes<gauss_lobatto>);
     m.def("composite_simpson", nodes<composite_simpson>);

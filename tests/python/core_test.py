@@ -6,7 +6,7 @@ import pytest
 
 import umbel as mi
 import umbel.jit as dr
-from umbel.chi2 import ChiSquareTest, LineDomain, PlanarDomain, SphericalDomain
+from umbel.chi2 import BSDFAdapter, ChiSquareTest, LineDomain, PlanarDomain, SphericalDomain
 
 rng = np.random.default_rng(0)
 warp = mi.warp
@@ -281,6 +281,63 @@ def test_spectra_are_written_and_read(tmp_path):
     (tmp_path / "bad.spd").write_text("400 1\nabc\n")
     with pytest.raises(mi.UserError, match="bad.spd:2"):
         mi.spectrum_from_file(tmp_path / "bad.spd")
+
+
+def test_reflections_turn_circular_light_as_retarders_do():
+    # Metal at 45 degrees delays s against p; so does a retarder, and their product undoes it.
+    m = np.array(mi.mueller.specular_reflection(np.sqrt(0.5), mi.Complex2f(0.01, 3)))[..., 0]
+    phase = np.arctan2(m[2, 3], m[2, 2])
+    back = m @ np.array(mi.mueller.linear_retarder(-float(phase)))[..., 0]
+    assert abs(phase) > 0.1 and abs(back[2, 3]) < 1e-5 and back[2, 2] > 0.9
+    with mi.set_variant("llvm_mono_polarized"):
+        si = dr.zeros(mi.SurfaceInteraction3f, 1)
+        si.wi, si.n = dr.normalize(mi.Vector3f(0, 1, 1)), mi.Normal3f(0, 0, 1)
+        si.sh_frame = mi.Frame3f(mi.Vector3f(0, 0, 1))
+        _, w = mi.load_dict({"type": "conductor", "eta": 0.01, "k": 3.0}).sample(mi.BSDFContext(), si, 0.5, [0.5, 0.5])
+        wo = mi.Vector3f(0, -1, 1) * 0.5 ** 0.5
+        s = mi.Vector3f(1, 0, 0)
+        there = mi.mueller.rotate_mueller_basis(mi.mueller.specular_reflection(0.5 ** 0.5, mi.Complex2f(0.01, 3)), -wo, s,
+                                                mi.mueller.stokes_basis(-wo), si.wi, s, mi.mueller.stokes_basis(si.wi))
+        assert np.allclose(np.array(w).ravel(), np.array(there).ravel(), atol=1e-4)
+
+
+@pytest.mark.parametrize("visible", [False, True])
+@pytest.mark.parametrize("kind", ["Beckmann", "GGX"])
+def test_microfacet_normals_follow_their_density(kind, visible):
+    d = mi.MicrofacetDistribution(mi.MicrofacetType[kind], 0.4, 0.6, visible)
+    wi = mi.Vector3f(0.6, 0, 0.8)
+    test = ChiSquareTest(SPHERE(), lambda u: d.sample(wi, u)[0], lambda m: d.pdf(wi, m), sample_count=50000, res=31, ires=16)
+    assert test.run(significance_level=1e-3, quiet=True), test.messages
+
+
+@pytest.mark.parametrize("bsdf", [{"type": "diffuse"}, {"type": "roughconductor", "alpha": 0.4}])
+def test_bsdfs_of_scenes_are_tested_through_an_adapter(bsdf):
+    sample, pdf = BSDFAdapter(bsdf["type"], bsdf, wi=[0.6, 0, 0.8])
+    test = ChiSquareTest(SPHERE(), sample, pdf, sample_dim=3, sample_count=50000, res=31, ires=16)
+    assert test.run(significance_level=1e-3, quiet=True), test.messages
+
+
+def test_radical_inverses_mirror_digits():
+    r = mi.RadicalInverse(scramble=0)
+    assert r.base(2) == 5 and r.bases() == 1024
+    assert np.allclose(r.eval(0, mi.UInt64(1, 2, 3)), [0.5, 0.25, 0.75])
+    assert np.allclose(r.eval(1, mi.UInt64(1, 2, 3)), [1 / 3, 2 / 3, 1 / 9])
+    faure = mi.RadicalInverse(11)
+    assert faure.bases() == 5 and faure.permutation(3) == [0, 2, 5, 3, 1, 4, 6]
+    assert np.allclose(faure.eval_scrambled(3, mi.UInt64(1, 2)), [2 / 7, 5 / 7])
+
+
+def test_the_cornell_box_renders():
+    box = mi.cornell_box()
+    box["sensor"]["film"].update(width=8, height=8)
+    image = mi.render(mi.load_dict(box), spp=16).numpy()
+    assert image.shape == (8, 8, 3) and np.isfinite(image).all() and 0.1 < image.mean() < 1
+
+
+def test_structures_are_made_of_zeros():
+    assert np.array_equal(dr.zeros(mi.Frame3f, 3).n, np.zeros((3, 3)))
+    assert np.array_equal(dr.zeros(mi.BoundingBox3f, 2).max, np.zeros((3, 2)))
+    assert np.array_equal(dr.zeros(mi.SurfaceInteraction3f, 2).p, np.zeros((3, 2)))
 
 
 # ---- logging

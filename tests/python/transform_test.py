@@ -114,7 +114,8 @@ def test_a_frame_is_orthonormal_around_its_normal():
     assert np.allclose(np.einsum("ikl,jkl->ijl", basis, basis), np.eye(3)[..., None], atol=1e-5)
     v = mi.Vector3f(1, 2, 3)
     assert np.allclose(f.to_local(f.to_world(v)), v, atol=1e-5)
-    assert np.allclose((T().from_frame(f) @ v), f.to_world(v), atol=1e-5)
+    assert np.allclose(T().to_frame(f) @ v, f.to_world(v), atol=1e-5)
+    assert np.allclose(T().from_frame(f) @ v, f.to_local(v), atol=1e-5)
     assert np.allclose(mi.Frame3f.tan_theta_2(mi.Vector3f(0.6, 0, 0.8)), 0.5625, atol=1e-6)
     assert np.allclose(mi.Frame3f.sincos_phi(mi.Vector3f(0, 0, 1)), [[0], [1]])
 

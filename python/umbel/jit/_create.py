@@ -42,6 +42,11 @@ def full(dtype, value, shape=1):
         return _core.full(dtype, value, _check_shape(dtype, shape))
     if dtype in (bool, int, float):
         return dtype(value)
+    make = getattr(dtype, "zero_", None)  # of structures whose fields depend on the variant
+    if make is not None and value == 0:
+        result = dtype()
+        result.zero_(shape if isinstance(shape, int) else shape[-1])
+        return result
     struct = getattr(dtype, "DRJIT_STRUCT", None)
     if isinstance(struct, dict):
         result = dtype()
@@ -53,9 +58,6 @@ def full(dtype, value, shape=1):
         import typing
         hints = typing.get_type_hints(dtype)
         return dtype(**{n: full(hints[n], value, shape) for n in fields})
-    make = getattr(dtype, "zero_", None)
-    if make is not None:
-        return dtype().zero_(shape if isinstance(shape, int) else shape[-1])
     if isinstance(dtype, type):
         return dtype()
     raise TypeError(f"'{dtype}' is no type of array")

@@ -17,7 +17,7 @@ thread_local std::unique_ptr<jit::ContextScope> t_scope;
 PyObject *g_hooks = nullptr;
 } // namespace
 
-constinit thread_local uint64_t t_epoch = 0;
+[[gnu::tls_model("initial-exec")]] constinit thread_local uint64_t t_epoch = 0;
 uint64_t g_epoch = 1;
 Context *g_context = nullptr;
 const uint64_t *g_recorder = nullptr;

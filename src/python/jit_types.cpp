@@ -7,6 +7,7 @@
 namespace umbel::python {
 
 PyTypeObject *array_base = nullptr;
+FreeList free_singles;
 
 namespace {
 
@@ -121,15 +122,12 @@ void connect(Class &c) {
 
 // ---- memory of objects
 
-struct FreeList {
-    static constexpr int Capacity = 128;
-    void *items[Capacity];
-    int size = 0;
-};
-FreeList free_lists[5]; // by number of entries; guarded by the interpreter's lock
+FreeList free_lists[5]; // by number of entries
 
 FreeList *free_list(const Class *c) {
-    bool small = c->count >= 1 && c->count <= 4 && c->kind != Kind::Tensor;
+    if (c->count == 1 && c->kind != Kind::Tensor)
+        return &free_singles;
+    bool small = c->count >= 2 && c->count <= 4 && c->kind != Kind::Tensor;
     return small ? &free_lists[c->count] : nullptr;
 }
 
@@ -273,6 +271,13 @@ void array_dealloc(PyObject *self) {
     Object *o = as_array(self);
     PyTypeObject *type = Py_TYPE(self);
     const Class *c = o->cls;
+    if (c->depth == 0 && c->plain && type == c->py && free_singles.size < FreeList::Capacity)
+        [[likely]] {
+        o->v[0].~Value();
+        free_singles.items[free_singles.size++] = self;
+        Py_DECREF(type);
+        return;
+    }
     if (c->kind == Kind::Tensor) {
         auto *t = static_cast<TensorObject *>(o);
         t->value.~Value();

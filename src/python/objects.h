@@ -73,8 +73,26 @@ inline PyObject *as_py(Object *o) { return reinterpret_cast<PyObject *>(o); }
 
 /// An object with values that are not set. `count` is for classes that leave it open. Null: a Python error.
 Object *make_object(const Class *cls, PyTypeObject *type = nullptr, uint32_t count = 0);
+/// Memory of objects that hold one value, the most frequent ones; guarded by the interpreter's lock.
+struct FreeList {
+    static constexpr int Capacity = 128;
+    void *items[Capacity];
+    int size = 0;
+};
+extern FreeList free_singles;
 /// The object of a class that holds one value.
 inline PyObject *wrap(const Class *cls, Value value) {
+    if (free_singles.size && cls->depth == 0 && cls->kind == Kind::Array) [[likely]] {
+        auto *o = static_cast<Object *>(free_singles.items[--free_singles.size]);
+        Py_INCREF(cls->py);
+        Py_SET_TYPE(as_py(o), cls->py);
+        Py_SET_REFCNT(as_py(o), 1);
+        o->cls = cls;
+        o->n = 1;
+        o->v = reinterpret_cast<Value *>(o + 1);
+        new (o->v) Value(std::move(value));
+        return as_py(o);
+    }
     Object *o = make_object(cls);
     if (o)
         o->v[0] = std::move(value);
@@ -96,7 +114,8 @@ Context &context();
 inline void enter();
 void choose_variant(const char *name);
 
-extern constinit thread_local uint64_t t_epoch; // of the choice of variant that this thread knows
+// Of the choice of variant that this thread knows. At a fixed place, as it is asked for at each operation.
+[[gnu::tls_model("initial-exec")]] extern constinit thread_local uint64_t t_epoch;
 extern uint64_t g_epoch;
 extern Context *g_context;
 extern const uint64_t

@@ -52,7 +52,6 @@ from ._scene import (BSDFFlags, BSDFPtr, EmitterPtr, ParamFlags, Properties, Ray
                      register_bsdf, register_emitter, register_integrator, register_sensor, register_texture, render)
 from . import _mesh
 SamplingIntegrator = MonteCarloIntegrator = Integrator  # one interface for all
-from ._cornell_box import cornell_box
 from ._params import SceneParameters, traverse
 from . import ad
 

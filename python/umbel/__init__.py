@@ -44,12 +44,14 @@ def variants():
     return _core.variants()
 
 
-from ._core import (BSDF, BSDFContext, Emitter, Film, Integrator, Object, ReconstructionFilter, Sampler, Scene, Sensor,
-                    Shape, Texture, load_dict, load_file, load_string)
+from ._core import (BSDF, BSDFContext, Emitter, Film, Integrator, Mesh, Object, ReconstructionFilter, Sampler, Scene, Sensor,
+                    Shape, Texture, load_file, load_string)
 from ._records import (BSDFSample3f, DirectionSample3f, Interaction3f, PositionSample3f, PreliminaryIntersection3f,
                        Ray3f, RayDifferential3f, SurfaceInteraction3f)
-from ._scene import (BSDFFlags, BSDFPtr, EmitterPtr, ParamFlags, Properties, RayFlags, ShapePtr, TransportMode, has_flag,
+from ._scene import (BSDFFlags, BSDFPtr, EmitterPtr, ParamFlags, Properties, RayFlags, ShapePtr, TransportMode, has_flag, load_dict,
                      register_bsdf, register_emitter, register_integrator, register_sensor, register_texture, render)
+from . import _mesh
+SamplingIntegrator = MonteCarloIntegrator = Integrator  # one interface for all
 from ._params import SceneParameters, traverse
 from . import ad
 

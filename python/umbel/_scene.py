@@ -180,11 +180,16 @@ def _scene_methods():
         return make_bbox(list(b[:3]), list(b[3:]))
 
     def emitters(self):
+        """All lights: those of shapes, then the others."""
         found = [s.emitter() for s in self.shapes() if s.emitter() is not None]
         return found + self._free_emitters()
 
+    def environment(self):
+        """The light that surrounds the scene, or None."""
+        return next((e for e in self._free_emitters() if e.is_environment()), None)
+
     for f in (ray_intersect, ray_intersect_preliminary, ray_test, sample_emitter_direction, pdf_emitter_direction,
-              bbox, emitters):
+              bbox, emitters, environment):
         setattr(Scene, f.__name__, f)
 
 
@@ -236,7 +241,7 @@ class Stream:
 
 
 def _film_methods():
-    Film, Sensor, Sampler = _core.Film, _core.Sensor, _core.Sampler
+    Film, Sensor = _core.Film, _core.Sensor
     Film.size = lambda self: _mi("ScalarVector2u")(*self._size())
     Film.crop_size = lambda self: _mi("ScalarVector2u")(*self._crop()[2:])
     Film.crop_offset = lambda self: _mi("ScalarPoint2u")(*self._crop()[:2])
@@ -252,11 +257,20 @@ def _film_methods():
     Sensor.sampler = sampler
     Sensor.sample_ray_differential = sample_ray_differential
 
-    def seed(self, seed, wavefront_size=1):
-        self._stream = Stream(self, seed, wavefront_size)
+    def develop(self, raw=False):
+        """The last image that was rendered with this film, as a tensor."""
+        return _core.last_image(self)
 
-    Sampler.clone = lambda self: Stream(self)
-    Sampler.fork = Sampler.clone
+    def bitmap(self, raw=False):
+        """The last image that was rendered with this film."""
+        from ._bitmap import Bitmap
+        return Bitmap(_core.last_image(self))
+
+    def write(self, path):
+        """Writes the last image that was rendered with this film."""
+        self.bitmap().write(path)
+
+    Film.develop, Film.bitmap, Film.write = develop, bitmap, write
 
     def sample(self, scene, sampler, ray, medium=None, active=True):
         """Radiance along rays, whether they met anything, and further channels."""
@@ -345,6 +359,14 @@ register_bsdf, register_emitter, register_texture = _register("bsdf"), _register
 register_sensor, register_integrator = _register("sensor"), _register("integrator")
 
 
+# ---- loading
+
+def load_dict(dict, parallel=True, optimize=True):
+    """Loads a scene, or one object, from nested dictionaries. Scenes load in one thread, and nothing is merged."""
+    loaded = _core.load_dict(dict)
+    return Stream(loaded) if isinstance(loaded, _core.Sampler) else loaded
+
+
 # ---- rendering
 
 def sample_tea_32(v0, v1, rounds=4):
@@ -404,3 +426,4 @@ _scene_methods()
 _film_methods()
 atexit.register(_core.clear_plugins)
 atexit.register(_core.release_scenes)
+atexit.register(_core.forget_images)

@@ -159,6 +159,11 @@ std::shared_ptr<Object> Params::load_texture(const char *name,
     if (!p && !otherwise)
         return nullptr;
     SpectrumData data = p ? m_properties->get<SpectrumData>(name) : *otherwise;
+    // A plain number for light is so much white (D65); a <spectrum> of one number has equal energy instead
+    bool is_plain = p && (std::holds_alternative<double>(p->value) ||
+                          std::holds_alternative<int64_t>(p->value));
+    if (is_plain && otherwise && otherwise->intent == SpectrumData::Intent::Illuminant)
+        data = SpectrumData::from_rgb({ data.value, data.value, data.value });
     data.intent = otherwise ? otherwise->intent : SpectrumData::Intent::Unspecified;
     return m_loader->load_spectrum(data, *m_properties);
 }

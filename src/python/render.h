@@ -10,6 +10,7 @@ using SceneObject = umbel::Object; // Object is that of arrays here
 
 void bind_render(nb::module_ &m);   // render_module.cpp
 void bind_objects(nb::module_ &m);  // render_objects.cpp
+void bind_mesh(nb::module_ &m);     // render_mesh.cpp
 void bind_loading(nb::module_ &m);  // render_loading.cpp
 void bind_params(nb::module_ &m);   // render_params.cpp
 void bind_scene(nb::module_ &m);    // render_scene.cpp

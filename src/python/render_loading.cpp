@@ -96,6 +96,8 @@ PropertyValue value_from(nb::handle h, const std::string &key) {
         p->id = p->instance->id();
         return p;
     }
+    if (nb::hasattr(h, "_source")) // a sampler, as scripts hold it
+        return value_from(h.attr("_source"), key);
     if (is_transform(h))
         return to_transform(h);
     if (nb::hasattr(h, "__fspath__"))

@@ -144,11 +144,7 @@ void bind_shapes(nb::module_ &m) {
              nb::arg("active") = true)
         .def("pdf_direction", &Shape::pdf_direction, nb::arg("it"), nb::arg("ds"),
              nb::arg("active") = true);
-    nb::class_<Mesh, Shape>(m, "_Mesh", "A surface of triangles.")
-        .def("vertex_count", &Mesh::vertex_count)
-        .def("face_count", &Mesh::triangle_count)
-        .def("has_vertex_normals", [](const Mesh &s) { return !s.normals.empty(); })
-        .def("has_vertex_texcoords", [](const Mesh &s) { return !s.uvs.empty(); });
+    bind_mesh(m);
 }
 
 } // namespace

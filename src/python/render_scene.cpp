@@ -1,4 +1,5 @@
 // python/render_scene.cpp: what scripts ask of a scene, and images of it.
+#include "ad/ad.h"
 #include "python/helpers.h"
 #include "python/render_records.h"
 #include "render/render_image.h"
@@ -21,6 +22,30 @@ template <class T> nb::list to_list(const std::vector<T> &objects) {
     for (const auto &o : objects)
         out.append(to_python(o));
     return out;
+}
+
+// What films show: the last image of each, as it was rendered by a script.
+struct Shown {
+    std::weak_ptr<Film> film;
+    Float image;
+    std::vector<size_t> shape;
+};
+std::vector<Shown> &shown() {
+    static std::vector<Shown> list;
+    return list;
+}
+void show(const Ref<Film> &film, const Float &image, std::vector<size_t> shape) {
+    std::erase_if(shown(), [&](const Shown &s) {
+        Ref<Film> other = s.film.lock();
+        return !other || other == film;
+    });
+    shown().push_back({ film, Float(ad::detach(image)), std::move(shape) });
+}
+nb::object last_image(const Ref<Film> &film) {
+    for (const Shown &s : shown())
+        if (s.film.lock() == film)
+            return steal(wrap_tensor(tensor_class(s.image.type()), s.image, s.shape));
+    film->complain("no image has been rendered yet; call umbel.render() first");
 }
 
 nb::object render(const Ref<Scene> &scene, uintptr_t params, nb::object sensor,
@@ -56,8 +81,11 @@ nb::object render(const Ref<Scene> &scene, uintptr_t params, nb::object sensor,
     std::array<size_t, 3> shape;
     Float image = render_image(scene, reinterpret_cast<const SceneParameters *>(params), primal,
                                gradient, &shape, between);
-    return steal(wrap_tensor(tensor_class(image.type()), image,
-                             std::vector<size_t>(shape.begin(), shape.end())));
+    std::vector<size_t> dims(shape.begin(), shape.end());
+    const Sensor &used =
+        primal.from ? *primal.from : *scene->sensors()[size_t(primal.sensor)];
+    show(used.film_ref(), image, dims);
+    return steal(wrap_tensor(tensor_class(image.type()), image, dims));
 }
 
 } // namespace
@@ -70,6 +98,16 @@ void bind_scene(nb::module_ &m) {
     def("sensors", [](const Scene &s) { return to_list(s.sensors()); });
     def("shapes", [](const Scene &s) { return to_list(s.shapes()); });
     def("integrator", [](const Scene &s) { return to_python(s.integrator()); });
+    def("_free_emitters", [](Scene &s) { // as the scene itself lists them
+        Params p(Params::Mode::Traverse);
+        s.declare(p);
+        nb::list out;
+        for (const Param &q : p.all())
+            if (q.name == "emitter")
+                for (const Ref<SceneObject> &o : q.objects)
+                    out.append(to_python(o));
+        return out;
+    });
     def("_bsdfs", [](const Scene &s) { return uint32_t(s.bsdfs().objects().size()); });
     def("_emitter_count", [](const Scene &s) { return uint32_t(s.emitters().objects().size()); });
     def("_bounds", [](const Scene &s) {
@@ -156,6 +194,8 @@ void bind_scene(nb::module_ &m) {
         std::vector<Float> v = umbel::to_rgb(unpolarized(s), si.wavelengths);
         return v;
     });
+    m.def("last_image", &last_image);
+    m.def("forget_images", [] { shown().clear(); }); // before Python ends
     m.def("render", &render, nb::arg(), nb::arg(), nb::arg(), nb::arg().none(), nb::arg(), nb::arg(), nb::arg(),
           nb::arg());
 }

@@ -114,7 +114,8 @@ Spectrum rotate_stokes_basis(const Vector3 &forward, const Vector3 &current,
                              const Vector3 &target) {
     Vector3 b = normalize(current), t = normalize(target);
     // An arc cosine would lose half of the digits of small angles
-    Float c = dot(b, t), s = dot(forward, cross(b, t));
+    Vector3 n = cross(b, t);
+    Float c = dot(b, t), s = mulsign(safe_sqrt(squared_norm(n)), dot(forward, n));
     return rotation(sqr(c) - sqr(s), 2 * c * s);
 }
 

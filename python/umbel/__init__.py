@@ -55,6 +55,8 @@ SamplingIntegrator = MonteCarloIntegrator = Integrator  # one interface for all
 from ._params import SceneParameters, traverse
 from . import ad
 
+ScalarRay3f, math_py = Ray3f, math  # scalars are arrays of one lane
+
 
 def __getattr__(name):
     from ._variant_types import resolve

@@ -12,8 +12,27 @@ namespace umbel::python {
 
 namespace {
 
+// Folders of umbel.file_resolver().
+std::vector<std::filesystem::path> search_folders() {
+    std::vector<std::filesystem::path> folders;
+    for (nb::handle path : from_package("file_resolver")())
+        folders.emplace_back(nb::cast<std::string>(nb::str(path)));
+    return folders;
+}
+
+// Objects of a dictionary look for files in these folders.
+void set_files(Properties &p, const std::shared_ptr<const FileResolver> &files) {
+    if (p.files)
+        return;
+    p.files = files;
+    for (const Property &property : p.all())
+        if (const PropertiesPtr *o = property.object(); o && *o)
+            set_files(**o, files);
+}
+
 SceneFileOptions options_from(nb::kwargs definitions) {
     SceneFileOptions o;
+    o.search_folders = search_folders();
     for (auto [key, value] : definitions)
         o.definitions[nb::cast<std::string>(key)] = nb::cast<std::string>(nb::str(value));
     return o;
@@ -179,6 +198,10 @@ void bind_loading(nb::module_ &m) {
             }
             PropertiesPtr p = from_dict(d, {});
             resolve_references(*p);
+            auto files = std::make_shared<FileResolver>();
+            for (const std::filesystem::path &folder : search_folders())
+                files->add_folder(folder);
+            set_files(*p, files);
             return load(*p);
         },
         "Loads a scene, or one object, from nested dictionaries.");

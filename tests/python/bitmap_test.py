@@ -211,3 +211,27 @@ def test_a_struct_lays_out_its_fields():
     s = mi.Struct().append("a", Type.UInt8).append("b", Type.Float32)
     assert s.size() == 8 and s.field("b").offset == 4 and s.dtype().names == ("a", "b")
     assert mi.Struct(pack=True).append("a", Type.UInt8).append("b", Type.Float32).size() == 5
+
+
+def test_a_bitmap_is_the_texture_of_a_scene():
+    b = mi.Bitmap(np.full((2, 2, 3), 0.25, np.float32))
+    for image in (b, np.full((2, 2, 3), 0.25, np.float32), mi.TensorXf(b)):
+        texture = mi.load_dict({"type": "bitmap", "bitmap" if image is b else "data": image, "raw": True})
+        assert np.allclose(texture.eval(dr.zeros(mi.SurfaceInteraction3f, 1)), 0.25)
+
+
+def test_scenes_look_for_files_where_the_file_resolver_says(tmp_path):
+    mi.Bitmap(np.full((2, 2, 3), 0.25, np.float32)).write(tmp_path / "wall.exr")
+    scene = {"type": "bitmap", "filename": "wall.exr", "raw": True}
+    files = mi.Thread.thread().file_resolver()
+    with pytest.raises(mi.UserError, match="wall.exr"):
+        mi.load_dict(scene)
+    files.append(tmp_path)
+    try:
+        si = dr.zeros(mi.SurfaceInteraction3f, 1)
+        assert np.allclose(mi.load_dict(scene).eval(si), 0.25)
+        text = '<texture version="3.0.0" type="bitmap"><string name="filename" value="wall.exr"/>' \
+               '<boolean name="raw" value="true"/></texture>'
+        assert np.allclose(mi.load_string(text).eval(si), 0.25)
+    finally:
+        del files[len(files) - 1]

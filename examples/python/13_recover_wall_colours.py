@@ -36,6 +36,6 @@ worst = 0
 for k in keys:
     found = np.array(params[k]).ravel()
     print(f"{k:25} found {found.round(4)}, was {truth[k].round(4)}")
-    worst = max(worst, np.abs(found - truth[k]).max())
-print(f"largest error {worst:.4f}")
+    worst = max(worst, np.abs(found / truth[k] - 1).max())
+print(f"largest error {100 * worst:.2f} %")
 assert worst < 0.01

@@ -254,7 +254,12 @@ def _film_methods():
         ray, weight = self.sample_ray(time, sample1, sample2, sample3, active)
         return _differential(ray), weight
 
-    Sensor.sampler = sampler
+    def world_transform(self):
+        """From the sensor's coordinates to the scene's."""
+        from ._params import traverse
+        return traverse(self)["to_world"]
+
+    Sensor.sampler, Sensor.world_transform = sampler, world_transform
     Sensor.sample_ray_differential = sample_ray_differential
 
     def develop(self, raw=False):

@@ -32,7 +32,7 @@ void SceneParameters::visit(Object &object, Object *parent, const std::string &p
             std::string name = p.is_list ? fmt::format("{}_{}", p.name, i) : p.name;
             if (!child->id().empty())
                 name = unique(child->id());
-            else if (prefix.empty())
+            else if (object.kind() == "scene") // its parts have no names of their own
                 name = unique(child->plugin());
             else
                 name = dot + name;

@@ -8,16 +8,16 @@ namespace umbel::python {
 namespace nb = nanobind;
 using SceneObject = umbel::Object; // Object is that of arrays here
 
-void bind_render(nb::module_ &m);   // render_module.cpp
-void bind_objects(nb::module_ &m);  // render_objects.cpp
-void bind_mesh(nb::module_ &m);     // render_mesh.cpp
-void bind_loading(nb::module_ &m);  // render_loading.cpp
-void bind_params(nb::module_ &m);   // render_params.cpp
-void bind_scene(nb::module_ &m);    // render_scene.cpp
-void bind_plugins(nb::module_ &m);  // render_plugins.cpp
-void bind_bitmap(nb::module_ &m);   // render_bitmap.cpp
-void bind_warp(nb::module_ &m);     // render_warp.cpp
-void bind_core(nb::module_ &m);     // render_core.cpp
+void bind_render(nb::module_ &m);  // render_module.cpp
+void bind_objects(nb::module_ &m); // render_objects.cpp
+void bind_mesh(nb::module_ &m);    // render_mesh.cpp
+void bind_loading(nb::module_ &m); // render_loading.cpp
+void bind_params(nb::module_ &m);  // render_params.cpp
+void bind_scene(nb::module_ &m);   // render_scene.cpp
+void bind_plugins(nb::module_ &m); // render_plugins.cpp
+void bind_bitmap(nb::module_ &m);  // render_bitmap.cpp
+void bind_warp(nb::module_ &m);    // render_warp.cpp
+void bind_core(nb::module_ &m);    // render_core.cpp
 
 /// The object as what its interface is: a BSDF, a Shape...
 nb::object to_python(const Ref<SceneObject> &object);

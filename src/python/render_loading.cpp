@@ -123,7 +123,8 @@ PropertyValue value_from(nb::handle h, const std::string &key) {
         return nb::cast<std::string>(nb::str(h));
     if (nb::isinstance<Image>(h)) // a Bitmap; scripts may change theirs
         return std::make_shared<const Image>(nb::cast<const Image &>(h));
-    if (nb::hasattr(h, "shape") && nb::len(nb::object(h.attr("shape"))) == 3) // rows, columns and channels
+    if (nb::hasattr(h, "shape") &&
+        nb::len(nb::object(h.attr("shape"))) == 3) // rows, columns and channels
         return std::make_shared<const Image>(
             nb::cast<const Image &>(nb::object(from_package("Bitmap")(h))));
     std::vector<double> v = numbers(h);
@@ -141,7 +142,8 @@ PropertyValue value_from(nb::handle h, const std::string &key) {
 
 PropertiesPtr from_dict(nb::dict d, std::string id) {
     if (!d.contains("type"))
-        fail("a dictionary of a scene has no \"type\": {}", nb::cast<std::string>(nb::repr(d)).substr(0, 100));
+        fail("a dictionary of a scene has no \"type\": {}",
+             nb::cast<std::string>(nb::repr(d)).substr(0, 100));
     auto p = std::make_shared<Properties>();
     p->type = nb::cast<std::string>(d["type"]);
     p->id = d.contains("id") ? nb::cast<std::string>(d["id"]) : std::move(id);
@@ -160,10 +162,10 @@ PropertiesPtr from_dict(nb::dict d, std::string id) {
         std::string key = nb::cast<std::string>(k);
         if (key == "type" || key == "id")
             continue;
-        PropertyValue v = scene && nb::isinstance<nb::dict>(value) &&
-                                  !is_colour(nb::cast<nb::dict>(value), "")
-                              ? PropertyValue(from_dict(nb::cast<nb::dict>(value), key))
-                              : value_from(value, key);
+        PropertyValue v =
+            scene && nb::isinstance<nb::dict>(value) && !is_colour(nb::cast<nb::dict>(value), "")
+                ? PropertyValue(from_dict(nb::cast<nb::dict>(value), key))
+                : value_from(value, key);
         p->set(std::move(key), std::move(v));
     }
     return p;
@@ -174,8 +176,8 @@ void bind_loading(nb::module_ &m) {
         "load_file",
         [](nb::object path, nb::kwargs definitions) {
             enter();
-            return load(parse_scene_file(nb::cast<std::string>(nb::str(path)),
-                                         options_from(definitions)));
+            return load(
+                parse_scene_file(nb::cast<std::string>(nb::str(path)), options_from(definitions)));
         },
         "Loads a scene file; keyword arguments are what -D sets on the command line.");
     m.def(

@@ -112,7 +112,8 @@ void bind_mesh(nb::module_ &m) {
         .def(nb::new_(&make_mesh), nb::arg("name"), nb::arg("vertex_count"), nb::arg("face_count"),
              nb::arg("props") = nb::none(), nb::arg("has_vertex_normals") = false,
              nb::arg("has_vertex_texcoords") = false,
-             "Room for a mesh; traverse() gives its arrays to be filled in. `props` has its BSDF and the like.")
+             "Room for a mesh; traverse() gives its arrays to be filled in. `props` has its BSDF "
+             "and the like.")
         .def("vertex_count", &Mesh::vertex_count)
         .def("face_count", &Mesh::triangle_count)
         .def("has_vertex_normals", [](const Mesh &s) { return !s.normals.empty(); })

@@ -60,10 +60,7 @@ void bind_bsdf(nb::module_ &m) {
             [](BSDFContext &c, int mode) { c.mode = BSDFContext::Mode(mode); })
         .def_rw("type_mask", &BSDFContext::type_mask)
         .def_rw("component", &BSDFContext::component)
-        .def("reverse",
-             [](BSDFContext &c) {
-                 c.mode = BSDFContext::Mode(1 - int(c.mode));
-             })
+        .def("reverse", [](BSDFContext &c) { c.mode = BSDFContext::Mode(1 - int(c.mode)); })
         .def("is_enabled", &BSDFContext::is_enabled, nb::arg("type"), nb::arg("component") = 0);
 
     nb::class_<BSDF, SceneObject, PyBSDF>(m, "BSDF", "How a surface scatters light.")
@@ -76,8 +73,8 @@ void bind_bsdf(nb::module_ &m) {
              nb::arg("active") = true, "Both of these.")
         .def(
             "sample",
-            [](const BSDF &b, const BSDFContext &ctx, const SurfaceInteraction &si,
-               const Float &u1, const Vector2 &u2, const Mask &active) {
+            [](const BSDF &b, const BSDFContext &ctx, const SurfaceInteraction &si, const Float &u1,
+               const Vector2 &u2, const Mask &active) {
                 BSDFSample s = b.sample(ctx, si, u1, u2, active);
                 return std::pair(s, s.weight);
             },
@@ -87,9 +84,12 @@ void bind_bsdf(nb::module_ &m) {
              nb::arg("active") = true)
         .def("eval_diffuse_reflectance", &BSDF::eval_diffuse_reflectance, nb::arg("si"),
              nb::arg("active") = true)
-        .def("flags", [](const BSDF &b, nb::object index) {
-            return index.is_none() ? b.flags() : b.components().at(nb::cast<size_t>(index));
-        }, nb::arg("index") = nb::none())
+        .def(
+            "flags",
+            [](const BSDF &b, nb::object index) {
+                return index.is_none() ? b.flags() : b.components().at(nb::cast<size_t>(index));
+            },
+            nb::arg("index") = nb::none())
         .def("component_count", [](const BSDF &b) { return b.components().size(); })
         .def_prop_rw(
             "m_components", [](const BSDF &b) { return b.components(); },
@@ -103,7 +103,8 @@ void bind_bsdf(nb::module_ &m) {
 }
 
 void bind_lights(nb::module_ &m) {
-    nb::class_<Texture, SceneObject, PyTexture>(m, "Texture", "A spatially varying spectrum or number.")
+    nb::class_<Texture, SceneObject, PyTexture>(m, "Texture",
+                                                "A spatially varying spectrum or number.")
         .def(nb::init<nb::object>(), nb::arg("props") = nb::none())
         .def("eval", &Texture::eval, nb::arg("si"), nb::arg("active") = true)
         .def("eval_1", &Texture::eval_1, nb::arg("si"), nb::arg("active") = true)
@@ -135,7 +136,8 @@ void bind_shapes(nb::module_ &m) {
         .def("bbox", [](const Shape &s) { return box_of(s.bounds()); })
         .def("surface_area", &Shape::area)
         .def("bsdf", [](const Shape &s) { return to_python(s.bsdf()); })
-        .def("emitter", [](const Shape &s) { return s.emitter() ? to_python(s.emitter()) : nb::none(); })
+        .def("emitter",
+             [](const Shape &s) { return s.emitter() ? to_python(s.emitter()) : nb::none(); })
         .def("is_emitter", [](const Shape &s) { return bool(s.emitter()); })
         .def("is_mesh", [](const Shape &s) { return dynamic_cast<const Mesh *>(&s) != nullptr; })
         .def("sample_position", &Shape::sample_position, nb::arg("time"), nb::arg("sample"),

@@ -82,8 +82,7 @@ nb::object render(const Ref<Scene> &scene, uintptr_t params, nb::object sensor,
     Float image = render_image(scene, reinterpret_cast<const SceneParameters *>(params), primal,
                                gradient, &shape, between);
     std::vector<size_t> dims(shape.begin(), shape.end());
-    const Sensor &used =
-        primal.from ? *primal.from : *scene->sensors()[size_t(primal.sensor)];
+    const Sensor &used = primal.from ? *primal.from : *scene->sensors()[size_t(primal.sensor)];
     show(used.film_ref(), image, dims);
     return steal(wrap_tensor(tensor_class(image.type()), image, dims));
 }
@@ -114,10 +113,9 @@ void bind_scene(nb::module_ &m) {
         const BoundingBox &b = s.bounds();
         return nb::make_tuple(b.min[0], b.min[1], b.min[2], b.max[0], b.max[1], b.max[2]);
     });
-    def("_ray_intersect",
-        [](const Scene &s, const Ray &ray, const Mask &active, bool coherent) {
-            return s.ray_intersect(ray, active, Mask(coherent));
-        });
+    def("_ray_intersect", [](const Scene &s, const Ray &ray, const Mask &active, bool coherent) {
+        return s.ray_intersect(ray, active, Mask(coherent));
+    });
     def("_trace", [](const Scene &s, const Ray &ray, const Mask &active, bool coherent) {
         return s.trace(ray, active, Mask(coherent));
     });
@@ -139,41 +137,40 @@ void bind_scene(nb::module_ &m) {
     });
     def("_emitter_of",
         [](const Scene &s, const SurfaceInteraction &si) { return s.emitter_of(si); });
-    def("_eval_emitter", [](const Scene &s, const SurfaceInteraction &si, const UInt32 &number,
-                            const Mask &active) {
-        struct Result {
-            Spectrum value;
-            UMBEL_STRUCT(value)
-        };
-        Mask known = active & (number != UInt32(0u));
-        return s.emitters()
-            .call("emitter.eval", number, known, Result{ Spectrum(0).dense() },
-                  [&](const Emitter &e) { return Result{ e.eval(si, known).dense() }; })
-            .value;
+    def("_eval_emitter",
+        [](const Scene &s, const SurfaceInteraction &si, const UInt32 &number, const Mask &active) {
+            struct Result {
+                Spectrum value;
+                UMBEL_STRUCT(value)
+            };
+            Mask known = active & (number != UInt32(0u));
+            return s.emitters()
+                .call("emitter.eval", number, known, Result{ Spectrum(0).dense() },
+                      [&](const Emitter &e) { return Result{ e.eval(si, known).dense() }; })
+                .value;
+        });
+    def("_bsdf_eval_pdf", [](const Scene &s, const UInt32 &number, const BSDFContext &ctx,
+                             const SurfaceInteraction &si, const Vector3 &wo, const Mask &active) {
+        Scattered r =
+            s.bsdfs().call("bsdf.eval_pdf", number, active,
+                           Scattered{ Spectrum(0).dense(), Float(0) }, [&](const BSDF &b) {
+                               auto [value, pdf] = b.eval_pdf(ctx, si, wo, active);
+                               return Scattered{ value.dense(), pdf };
+                           });
+        return std::pair(r.value, r.pdf);
     });
-    def("_bsdf_eval_pdf",
+    def("_bsdf_sample",
         [](const Scene &s, const UInt32 &number, const BSDFContext &ctx,
-           const SurfaceInteraction &si, const Vector3 &wo, const Mask &active) {
-            Scattered r = s.bsdfs().call(
-                "bsdf.eval_pdf", number, active, Scattered{ Spectrum(0).dense(), Float(0) },
-                [&](const BSDF &b) {
-                    auto [value, pdf] = b.eval_pdf(ctx, si, wo, active);
-                    return Scattered{ value.dense(), pdf };
-                });
-            return std::pair(r.value, r.pdf);
+           const SurfaceInteraction &si, const Float &u1, const Vector2 &u2, const Mask &active) {
+            BSDFSample none = BSDFSample::none();
+            none.weight = none.weight.dense();
+            BSDFSample r = s.bsdfs().call("bsdf.sample", number, active, none, [&](const BSDF &b) {
+                BSDFSample t = b.sample(ctx, si, u1, u2, active);
+                t.weight = t.weight.dense();
+                return t;
+            });
+            return std::pair(r, r.weight);
         });
-    def("_bsdf_sample", [](const Scene &s, const UInt32 &number, const BSDFContext &ctx,
-                           const SurfaceInteraction &si, const Float &u1, const Vector2 &u2,
-                           const Mask &active) {
-        BSDFSample none = BSDFSample::none();
-        none.weight = none.weight.dense();
-        BSDFSample r = s.bsdfs().call("bsdf.sample", number, active, none, [&](const BSDF &b) {
-            BSDFSample t = b.sample(ctx, si, u1, u2, active);
-            t.weight = t.weight.dense();
-            return t;
-        });
-        return std::pair(r, r.weight);
-    });
     def("_bsdf_reflectance", [](const Scene &s, const UInt32 &number, const SurfaceInteraction &si,
                                 const Mask &active) {
         struct Result {
@@ -196,8 +193,8 @@ void bind_scene(nb::module_ &m) {
     });
     m.def("last_image", &last_image);
     m.def("forget_images", [] { shown().clear(); }); // before Python ends
-    m.def("render", &render, nb::arg(), nb::arg(), nb::arg(), nb::arg().none(), nb::arg(), nb::arg(), nb::arg(),
-          nb::arg());
+    m.def("render", &render, nb::arg(), nb::arg(), nb::arg(), nb::arg().none(), nb::arg(),
+          nb::arg(), nb::arg(), nb::arg());
 }
 
 } // namespace umbel::python

@@ -38,11 +38,13 @@ Render::Render(const Scene &scene, const RenderOptions &options)
     m_launch_pixels = uint32_t(most);
     VariantScope scope(scene.scene_variant());
     weigh_border();
+    m_is_single = options.is_lazy && slots <= most && m_spp <= m_group_size && !m_estimate_error;
     for (uint64_t first = 0; first < slots; first += most) {
         Band b{ uint32_t(first), uint32_t(std::min(most, slots - first)), 0, {} };
         for (size_t c = 0; c < channel_names().size() + m_estimate_error; ++c)
-            b.film.emplace_back(
-                jit::opaque(jit::full(variant().float_type(), 0, b.count))); // data, as later
+            b.film.emplace_back(m_is_single ? Float(0)
+                                            : Float(jit::opaque(jit::full(variant().float_type(), 0,
+                                                                          b.count)))); // data, as later
         m_bands.push_back(std::move(b));
     }
 }
@@ -179,11 +181,14 @@ void Render::add_to_film(Band &band, const Radiance &radiance, const Samples &s)
         v = select(s.traced, v * s.weight, Float(0));
         list.push_back(&v);
     }
-    jit::eval(std::span<const Value *const>(list));
-    list.clear();
     std::vector<Float> sums;
-    for (const Float &v : values)
-        sums.emplace_back(jit::block_reduce(jit::ReduceOp::Add, v, uint32_t(m_group_size)));
+    if (m_group_size > 1) {
+        jit::eval(std::span<const Value *const>(list));
+        for (const Float &v : values)
+            sums.emplace_back(jit::block_reduce(jit::ReduceOp::Add, v, uint32_t(m_group_size)));
+    } else
+        sums = values;
+    list.clear();
     std::vector<Float> film_before = band.film;
     for (size_t c = 0; c < values.size(); ++c) {
         band.film[c] += sums[c];
@@ -197,7 +202,8 @@ void Render::add_to_film(Band &band, const Radiance &radiance, const Samples &s)
         band.film.back() += (group - without) * (group - with);
         list.push_back(&band.film.back());
     }
-    jit::eval(std::span<const Value *const>(list));
+    if (!m_is_single)
+        jit::eval(std::span<const Value *const>(list));
     ++band.groups_done;
 }
 

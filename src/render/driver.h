@@ -22,6 +22,8 @@ struct RenderOptions {
     uint32_t launch_pixels = 0;
     /// What a checkpoint must have been made of, beyond what a Render knows itself: say, the scene's text.
     std::string label = {};
+    /// The image is asked for by tensor() alone: a render of one launch is then computed together with it.
+    bool is_lazy = false;
 };
 
 class Render {
@@ -102,6 +104,7 @@ private:
     const Scene &m_scene;
     const Sensor &m_sensor;
     const Integrator *m_integrator;
+    bool m_is_single = false; // one launch, computed by tensor()
     int m_spp, m_group_size; // samples a pixel of one launch
     uint32_t m_seed;
     bool m_estimate_error;

@@ -33,6 +33,8 @@ void Filter::configure() {
 
 double Filter::mass(double a, double b) const {
     double r = radius(), part = 0, whole = 0;
+    if (a <= -r && b >= r)
+        return 1;
     constexpr int Steps = 4096;
     for (int i = 0; i < Steps; ++i) { // midpoints
         double x = -r + (i + 0.5) * 2 * r / Steps, f = eval(x);

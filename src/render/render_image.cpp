@@ -7,7 +7,9 @@ namespace {
 
 Float render_primal(const Scene &scene, const RenderOptions &options, std::array<size_t, 3> *shape,
                     const BetweenLaunches &between) {
-    Render render(scene, options);
+    RenderOptions lazy = options;
+    lazy.is_lazy = true;
+    Render render(scene, lazy);
     if (shape)
         *shape = render.tensor_shape();
     for (bool first = true; !render.done(); first = false) {

@@ -86,6 +86,7 @@ struct Job {
     std::unique_ptr<Job> index;      // ... a kernel with one slot
     std::string name;
     uint64_t size = 0, work = 0;
+    uint64_t grain = Grain; // lanes that are handed out together, at least
     std::shared_ptr<History> history;
     size_t history_index = ~size_t(0);
 
@@ -139,10 +140,10 @@ struct Job {
     void run_blocks(CollectingLog &log) {
         Launch launch{ args.data(), sizes.data(), size, &log };
         // Enough blocks to balance the load, none so small that handing it out costs more than its work
-        uint64_t per_block = std::max<uint64_t>(Grain, size / 64);
+        uint64_t per_block = std::max<uint64_t>(grain, size / 64);
         if (work < 1u << 16)
             per_block = size;
-        per_block = (per_block + Grain - 1) / Grain * Grain;
+        per_block = (per_block + grain - 1) / grain * grain;
         parallel_blocks(size, per_block,
                         [&](uint64_t begin, uint64_t end) { kernel->run(launch, begin, end); });
     }
@@ -476,6 +477,9 @@ void Context::evaluate_group(uint32_t size, Group &group) {
     job->size = size;
     size_t operations = a.program.instruction_count();
     job->work = uint64_t(size) * operations;
+    // Lanes of long programs differ in what they cost: small launches are balanced by smaller blocks
+    if (operations > 256 && m_backend->name() == std::string_view("llvm"))
+        job->grain = 128;
     job->args.resize(a.bindings.size());
     job->sizes.resize(a.bindings.size());
     job->externs = a.program.externs;

@@ -33,17 +33,19 @@ def render(albedo, seed):
 # From a fixed code to a colour between 0 and 1
 network = torch.nn.Sequential(torch.nn.Linear(8, 16), torch.nn.Tanh(), torch.nn.Linear(16, 3), torch.nn.Sigmoid())
 code = torch.randn(8)
-optimizer = torch.optim.Adam(network.parameters(), lr=0.02)
+optimizer = torch.optim.Adam(network.parameters(), lr=0.05)
+schedule = torch.optim.lr_scheduler.ExponentialLR(optimizer, 0.985)
 
-for i in range(80):
+for i in range(200):
     optimizer.zero_grad()
     image = render(network(code), i)
-    loss = torch.nn.functional.mse_loss(image, target)
+    loss = (((image - target) / (target + 0.1)) ** 2).mean()  # relative: else the lamp outweighs all
     loss.backward()
     if i == 0:
         first = loss.item()
         assert all(p.grad is not None and p.grad.abs().sum() > 0 for p in network.parameters())
     optimizer.step()
+    schedule.step()
 
 found = network(code).detach().numpy()
 print(f"loss {first:.5f} -> {loss.item():.5f}; colour {found}, wanted [0.105 0.378 0.076]")

@@ -180,12 +180,30 @@ std::string_view take_name(ImageInput &in) {
 /// Goes over an attribute's value as the library will, which trusts the type where its length contradicts.
 void check_attribute(ImageInput &in, std::string_view type, uint32_t length) {
     static constexpr std::pair<std::string_view, uint32_t> Lengths[] = {
-        { "box2f", 16 }, { "box2i", 16 },  { "compression", 1 }, { "double", 8 },
-        { "envmap", 1 }, { "float", 4 },   { "int", 4 },         { "keycode", 28 },
-        { "m33f", 36 },  { "m44f", 64 },   { "lineOrder", 1 },   { "rational", 8 },
-        { "m33d", 72 },  { "m44d", 128 },  { "tiledesc", 9 },    { "timecode", 8 },
-        { "v2i", 8 },    { "v2f", 8 },     { "v2d", 16 },        { "v3i", 12 },
-        { "v3f", 12 },   { "v3d", 24 },    { "chromaticities", 32 }, { "deepImageState", 1 },
+        { "box2f", 16 },
+        { "box2i", 16 },
+        { "compression", 1 },
+        { "double", 8 },
+        { "envmap", 1 },
+        { "float", 4 },
+        { "int", 4 },
+        { "keycode", 28 },
+        { "m33f", 36 },
+        { "m44f", 64 },
+        { "lineOrder", 1 },
+        { "rational", 8 },
+        { "m33d", 72 },
+        { "m44d", 128 },
+        { "tiledesc", 9 },
+        { "timecode", 8 },
+        { "v2i", 8 },
+        { "v2f", 8 },
+        { "v2d", 16 },
+        { "v3i", 12 },
+        { "v3f", 12 },
+        { "v3d", 24 },
+        { "chromaticities", 32 },
+        { "deepImageState", 1 },
     };
     size_t end = in.at() + length;
     bool sound = true;
@@ -216,7 +234,8 @@ void check_headers(ImageInput &in) {
     // Each chunk has an entry of 8 bytes in a table of the file
     auto check_chunks = [&](uint64_t n) {
         if (n > in.size() / 8)
-            in.error("{} bytes cannot hold {} parts of an image; get a complete copy", in.size(), n);
+            in.error("{} bytes cannot hold {} parts of an image; get a complete copy", in.size(),
+                     n);
     };
     in.seek(4);
     bool several = in.u32() & 0x1000;
@@ -264,10 +283,10 @@ double packing(Imf::Compression c, Component component) {
     constexpr double Deflate = 1032; // zlib's limit
     switch (c) {
     case Imf::NO_COMPRESSION: return 1;
-    case Imf::RLE_COMPRESSION: return 64; // runs of up to 128 in two bytes
+    case Imf::RLE_COMPRESSION: return 64;  // runs of up to 128 in two bytes
     case Imf::PIZ_COMPRESSION: return 512; // runs of up to 256 numbers in 10 bits
     case Imf::DWAA_COMPRESSION:
-    case Imf::DWAB_COMPRESSION:            // a half of each 8 x 8 block is left, and deflated
+    case Imf::DWAB_COMPRESSION: // a half of each 8 x 8 block is left, and deflated
         return 32 * Deflate * double(bytes(component));
     default: return 2 * Deflate; // Pixar's drops a byte of four first
     }

@@ -77,9 +77,10 @@ struct RegisterPlugin {
 
 /// `UMBEL_PLUGIN(BSDF, Diffuse, "diffuse")`: makes class Diffuse the bsdf of that name.
 #define UMBEL_PLUGIN(Base, Class, name)                                                            \
-    static const ::umbel::RegisterPlugin s_register_##Class(Base::Kind, name, [](const Properties &) { \
-        return std::static_pointer_cast<Object>(std::make_shared<Class>());                        \
-    });
+    static const ::umbel::RegisterPlugin s_register_##Class(                                       \
+        Base::Kind, name, [](const Properties &) {                                                 \
+            return std::static_pointer_cast<Object>(std::make_shared<Class>());                    \
+        });
 
 /// Turns Properties into objects. An object that is shared in the scene is made once.
 class Loader {

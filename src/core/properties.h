@@ -41,9 +41,9 @@ struct Reference {
 };
 
 using PropertiesPtr = std::shared_ptr<Properties>; // a nested object
-using PropertyValue = std::variant<bool, int64_t, double, std::string, VectorData, SpectrumData,
-                                   TransformData, AnimationData, PropertiesPtr, Reference,
-                                   std::shared_ptr<const class Image>>;
+using PropertyValue =
+    std::variant<bool, int64_t, double, std::string, VectorData, SpectrumData, TransformData,
+                 AnimationData, PropertiesPtr, Reference, std::shared_ptr<const class Image>>;
 
 struct Property {
     std::string name; // empty for nested objects without a name; those may repeat
@@ -60,7 +60,7 @@ struct Properties {
     std::string id;   // may be empty
     SourceLocation where;
     std::shared_ptr<const FileResolver> files; // null: relative to the current folder
-    std::shared_ptr<class Object> instance;    // the object itself, where a script has made it already
+    std::shared_ptr<class Object> instance; // the object itself, where a script has made it already
 
     Properties() = default;
     Properties(std::string kind, std::string type, std::string id = {})

@@ -148,7 +148,8 @@ private:
             attribute(key.append_child("matrix"), "value", join(a.transforms[i].m));
         }
     }
-    void write(pugi::xml_node, const std::string &name, const std::shared_ptr<const Image> &, bool) {
+    void write(pugi::xml_node, const std::string &name, const std::shared_ptr<const Image> &,
+               bool) {
         fail("{}: an image in memory cannot be part of a scene file; write it to a file and give "
              "its name",
              quote(name));

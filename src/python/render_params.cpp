@@ -1,6 +1,6 @@
 // python/render_params.cpp: scene parameters, by name.
-#include "core/traverse.h"
 #include "core/host_array.h"
+#include "core/traverse.h"
 #include "python/helpers.h"
 #include "python/render.h"
 #include <nanobind/stl/shared_ptr.h>
@@ -9,7 +9,9 @@
 
 namespace umbel::python {
 
-bool is_transform(nb::handle h) { return nb::hasattr(h, "_umbel_transform") || nb::hasattr(h, "inverse_transpose"); }
+bool is_transform(nb::handle h) {
+    return nb::hasattr(h, "_umbel_transform") || nb::hasattr(h, "inverse_transpose");
+}
 
 TransformData to_transform(nb::handle h) {
     nb::object numpy = nb::module_::import_("numpy");
@@ -41,8 +43,8 @@ namespace {
 
 nb::object from_values(std::initializer_list<Value> values, Sense sense) {
     std::vector<Value> v(values);
-    const Class *cls = v.size() == 1 ? scalar_class(v[0].type())
-                                     : vector_class(v[0].type(), int(v.size()), sense);
+    const Class *cls =
+        v.size() == 1 ? scalar_class(v[0].type()) : vector_class(v[0].type(), int(v.size()), sense);
     Object *o = make_object(cls);
     nb::object out = steal(o);
     for (size_t i = 0; i < v.size(); ++i)
@@ -77,9 +79,7 @@ struct Reader {
 };
 
 // Whether a Python array is the value that a slot has, handle for handle.
-bool same(const Value &a, const Value &b) {
-    return a.id() == b.id() && a.grad_id() == b.grad_id();
-}
+bool same(const Value &a, const Value &b) { return a.id() == b.id() && a.grad_id() == b.grad_id(); }
 
 std::vector<double> numbers(nb::handle h) {
     nb::object numpy = nb::module_::import_("numpy");
@@ -97,7 +97,8 @@ public:
     /// Takes over what the script has under this key; false where that is what the scene has.
     bool set(const std::string &key, nb::handle h) {
         const Slot &slot = params.at(key).param.slot;
-        if (std::holds_alternative<Float *>(slot) || std::holds_alternative<std::array<Float *, 3>>(slot))
+        if (std::holds_alternative<Float *>(slot) ||
+            std::holds_alternative<std::array<Float *, 3>>(slot))
             return set_traced(key, slot, h);
         if (auto *t = std::get_if<TensorSlot>(&slot))
             return set_tensor(key, *t, h);

@@ -165,8 +165,8 @@ void PySensor::declare(Params &p) {
 std::pair<Ray, Spectrum> PySensor::sample_ray(const Float &time, const Float &wavelength_sample,
                                               const Vector2 &position, const Vector2 &aperture,
                                               const Mask &active) const {
-    nb::object r = need("sample_ray")(time, wavelength_sample, as_point(position),
-                                      as_point(aperture), active);
+    nb::object r =
+        need("sample_ray")(time, wavelength_sample, as_point(position), as_point(aperture), active);
     return { nb::cast<Ray>(r[0]), nb::cast<Spectrum>(r[1]) };
 }
 
@@ -224,9 +224,7 @@ void bind_plugins(nb::module_ &m) {
                 nb::object operator()(int64_t v) { return nb::cast(v); }
                 nb::object operator()(double v) { return nb::cast(v); }
                 nb::object operator()(const std::string &v) { return nb::cast(v); }
-                nb::object operator()(const VectorData &v) {
-                    return nb::make_tuple(v.x, v.y, v.z);
-                }
+                nb::object operator()(const VectorData &v) { return nb::make_tuple(v.x, v.y, v.z); }
                 nb::object operator()(const SpectrumData &v) {
                     if (v.kind == SpectrumData::Kind::Rgb)
                         return from_package("ScalarColor3f")(v.rgb[0], v.rgb[1], v.rgb[2]);
@@ -251,14 +249,15 @@ void bind_plugins(nb::module_ &m) {
             return std::visit(Visitor(), q->value);
         });
     m.def("register_plugin", [](const std::string &kind, const std::string &name, nb::object make) {
-        PyObject *held = make.release().ptr(); // until clear_plugins(): the registry outlives Python
+        PyObject *held =
+            make.release().ptr(); // until clear_plugins(): the registry outlives Python
         registered().push_back({ kind, name, held });
-        PluginRegistry::instance().add({ kind, name, [held](const Properties &p) {
-                                            nb::object o = nb::handle(held)(nb::cast(
-                                                const_cast<Properties *>(&p),
-                                                nb::rv_policy::reference));
-                                            return nb::cast<Ref<SceneObject>>(o);
-                                        } });
+        PluginRegistry::instance().add(
+            { kind, name, [held](const Properties &p) {
+                 nb::object o = nb::handle(held)(
+                     nb::cast(const_cast<Properties *>(&p), nb::rv_policy::reference));
+                 return nb::cast<Ref<SceneObject>>(o);
+             } });
     });
     m.def("clear_plugins", [] {
         for (Registered &r : registered()) {

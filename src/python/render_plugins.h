@@ -34,9 +34,7 @@ template <class Base> class PyObjectOf : public Base, public PySide {
 public:
     explicit PyObjectOf(nb::object props) : PySide(std::move(props)) {}
     nb::handle self() const { return nb::find(static_cast<const Base *>(this)); }
-    nb::object method(const char *name) const {
-        return overridden(self(), nb::type<Base>(), name);
-    }
+    nb::object method(const char *name) const { return overridden(self(), nb::type<Base>(), name); }
     nb::object need(const char *name) const {
         nb::object f = method(name);
         if (!f.is_valid())

@@ -42,9 +42,10 @@ Render::Render(const Scene &scene, const RenderOptions &options)
     for (uint64_t first = 0; first < slots; first += most) {
         Band b{ uint32_t(first), uint32_t(std::min(most, slots - first)), 0, {} };
         for (size_t c = 0; c < channel_names().size() + m_estimate_error; ++c)
-            b.film.emplace_back(m_is_single ? Float(0)
-                                            : Float(jit::opaque(jit::full(variant().float_type(), 0,
-                                                                          b.count)))); // data, as later
+            b.film.emplace_back(m_is_single
+                                    ? Float(0)
+                                    : Float(jit::opaque(jit::full(variant().float_type(), 0,
+                                                                  b.count)))); // data, as later
         m_bands.push_back(std::move(b));
     }
 }

@@ -12,8 +12,8 @@ namespace umbel {
 
 struct RenderOptions {
     int sensor = 0;
-    int spp = 0;       // 0: as the scene says
-    uint32_t seed = 0; // on top of the sampler's
+    int spp = 0;                            // 0: as the scene says
+    uint32_t seed = 0;                      // on top of the sampler's
     const Integrator *integrator = nullptr; // null: the scene's
     const Sensor *from = nullptr;           // null: the scene's, by number
     /// Keeps what relative_error() needs: one more number a pixel.
@@ -105,7 +105,7 @@ private:
     const Sensor &m_sensor;
     const Integrator *m_integrator;
     bool m_is_single = false; // one launch, computed by tensor()
-    int m_spp, m_group_size; // samples a pixel of one launch
+    int m_spp, m_group_size;  // samples a pixel of one launch
     uint32_t m_seed;
     bool m_estimate_error;
     uint32_t m_launch_pixels;

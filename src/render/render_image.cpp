@@ -62,7 +62,8 @@ Float render_image(const Ref<Scene> &scene, const SceneParameters *params,
         ad::SuspendGrad none;
         return render_primal(*scene, primal, shape, between);
     }
-    auto op = std::make_shared<RenderImage>(scene, std::move(followed), primal, gradient, shape, between);
+    auto op =
+        std::make_shared<RenderImage>(scene, std::move(followed), primal, gradient, shape, between);
     return Float(ad::custom(op, {})[0]);
 }
 

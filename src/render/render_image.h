@@ -17,7 +17,6 @@ using BetweenLaunches = std::function<void(const Render &)>;
 /// becomes the image's.
 Float render_image(const Ref<Scene> &scene, const SceneParameters *params,
                    const RenderOptions &primal, const RenderOptions &gradient,
-                   std::array<size_t, 3> *shape = nullptr,
-                   const BetweenLaunches &between = {});
+                   std::array<size_t, 3> *shape = nullptr, const BetweenLaunches &between = {});
 
 } // namespace umbel

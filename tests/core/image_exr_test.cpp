@@ -114,7 +114,8 @@ TEST(ImageExr, ACutGoesUnnoticedOnlyInPartsThatAreNotRead) {
 
 // The limit on what a small file may claim to hold leaves room for every compression at its best.
 TEST(ImageExr, FlatImagesAreReadWhateverTheirCompression) {
-    for (const char *c : { "none", "rle", "zips", "zip", "piz", "pxr24", "b44", "b44a", "dwaa", "dwab" })
+    for (const char *c :
+         { "none", "rle", "zips", "zip", "piz", "pxr24", "b44", "b44a", "dwaa", "dwab" })
         for (Component type : { Component::F16, Component::F32 }) {
             Image flat(4096, 64, { "R", "G", "B", "A" }, type);
             std::string bytes = encode_image("exr", flat, { .compression = c });

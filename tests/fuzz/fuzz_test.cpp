@@ -3,9 +3,9 @@
 // UMBEL_FUZZ_COUNT says how many files are damaged (default: 400), UMBEL_FUZZ_FIRST with which seed to begin. A case that
 // ends the program, or that takes more than a minute, is named on stderr; UMBEL_FUZZ_FIRST=seed UMBEL_FUZZ_COUNT=1 runs it
 // alone.
-#include "fuzz/largest_block.h"
 #include "core/image_io.h"
 #include "core/scene_file.h"
+#include "fuzz/largest_block.h"
 #include "jit/buffer.h"
 #include "render/scene.h"
 #include "render/texture.h"

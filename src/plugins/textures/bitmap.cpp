@@ -173,15 +173,16 @@ private:
     Float decoded() const {
         uint32_t n = uint32_t(m_shape[0] * m_shape[1]);
         UInt32 lane(jit::lane_index(n * m_channels)), texel = lane / UInt32(m_channels),
-            channel = lane - texel * UInt32(m_channels);
+                                                      channel = lane - texel * UInt32(m_channels);
         Texel t = texel_at(texel, true);
         if (!m_is_spectral)
             return m_channels == 1 ? t.y
                                    : select(channel == UInt32(0u), t.c.x,
                                             select(channel == UInt32(1u), t.c.y, t.c.z));
         // The colours are gone: the file is read again
-        Image image = to_model(convert(m_image ? *m_image : read_image(m_file), Component::F32, false),
-                               m_channels == 1 ? ColourModel::Y : ColourModel::Rgb, false);
+        Image image =
+            to_model(convert(m_image ? *m_image : read_image(m_file), Component::F32, false),
+                     m_channels == 1 ? ColourModel::Y : ColourModel::Rgb, false);
         return number(jit::copy_from(jit::Type::F32, image.bytes(), n * m_channels));
     }
 
@@ -198,8 +199,7 @@ private:
         else if (m_channels == 1)
             m_texels = m_data;
         else {
-            UInt32 lane(jit::lane_index(4 * n)), texel = lane >> UInt32(2u),
-                c = lane & UInt32(3u);
+            UInt32 lane(jit::lane_index(4 * n)), texel = lane >> UInt32(2u), c = lane & UInt32(3u);
             m_texels = jit::gather(m_data, texel * UInt32(3u) + c, c < UInt32(3u));
         }
         jit::eval(m_texels);

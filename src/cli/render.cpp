@@ -14,7 +14,7 @@ namespace umbel {
 namespace {
 
 struct Options {
-    std::vector<std::string> scenes, definitions, search;
+    std::vector<std::string> scenes, definitions, search, allowed;
     std::string output, variant = "llvm_rgb", size, crop;
     int spp = 0, threads = 0, sensor = 0, jobs = 1, block = 0;
     uint32_t seed = 0;
@@ -33,6 +33,8 @@ SceneFileOptions file_options(const Options &o, std::vector<std::string> &warnin
     }
     for (const std::string &s : o.search)
         f.search_folders.push_back(s);
+    for (const std::string &s : o.allowed)
+        f.allowed_folders.push_back(s);
     return f;
 }
 
@@ -176,6 +178,10 @@ void add_render_command(CLI::App &app, std::function<int()> &run) {
         ->allow_extra_args(false);
     c->add_option("-o,--output", o->output, "Image file; by default beside the scene");
     c->add_option("-a,--search", o->search, "Folders to search for files that the scene names")
+        ->delimiter(';')
+        ->allow_extra_args(false);
+    c->add_option("--restrict-paths", o->allowed,
+                  "Folders in which all files that the scene names must lie: for scenes of others")
         ->delimiter(';')
         ->allow_extra_args(false);
     c->add_option("-p,--threads", o->threads, "Threads; by default one a core")

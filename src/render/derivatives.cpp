@@ -30,6 +30,8 @@ Float Render::tensor() const {
         auto [pixel, inside] = pixels_of(b, UInt32(jit::lane_index(b.count)));
         Float scale =
             opaque_float(1.0 / std::max(1, std::min(b.groups_done * m_group_size, m_spp)));
+        if (splats())
+            scale = rcp(select(b.film.back() != 0, b.film.back(), Float(1)));
         UInt32 first = pixel * UInt32(uint32_t(channels));
         for (uint32_t c = 0; c < channels; ++c)
             jit::scatter(out, b.film[c] * scale, first + UInt32(c), inside);
@@ -46,6 +48,7 @@ void Render::backward(const Float &gradient) {
     if (gradient.size() != height * width * channels)
         fail("the gradient of an image of {} x {} pixels and {} channels has {} numbers", width,
              height, channels, gradient.size());
+    refuse_splats();
     ad::IsolateGrad isolate;
     for (; !done(); advance()) {
         Samples s = start(m_bands[m_band]);
@@ -76,8 +79,16 @@ void Render::backward(const Float &gradient) {
     }
 }
 
+void Render::refuse_splats() const {
+    if (splats())
+        fail("{}: images are differentiated with samples drawn from the filter; set `splat` to "
+             "false",
+             m_sensor.film().where());
+}
+
 Float Render::forward() {
     VariantScope scope(m_scene.scene_variant());
+    refuse_splats();
     ad::IsolateGrad isolate;
     for (; !done(); advance()) {
         Samples s = start(m_bands[m_band]);

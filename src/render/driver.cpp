@@ -38,10 +38,14 @@ Render::Render(const Scene &scene, const RenderOptions &options)
     m_launch_pixels = uint32_t(most);
     VariantScope scope(scene.scene_variant());
     weigh_border();
-    m_is_single = options.is_lazy && slots <= most && m_spp <= m_group_size && !m_estimate_error;
+    if (splats() && m_estimate_error)
+        fail("the error of an image whose samples are splatted cannot be estimated: its pixels are "
+             "related; set the film's `splat` to false");
+    m_is_single =
+        options.is_lazy && slots <= most && m_spp <= m_group_size && !m_estimate_error && !splats();
     for (uint64_t first = 0; first < slots; first += most) {
         Band b{ uint32_t(first), uint32_t(std::min(most, slots - first)), 0, {} };
-        for (size_t c = 0; c < channel_names().size() + m_estimate_error; ++c)
+        for (size_t c = 0; c < channel_names().size() + (m_estimate_error || splats()); ++c)
             b.film.emplace_back(m_is_single
                                     ? Float(0)
                                     : Float(jit::opaque(jit::full(variant().float_type(), 0,
@@ -52,7 +56,7 @@ Render::Render(const Scene &scene, const RenderOptions &options)
 
 void Render::weigh_border() {
     const Film &film = m_sensor.film();
-    if (film.sample_border())
+    if (film.sample_border() || film.splats())
         return;
     auto weights = [&](int size) {
         std::vector<double> w(size_t(size), 1.0);
@@ -134,7 +138,7 @@ Render::Samples Render::start(const Band &band) const {
     UInt32 width = data(uint32_t(crop.width));
     Mask active =
         (sample < data(uint32_t(m_spp))) & (x < width) & (y < data(uint32_t(crop.height)));
-    UInt32 in_crop = y * width + x;
+    UInt32 in_crop = y * width + x, crop_x = x, crop_y = y;
     x += data(uint32_t(crop.x));
     y += data(uint32_t(crop.y));
 
@@ -145,8 +149,10 @@ Render::Samples Render::start(const Band &band) const {
 
     // A position drawn from the reconstruction filter around the pixel
     Vector2 u = sampler.next_2d();
-    auto [dx, weight_x] = film.filter().sample(u.x);
-    auto [dy, weight_y] = film.filter().sample(u.y);
+    auto [dx, weight_x] =
+        film.splats() ? std::pair(u.x - 0.5, Float(1)) : film.filter().sample(u.x);
+    auto [dy, weight_y] =
+        film.splats() ? std::pair(u.y - 0.5, Float(1)) : film.filter().sample(u.y);
     Vector2 position{ (Float(x) + 0.5 + dx) * opaque_float(1.0 / film.width()),
                       (Float(y) + 0.5 + dy) * opaque_float(1.0 / film.height()) };
 
@@ -165,7 +171,7 @@ Render::Samples Render::start(const Band &band) const {
     Float wavelength = variant().colour == Colour::Spectral ? sampler.next_1d() : Float(0);
     Vector2 aperture = m_sensor.needs_aperture_sample() ? sampler.next_2d() : Vector2{ 0.5, 0.5 };
     auto [ray, ray_weight] = m_sensor.sample_ray(time, wavelength, position, aperture, traced);
-    return { in_crop, traced, weight, sampler, ray, ray_weight };
+    return { in_crop, traced, weight, crop_x, crop_y, { dx, dy }, sampler, ray, ray_weight };
 }
 
 void Render::launch(Band &band) {
@@ -181,6 +187,12 @@ void Render::add_to_film(Band &band, const Radiance &radiance, const Samples &s)
     for (Float &v : values) {
         v = select(s.traced, v * s.weight, Float(0));
         list.push_back(&v);
+    }
+    if (splats()) {
+        jit::eval(std::span<const Value *const>(list));
+        splat(values, s);
+        ++band.groups_done;
+        return;
     }
     std::vector<Float> sums;
     if (m_group_size > 1) {
@@ -206,6 +218,31 @@ void Render::add_to_film(Band &band, const Radiance &radiance, const Samples &s)
     if (!m_is_single)
         jit::eval(std::span<const Value *const>(list));
     ++band.groups_done;
+}
+
+void Render::splat(const std::vector<Float> &values, const Samples &s) {
+    const Film &film = m_sensor.film();
+    const Film::Crop &crop = film.crop();
+    int reach = int(std::ceil(film.filter().radius() - 0.5));
+    UInt32 width = jit::opaque(uint32_t(crop.width)), height = jit::opaque(uint32_t(crop.height)),
+           tiles_x = jit::opaque(m_tiles_x), tile(uint32_t{ TileSize });
+    for (int j = -reach; j <= reach; ++j)
+        for (int i = -reach; i <= reach; ++i) {
+            // Beyond the left or top edge a coordinate wraps around, and is too large
+            UInt32 x = s.x + UInt32(uint32_t(i)), y = s.y + UInt32(uint32_t(j));
+            Mask inside = s.traced & (x < width) & (y < height);
+            Float w = film.filter().profile(s.offset.x - i) * film.filter().profile(s.offset.y - j);
+            UInt32 slot =
+                (y / tile * tiles_x + x / tile) * (tile * tile) + y % tile * tile + x % tile;
+            for (Band &b : m_bands) {
+                UInt32 at = slot - jit::opaque(b.first);
+                Mask here = inside & (at < jit::opaque(b.count));
+                for (size_t c = 0; c < values.size(); ++c)
+                    jit::scatter(b.film[c], values[c] * w, at, here, jit::ReduceOp::Add);
+                jit::scatter(b.film.back(), w, at, here, jit::ReduceOp::Add);
+            }
+        }
+    jit::eval();
 }
 
 Float Render::luminance(const std::vector<Float> &channels) const {
@@ -244,6 +281,9 @@ Image Render::image() const {
     float *pixels = image.data<float>();
     for (const Band &b : m_bands) {
         double samples = std::min(b.groups_done * m_group_size, m_spp);
+        std::vector<double> weights;
+        if (splats())
+            weights = read_floats(b.film.back());
         for (size_t c = 0; c < names.size(); ++c) {
             std::vector<double> values = read_floats(b.film[c]);
             for (uint32_t i = 0; i < b.count; ++i) {
@@ -252,7 +292,9 @@ Image Render::image() const {
                 uint32_t y = tile / m_tiles_x * TileSize + in / TileSize;
                 if (x < uint32_t(crop.width) && y < uint32_t(crop.height) && samples > 0)
                     pixels[(size_t(y) * size_t(crop.width) + x) * names.size() + c] =
-                        float(values[i] / samples);
+                        float(values[i] / (weights.empty()   ? samples
+                                           : weights[i] != 0 ? weights[i]
+                                                             : 1));
             }
         }
     }

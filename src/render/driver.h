@@ -79,10 +79,12 @@ private:
         std::vector<Float>
             film; // sums, a channel each; then, if asked for, squared deviations of groups
     };
-    struct Samples {  // of the lanes of a launch
-        UInt32 pixel; // within the crop window
-        Mask traced;  // which ones count
-        Float weight; // of the reconstruction filter
+    struct Samples {    // of the lanes of a launch
+        UInt32 pixel;   // within the crop window
+        Mask traced;    // which ones count
+        Float weight;   // of the reconstruction filter
+        UInt32 x, y;    // in the crop window ...
+        Vector2 offset; // ... and from the pixel's centre, in pixels
         SampleStream sampler;
         Ray ray;
         Spectrum ray_weight;
@@ -90,6 +92,9 @@ private:
     Samples start(const Band &band) const;
     void launch(Band &band);
     void add_to_film(Band &band, const Radiance &r, const Samples &samples);
+    /// To all pixels in the filter's reach, with the sum of weights behind the channels.
+    void splat(const std::vector<Float> &values, const Samples &samples);
+    void refuse_splats() const;
     void advance();
     /// Pixels of the crop window that a band's slots stand for, and which of them lie in it.
     std::pair<UInt32, Mask> pixels_of(const Band &band, const UInt32 &slot) const;
@@ -100,6 +105,7 @@ private:
     std::string signature() const;
 
     const Integrator &integrator() const { return *m_integrator; }
+    bool splats() const { return m_sensor.film().splats(); }
 
     const Scene &m_scene;
     const Sensor &m_sensor;

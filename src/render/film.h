@@ -32,6 +32,9 @@ public:
     /// Whether pixels at the border see what lies beyond it, as the others see all around them; if not, the
     /// filter ends there.
     virtual bool sample_border() const { return false; }
+    /// Whether a sample is added to all pixels that the filter reaches from where it is, in place of being drawn from the
+    /// filter of one pixel.
+    virtual bool splats() const { return false; }
     /// Whether the image has an alpha channel.
     virtual bool has_alpha() const { return false; }
 

@@ -28,6 +28,10 @@ void Filter::configure() {
         table.push_back(f[i + 1] * scale);
     }
     m_weights = float_array(table);
+    table.clear();
+    for (size_t i = 0; i < Cells; ++i)
+        table.insert(table.end(), { f[i], f[i + 1] });
+    m_profile = float_array(table);
     m_radius = opaque_float(r);
 }
 
@@ -43,6 +47,15 @@ double Filter::mass(double a, double b) const {
             part += f;
     }
     return part / whole;
+}
+
+Float Filter::profile(const Float &x) const {
+    Mask inside = abs(x) <= radius();
+    if (is_box())
+        return select(inside, Float(1), Float(0));
+    Float place = (x + m_radius) / m_radius * (Cells / 2), cell = clamp(floor(place), 0, Cells - 1);
+    std::vector<Value> ends = jit::gather_packet(m_profile, to_uint(cell), 2, inside);
+    return select(inside, lerp(Float(ends[0]), Float(ends[1]), place - cell), Float(0));
 }
 
 std::pair<Float, Float> Filter::sample(const Float &u) const {

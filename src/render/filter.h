@@ -18,6 +18,8 @@ public:
     /// An offset drawn from the filter's absolute value, and its weight, 1 on average: filter importance
     /// sampling [Ernst 2006].
     std::pair<Float, Float> sample(const Float &u) const;
+    /// The profile in recorded code; zero beyond radius().
+    Float profile(const Float &x) const;
     void configure() override;
     /// Integral from `a` to `b` over the whole one; of the host.
     double mass(double a, double b) const;
@@ -26,6 +28,7 @@ private:
     static constexpr int Cells = 256;
     AliasTable m_cells;
     Float m_weights; // at both ends of each cell
+    Float m_profile; // the values there
     Float m_radius;
 };
 

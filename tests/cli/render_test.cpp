@@ -70,6 +70,16 @@ TEST_F(CliRender, DefinitionsMayBeAttachedOrNot) {
     expect_output(umbel("render -D light " + scene), 1, "expected name=value");
 }
 
+TEST_F(CliRender, FilesOutsideOfAllowedFoldersAreRefused) {
+    std::string outside = file("b.xml", "<scene version='3.0.0'><shape type='obj'><string "
+                                        "name='filename' value='/etc/passwd'/></shape></scene>");
+    Ran r = umbel(fmt::format("render {} --restrict-paths {}", outside, path("")));
+    EXPECT_NE(r.code, 0);
+    EXPECT_NE(r.output.find("/etc/passwd"), std::string::npos) << r.output;
+    EXPECT_NE(r.output.find("folder"), std::string::npos) << r.output;
+    EXPECT_EQ(image("--restrict-paths " + path("")), image(""));
+}
+
 TEST_F(CliRender, ACropWindowIsThatPartOfTheImage) {
     std::string whole = image("--crop 0,0,24,20"), part = image("--crop 2,3,8,4");
     EXPECT_EQ(whole, image(""));

@@ -32,6 +32,34 @@ TEST_P(BackendDriver, ImagesAreTheSameForAnyNumberOfThreads) {
     }
 }
 
+// The reconstruction filter by splatting: the same image in expectation, and where all samples are equal, exactly.
+TEST_P(BackendDriver, SplattedSamplesGiveTheImageOfDrawnOnes) {
+    auto image_of = [](const std::string &body, const char *splat, int spp) {
+        std::string xml = scene_xml(body, 20, spp);
+        size_t at = xml.find("<rfilter type='box'/>");
+        xml.replace(
+            at, 21,
+            fmt::format("<rfilter type='gaussian'/><boolean name='splat' value='{}'/>", splat));
+        return render_image(*scene_from(xml));
+    };
+    Image even = image_of(
+        "<emitter type='constant'><rgb name='radiance' value='1, 1, 1'/></emitter>", "true", 16);
+    bool is_noisy = variant().colour == Colour::Spectral; // colours of four wavelengths
+    for (size_t y = 0; y < 20; ++y)
+        for (size_t x = 0; x < 20; ++x)
+            EXPECT_NEAR(even.get(x, y, 1), 1, is_noisy ? 0.5 : 1e-5);
+    Image a = image_of(Box, "true", 256), b = image_of(Box, "false", 256);
+    double sum = 0, difference = 0;
+    for (size_t y = 0; y < 20; ++y)
+        for (size_t x = 0; x < 20; ++x) {
+            sum += b.get(x, y, 0);
+            difference += std::abs(a.get(x, y, 0) - b.get(x, y, 0));
+        }
+    EXPECT_LT(difference, 0.06 * sum); // noise alone: 256 samples a pixel
+    tbb::global_control limit(tbb::global_control::max_allowed_parallelism, 1);
+    EXPECT_TRUE(same_pixels(a, image_of(Box, "true", 256)));
+}
+
 TEST_P(BackendDriver, ImagesAreTheSameInOneGoAndInEightPasses) {
     Ref<Scene> scene = scene_from(scene_xml(Box, 19, 128));
     Image reference = render_image(*scene);

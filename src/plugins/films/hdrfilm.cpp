@@ -19,11 +19,16 @@ public:
             .doc("How OpenEXR files store a channel");
         p.boolean("sample_border", m_sample_border, false)
             .doc("Pixels at the border see what lies beyond it; if not, the filter ends there");
+        p.boolean("splat", m_splats, false)
+            .doc("Add each sample to all pixels that the reconstruction filter reaches: slower, "
+                 "and pixels' errors are "
+                 "related. If not, samples are drawn from the filter of their own pixel");
         p.boolean("compensate", m_compensate, false)
             .doc("Taken for compatibility: groups of samples are always summed apart");
     }
 
     bool sample_border() const override { return m_sample_border; }
+    bool splats() const override { return m_splats; }
     bool has_alpha() const override { return m_pixels.back() == 'a'; }
 
     std::filesystem::path write(const std::filesystem::path &path,
@@ -76,7 +81,7 @@ private:
     }
 
     std::string m_format, m_pixels, m_component;
-    bool m_sample_border = false, m_compensate = false;
+    bool m_sample_border = false, m_compensate = false, m_splats = false;
 };
 
 UMBEL_PLUGIN(Film, HdrFilm, "hdrfilm")

@@ -6,6 +6,7 @@ import time
 
 from . import _core
 from . import jit as dr
+from ._random import sample_tea_32
 from ._records import _mi, PreliminaryIntersection3f, Ray3f, SurfaceInteraction3f
 
 
@@ -143,8 +144,9 @@ def make_bbox(low, high):
 def _scene_methods():
     Scene = _core.Scene
 
-    def ray_intersect(self, ray, ray_flags=None, coherent=False, active=True, **_):
-        """All about the surfaces that rays meet first."""
+    def ray_intersect(self, ray, ray_flags=None, coherent=False, active=True, reorder=False,
+                      reorder_hint=0, reorder_hint_bits=0):
+        """All about the surfaces that rays meet first. Lanes are never reordered."""
         if not isinstance(ray_flags, (int, type(None))):  # ray_intersect(ray, active)
             active, ray_flags = ray_flags, None
         elif isinstance(ray_flags, bool):
@@ -153,13 +155,14 @@ def _scene_methods():
         si._scene = self
         return si
 
-    def ray_intersect_preliminary(self, ray, coherent=False, active=True, **_):
+    def ray_intersect_preliminary(self, ray, coherent=False, active=True, reorder=False,
+                                  reorder_hint=0, reorder_hint_bits=0):
         """The hits alone."""
         pi = self._trace(ray, active, _plain(coherent))
         pi._scene = self
         return pi
 
-    def ray_test(self, ray, coherent=False, active=True, **_):
+    def ray_test(self, ray, coherent=False, active=True):
         """Whether anything lies between the ends of rays."""
         if not isinstance(coherent, bool):  # ray_test(ray, active)
             active = coherent
@@ -282,8 +285,12 @@ def _film_methods():
         return self._sample(scene, sampler, ray, active)
 
     _core.Integrator.sample = sample
-    _core.Integrator.render = lambda self, scene, sensor=0, seed=0, spp=0, **kw: render(
-        scene, sensor=sensor, integrator=self, seed=seed, spp=spp)
+
+    def render_with(self, scene, sensor=0, seed=0, spp=0, develop=True, evaluate=True):
+        """An image by this method; it is always developed, and computed when it is needed."""
+        return render(scene, sensor=sensor, integrator=self, seed=seed, spp=spp)
+
+    _core.Integrator.render = render_with
 
 
 def _differential(ray):
@@ -374,16 +381,6 @@ def load_dict(dict, parallel=True, optimize=True):
 
 # ---- rendering
 
-def sample_tea_32(v0, v1, rounds=4):
-    """Two well-mixed numbers from two others [Zafar 2010]; plain integers."""
-    total = 0
-    for _ in range(rounds):
-        total = (total + 0x9e3779b9) & 0xffffffff
-        v0 = (v0 + ((((v1 << 4) + 0xa341316c) ^ (v1 + total) ^ ((v1 >> 5) + 0xc8013ea4)))) & 0xffffffff
-        v1 = (v1 + ((((v0 << 4) + 0xad90777d) ^ (v0 + total) ^ ((v0 >> 5) + 0x7e95761e)))) & 0xffffffff
-    return v0, v1
-
-
 class Progress:
     """A bar for renders that take more than a second, on terminals and in notebooks."""
 
@@ -415,7 +412,7 @@ def render(scene, params=None, sensor=0, integrator=None, seed=0, seed_grad=0, s
     seed = int(seed) & 0xffffffff
     if not seed_grad:
         seed_grad = sample_tea_32(seed, 1)[0]
-    if params is None and integrator is None and not isinstance(scene, _core.Scene):
+    if not isinstance(scene, _core.Scene):
         raise TypeError("render: the first argument must be a scene")
     if isinstance(params, SceneParameters):
         params._sync()

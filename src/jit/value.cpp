@@ -157,7 +157,7 @@ Value cast(Type type, const Value &a) {
     auto ok = [](Type t) { return is_number(t) || t == Type::Bool; };
     if (!ok(type) || !ok(a.type()))
         fail("Cast: from {} to {} is not defined", name(a.type()), name(type));
-    if (a.type() == type && !c.region)
+    if (a.type() == type)
         return a;
     if (a.grad_id() && is_float(type)) [[unlikely]]
         return c.tracker->elementwise(Op::Cast, type, std::array{ &a });

@@ -54,9 +54,9 @@ nb::object render(const Ref<Scene> &scene, uintptr_t params, nb::object sensor,
     if (nb::isinstance<nb::int_>(sensor))
         primal.sensor = nb::cast<int>(sensor);
     else
-        primal.from = nb::cast<const Sensor *>(sensor);
+        primal.from = nb::cast<Ref<Sensor>>(sensor);
     if (!integrator.is_none())
-        primal.integrator = nb::cast<const Integrator *>(integrator);
+        primal.integrator = nb::cast<Ref<Integrator>>(integrator);
     if (!primal.from && size_t(primal.sensor) >= scene->sensors().size())
         fail("the scene has {} sensors; there is no number {}", scene->sensors().size(),
              primal.sensor);

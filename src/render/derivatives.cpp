@@ -9,35 +9,28 @@ std::array<size_t, 3> Render::tensor_shape() const {
     return { size_t(crop.height), size_t(crop.width), channel_names().size() };
 }
 
-std::pair<UInt32, Mask> Render::pixels_of(const Band &band, const UInt32 &index) const {
-    const Film::Crop &crop = m_sensor.film().crop();
-    auto data = [](uint32_t v) { return jit::opaque(v); };
-    constexpr uint32_t PerTile = TileSize * TileSize;
-    UInt32 slot = index + data(band.first), tile = slot / UInt32(PerTile),
-           in_tile = slot % UInt32(PerTile);
-    UInt32 tiles_x = data(m_tiles_x), tile_y = tile / tiles_x, tile_x = tile - tile_y * tiles_x;
-    UInt32 x = tile_x * UInt32(TileSize) + in_tile % UInt32(TileSize);
-    UInt32 y = tile_y * UInt32(TileSize) + in_tile / UInt32(TileSize);
-    UInt32 width = data(uint32_t(crop.width));
-    return { y * width + x, (x < width) & (y < data(uint32_t(crop.height))) };
-}
-
 Float Render::tensor() const {
     VariantScope scope(m_scene.scene_variant());
     auto [height, width, channels] = tensor_shape();
     Value out = jit::full(variant().float_type(), 0, uint32_t(height * width * channels));
     for (const Band &b : m_bands) {
-        auto [pixel, inside] = pixels_of(b, UInt32(jit::lane_index(b.count)));
+        Pixels pixel = pixels_of(b, UInt32(jit::lane_index(b.count)));
         Float scale =
             opaque_float(1.0 / std::max(1, std::min(b.groups_done * m_group_size, m_spp)));
         if (splats())
             scale = rcp(select(b.film.back() != 0, b.film.back(), Float(1)));
-        UInt32 first = pixel * UInt32(uint32_t(channels));
+        UInt32 first = pixel.index * UInt32(uint32_t(channels));
         for (uint32_t c = 0; c < channels; ++c)
-            jit::scatter(out, b.film[c] * scale, first + UInt32(c), inside);
+            jit::scatter(out, b.film[c] * scale, first + UInt32(c), pixel.inside);
         jit::eval(out);
     }
     return Float(out);
+}
+
+Radiance Render::primal_of(const Samples &s) const {
+    ad::SuspendGrad none;
+    SampleStream sampler = s.sampler; // the derivative starts from the same numbers
+    return integrator().sample(m_scene, sampler, s.ray, s.traced);
 }
 
 // What a lane adds to the image is linear in its radiance: the film's own arithmetic, differentiated, gives the radiance's
@@ -52,18 +45,13 @@ void Render::backward(const Float &gradient) {
     ad::IsolateGrad isolate;
     for (; !done(); advance()) {
         Samples s = start(m_bands[m_band]);
-        Radiance primal;
-        {
-            ad::SuspendGrad none;
-            SampleStream copy = s.sampler;
-            primal = integrator().sample(m_scene, copy, s.ray, s.traced);
-        }
+        Radiance primal = primal_of(s);
         Spectrum L = map(primal.L, [](const Float &v) { return Float(v.detached()); });
         for (Float &v : L.c)
             ad::enable_grad(v);
         std::vector<Float> pixel = film_channels({ s.ray_weight * L, primal.valid, {} }, s.ray);
         Float scale = s.weight * opaque_float(1.0 / m_spp);
-        UInt32 first = s.pixel * UInt32(uint32_t(channels));
+        UInt32 first = s.pixel.index * UInt32(uint32_t(channels));
         for (uint32_t c = 0; c < pixel.size(); ++c) {
             if (!ad::grad_enabled(pixel[c]))
                 continue;
@@ -92,12 +80,7 @@ Float Render::forward() {
     ad::IsolateGrad isolate;
     for (; !done(); advance()) {
         Samples s = start(m_bands[m_band]);
-        Radiance primal;
-        {
-            ad::SuspendGrad none;
-            SampleStream copy = s.sampler;
-            primal = integrator().sample(m_scene, copy, s.ray, s.traced);
-        }
+        Radiance primal = primal_of(s);
         Radiance tangent;
         tangent.L = integrator().differentiate(ad::Mode::Forward, m_scene, s.sampler, s.ray, primal,
                                                Spectrum(1), s.traced);

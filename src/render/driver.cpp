@@ -14,9 +14,9 @@ constexpr uint64_t LanesALaunch = 1u << 22; // bounds the memory for results of 
 } // namespace
 
 Render::Render(const Scene &scene, const RenderOptions &options)
-    : m_scene(scene),
+    : m_scene(scene), m_own_sensor(options.from),
       m_sensor(options.from ? *options.from : *scene.sensors().at(size_t(options.sensor))),
-      m_integrator(options.integrator ? options.integrator : scene.integrator().get()),
+      m_integrator(options.integrator ? options.integrator : scene.integrator()),
       m_seed(options.seed), m_estimate_error(options.estimate_error), m_label(options.label) {
     Sampler &sampler = m_sensor.sampler();
     m_spp = options.spp > 0 ? options.spp : sampler.sample_count();
@@ -119,6 +119,17 @@ std::vector<Float> Render::film_channels(const Radiance &r, const Ray &ray) cons
     return out;
 }
 
+Render::Pixels Render::pixels_of(const Band &band, const UInt32 &index) const {
+    const Film::Crop &crop = m_sensor.film().crop();
+    auto data = [](uint32_t v) { return jit::opaque(v); };
+    UInt32 side(uint32_t{ TileSize }), area = side * side, slot = index + data(band.first);
+    UInt32 tile = slot / area, in_tile = slot % area;
+    UInt32 tiles_x = data(m_tiles_x), tile_y = tile / tiles_x, tile_x = tile - tile_y * tiles_x;
+    UInt32 x = tile_x * side + in_tile % side, y = tile_y * side + in_tile / side;
+    UInt32 width = data(uint32_t(crop.width));
+    return { x, y, y * width + x, (x < width) & (y < data(uint32_t(crop.height))) };
+}
+
 // What changes between launches is data: the kernel is the same for all of them.
 Render::Samples Render::start(const Band &band) const {
     const Film &film = m_sensor.film();
@@ -130,17 +141,9 @@ Render::Samples Render::start(const Band &band) const {
     UInt32 lane(jit::lane_index(lanes)), group_size = data(uint32_t(m_group_size));
     UInt32 slot = lane / group_size, in_group = lane - slot * group_size;
     UInt32 sample = in_group + data(uint32_t(m_group * m_group_size));
-    slot += data(band.first);
-    UInt32 tile = slot / UInt32(TileSize * TileSize), in_tile = slot % UInt32(TileSize * TileSize);
-    UInt32 tiles_x = data(m_tiles_x), tile_y = tile / tiles_x, tile_x = tile - tile_y * tiles_x;
-    UInt32 x = tile_x * UInt32(TileSize) + in_tile % UInt32(TileSize);
-    UInt32 y = tile_y * UInt32(TileSize) + in_tile / UInt32(TileSize);
-    UInt32 width = data(uint32_t(crop.width));
-    Mask active =
-        (sample < data(uint32_t(m_spp))) & (x < width) & (y < data(uint32_t(crop.height)));
-    UInt32 in_crop = y * width + x, crop_x = x, crop_y = y;
-    x += data(uint32_t(crop.x));
-    y += data(uint32_t(crop.y));
+    Pixels in_crop = pixels_of(band, slot);
+    Mask active = (sample < data(uint32_t(m_spp))) & in_crop.inside;
+    UInt32 x = in_crop.x + data(uint32_t(crop.x)), y = in_crop.y + data(uint32_t(crop.y));
 
     // Numbers depend on the place in the whole image, so a crop window shows the same noise
     SampleStream sampler{ &m_sensor.sampler(), {} };
@@ -171,7 +174,7 @@ Render::Samples Render::start(const Band &band) const {
     Float wavelength = variant().colour == Colour::Spectral ? sampler.next_1d() : Float(0);
     Vector2 aperture = m_sensor.needs_aperture_sample() ? sampler.next_2d() : Vector2{ 0.5, 0.5 };
     auto [ray, ray_weight] = m_sensor.sample_ray(time, wavelength, position, aperture, traced);
-    return { in_crop, traced, weight, crop_x, crop_y, { dx, dy }, sampler, ray, ray_weight };
+    return { in_crop, traced, weight, { dx, dy }, sampler, ray, ray_weight };
 }
 
 void Render::launch(Band &band) {
@@ -229,7 +232,7 @@ void Render::splat(const std::vector<Float> &values, const Samples &s) {
     for (int j = -reach; j <= reach; ++j)
         for (int i = -reach; i <= reach; ++i) {
             // Beyond the left or top edge a coordinate wraps around, and is too large
-            UInt32 x = s.x + UInt32(uint32_t(i)), y = s.y + UInt32(uint32_t(j));
+            UInt32 x = s.pixel.x + UInt32(uint32_t(i)), y = s.pixel.y + UInt32(uint32_t(j));
             Mask inside = s.traced & (x < width) & (y < height);
             Float w = film.filter().profile(s.offset.x - i) * film.filter().profile(s.offset.y - j);
             UInt32 slot =

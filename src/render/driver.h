@@ -12,10 +12,10 @@ namespace umbel {
 
 struct RenderOptions {
     int sensor = 0;
-    int spp = 0;                            // 0: as the scene says
-    uint32_t seed = 0;                      // on top of the sampler's
-    const Integrator *integrator = nullptr; // null: the scene's
-    const Sensor *from = nullptr;           // null: the scene's, by number
+    int spp = 0;                           // 0: as the scene says
+    uint32_t seed = 0;                     // on top of the sampler's
+    Ref<const Integrator> integrator = {}; // null: the scene's
+    Ref<const Sensor> from = {};           // null: the scene's, by number
     /// Keeps what relative_error() needs: one more number a pixel.
     bool estimate_error = false;
     /// Pixels of a launch, at most; 0: as many as memory for 4 million samples allows. The image is the same.
@@ -79,12 +79,16 @@ private:
         std::vector<Float>
             film; // sums, a channel each; then, if asked for, squared deviations of groups
     };
-    struct Samples {    // of the lanes of a launch
-        UInt32 pixel;   // within the crop window
+    struct Pixels { // of the crop window
+        UInt32 x, y;
+        UInt32 index; // row by row
+        Mask inside;  // tiles may reach beyond the window
+    };
+    struct Samples { // of the lanes of a launch
+        Pixels pixel;
         Mask traced;    // which ones count
         Float weight;   // of the reconstruction filter
-        UInt32 x, y;    // in the crop window ...
-        Vector2 offset; // ... and from the pixel's centre, in pixels
+        Vector2 offset; // from the pixel's centre, in pixels
         SampleStream sampler;
         Ray ray;
         Spectrum ray_weight;
@@ -96,8 +100,10 @@ private:
     void splat(const std::vector<Float> &values, const Samples &samples);
     void refuse_splats() const;
     void advance();
-    /// Pixels of the crop window that a band's slots stand for, and which of them lie in it.
-    std::pair<UInt32, Mask> pixels_of(const Band &band, const UInt32 &slot) const;
+    /// What a band's slots stand for, counted from its first.
+    Pixels pixels_of(const Band &band, const UInt32 &slot) const;
+    /// What the integrator gives for these samples, followed by nothing.
+    Radiance primal_of(const Samples &samples) const;
     Float luminance(const std::vector<Float> &channels) const;
     void weigh_border();
     std::vector<Float> film_channels(const Radiance &r, const Ray &ray) const;
@@ -108,8 +114,9 @@ private:
     bool splats() const { return m_sensor.film().splats(); }
 
     const Scene &m_scene;
+    Ref<const Sensor> m_own_sensor; // keeps one that is not the scene's
     const Sensor &m_sensor;
-    const Integrator *m_integrator;
+    Ref<const Integrator> m_integrator;
     bool m_is_single = false; // one launch, computed by tensor()
     int m_spp, m_group_size;  // samples a pixel of one launch
     uint32_t m_seed;

@@ -20,13 +20,13 @@ Float render_primal(const Scene &scene, const RenderOptions &options, std::array
     return render.tensor();
 }
 
+/// The image has been rendered already; this is how it is differentiated.
 class RenderImage final : public ad::CustomOp {
 public:
-    RenderImage(Ref<Scene> scene, std::vector<Value> followed, const RenderOptions &primal,
-                const RenderOptions &gradient, std::array<size_t, 3> *shape,
-                const BetweenLaunches &between)
-        : m_scene(std::move(scene)), m_followed(std::move(followed)), m_primal(primal),
-          m_gradient(gradient), m_shape(shape), m_between(between) {}
+    RenderImage(Ref<Scene> scene, Float image, std::vector<Value> followed,
+                const RenderOptions &gradient)
+        : m_scene(std::move(scene)), m_image(std::move(image)), m_followed(std::move(followed)),
+          m_gradient(gradient) {}
 
     const char *name() const override { return "render"; }
 
@@ -34,17 +34,16 @@ public:
         for (const Value &v : m_followed)
             add_input(v);
         m_followed.clear(); // the scene holds them
-        return { render_primal(*m_scene, m_primal, m_shape, m_between) };
+        return { std::move(m_image) };
     }
     void backward() override { Render(*m_scene, m_gradient).backward(Float(grad_out(0))); }
     void forward() override { set_grad_out(0, Render(*m_scene, m_gradient).forward()); }
 
 private:
     Ref<Scene> m_scene;
+    Float m_image;
     std::vector<Value> m_followed;
-    RenderOptions m_primal, m_gradient;
-    std::array<size_t, 3> *m_shape; // of eval() alone, like the next one
-    const BetweenLaunches &m_between;
+    RenderOptions m_gradient;
 };
 
 } // namespace
@@ -58,12 +57,14 @@ Float render_image(const Ref<Scene> &scene, const SceneParameters *params,
         for (Value &v : params->traced())
             if (ad::grad_enabled(v))
                 followed.push_back(std::move(v));
-    if (followed.empty()) {
+    Float image;
+    {
         ad::SuspendGrad none;
-        return render_primal(*scene, primal, shape, between);
+        image = render_primal(*scene, primal, shape, between);
     }
-    auto op =
-        std::make_shared<RenderImage>(scene, std::move(followed), primal, gradient, shape, between);
+    if (followed.empty())
+        return image;
+    auto op = std::make_shared<RenderImage>(scene, image, std::move(followed), gradient);
     return Float(ad::custom(op, {})[0]);
 }
 

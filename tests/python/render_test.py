@@ -217,3 +217,28 @@ def test_variants_live_side_by_side():
     assert images["llvm_mono"].shape == (8, 8, 1)
     assert images["llvm_rgb"].mean() == pytest.approx(images["interp_rgb_double"].mean(), rel=.02)
     assert images["llvm_rgb"].mean() == pytest.approx(images["llvm_spectral"].mean(), rel=.1)
+
+
+def test_a_render_keeps_the_integrator_and_sensor_that_its_derivative_needs():
+    scene = mi.load_dict(box(size=8))
+    params = mi.traverse(scene)
+    colour = mi.Color3f(.6, .2, .1)
+    dr.enable_grad(colour)
+    params[KEY] = colour
+    params.update()
+    gradients = []
+    for given in ({}, {"integrator": mi.load_dict({"type": "prb", "max_depth": 4}),
+                       "sensor": mi.load_dict(box(size=8)["sensor"])}):
+        image = mi.render(scene, params, seed=3, seed_grad=3, **given)
+        given.clear()  # the last references of the script
+        mi.load_dict({"type": "path", "max_depth": 1})
+        dr.clear_grad(colour)
+        dr.backward(dr.mean(image, axis=None))
+        gradients.append(dr.grad(colour).numpy().ravel())
+        assert np.all(gradients[-1] > 0)
+    assert np.allclose(*gradients, rtol=1e-4)
+
+
+def test_render_takes_a_scene():
+    with pytest.raises(TypeError, match="scene"):
+        mi.render(mi.load_dict({"type": "diffuse"}))

@@ -32,7 +32,7 @@ struct Launch {
 class Kernel {
 public:
     virtual ~Kernel() = default;
-    /// Runs lanes [begin, end); begin is a multiple of `Grain`. Called from several threads at once.
+    /// Runs lanes [begin, end); begin is a multiple of width(). Called from several threads at once.
     virtual void run(const Launch &launch, uint64_t begin, uint64_t end) const = 0;
     /// Bytes from which Backend::load makes the kernel again; empty where that is not worthwhile.
     virtual std::string save() const { return {}; }
@@ -42,7 +42,7 @@ public:
     virtual size_t code_bytes() const { return 0; }
 };
 
-/// Ranges handed to Kernel::run start at multiples of this.
+/// Ranges handed to Kernel::run start at multiples of this; where a lane takes long, at smaller ones.
 constexpr uint64_t Grain = 1024;
 
 class Backend {

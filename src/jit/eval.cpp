@@ -478,8 +478,8 @@ void Context::evaluate_group(uint32_t size, Group &group) {
     size_t operations = a.program.instruction_count();
     job->work = uint64_t(size) * operations;
     // Lanes of long programs differ in what they cost: small launches are balanced by smaller blocks
-    if (operations > 256 && m_backend->name() == std::string_view("llvm"))
-        job->grain = 128;
+    if (operations > 256)
+        job->grain = std::max<uint64_t>(128, job->kernel->width());
     job->args.resize(a.bindings.size());
     job->sizes.resize(a.bindings.size());
     job->externs = a.program.externs;

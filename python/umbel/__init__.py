@@ -19,36 +19,11 @@ from ._phase import *
 from ._volume_grid import VolumeGrid
 from . import chi2, detail, filesystem, math, misc, mueller, quad, spline, tensor_io, util, warp, xml
 from .jit import while_loop
+from ._variants import public_type as _public_type, set_variant, variant, variants
+from ._variant_types import type_names as _type_names
 from .util import cornell_box, scoped_set_variant, variant_context
 
 __version__ = "0.1.0"
-
-
-class _Variant:
-    """What set_variant returns: in a `with` statement the variant before comes back at the end."""
-
-    def __init__(self, before): self._before = before
-    def __enter__(self): return self
-    def __exit__(self, *exc): _core.choose_variant(self._before)
-
-
-def set_variant(*names):
-    """Chooses a variant, the first of those that exist."""
-    before = _core.variant()
-    known = _core.variants()
-    _core.choose_variant(next((n for n in names if n in known), names[0]))
-    return _Variant(before)
-
-
-def variant():
-    """The variant in use."""
-    return _core.variant()
-
-
-def variants():
-    """All variants."""
-    return _core.variants()
-
 
 from ._core import (BSDF, BSDFContext, Emitter, Film, Integrator, Mesh, Object, ReconstructionFilter, Sampler, Scene, Sensor,
                     Shape, Texture, load_file, load_string)
@@ -65,5 +40,8 @@ ScalarRay3f, math_py = Ray3f, math  # scalars are arrays of one lane
 
 
 def __getattr__(name):
-    from ._variant_types import resolve
-    return resolve(name)
+    return _public_type(name)
+
+
+def __dir__():
+    return sorted({*globals(), *_type_names()})

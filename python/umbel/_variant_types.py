@@ -56,6 +56,14 @@ def _resolve(name):
     raise AttributeError(f"umbel has no attribute '{name}'")
 
 
+def type_names():
+    """The names that `resolve` finds a type for, as completions list them."""
+    names = {"Spectrum", "UnpolarizedSpectrum", *_aliases}
+    for name in classes:
+        names.add(name[:-3] + "d" if name.endswith("f64") else name)
+    return sorted(n for n in names if not n.startswith("_"))
+
+
 class Fields:
     """DRJIT_STRUCT of a structure whose fields have the active variant's types: names, and names of types."""
 

@@ -18,7 +18,7 @@ def schedule(*args):
 
 def _arrays(tree):
     """All arrays but local ones, which are never evaluated."""
-    return [a for a in leaves(tree) if not _core.is_local(a)]
+    return [a for a in leaves(tree, None, "_umbel_unevaluable") if not _core.is_local(a)]
 
 
 def eval(*args):

@@ -13,7 +13,7 @@ from ._hooks import ArgumentError, DeviceError, InternalError, UserError
 
 _core.set_hooks({
     "UserError": UserError, "DeviceError": DeviceError, "InternalError": InternalError,
-    "ArgumentError": ArgumentError, "complex_parts": _hooks.complex_parts,
+    "ArgumentError": ArgumentError, "complex_parts": _hooks.complex_parts, "from_tensor": _hooks.from_tensor,
     "number_unary": _hooks.number_unary, "number_binary": _hooks.number_binary, "fma": _hooks.fma,
     "select": _hooks.select, "and_mask": _hooks.and_mask, "power": _hooks.power, "matmul": _hooks.matmul,
     "special_binary": _hooks.special_binary, "special_unary": _hooks.special_unary, "norm": _hooks.norm,
@@ -57,7 +57,7 @@ from ._matmul import matmul
 from . import hashgrid, nn, opt
 from ._filter import convolve, resample, sh_eval, upsample
 from .interop import wrap
-from . import _methods, config, detail, random
+from . import _methods, config, dda, detail, random
 from ._event import Event
 from ._methods import VarState
 
@@ -111,6 +111,7 @@ for _name in ("cuda", "metal"):
 scalar = _array_module("umbel.jit.scalar", "Python's numbers, and arrays of them.")
 for _name, _cls in _core.host_classes.items():
     setattr(scalar, _name, _cls)
+scalar.PCG32 = random.ScalarPCG32
 scalar.Float = scalar.Float32 = scalar.Float64 = float
 scalar.Bool = scalar.Mask = bool
 scalar.Int = scalar.UInt = scalar.Int32 = scalar.UInt32 = scalar.Int64 = scalar.UInt64 = int

@@ -6,6 +6,8 @@ from . import _core
 class Optimizer:
     """Base: what all optimizers share. `lr` is a number, or a dictionary of them by parameter."""
 
+    _umbel_frozen_fields = ("variables", "state", "t", "lr", "lr_default", "_rates")  # of frozen functions' inputs
+
     def __init__(self, lr, params=None):
         self.lr_default = lr if not isinstance(lr, dict) else None
         self.lr = {} if not isinstance(lr, dict) else dict(lr)
@@ -118,7 +120,10 @@ class Adam(Optimizer):
     def step(self):
         """One step along the gradients, which are forgotten."""
         for key, p in list(self.variables.items()):
-            self.t[key] += 1
+            scalar = dr.leaf_t(type(p))
+            if _core.is_freezing() and isinstance(self.t[key], int):  # data, so that replays count on
+                self.t[key] = dr.opaque(dr.float64_array_t(scalar), self.t[key])
+            self.t[key] = t = self.t[key] + 1
             g, rate = dr.grad(p), self._rate(key, p)
             p = dr.detach(p)
             m0, v0 = self.state[key]
@@ -127,8 +132,8 @@ class Adam(Optimizer):
             if self.mask_updates:
                 m, v = dr.select(g == 0, m0, m), dr.select(g == 0, v0, v)
             self.state[key] = (m, v)
-            scalar = dr.leaf_t(type(p))
-            bias = dr.opaque(scalar, (1 - self.beta_2 ** self.t[key]) ** .5 / (1 - self.beta_1 ** self.t[key]))
+            bias = (1 - self.beta_2 ** t) ** .5 / (1 - self.beta_1 ** t)
+            bias = dr.opaque(scalar, bias) if isinstance(t, int) else scalar(bias)
             size = dr.max(v, axis=None) if self.uniform else v
             step = rate * bias * m / (dr.sqrt(size) + self.epsilon)
             new = p - step

@@ -1,6 +1,7 @@
 // jit/memory.cpp: gathers, scatters, local arrays, messages: operations that touch memory.
 #include "jit/array.h"
 #include "jit/record.h"
+#include "jit/state_access.h"
 
 namespace umbel::jit {
 
@@ -45,6 +46,15 @@ void check_type(const char *what, const char *role, const Value &v, Type t) {
         fail("{}: the {} has type {}, not {}", what, role, name(v.type()), name(t));
 }
 
+void check_memory(const char *what, const Value &array) {
+    if (array.node().op == Op::Phi)
+        throw StateAccess(
+            fmt::format("{}: the array is part of the state of the loop that is being recorded; "
+                        "access one that exists before it and is not part of its state",
+                        what),
+            array.id());
+}
+
 // The address of an evaluated array as a node; evaluates it if need be.
 Value address_of(Context &c, const Value &array) {
     Value data = opaque(array);
@@ -79,6 +89,7 @@ Value gather(const Value &source, const Value &index, const Value &mask) {
     check_type("gather", "mask", mask, Type::Bool);
     if (source.node().length)
         fail("gather: the source is a local array; use its get()");
+    check_memory("gather", source);
     if (source.grad_id()) [[unlikely]]
         return c.tracker->gather(source, index, mask);
     uint32_t size = width("gather", c, { index.size(), mask.size() });
@@ -121,6 +132,7 @@ std::vector<Value> gather_packet(const Value &source, const Value &index, uint32
         fail("gather_packet: the source has {} elements, not a multiple of {}", source.size(), n);
     if (n == 1)
         return { gather(source, index, mask) };
+    check_memory("gather_packet", source);
     if (source.grad_id()) [[unlikely]]
         return c.tracker->gather_packet(source, index, n, mask);
     uint32_t size = width("gather_packet", c, { index.size(), mask.size() });
@@ -211,6 +223,7 @@ void scatter(Value &target, const Value &value, const Value &index, const Value 
     check_type("scatter", "index", index, Type::U32);
     check_type("scatter", "mask", mask, Type::Bool);
     check_type("scatter", "value", value, target.type());
+    check_memory("scatter", target);
     if (target.node().length || target.node().region)
         fail("scatter: the target must be an array that exists outside of the recorded {}",
              c.graph.region(target.node().region).kind);
@@ -257,6 +270,7 @@ Value scatter_inc(Value &target, const Value &index, const Value &mask) {
         fail("scatter_inc: the target is an uninitialized value");
     Context &c = check_args("scatter_inc", { &index, &mask }, &target.context());
     check_type("scatter_inc", "target", target, Type::U32);
+    check_memory("scatter_inc", target);
     check_type("scatter_inc", "index", index, Type::U32);
     check_type("scatter_inc", "mask", mask, Type::Bool);
     uint32_t size = width("scatter_inc", c, { index.size(), mask.size() });

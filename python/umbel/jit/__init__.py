@@ -9,10 +9,10 @@ import types as _modules
 
 from .. import _core
 from . import _format, _hooks, _tensor
-from ._hooks import DeviceError, InternalError, UserError
+from ._hooks import DeviceError, InsideBody, InternalError, StateAccess, UserError
 
 _core.set_hooks({
-    "UserError": UserError, "DeviceError": DeviceError, "InternalError": InternalError,
+    "UserError": UserError, "StateAccess": StateAccess, "InsideBody": InsideBody, "DeviceError": DeviceError, "InternalError": InternalError,
     "number_unary": _hooks.number_unary, "number_binary": _hooks.number_binary, "fma": _hooks.fma,
     "select": _hooks.select, "and_mask": _hooks.and_mask, "power": _hooks.power, "matmul": _hooks.matmul,
     "special_binary": _hooks.special_binary, "special_unary": _hooks.special_unary, "norm": _hooks.norm,
@@ -41,11 +41,12 @@ from ._reduce import (all, all_nested, any, any_nested, argmax, argmin, block_pr
                       none_nested, prefix_reduce, prefix_sum, prod, prod_nested, reduce, std, sum, sum_nested, var)
 from ._grad import (ADFlag, ADMode, CustomOp, accum_grad, ad_live, backward, backward_from, backward_to, clear_grad,
                     custom, detach, disable_grad, enable_grad, enqueue, forward, forward_from, forward_to, grad,
-                    grad_enabled, graphviz_ad, isolate_grad, relative_grad, replace_grad, resume_grad, set_grad, set_grad_enabled,
+                    grad_enabled, graphviz_ad, isolate_grad, label, relative_grad, replace_grad, resume_grad, set_grad,
+                    set_grad_enabled, set_label,
                     suspend_grad, traverse, whos_ad, wrap_ad)
 from ._eval import *
 from ._eval import eval, format, print
-from ._control import InstancePtr, dispatch, if_stmt, switch, while_loop
+from ._control import if_stmt, while_loop
 from .ast import hint, syntax
 from .random import Generator, PCG32, Philox4x32, rng
 from .texture import FilterMode, WrapMode, textures
@@ -53,7 +54,8 @@ from ._colour import linear_srgb_to_oklab, linear_to_srgb, oklab_to_linear_srgb,
 from .freezing import freeze, func
 from ._filter import convolve, resample, sh_eval, upsample
 from .interop import wrap
-from . import _methods
+from ._calls import InstancePtr, dispatch, func, switch
+from . import _methods, detail
 from ._methods import VarState
 
 _methods.install()

@@ -179,10 +179,6 @@ def memory_stats():
     return _core.memory_stats()
 
 
-def set_label(*args, **kwargs):
-    """Names arrays; accepted, as names do not appear in programs."""
-
-
 def profile_mark(message): pass
 def profile_enable(value=True): return _nothing()
 

@@ -102,13 +102,16 @@ def _array(self):
     return _core.from_entries(_core.lookup(e, 0, dims, 0), _core.entries(self))
 
 
-_labels = {}
 
 
-def _label(self): return _labels.get(_core.index(self)) if _core.entries(self) else None
+def _label(self):
+    from ._grad import label
+    return label(self)
 
 
-def _set_label(self, name): _labels[_core.index(self)] = name
+def _set_label(self, name):
+    from ._grad import set_label
+    set_label(self, name)
 
 
 def __reduce__(self):

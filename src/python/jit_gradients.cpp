@@ -233,7 +233,7 @@ void bind_gradients(nb::module_ &m) {
     });
     m.def("node_sequence", [](nb::handle h) { // told apart from nodes that had the number before
         const Value &v = array_of(h)->v[0];
-        return v.valid() ? v.node().seq : 0;
+        return v.valid() ? nb::make_tuple(uintptr_t(&v.context()), v.node().seq) : nb::make_tuple();
     });
     m.def("set_ad_label", [](nb::handle h, const std::string &label) {
         for_values(h, [&](Value &v, uint32_t) {

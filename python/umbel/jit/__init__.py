@@ -57,7 +57,7 @@ from . import hashgrid, nn, opt
 from ._filter import convolve, resample, sh_eval, upsample
 from .interop import wrap
 from ._calls import InstancePtr, dispatch, func, switch
-from . import _methods, detail
+from . import _methods
 from ._methods import VarState
 
 _methods.install()

@@ -193,7 +193,7 @@ def test_kernels_print(capfd):
         return i
     dr.eval(f(UInt(2)))
     dr.sync_thread()
-    assert "step 0 of 2\nstep 1 of 2\n" in "".join(capfd.readouterr())
+    assert "step [0, 1] of [2, 2]\n" in "".join(capfd.readouterr())
 
 
 def test_a_loop_is_one_kernel():

@@ -4,8 +4,8 @@ import enum
 
 from .. import _core
 from . import _print
-from ._tree import leaves, paths
-from ._types import ArrayBase, JitBackend
+from ._tree import leaves
+from ._types import JitBackend
 
 
 def schedule(*args):

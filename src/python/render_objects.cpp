@@ -285,7 +285,7 @@ nb::object to_python(const Ref<SceneObject> &o) {
 }
 
 void bind_objects(nb::module_ &m) {
-    nb::class_<SceneObject>(m, "Object", "A part of a scene.")
+    nb::class_<SceneObject>(m, "Object", "A part of a scene.", nb::is_weak_referenceable())
         .def("id", &SceneObject::id)
         .def("class_name", [](nb::handle self) { return self.type().attr("__name__"); })
         .def("plugin_name", &SceneObject::plugin)

@@ -67,7 +67,7 @@ nb::object render(const Ref<Scene> &scene, uintptr_t params, nb::object sensor,
     RenderOptions gradient = primal;
     auto set_seed = [](RenderOptions &o, nb::handle h) { // a number, or data of the program
         if (is_array(h.ptr()))
-            o.seed_value = UInt32(index_value(h));
+            o.seed_value = jit::opaque(UInt32(index_value(h)));
         else
             o.seed = nb::cast<uint32_t>(h);
     };

@@ -141,8 +141,8 @@ class ShapePtr(_Pointer):
 # ---- the scene
 
 def make_bbox(low, high):
-    from . import BoundingBox3f
-    return BoundingBox3f(low, high)
+    from . import ScalarBoundingBox3f
+    return ScalarBoundingBox3f(low, high)
 
 
 def _scene_methods():

@@ -53,4 +53,5 @@ def public_type(name):
         return _numbers[name]
     if name == "python" or name in variants():  # umbel.llvm_ad_rgb: see _aliases.py
         return importlib.import_module(f"umbel.{name}")
-    return resolve(name)
+    found = resolve(name)
+    return _core.host_of(found) if _scalar and _core.is_array_type(found) else found

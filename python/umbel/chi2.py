@@ -151,7 +151,7 @@ class PlanarDomain:
 
     def aspect(self):
         e = self._bounds.extents()
-        return float(e.x[0]) / float(e.y[0])
+        return float(e.x) / float(e.y)
 
     def map_forward(self, p): return p
     def map_backward(self, p): return p

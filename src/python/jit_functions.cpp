@@ -53,9 +53,10 @@ PyObject *call_binary(PyObject *self, PyObject *const *args, Py_ssize_t n) {
     PyObject *r = binary_op(op, args[0], args[1]);
     if (r == Py_NotImplemented) {
         Py_DECREF(r);
-        PyErr_Format(PyExc_TypeError, "%s(): not defined for '%s' and '%s'", jit::name(op),
-                     Py_TYPE(args[0])->tp_name, Py_TYPE(args[1])->tp_name);
-        return nullptr;
+        return guarded([&] { // knows cooperative vectors, and what to say about others
+            return PyObject_CallFunctionObjArgs(hook("number_binary"), self, args[0], args[1],
+                                                nullptr);
+        });
     }
     return r;
 }
@@ -171,6 +172,8 @@ PyObject *select(PyObject *, PyObject *const *args, Py_ssize_t n) {
             return PyObject_CallFunctionObjArgs(hook("select"), m, args[1], args[2], nullptr);
         Object *mask = as_array(m);
         const Class *cls = common_class(ops, 2, mask->cls);
+        if (cls->host && !mask->cls->host) // a value for each lane of the mask
+            cls = cls->twin;
         if (mask->cls->depth && mask->cls->depth == cls->depth && mask->n != cls->count &&
             cls->count)
             raise(PyExc_TypeError, fmt::format("select(): a mask of class {} does not fit {}",

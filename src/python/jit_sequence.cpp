@@ -37,9 +37,9 @@ PyObject *swizzle(Object *o, const std::vector<int> &list) {
     const Class *c = o->cls;
     Sense sense = c->depth == 1 ? c->sense : Sense::Plain;
     int n = int(list.size()), dims[3] = { n, c->dims[1], c->dims[2] };
-    const Class *cls = find_class(c->type, Kind::Array, c->depth, dims, sense);
+    const Class *cls = find_class(c->type, Kind::Array, c->depth, dims, sense, c->host);
     if (!cls)
-        cls = find_class(c->type, Kind::Array, c->depth, dims);
+        cls = find_class(c->type, Kind::Array, c->depth, dims, Sense::Plain, c->host);
     if (!cls)
         raise(PyExc_AttributeError,
               fmt::format("no class has {} entries like those of {}", n, c->name));
@@ -120,6 +120,8 @@ PyObject *element(Value v, uint32_t lane) {
 PyObject *get_entry(Object *o, size_t i) {
     const Class *entry = o->cls->entry;
     uint32_t block = uint32_t(o->n / dim(o, 0));
+    if (entry->host && entry->depth == 0)
+        return guarded([&] { return element(o->v[i], 0); });
     Object *out = make_object(entry);
     for (uint32_t k = 0; out && k < block; ++k)
         out->v[k] = o->v[i * block + k];
@@ -201,6 +203,12 @@ PyObject *array_getitem(PyObject *self, PyObject *key) {
         }
         return PyObject_CallFunctionObjArgs(hook("get_item"), self, key, nullptr);
     });
+}
+
+PyObject *array_item(PyObject *self, Py_ssize_t i) {
+    PyObject *key = PyLong_FromSsize_t(i), *r = key ? array_getitem(self, key) : nullptr;
+    Py_XDECREF(key);
+    return r;
 }
 
 int array_setitem(PyObject *self, PyObject *key, PyObject *value) {

@@ -30,7 +30,7 @@ from ._math import e, fma, power
 from ._special import (arg, conj, det, diag, euler_to_quat, frob, identity, imag, inverse, inverse_transpose,
                        matrix_to_quat, polar_decomp, quat_apply, quat_to_euler, quat_to_matrix, real, slerp, trace,
                        transform_compose, transform_decompose)
-from ._tensor import (array_split, column_stack, concat, dstack, expand_dims, hstack, matmul, moveaxis, newaxis,
+from ._tensor import (array_split, column_stack, concat, dstack, expand_dims, hstack, moveaxis, newaxis,
                       reshape, row_stack, slice_index, split, squeeze, stack, swapaxes, take, take_interp, transpose,
                       vstack)
 from ._memory import (Local, ReduceMode, ReduceOp, alloc_local, argsort, binary_search, compress, copy, gather, ravel,
@@ -51,6 +51,8 @@ from .random import Generator, PCG32, Philox4x32, rng
 from .texture import FilterMode, WrapMode, textures
 from ._colour import linear_srgb_to_oklab, linear_to_srgb, oklab_to_linear_srgb, srgb_to_linear
 from .freezing import freeze, func
+from ._matmul import matmul
+from . import hashgrid, nn, opt
 from ._filter import convolve, resample, sh_eval, upsample
 from .interop import wrap
 from . import _methods
@@ -79,7 +81,9 @@ for _name in ("auto", "llvm", "interp"):
     _sys.modules["umbel.jit." + _name].ad = _sys.modules[f"umbel.jit.{_name}.ad"]
     _sys.modules["umbel.jit." + _name].__path__ = []
 llvm, interp = _sys.modules["umbel.jit.llvm"], _sys.modules["umbel.jit.interp"]
-scalar = _array_module("umbel.jit.scalar", "Python's numbers, and arrays of one lane.")
+scalar = _array_module("umbel.jit.scalar", "Python's numbers, and arrays of them.")
+for _name, _cls in _core.host_classes.items():
+    setattr(scalar, _name, _cls)
 scalar.Float = scalar.Float32 = scalar.Float64 = float
 scalar.Bool = scalar.Mask = bool
 scalar.Int = scalar.UInt = scalar.Int32 = scalar.UInt32 = scalar.Int64 = scalar.UInt64 = int

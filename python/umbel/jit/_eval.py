@@ -10,14 +10,14 @@ from ._types import ArrayBase, describe, is_float_v
 def schedule(*args):
     """Adds the arguments to the next evaluation; whether there is anything to do."""
     r = False
-    for a in leaves(args):
+    for a in leaves(args, None, "_umbel_unevaluable"):
         r |= _core.schedule(a)
     return r
 
 
 def eval(*args):
     """Computes the arguments, and all pending side effects, in one kernel where sizes agree. Does not wait."""
-    arrays = leaves(args)
+    arrays = leaves(args, None, "_umbel_unevaluable")
     todo = [a for a in arrays if _core.state(a) in (2, 4, 6)]
     if args and not todo:
         return False
@@ -27,7 +27,7 @@ def eval(*args):
 
 def make_opaque(*args):
     """Evaluates the arguments, constants too: they become data, and no longer part of programs."""
-    for a in leaves(args):
+    for a in leaves(args, None, "_umbel_unevaluable"):
         _core.opaque(a)
 
 

@@ -17,7 +17,7 @@ from ._properties import ObjectType, PluginManager, Properties
 from ._bitmap import Bitmap, FilterBoundaryCondition
 from ._phase import *
 from ._volume_grid import VolumeGrid
-from . import chi2, detail, filesystem, math, misc, mueller, quad, spline, tensor_io, util, warp, xml
+from . import chi2, detail, filesystem, math, misc, mueller, parser, quad, spline, tensor_io, util, warp, xml
 from .jit import while_loop
 from ._variants import public_type as _public_type, set_variant, variant, variants
 from ._variant_types import type_names as _type_names

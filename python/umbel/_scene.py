@@ -372,9 +372,12 @@ def render(scene, params=None, sensor=0, integrator=None, seed=0, seed_grad=0, s
     computed with `spp_grad` samples a pixel (as many as `spp` unless given) of another seed, `seed_grad`.
     """
     from ._params import SceneParameters
-    seed = int(seed) & 0xffffffff
-    if not seed_grad:
-        seed_grad = sample_tea_32(seed, 1)[0]
+    if isinstance(seed, dr.ArrayBase):  # data of the program, so that a frozen function can change it
+        seed = _mi("UInt")(seed)
+    else:
+        seed = int(seed) & 0xffffffff
+    if not isinstance(seed_grad, dr.ArrayBase):
+        seed_grad = int(seed_grad) & 0xffffffff if seed_grad else sample_tea_32(seed, 1)[0]
     if not isinstance(scene, _core.Scene):
         raise TypeError("render: the first argument must be a scene")
     if isinstance(params, SceneParameters):
@@ -384,7 +387,7 @@ def render(scene, params=None, sensor=0, integrator=None, seed=0, seed_grad=0, s
         pointer = 0
         if params is not None and dr._tree.leaves(params):
             raise TypeError("render: params must be what umbel.traverse() returns")
-    return _core.render(scene, pointer, sensor, integrator, seed, int(seed_grad) & 0xffffffff, int(spp), int(spp_grad))
+    return _core.render(scene, pointer, sensor, integrator, seed, seed_grad, int(spp), int(spp_grad))
 
 
 _scene_methods()

@@ -1,6 +1,7 @@
 # umbel/_records.py: rays, interactions and samples. Their fields may be traced in loops and calls.
 from . import _core
 from . import jit as dr
+from ._fields import Typed
 
 
 def _mi(name):
@@ -14,11 +15,12 @@ def frame(n=None):
     return Frame3f() if n is None else Frame3f(n)
 
 
-class _Record:
+class _Record(Typed):
     """Fields that are given by name; the others are zero."""
     _fields = {}
 
     def __init_subclass__(cls, **kw):
+        cls._kinds = cls._fields
         super().__init_subclass__(**kw)
         cls.DRJIT_STRUCT = {n: None for n in cls._fields}
 
@@ -79,9 +81,15 @@ def _convert(kind, value):
     return _mi("Float" if kind == "distance" else kind)(value)
 
 
+def _ray_fields(size, precision):
+    number = "Float" if precision == "f" else "Float64"
+    return {"o": f"Point{size}{precision}", "d": f"Vector{size}{precision}", "maxt": number, "time": number,
+            "wavelengths": "wavelengths"}
+
+
 class Ray3f(_Record):
     """A ray: origin, direction, how far it reaches, time, wavelengths."""
-    _fields = {"o": "Point3f", "d": "Vector3f", "maxt": "Float", "time": "Float", "wavelengths": "wavelengths"}
+    _fields = _ray_fields(3, "f")
 
     def __init__(self, o=None, d=None, *args, maxt=None, time=0., wavelengths=None):
         if isinstance(o, Ray3f):  # a copy
@@ -95,14 +103,30 @@ class Ray3f(_Record):
             maxt, time, wavelengths = args[:3]
         elif args:
             time, wavelengths = (*args, None)[:2]
-        self.o, self.d = _mi("Point3f")(o), _mi("Vector3f")(d)
-        self.maxt = _mi("Float")(dr.largest(_mi("Float")) if maxt is None else maxt)
-        self.time = _mi("Float")(time)
+        number = _mi(self._fields["time"])
+        self.o, self.d = _mi(self._fields["o"])(o), _mi(self._fields["d"])(d)
+        self.maxt = number(dr.largest(number) if maxt is None else maxt)
+        self.time = number(time)
         self.wavelengths = _zero("wavelengths") if wavelengths is None else wavelengths
 
     def __call__(self, t):
         """The point at distance t."""
-        return _mi("Point3f")(dr.fma(self.d, t, self.o))
+        return _mi(self._fields["o"])(dr.fma(self.d, t, self.o))
+
+
+class Ray2f(Ray3f):
+    """A ray in the plane."""
+    _fields = _ray_fields(2, "f")
+
+
+class Ray2d(Ray3f):
+    """A ray in the plane, in double precision."""
+    _fields = _ray_fields(2, "d")
+
+
+class Ray3d(Ray3f):
+    """A ray in double precision."""
+    _fields = _ray_fields(3, "d")
 
 
 class RayDifferential3f(Ray3f):
@@ -341,10 +365,16 @@ class DirectionSample3f(PositionSample3f):
 
     def __init__(self, scene=None, si=None, ref=None):
         if si is not None:
-            made = scene._direction_to(ref if ref is not None else Interaction3f(), si)
+            ref, self._scene = ref if ref is not None else Interaction3f(), scene
+            if scene is None:  # geometry alone
+                PositionSample3f.__init__(self, si)
+                way = si.p - ref.p
+                self.dist = dr.norm(way)
+                self.d = _mi("Vector3f")(dr.select(si.is_valid(), way / self.dist, -si.wi))
+                return
+            made = scene._direction_to(ref, si)
             for n in self._fields:
                 setattr(self, n, getattr(made, n))
-            self._scene = scene
 
     @property
     def emitter(self):

@@ -21,17 +21,20 @@ class BSDFFlags(enum.IntFlag):
     GlossyTransmission = 0x10
     DeltaReflection = 0x20
     DeltaTransmission = 0x40
+    Delta1DReflection = 0x80
+    Delta1DTransmission = 0x100
     Anisotropic = 0x1000
     SpatiallyVarying = 0x2000
     NonSymmetric = 0x4000
     FrontSide = 0x8000
     BackSide = 0x10000
-    Reflection = DiffuseReflection | GlossyReflection | DeltaReflection
-    Transmission = DiffuseTransmission | GlossyTransmission | DeltaTransmission | Null
+    Reflection = DiffuseReflection | GlossyReflection | DeltaReflection | Delta1DReflection
+    Transmission = DiffuseTransmission | GlossyTransmission | DeltaTransmission | Delta1DTransmission | Null
     Diffuse = DiffuseReflection | DiffuseTransmission
     Glossy = GlossyReflection | GlossyTransmission
     Smooth = Diffuse | Glossy
     Delta = Null | DeltaReflection | DeltaTransmission
+    Delta1D = Delta1DReflection | Delta1DTransmission
     All = Reflection | Transmission
 
 

@@ -2,6 +2,7 @@
 #include "core/host_array.h"
 #include "core/nearest_name.h"
 #include "core/object.h"
+#include <cctype>
 
 namespace umbel {
 
@@ -165,8 +166,15 @@ Param &Params::exposed(const char *name, Slot slot) {
 std::shared_ptr<Object> Params::load_texture(const char *name,
                                              const std::optional<SpectrumData> &otherwise) {
     const Property *p = m_properties->query(name);
-    if (p && p->object())
-        return m_loader->load(*p->object());
+    if (p && p->object()) {
+        std::shared_ptr<Object> o = m_loader->load(*p->object());
+        if (o->kind() != "texture" && o->kind() != "spectrum") {
+            std::string kind = o->kind() == "bsdf" ? "BSDF" : o->kind();
+            kind[0] = char(std::toupper(kind[0]));
+            reject(name, "has an incompatible object type (expected Texture, got " + kind + ")");
+        }
+        return o;
+    }
     if (!p && !otherwise)
         return nullptr;
     SpectrumData data = p ? m_properties->get<SpectrumData>(name) : *otherwise;

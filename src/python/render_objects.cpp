@@ -105,15 +105,22 @@ void bind_bsdf(nb::module_ &m) {
             [](BSDFContext *c, int mode, uint32_t type_mask, uint32_t component) {
                 new (c) BSDFContext{ BSDFContext::Mode(mode), type_mask, component };
             },
-            nb::arg("mode") = 0, nb::arg("type_mask") = uint32_t(BSDFFlags::All),
+            nb::arg("mode") = 0, nb::arg("type_mask") = 0x1ffu, // BSDFFlags.All
             nb::arg("component") = ~0u)
         .def_prop_rw(
-            "mode", [](BSDFContext &c) { return int(c.mode); },
+            "mode", [](BSDFContext &c) { return from_package("TransportMode")(int(c.mode)); },
             [](BSDFContext &c, int mode) { c.mode = BSDFContext::Mode(mode); })
         .def_rw("type_mask", &BSDFContext::type_mask)
         .def_rw("component", &BSDFContext::component)
         .def("reverse", [](BSDFContext &c) { c.mode = BSDFContext::Mode(1 - int(c.mode)); })
-        .def("is_enabled", &BSDFContext::is_enabled, nb::arg("type"), nb::arg("component") = 0);
+        .def("is_enabled", &BSDFContext::is_enabled, nb::arg("type"), nb::arg("component") = 0)
+        .def("__repr__", [](const BSDFContext &c) {
+            std::string component = c.component == ~0u ? "all" : fmt::format("{}", c.component);
+            return fmt::format("BSDFContext[\n  mode = {},\n  type_mask = {},\n  component = {}\n]",
+                               int(c.mode) ? "importance" : "radiance",
+                               c.type_mask == 0x1ff ? "all" : fmt::format("{}", c.type_mask),
+                               component);
+        });
 
     nb::class_<BSDF, SceneObject, PyBSDF> bsdf(m, "BSDF", "How a surface scatters light.");
     bind_attributes(bsdf);

@@ -121,7 +121,11 @@ nb::object field_to_python(const T &v, Sense);
 template <class T> nb::object record_to_python(const T &r) {
     nb::object out = from_package(Record<T>::name)();
     Record<T>::visit(r, [&](const char *name, const auto &field, Sense s) {
-        out.attr(name) = field_to_python(field, s);
+        // Past the class's own __setattr__: the types are right
+        nb::object key = nb::steal(PyUnicode_InternFromString(name)),
+                   value = field_to_python(field, s);
+        if (PyObject_GenericSetAttr(out.ptr(), key.ptr(), value.ptr()) != 0)
+            throw nb::python_error();
     });
     return out;
 }

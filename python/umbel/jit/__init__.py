@@ -114,6 +114,8 @@ for _name in ("cuda", "metal"):
 scalar = _array_module("umbel.jit.scalar", "Python's numbers, and arrays of them.")
 for _name, _cls in _core.host_classes.items():
     setattr(scalar, _name, _cls)
+for _suffix, _name in zip("b i u i64 u64 f16 f f64".split(), "Bool Int UInt Int64 UInt64 Float16 Float Float64".split()):
+    setattr(scalar, "ArrayX" + _suffix, _core.classes[_name])  # as many numbers as one likes: lanes
 scalar.Float = scalar.Float32 = scalar.Float64 = float
 scalar.Bool = scalar.Mask = bool
 scalar.Int = scalar.UInt = scalar.Int32 = scalar.UInt32 = scalar.Int64 = scalar.UInt64 = int

@@ -17,7 +17,7 @@ from ._properties import ObjectType, PluginManager, Properties
 from ._bitmap import Bitmap, FilterBoundaryCondition
 from ._phase import *
 from ._volume_grid import VolumeGrid
-from . import chi2, detail, filesystem, math, misc, mueller, quad, spline, tensor_io, util, warp, xml
+from . import chi2, detail, filesystem, math, misc, mueller, parser, quad, spline, tensor_io, util, warp, xml
 from .jit import while_loop
 from ._variants import public_type as _public_type, set_variant, variant, variants
 from ._variant_types import type_names as _type_names
@@ -28,15 +28,17 @@ __version__ = "0.1.0"
 from ._core import (BSDF, BSDFContext, Emitter, Film, Integrator, Mesh, Object, ReconstructionFilter, Sampler, Scene, Sensor,
                     Shape, Texture, load_file, load_string)
 from ._records import (BSDFSample3f, DirectionSample3f, Interaction3f, PositionSample3f, PreliminaryIntersection3f,
-                       Ray3f, RayDifferential3f, SurfaceInteraction3f)
-from ._scene import (BSDFFlags, BSDFPtr, EmitterPtr, ParamFlags, RayFlags, ShapePtr, TransportMode, has_flag, load_dict,
+                       Ray2d, Ray2f, Ray3d, Ray3f, RayDifferential3f, SurfaceInteraction3f)
+from ._scene import (BSDFFlags, BSDFPtr, EmitterPtr, ParamFlags, RayFlags, TransportMode, has_flag, load_dict,
                      register_bsdf, register_emitter, register_integrator, register_sensor, register_texture, render)
+from ._shape import DiscontinuityFlags, MeshPtr, ShapePtr, ShapeType
 from . import _mesh
 SamplingIntegrator = MonteCarloIntegrator = Integrator  # one interface for all
 from ._params import SceneParameters, traverse
 from . import ad
 
-ScalarRay3f, math_py = Ray3f, math  # scalars are arrays of one lane
+ScalarRay2f, ScalarRay2d, ScalarRay3f, ScalarRay3d = Ray2f, Ray2d, Ray3f, Ray3d  # scalars are arrays of one lane
+math_py = math
 
 
 def __getattr__(name):

@@ -288,6 +288,9 @@ from .jit.auto import Quaternion4f64 as Quaternion4d
 from .jit.auto import Quaternion4f as Quaternion4f
 from .jit.auto import Quaternion4f16 as Quaternion4f16
 from ._random import RadicalInverse as RadicalInverse
+from ._records import Ray2d as Ray2d
+from ._records import Ray2f as Ray2f
+from ._records import Ray3d as Ray3d
 from ._records import Ray3f as Ray3f
 from ._records import RayDifferential3f as RayDifferential3f
 from ._scene import RayFlags as RayFlags
@@ -309,6 +312,9 @@ from ._transform import ScalarTransform3f as ScalarProjectiveTransform3d
 from ._transform import ScalarTransform3f as ScalarProjectiveTransform3f
 from ._transform import ScalarTransform4f as ScalarProjectiveTransform4d
 from ._transform import ScalarTransform4f as ScalarProjectiveTransform4f
+from ._records import Ray2d as ScalarRay2d
+from ._records import Ray2f as ScalarRay2f
+from ._records import Ray3d as ScalarRay3d
 from ._records import Ray3f as ScalarRay3f
 from ._transform import ScalarTransform3f as ScalarTransform3d
 from ._transform import ScalarTransform3f as ScalarTransform3f
@@ -429,6 +435,7 @@ from . import math as math_py
 from . import misc as misc
 from . import mueller as mueller
 from ._transform import orthographic_projection as orthographic_projection
+from . import parser as parser
 from ._colour import pdf_rgb_spectrum as pdf_rgb_spectrum
 from ._random import permute as permute
 from ._random import permute_kensler as permute_kensler

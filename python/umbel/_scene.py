@@ -21,17 +21,20 @@ class BSDFFlags(enum.IntFlag):
     GlossyTransmission = 0x10
     DeltaReflection = 0x20
     DeltaTransmission = 0x40
+    Delta1DReflection = 0x80
+    Delta1DTransmission = 0x100
     Anisotropic = 0x1000
     SpatiallyVarying = 0x2000
     NonSymmetric = 0x4000
     FrontSide = 0x8000
     BackSide = 0x10000
-    Reflection = DiffuseReflection | GlossyReflection | DeltaReflection
-    Transmission = DiffuseTransmission | GlossyTransmission | DeltaTransmission | Null
+    Reflection = DiffuseReflection | GlossyReflection | DeltaReflection | Delta1DReflection
+    Transmission = DiffuseTransmission | GlossyTransmission | DeltaTransmission | Delta1DTransmission | Null
     Diffuse = DiffuseReflection | DiffuseTransmission
     Glossy = GlossyReflection | GlossyTransmission
     Smooth = Diffuse | Glossy
     Delta = Null | DeltaReflection | DeltaTransmission
+    Delta1D = Delta1DReflection | Delta1DTransmission
     All = Reflection | Transmission
 
 
@@ -41,12 +44,11 @@ class RayFlags(enum.IntFlag):
     Minimal = 0x1
     UV = 0x2
     dPdUV = 0x4
-    dNGdUV = 0x8
-    dNSdUV = 0x10
-    ShadingFrame = 0x20
-    FollowShape = 0x40
-    DetachShape = 0x80
-    BoundaryTest = 0x100
+    ShadingFrame = 0x8
+    dNGdUV = 0x10
+    dNSdUV = 0x20
+    FollowShape = 0x80
+    DetachShape = 0x100
     All = UV | dPdUV | ShadingFrame
     AllNonDifferentiable = All | DetachShape
 
@@ -131,10 +133,6 @@ class EmitterPtr(_Pointer):
         return self._scene._eval_emitter(si, self.index, active)
 
 
-class ShapePtr(_Pointer):
-    """A shape for each lane, or none."""
-
-
 # ---- the scene
 
 def make_bbox(low, high):
@@ -152,9 +150,9 @@ def _scene_methods():
             active, ray_flags = ray_flags, None
         elif isinstance(ray_flags, bool):
             active = ray_flags
-        si = self._ray_intersect(ray, active, _plain(coherent))
-        si._scene = self
-        return si
+        pi = self._trace(ray, active, _plain(coherent))
+        pi._scene = self
+        return pi.compute_surface_interaction(ray, ray_flags, active)
 
     def ray_intersect_preliminary(self, ray, coherent=False, active=True, reorder=False,
                                   reorder_hint=0, reorder_hint_bits=0):
@@ -183,6 +181,11 @@ def _scene_methods():
         b = self._bounds()
         return make_bbox(list(b[:3]), list(b[3:]))
 
+    def shapes_dr(self):
+        """The shapes, one a lane."""
+        from ._shape import ShapePtr
+        return ShapePtr(_mi("UInt")(self._surface_numbers()))
+
     def emitters(self):
         """All lights: those of shapes, then the others."""
         found = [s.emitter() for s in self.shapes() if s.emitter() is not None]
@@ -193,7 +196,7 @@ def _scene_methods():
         return next((e for e in self._free_emitters() if e.is_environment()), None)
 
     for f in (ray_intersect, ray_intersect_preliminary, ray_test, sample_emitter_direction, pdf_emitter_direction,
-              bbox, emitters, environment):
+              bbox, shapes_dr, emitters, environment):
         setattr(Scene, f.__name__, f)
 
 
@@ -369,9 +372,12 @@ def render(scene, params=None, sensor=0, integrator=None, seed=0, seed_grad=0, s
     computed with `spp_grad` samples a pixel (as many as `spp` unless given) of another seed, `seed_grad`.
     """
     from ._params import SceneParameters
-    seed = int(seed) & 0xffffffff
-    if not seed_grad:
-        seed_grad = sample_tea_32(seed, 1)[0]
+    if isinstance(seed, dr.ArrayBase):  # data of the program, so that a frozen function can change it
+        seed = _mi("UInt")(seed)
+    else:
+        seed = int(seed) & 0xffffffff
+    if not isinstance(seed_grad, dr.ArrayBase):
+        seed_grad = int(seed_grad) & 0xffffffff if seed_grad else sample_tea_32(seed, 1)[0]
     if not isinstance(scene, _core.Scene):
         raise TypeError("render: the first argument must be a scene")
     if isinstance(params, SceneParameters):
@@ -381,7 +387,7 @@ def render(scene, params=None, sensor=0, integrator=None, seed=0, seed_grad=0, s
         pointer = 0
         if params is not None and dr._tree.leaves(params):
             raise TypeError("render: params must be what umbel.traverse() returns")
-    return _core.render(scene, pointer, sensor, integrator, seed, int(seed_grad) & 0xffffffff, int(spp), int(spp_grad))
+    return _core.render(scene, pointer, sensor, integrator, seed, seed_grad, int(spp), int(spp_grad))
 
 
 _scene_methods()

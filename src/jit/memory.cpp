@@ -1,7 +1,10 @@
 // jit/memory.cpp: gathers, scatters, local arrays, messages: operations that touch memory.
 #include "jit/array.h"
 #include "jit/exchange.h"
+#include "jit/host_pointer.h"
+#include "jit/launch.h"
 #include "jit/record.h"
+#include "jit/state_access.h"
 #include <atomic>
 
 namespace umbel::jit {
@@ -47,6 +50,15 @@ void check_type(const char *what, const char *role, const Value &v, Type t) {
         fail("{}: the {} has type {}, not {}", what, role, name(v.type()), name(t));
 }
 
+void check_memory(const char *what, const Value &array) {
+    if (array.node().op == Op::Phi)
+        throw StateAccess(
+            fmt::format("{}: the array is part of the state of the loop that is being recorded; "
+                        "access one that exists before it and is not part of its state",
+                        what),
+            array.id());
+}
+
 // The address of an evaluated array as a node; evaluates it if need be.
 Value address_of(Context &c, const Value &array) {
     Value data = opaque(array);
@@ -81,6 +93,7 @@ Value gather(const Value &source, const Value &index, const Value &mask) {
     check_type("gather", "mask", mask, Type::Bool);
     if (source.node().length)
         fail("gather: the source is a local array; use its get()");
+    check_memory("gather", source);
     if (source.grad_id()) [[unlikely]]
         return c.tracker->gather(source, index, mask);
     uint32_t size = width("gather", c, { index.size(), mask.size() });
@@ -123,6 +136,7 @@ std::vector<Value> gather_packet(const Value &source, const Value &index, uint32
         fail("gather_packet: the source has {} elements, not a multiple of {}", source.size(), n);
     if (n == 1)
         return { gather(source, index, mask) };
+    check_memory("gather_packet", source);
     if (source.grad_id()) [[unlikely]]
         return c.tracker->gather_packet(source, index, n, mask);
     uint32_t size = width("gather_packet", c, { index.size(), mask.size() });
@@ -163,12 +177,14 @@ static void own_target(Context &c, Value &target, const char *what) {
         c.settle(target.id(), what);
     if (target.node().refs == 1 && !c.graph.buffer_of(target.id())->borrowed())
         return;
-    BufferRef old = c.graph.buffer_of(target.id());
     uint32_t size = target.size();
-    uint64_t n = uint64_t(size) * bytes(target.type());
-    BufferRef fresh = allocate(n);
-    c.launch_algorithm("copy", size,
-                       [old, fresh, n] { std::memcpy(fresh->data(), old->data(), n); });
+    uint64_t width = bytes(target.type());
+    BufferRef fresh = allocate(size * width);
+    launch_algorithm(
+        c, "copy", size,
+        { { c.graph.buffer_of(target.id()), target.type(), size, TaskArray::Lane, 1, target.id() },
+          { fresh, target.type(), size, TaskArray::Write } },
+        {}, [width](const Task &t) { std::memcpy(t.data(1), t.data(0), t.size * width); });
     target = Value::adopt(c, c.graph.buffer(target.type(), fresh, size));
 }
 
@@ -213,6 +229,7 @@ void scatter(Value &target, const Value &value, const Value &index, const Value 
     check_type("scatter", "index", index, Type::U32);
     check_type("scatter", "mask", mask, Type::Bool);
     check_type("scatter", "value", value, target.type());
+    check_memory("scatter", target);
     if (target.node().length || target.node().region)
         fail("scatter: the target must be an array that exists outside of the recorded {}",
              c.graph.region(target.node().region).kind);
@@ -259,6 +276,7 @@ Value scatter_inc(Value &target, const Value &index, const Value &mask) {
         fail("scatter_inc: the target is an uninitialized value");
     Context &c = check_args("scatter_inc", { &index, &mask }, &target.context());
     check_type("scatter_inc", "target", target, Type::U32);
+    check_memory("scatter_inc", target);
     check_type("scatter_inc", "index", index, Type::U32);
     check_type("scatter_inc", "mask", mask, Type::Bool);
     uint32_t size = width("scatter_inc", c, { index.size(), mask.size() });
@@ -418,6 +436,7 @@ static Value exchange(const char *what, Value &target, const Value *compare, con
     if (!target.valid())
         fail("{}: the target is an uninitialized value", what);
     Context &c = check_args(what, { &value, &index, &mask }, &target.context());
+    check_memory(what, target);
     check_type(what, "index", index, Type::U32);
     check_type(what, "mask", mask, Type::Bool);
     check_type(what, "value", value, target.type());
@@ -486,17 +505,16 @@ void assert_lanes(const Mask &condition, std::string message, const Mask &mask) 
     make_extern(c, std::move(record), std::array<Value, 1>{ condition }, mask);
 }
 
-std::vector<Value> call_host(std::string name, ExternFn fn, void *user,
+Value host_pointer(void *p) { // bound at launch, so that the program does not depend on it
+    Context &c = Context::current();
+    return Value::adopt(c, c.graph.buffer(Type::U8, borrow(p, 1, {}), 1));
+}
+
+std::vector<Value> call_host(std::string name, ExternFn fn, const Value &user,
                              std::span<const Value> inputs, std::span<const Type> outputs,
                              const Value &mask, bool effect) {
-    Context &c = check_args("call_host", { &mask });
-    auto pointer = [&](void *p) { // bound at launch, so that the program does not depend on it
-        Value holder = Value::adopt(c, c.graph.buffer(Type::U8, borrow(p, 1, {}), 1));
-        return Value::adopt(
-            c, c.graph.make(
-                   { .op = Op::Address, .type = Type::Ptr, .dep = { holder.id(), 0, 0, 0 } }));
-    };
-    Value f = pointer(reinterpret_cast<void *>(fn)), u = pointer(user);
+    Context &c = check_args("call_host", { &mask, &user });
+    Value f = address_of(c, host_pointer(reinterpret_cast<void *>(fn))), u = address_of(c, user);
     auto record = std::make_unique<ExternRecord>();
     record->text = std::move(name);
     record->fn = f.id();
@@ -511,6 +529,12 @@ std::vector<Value> call_host(std::string name, ExternFn fn, void *user,
                                                      .imm = k,
                                                      .dep = { site.id(), 0, 0, 0 } })));
     return out;
+}
+
+std::vector<Value> call_host(std::string name, ExternFn fn, void *user,
+                             std::span<const Value> inputs, std::span<const Type> outputs,
+                             const Value &mask, bool effect) {
+    return call_host(std::move(name), fn, host_pointer(user), inputs, outputs, mask, effect);
 }
 
 } // namespace umbel::jit

@@ -1,4 +1,5 @@
 // python/jit_construct.cpp: arrays from numbers, sequences, other arrays and foreign memory.
+#include "ad/ad.h"
 #include "python/buffers.h"
 #include "python/objects.h"
 #include <limits>
@@ -412,6 +413,9 @@ PyObject *construct_checked(const Class *cls, PyTypeObject *type, PyObject *cons
         Py_DECREF(as_py(out));
         throw;
     }
+    for (uint32_t i = 0; i < out->n; ++i) // a copy of what is not followed here has no derivatives
+        if (out->v[i].grad_id() && !ad::tape().follows(out->v[i].grad_id()))
+            out->v[i] = ad::detach(out->v[i]);
     return as_py(out);
 }
 

@@ -38,14 +38,6 @@ template <class... Ts> nb::object cast_to_first(const Ref<SceneObject> &o) {
     return out;
 }
 
-/// [x, y, z] of plain numbers.
-template <class A> nb::list as_list(const A &a) {
-    nb::list out;
-    for (auto v : a)
-        out.append(v);
-    return out;
-}
-
 // What a BSDF has under a name: a texture, a number, or nothing.
 struct Attribute {
     std::shared_ptr<Texture> texture;
@@ -113,15 +105,22 @@ void bind_bsdf(nb::module_ &m) {
             [](BSDFContext *c, int mode, uint32_t type_mask, uint32_t component) {
                 new (c) BSDFContext{ BSDFContext::Mode(mode), type_mask, component };
             },
-            nb::arg("mode") = 0, nb::arg("type_mask") = uint32_t(BSDFFlags::All),
+            nb::arg("mode") = 0, nb::arg("type_mask") = 0x1ffu, // BSDFFlags.All
             nb::arg("component") = ~0u)
         .def_prop_rw(
-            "mode", [](BSDFContext &c) { return int(c.mode); },
+            "mode", [](BSDFContext &c) { return from_package("TransportMode")(int(c.mode)); },
             [](BSDFContext &c, int mode) { c.mode = BSDFContext::Mode(mode); })
         .def_rw("type_mask", &BSDFContext::type_mask)
         .def_rw("component", &BSDFContext::component)
         .def("reverse", [](BSDFContext &c) { c.mode = BSDFContext::Mode(1 - int(c.mode)); })
-        .def("is_enabled", &BSDFContext::is_enabled, nb::arg("type"), nb::arg("component") = 0);
+        .def("is_enabled", &BSDFContext::is_enabled, nb::arg("type"), nb::arg("component") = 0)
+        .def("__repr__", [](const BSDFContext &c) {
+            std::string component = c.component == ~0u ? "all" : fmt::format("{}", c.component);
+            return fmt::format("BSDFContext[\n  mode = {},\n  type_mask = {},\n  component = {}\n]",
+                               int(c.mode) ? "importance" : "radiance",
+                               c.type_mask == 0x1ff ? "all" : fmt::format("{}", c.type_mask),
+                               component);
+        });
 
     nb::class_<BSDF, SceneObject, PyBSDF> bsdf(m, "BSDF", "How a surface scatters light.");
     bind_attributes(bsdf);
@@ -251,28 +250,6 @@ void bind_lights(nb::module_ &m) {
         .def("sampling_weight", &Emitter::sampling_weight);
 }
 
-nb::object box_of(const BoundingBox &b) {
-    return from_package("_scene.make_bbox")(as_list(b.min), as_list(b.max));
-}
-
-void bind_shapes(nb::module_ &m) {
-    nb::class_<Shape, SceneObject>(m, "Shape", "A surface.")
-        .def("bbox", [](const Shape &s) { return box_of(s.bounds()); })
-        .def("surface_area", &Shape::area)
-        .def("bsdf", [](const Shape &s) { return to_python(s.bsdf()); })
-        .def("emitter",
-             [](const Shape &s) { return s.emitter() ? to_python(s.emitter()) : nb::none(); })
-        .def("is_emitter", [](const Shape &s) { return bool(s.emitter()); })
-        .def("is_mesh", [](const Shape &s) { return dynamic_cast<const Mesh *>(&s) != nullptr; })
-        .def("sample_position", &Shape::sample_position, nb::arg("time"), nb::arg("sample"),
-             nb::arg("active") = true)
-        .def("sample_direction", &Shape::sample_direction, nb::arg("it"), nb::arg("sample"),
-             nb::arg("active") = true)
-        .def("pdf_direction", &Shape::pdf_direction, nb::arg("it"), nb::arg("ds"),
-             nb::arg("active") = true);
-    bind_mesh(m);
-}
-
 } // namespace
 
 nb::object to_python(const Ref<SceneObject> &o) {
@@ -285,8 +262,9 @@ nb::object to_python(const Ref<SceneObject> &o) {
 }
 
 void bind_objects(nb::module_ &m) {
-    nb::class_<SceneObject>(m, "Object", "A part of a scene.")
+    nb::class_<SceneObject>(m, "Object", "A part of a scene.", nb::is_weak_referenceable())
         .def("id", &SceneObject::id)
+        .def("set_id", &SceneObject::set_id, nb::arg("id"))
         .def("class_name", [](nb::handle self) { return self.type().attr("__name__"); })
         .def("plugin_name", &SceneObject::plugin)
         .def("_kind", &SceneObject::kind)

@@ -1,10 +1,12 @@
 // python/render_scene.cpp: what scripts ask of a scene, and images of it.
 #include "ad/ad.h"
+#include "python/freeze_inputs.h"
 #include "python/helpers.h"
 #include "python/render_records.h"
 #include "render/render_image.h"
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 namespace umbel::python {
@@ -42,14 +44,16 @@ void show(const Ref<Film> &film, const Float &image, std::vector<size_t> shape) 
     shown().push_back({ film, Float(ad::detach(image)), std::move(shape) });
 }
 nb::object last_image(const Ref<Film> &film) {
-    for (const Shown &s : shown())
-        if (s.film.lock() == film)
-            return steal(wrap_tensor(tensor_class(s.image.type()), s.image, s.shape));
-    film->complain("no image has been rendered yet; call umbel.render() first");
+    std::vector<size_t> shape;
+    Value image = shown_image(film, &shape);
+    if (!image.valid())
+        film->complain("no image has been rendered yet; call umbel.render() first");
+    return steal(wrap_tensor(tensor_class(image.type()), image, shape));
 }
 
 nb::object render(const Ref<Scene> &scene, uintptr_t params, nb::object sensor,
-                  nb::object integrator, uint32_t seed, uint32_t seed_grad, int spp, int spp_grad) {
+                  nb::object integrator, nb::object seed, nb::object seed_grad, int spp,
+                  int spp_grad) {
     RenderOptions primal;
     if (nb::isinstance<nb::int_>(sensor))
         primal.sensor = nb::cast<int>(sensor);
@@ -60,10 +64,16 @@ nb::object render(const Ref<Scene> &scene, uintptr_t params, nb::object sensor,
     if (!primal.from && size_t(primal.sensor) >= scene->sensors().size())
         fail("the scene has {} sensors; there is no number {}", scene->sensors().size(),
              primal.sensor);
-    primal.seed = seed;
     primal.spp = spp;
     RenderOptions gradient = primal;
-    gradient.seed = seed_grad;
+    auto set_seed = [](RenderOptions &o, nb::handle h) { // a number, or data of the program
+        if (is_array(h.ptr()))
+            o.seed_value = jit::opaque(UInt32(index_value(h)));
+        else
+            o.seed = nb::cast<uint32_t>(h);
+    };
+    set_seed(primal, seed);
+    set_seed(gradient, seed_grad);
     gradient.spp = spp_grad ? spp_grad : spp;
     nb::object progress = from_package("_scene.Progress")();
     auto between = [&](const Render &r) {
@@ -88,6 +98,20 @@ nb::object render(const Ref<Scene> &scene, uintptr_t params, nb::object sensor,
 }
 
 } // namespace
+
+Value shown_image(const Ref<Film> &film, std::vector<size_t> *shape) {
+    for (const Shown &s : shown())
+        if (s.film.lock() == film) {
+            if (shape)
+                *shape = s.shape;
+            return s.image;
+        }
+    return {};
+}
+
+void show_image(const Ref<Film> &film, const Value &image, std::vector<size_t> shape) {
+    show(film, Float(image), std::move(shape));
+}
 
 void bind_scene(nb::module_ &m) {
     nb::handle c = nb::type<Scene>();
@@ -119,8 +143,38 @@ void bind_scene(nb::module_ &m) {
     def("_trace", [](const Scene &s, const Ray &ray, const Mask &active, bool coherent) {
         return s.trace(ray, active, Mask(coherent));
     });
-    def("_interaction", [](const Scene &s, const Ray &ray, const Hit &hit, const Mask &active) {
-        return s.interaction(ray, hit, active);
+    def("_interaction",
+        [](const Scene &s, const Ray &ray, const Hit &hit, const Mask &active, int follow) {
+            return s.interaction(ray, hit, active, Scene::Follow(follow));
+        });
+    def("_normal_partials", [](const Scene &s, const Ray &ray, const Hit &hit,
+                               const SurfaceInteraction &si, bool shading, const Mask &active) {
+        return s.normal_partials(ray, hit, si, shading, active);
+    });
+    def("_place", [](const Scene &s, const Hit &hit) {
+        Scene::HitPlace p = s.place_of(hit, Mask(true));
+        return std::tuple(p.prim, p.shape_number, p.instance, p.shape_index, as_point(p.uv));
+    });
+    def("_update", [](Scene &s) { s.child_changed(); });
+    def("_surface_table", [](const Scene &s) { // global number, BSDF, its flags, light
+        nb::list out;
+        auto find = [](const auto &objects, const void *p) {
+            for (uint32_t i = 0; i < objects.size(); ++i)
+                if (objects[i] == p)
+                    return i + 1;
+            return 0u;
+        };
+        for (const Shape *shape : s.surfaces())
+            out.append(nb::make_tuple(
+                shape->global_number(), find(s.bsdfs().objects(), shape->bsdf().get()),
+                shape->bsdf()->flags(), find(s.emitters().objects(), shape->emitter().get())));
+        return out;
+    });
+    def("_surface_numbers", [](const Scene &s) {
+        std::vector<uint32_t> out;
+        for (const Ref<Shape> &shape : s.shapes())
+            out.push_back(shape->global_number());
+        return out;
     });
     def("_ray_test",
         [](const Scene &s, const Ray &ray, const Mask &active) { return s.ray_test(ray, active); });

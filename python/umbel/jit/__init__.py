@@ -9,10 +9,11 @@ import typing as _typing
 
 from .. import _core
 from . import _format, _hooks, _tensor
-from ._hooks import ArgumentError, DeviceError, InternalError, UserError
+from ._hooks import ArgumentError, DeviceError, InsideBody, InternalError, StateAccess, UserError
 
 _core.set_hooks({
     "UserError": UserError, "DeviceError": DeviceError, "InternalError": InternalError,
+    "StateAccess": StateAccess, "InsideBody": InsideBody,
     "ArgumentError": ArgumentError, "complex_parts": _hooks.complex_parts, "from_tensor": _hooks.from_tensor,
     "number_unary": _hooks.number_unary, "number_binary": _hooks.number_binary, "fma": _hooks.fma,
     "select": _hooks.select, "and_mask": _hooks.and_mask, "power": _hooks.power, "matmul": _hooks.matmul,
@@ -42,12 +43,13 @@ from ._reduce import (all, all_nested, any, any_nested, argmax, argmin, block_pr
                       none_nested, prefix_reduce, prefix_sum, prod, prod_nested, reduce, std, sum, sum_nested, var)
 from ._grad import (ADFlag, ADMode, CustomOp, accum_grad, ad_live, backward, backward_from, backward_to, clear_grad,
                     custom, detach, disable_grad, enable_grad, enqueue, forward, forward_from, forward_to, grad,
-                    grad_enabled, graphviz_ad, isolate_grad, relative_grad, replace_grad, resume_grad, set_grad, set_grad_enabled,
+                    grad_enabled, graphviz_ad, isolate_grad, label, relative_grad, replace_grad, resume_grad, set_grad,
+                    set_grad_enabled, set_label,
                     suspend_grad, traverse, whos_ad, wrap_ad)
 from ._eval import *
 from ._eval import eval
 from ._print import format, print
-from ._control import InstancePtr, dispatch, if_stmt, switch, while_loop
+from ._control import if_stmt, while_loop
 from .ast import hint, syntax
 from .random import Generator, PCG32, Philox4x32, rng
 from .texture import FilterMode, WrapMode, textures
@@ -57,6 +59,7 @@ from ._matmul import matmul
 from . import hashgrid, nn, opt
 from ._filter import convolve, resample, sh_eval, upsample
 from .interop import wrap
+from ._calls import InstancePtr, dispatch, func, switch
 from . import _methods, config, dda, detail, random
 from ._event import Event
 from ._methods import VarState
@@ -112,6 +115,8 @@ scalar = _array_module("umbel.jit.scalar", "Python's numbers, and arrays of them
 for _name, _cls in _core.host_classes.items():
     setattr(scalar, _name, _cls)
 scalar.PCG32 = random.ScalarPCG32
+for _suffix, _name in zip("b i u i64 u64 f16 f f64".split(), "Bool Int UInt Int64 UInt64 Float16 Float Float64".split()):
+    setattr(scalar, "ArrayX" + _suffix, _core.classes[_name])  # as many numbers as one likes: lanes
 scalar.Float = scalar.Float32 = scalar.Float64 = float
 scalar.Bool = scalar.Mask = bool
 scalar.Int = scalar.UInt = scalar.Int32 = scalar.UInt32 = scalar.Int64 = scalar.UInt64 = int

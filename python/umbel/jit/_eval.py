@@ -4,8 +4,8 @@ import enum
 
 from .. import _core
 from . import _print
-from ._tree import leaves, paths
-from ._types import ArrayBase, JitBackend
+from ._tree import leaves
+from ._types import JitBackend
 
 
 def schedule(*args):
@@ -47,7 +47,7 @@ def sync_thread():
 def sync_device(): _core.synchronize()
 def sync_all_devices(): _core.synchronize()
 def flush_malloc_cache(): _core.trim()
-def flush_kernel_cache(): pass
+def flush_kernel_cache(): _core.flush_kernels()
 def flush_thread(): _core.eval([])
 def thread_count(): return _core.thread_count()
 def set_thread_count(n): _core.set_thread_count(n)
@@ -107,6 +107,8 @@ def flag(f):
     f = JitFlag(f)
     if f == JitFlag.SymbolicScope:
         return _core.is_recording()
+    if f == JitFlag.FreezingScope:
+        return _core.is_freezing()
     if f == JitFlag.LaunchBlocking:
         return not _core.flag(int(JitFlag.Async))
     return _own.get(f, False) if f >= 1 << 20 else _core.flag(int(f))
@@ -210,20 +212,6 @@ def whos(as_string=False):
 def memory_stats():
     """Bytes in use, cached, at the peak; numbers of arrays."""
     return _core.memory_stats()
-
-
-def set_label(*args, **kwargs):
-    """Names arrays: set_label(array, "name") or set_label(name=array); those of a structure get the names of its parts
-    behind it, as in "point_x"."""
-    if args:
-        if len(args) != 2 or kwargs or not isinstance(args[1], str):
-            raise TypeError("set_label(): an array and its name are needed, or names as keywords")
-        kwargs = {args[1]: args[0]}
-    for name, tree in kwargs.items():
-        for path, leaf in paths(tree):
-            if isinstance(leaf, ArrayBase):
-                leaf.label = name + "".join("_" + part for part in path.replace("[", ".").replace("]", "")
-                                            .replace("'", "").split(".") if part)
 
 
 def profile_mark(message): pass

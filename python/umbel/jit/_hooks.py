@@ -13,6 +13,18 @@ class UserError(RuntimeError):
     """The input or the call is wrong; the message says where, what and what to do."""
 
 
+class StateAccess(UserError):
+    """Memory is accessed that the recorded loop around has as a state; `node` is that state."""
+
+    def __init__(self, message, node=0):
+        super().__init__(message)
+        self.node = node
+
+
+class InsideBody(UserError):
+    """Derivatives are asked for in a recorded body that is differentiated as a whole."""
+
+
 class DeviceError(RuntimeError):
     """The machine failed: no memory, no disk, no GPU."""
 

@@ -109,18 +109,14 @@ def _array(self):
     return _core.from_entries(like(self, dims), _core.entries(self))
 
 
-_labels = {}
-
-
-def _label(self): return _labels.get(_core.index(self)) if _core.entries(self) else None
+def _label(self):
+    from ._grad import label
+    return label(self)
 
 
 def _set_label(self, name):
-    parts = _core.entries(self)
-    if len(_labels) > 100_000:  # nodes come and go; names of those that went need not stay
-        _labels.clear()
-    for k, e in enumerate(parts):
-        _labels[_core.index(e)] = name if len(parts) == 1 else f"{name}_{k}"
+    from ._grad import set_label
+    set_label(self, name)
 
 
 def memview(self):

@@ -32,7 +32,18 @@ if(nanobind_FOUND AND Python_FOUND)
             file(CREATE_LINK ${file} ${package}/${name} SYMBOLIC)
         endif()
     endforeach()
-    if(SKBUILD)
-        install(TARGETS umbel_python LIBRARY DESTINATION umbel COMPONENT python)
+    # An installed package brings its libraries along, in umbel/lib. RPATH, unlike RUNPATH, also serves the
+    # libraries of libraries, which know nothing of that folder.
+    set_target_properties(umbel_python PROPERTIES INSTALL_RPATH "$ORIGIN/lib")
+    target_link_options(umbel_python PRIVATE -Wl,--disable-new-dtags)
+    set(destination "umbel")
+    if(NOT SKBUILD) # scikit-build-core adds the Python files itself
+        set(destination "python/umbel")
+        install(DIRECTORY ${PROJECT_SOURCE_DIR}/python/umbel DESTINATION python COMPONENT python
+                PATTERN __pycache__ EXCLUDE)
     endif()
+    install(TARGETS umbel_python LIBRARY DESTINATION ${destination} COMPONENT python)
+    install(CODE "set(module \"$<TARGET_FILE:umbel_python>\")
+                  set(folder \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${destination}/lib\")" COMPONENT python)
+    install(SCRIPT ${PROJECT_SOURCE_DIR}/cmake/bundle_libraries.cmake COMPONENT python)
 endif()

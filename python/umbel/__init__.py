@@ -9,55 +9,41 @@ from ._optics import *
 from ._colour import *
 from ._random import *
 from ._distributions import *
-from ._struct import Struct
+from ._distributions_nd import *
+from ._struct import Struct, StructConverter
+from ._streams import *
+from ._system import *
+from ._properties import ObjectType, PluginManager, Properties
 from ._bitmap import Bitmap, FilterBoundaryCondition
-from . import chi2, math, mueller, quad, spline, util, warp, xml
+from ._phase import *
+from ._volume_grid import VolumeGrid
+from . import chi2, detail, filesystem, math, misc, mueller, parser, quad, spline, tensor_io, util, warp, xml
 from .jit import while_loop
+from ._variants import public_type as _public_type, set_variant, variant, variants
+from ._variant_types import type_names as _type_names
 from .util import cornell_box, scoped_set_variant, variant_context
 
 __version__ = "0.1.0"
 
-
-class _Variant:
-    """What set_variant returns: in a `with` statement the variant before comes back at the end."""
-
-    def __init__(self, before): self._before = before
-    def __enter__(self): return self
-    def __exit__(self, *exc): _core.choose_variant(self._before)
-
-
-def set_variant(*names):
-    """Chooses a variant, the first of those that exist."""
-    before = _core.variant()
-    known = _core.variants()
-    _core.choose_variant(next((n for n in names if n in known), names[0]))
-    return _Variant(before)
-
-
-def variant():
-    """The variant in use."""
-    return _core.variant()
-
-
-def variants():
-    """All variants."""
-    return _core.variants()
-
-
 from ._core import (BSDF, BSDFContext, Emitter, Film, Integrator, Mesh, Object, ReconstructionFilter, Sampler, Scene, Sensor,
                     Shape, Texture, load_file, load_string)
 from ._records import (BSDFSample3f, DirectionSample3f, Interaction3f, PositionSample3f, PreliminaryIntersection3f,
-                       Ray3f, RayDifferential3f, SurfaceInteraction3f)
-from ._scene import (BSDFFlags, BSDFPtr, EmitterPtr, ParamFlags, Properties, RayFlags, ShapePtr, TransportMode, has_flag, load_dict,
+                       Ray2d, Ray2f, Ray3d, Ray3f, RayDifferential3f, SurfaceInteraction3f)
+from ._scene import (BSDFFlags, BSDFPtr, EmitterPtr, ParamFlags, RayFlags, TransportMode, has_flag, load_dict,
                      register_bsdf, register_emitter, register_integrator, register_sensor, register_texture, render)
+from ._shape import DiscontinuityFlags, MeshPtr, ShapePtr, ShapeType
 from . import _mesh
 SamplingIntegrator = MonteCarloIntegrator = Integrator  # one interface for all
 from ._params import SceneParameters, traverse
 from . import ad
 
-ScalarRay3f, math_py = Ray3f, math  # scalars are arrays of one lane
+ScalarRay2f, ScalarRay2d, ScalarRay3f, ScalarRay3d = Ray2f, Ray2d, Ray3f, Ray3d  # scalars are arrays of one lane
+math_py = math
 
 
 def __getattr__(name):
-    from ._variant_types import resolve
-    return resolve(name)
+    return _public_type(name)
+
+
+def __dir__():
+    return sorted({*globals(), *_type_names()})

@@ -7,18 +7,23 @@ MI_CIE_MIN, MI_CIE_MAX = 360.0, 830.0  # nm
 MI_CIE_Y_NORMALIZATION = 1 / _core.cie_y_integral
 
 
+# ITU-R BT.709 with the white of D65, as scripts expect them to the last digit; the renderer derives its own of the primaries.
+srgb_to_xyz_rows = ((0.412453, 0.357580, 0.180423), (0.212671, 0.715160, 0.072169), (0.019334, 0.119193, 0.950227))
+xyz_to_srgb_rows = ((3.240479, -1.537150, -0.498535), (-0.969256, 1.875991, 0.041556), (0.055648, -0.204043, 1.057311))
+
+
 def _multiply(rows, c):
     return resolve("Color3f")(*(dr.fma(c[2], r[2], dr.fma(c[1], r[1], c[0] * r[0])) for r in rows))
 
 
 def srgb_to_xyz(rgb, active=True):
     """CIE XYZ of a linear sRGB colour."""
-    return _multiply(_core.srgb_to_xyz_matrix(), resolve("Color3f")(rgb))
+    return _multiply(srgb_to_xyz_rows, resolve("Color3f")(rgb))
 
 
 def xyz_to_srgb(xyz, active=True):
     """Linear sRGB of a CIE XYZ colour."""
-    return _multiply(_core.xyz_to_srgb_matrix(), resolve("Color3f")(xyz))
+    return _multiply(xyz_to_srgb_rows, resolve("Color3f")(xyz))
 
 
 def luminance(value, wavelengths=None, active=True):
@@ -34,7 +39,7 @@ def luminance(value, wavelengths=None, active=True):
         return c[0]
     if len(_core.entries(c)) != 3:
         raise TypeError("luminance() of a spectrum needs its wavelengths")
-    r = _core.srgb_to_xyz_matrix()[1]
+    r = srgb_to_xyz_rows[1]
     return dr.fma(c[2], r[2], dr.fma(c[1], r[1], c[0] * r[0]))
 
 
@@ -85,7 +90,10 @@ def sample_wavelength(u):
 # ---- spectra for colours [Jakob 2019]
 
 def srgb_model_fetch(rgb):
-    """Coefficients of a smooth reflectance whose colour is the given one, linear sRGB in [0, 1]."""
+    """Coefficients of a smooth reflectance whose colour is the given one, linear sRGB in [0, 1]. Of many colours they come
+    from a table, which is off by up to 0.004."""
+    if isinstance(rgb, dr.ArrayBase) and (_core.width(rgb) > 1 or dr.grad_enabled(rgb)):
+        return resolve("Array3f")(_core.table_coefficients(rgb))
     c = [float(e[0]) if isinstance(e, dr.ArrayBase) else float(e) for e in rgb]
     return resolve("Array3f")(*_core.rgb_to_coefficients(c))
 
@@ -125,15 +133,24 @@ def spectrum_list_to_srgb(wavelengths, values, bounded=True, d65=False):
         c = _core.reflectance_to_srgb(f)
     else:
         xyz = _core.spectrum_to_xyz(f)
-        c = [sum(a * b for a, b in zip(row, xyz)) for row in _core.xyz_to_srgb_matrix()]
+        c = [sum(a * b for a, b in zip(row, xyz)) for row in xyz_to_srgb_rows]
     return resolve("ScalarColor3f")([min(max(e, 0.0), 1.0) for e in c] if bounded else [max(e, 0.0) for e in c])
 
 
 def spectrum_from_file(filename):
-    """(wavelengths, values) of a text file with one of each in a line."""
+    """(wavelengths, values) of a file: text (.spd) with one of each in a line, or binary (.spb)."""
     from ._logging import file_resolver
+    path = str(file_resolver().resolve(filename))
+    if path.endswith(".spb"):
+        from ._streams import FileStream
+        f = FileStream(path)
+        if f.read(3) != b"SPB" or f.read_uint8() != 1:
+            raise dr.UserError(f"{filename}: this is no binary spectrum of version 1")
+        n = f.read_uint64()
+        return [f.read_double() for _ in range(n)], [f.read_double() for _ in range(n)]
+    _check_extension(path)
     wavelengths, values = [], []
-    with open(file_resolver().resolve(filename)) as f:
+    with open(path) as f:
         for number, line in enumerate(f, 1):
             words = line.split("#")[0].split()
             if not words:
@@ -149,9 +166,23 @@ def spectrum_from_file(filename):
 
 
 def spectrum_to_file(filename, wavelengths, values):
-    """Writes such a file."""
+    """Writes such a file; its extension decides."""
+    if str(filename).endswith(".spb"):
+        from ._streams import FileStream
+        f = FileStream(filename, FileStream.ETruncReadWrite)
+        f.write(b"SPB\x01")
+        f.write_uint64(len(wavelengths))
+        for v in (*wavelengths, *values):
+            f.write_double(float(v))
+        return f.close()
+    _check_extension(str(filename))
     with open(filename, "w") as f:
-        f.writelines(f"{w} {v}\n" for w, v in zip(wavelengths, values))
+        f.writelines(f"{float(w)!r} {float(v)!r}\n" for w, v in zip(wavelengths, values))
+
+
+def _check_extension(path):
+    if not path.endswith(".spd"):
+        raise dr.UserError(f"{path}: a spectrum's file ends in .spd (text) or .spb (binary)")
 
 
 def unpolarized_spectrum(s):

@@ -1,6 +1,7 @@
 # umbel/_geometry.py: frames, boxes and spheres around things, spherical coordinates.
 from . import _core
 from . import jit as dr
+from ._fields import Typed
 from ._variant_types import Fields, resolve
 
 
@@ -26,8 +27,9 @@ def dir_to_sph(v):
     return resolve("Point2f")(dr.safe_acos(v.z), dr.atan2(v.y, v.x))
 
 
-class Frame3f:
+class Frame3f(Typed):
     """Three directions, s, t and n, that are perpendicular and of unit length."""
+    _kinds = {"s": "Vector3f", "t": "Vector3f", "n": "Vector3f"}
     DRJIT_STRUCT = Fields(s="Vector3f", t="Vector3f", n="Vector3f")
 
     def __init__(self, *args):
@@ -41,8 +43,6 @@ class Frame3f:
         else:
             self.n = V(args[0])
             self.s, self.t = coordinate_system(self.n)
-
-    def assign(self, other): self.s, self.t, self.n = (dr.copy(v) for v in (other.s, other.t, other.n))
 
     def to_world(self, v):
         """From the frame's coordinates to the world's."""
@@ -92,12 +92,12 @@ class Frame3f:
     def __repr__(self): return f"Frame[\n  s={self.s},\n  t={self.t},\n  n={self.n}\n]"
 
 
-class _Box:
+class _Box(Typed):
     """All points between `min` and `max`. Without arguments it contains nothing."""
-    _n = 3
+    _n, _prefix = 3, ""
 
     def __init__(self, min=None, max=None):
-        P = resolve(f"Point{self._n}f")
+        P = resolve(f"{self._prefix}Point{self._n}f")
         if isinstance(min, _Box):
             self.min, self.max = P(min.min), P(min.max)
         elif min is None:
@@ -107,12 +107,12 @@ class _Box:
 
     def reset(self):
         """Makes it empty."""
-        P = resolve(f"Point{self._n}f")
+        P = resolve(f"{self._prefix}Point{self._n}f")
         self.min, self.max = P(dr.inf), P(-dr.inf)
 
     def valid(self): return dr.all(self.max >= self.min)
     def collapsed(self): return dr.any(self.max == self.min)
-    def extents(self): return resolve(f"Vector{self._n}f")(self.max - self.min)
+    def extents(self): return resolve(f"{self._prefix}Vector{self._n}f")(self.max - self.min)
     def center(self): return (self.max + self.min) * 0.5
     def volume(self): return dr.prod(self.extents())
 
@@ -122,7 +122,7 @@ class _Box:
 
     def corner(self, index):
         """One of the corners; bit i chooses `max` along axis i."""
-        return resolve(f"Point{self._n}f")(*((self.max if index >> i & 1 else self.min)[i] for i in range(self._n)))
+        return resolve(f"{self._prefix}Point{self._n}f")(*((self.max if index >> i & 1 else self.min)[i] for i in range(self._n)))
 
     def major_axis(self): return self._axis(lambda a, b: a > b)
     def minor_axis(self): return self._axis(lambda a, b: a < b)
@@ -153,7 +153,7 @@ class _Box:
         return dr.squared_norm(dr.maximum(dr.maximum(self.min - high, low - self.max), 0))
 
     def distance(self, other): return dr.sqrt(self.squared_distance(other))
-    def _point(self, p): return resolve(f"Point{self._n}f")(p)
+    def _point(self, p): return resolve(f"{self._prefix}Point{self._n}f")(p)
 
     def expand(self, other):
         """Grows to contain a point or box."""
@@ -174,7 +174,7 @@ class _Box:
         parallel = ray.d == 0
         safe = dr.select(parallel, 1.0, ray.d)
         t1, t2 = (self.min - ray.o) / safe, (self.max - ray.o) / safe
-        inside = ~parallel | ((ray.o > self.min) & (ray.o < self.max))
+        inside = ~parallel | ((ray.o >= self.min) & (ray.o <= self.max))
         near = dr.max(dr.select(parallel, -dr.inf, dr.minimum(t1, t2)))
         far = dr.min(dr.select(parallel, dr.inf, dr.maximum(t1, t2)))
         return dr.all(inside) & (far >= near), near, far
@@ -195,32 +195,39 @@ class _Box:
 
 
 class BoundingBox2f(_Box):
+    """A rectangle with sides along the axes."""
     DRJIT_STRUCT = Fields(min="Point2f", max="Point2f")
+    _kinds = {"min": "Point2f", "max": "Point2f"}
     _n = 2
 
 
 class BoundingBox3f(_Box):
+    """A box with sides along the axes."""
     DRJIT_STRUCT = Fields(min="Point3f", max="Point3f")
+    _kinds = {"min": "Point3f", "max": "Point3f"}
 
 
-class BoundingSphere3f:
+class BoundingSphere3f(Typed):
     """All points within `radius` of `center`."""
+    _kinds = {"center": "Point3f", "radius": "Float"}
     DRJIT_STRUCT = Fields(center="Point3f", radius="Float")
+    _prefix = ""
 
     def __init__(self, center=0, radius=0):
         if isinstance(center, BoundingSphere3f):
             center, radius = center.center, center.radius
-        self.center, self.radius = resolve("Point3f")(center), resolve("Float")(radius)
+        self.center = resolve(self._prefix + "Point3f")(center)
+        self.radius = resolve(self._prefix + "Float")(radius)
 
     def empty(self): return self.radius <= 0
 
     def contains(self, p, strict=False):
-        d, r = dr.squared_norm(resolve("Point3f")(p) - self.center), dr.square(self.radius)
+        d, r = dr.squared_norm(resolve(self._prefix + "Point3f")(p) - self.center), dr.square(self.radius)
         return d < r if strict else d <= r
 
     def expand(self, p):
         """Grows to contain a point."""
-        self.radius = dr.maximum(self.radius, dr.norm(resolve("Point3f")(p) - self.center))
+        self.radius = dr.maximum(self.radius, dr.norm(resolve(self._prefix + "Point3f")(p) - self.center))
 
     def ray_intersect(self, ray):
         """(whether, from, to): the part of a ray's line that is inside."""
@@ -230,11 +237,29 @@ class BoundingSphere3f:
                                dr.squared_norm(o) - dr.square(self.radius))
 
     def __eq__(self, other): return dr.all(self.center == other.center) & (self.radius == other.radius)
+    def __ne__(self, other): return ~(self == other)
     __hash__ = object.__hash__
-    def __repr__(self): return f"BoundingSphere3f[\n  center = {self.center},\n  radius = {self.radius}\n]"
+    def __repr__(self):
+        if _core.width(self.radius) == 1 and dr.all(self.empty()):
+            return "BoundingSphere3f[empty]"
+        return f"BoundingSphere3f[\n  center = {self.center},\n  radius = {self.radius}\n]"
 
 
-ScalarBoundingBox2f, ScalarBoundingBox3f, ScalarBoundingSphere3f = BoundingBox2f, BoundingBox3f, BoundingSphere3f
+class ScalarBoundingBox2f(BoundingBox2f):
+    """A box of points without lanes."""
+    _prefix = "Scalar"
+
+
+class ScalarBoundingBox3f(BoundingBox3f):
+    """A box of points without lanes."""
+    _prefix = "Scalar"
+
+
+class ScalarBoundingSphere3f(BoundingSphere3f):
+    """A sphere of one center and radius."""
+    _prefix = "Scalar"
+
+
 ScalarFrame3f = Frame3f
 __all__ = ["coordinate_system", "sph_to_dir", "dir_to_sph", "Frame3f", "ScalarFrame3f", "BoundingBox2f", "BoundingBox3f",
            "BoundingSphere3f", "ScalarBoundingBox2f", "ScalarBoundingBox3f", "ScalarBoundingSphere3f"]

@@ -6,6 +6,7 @@ import time
 
 from . import _core
 from . import jit as dr
+from ._properties import Properties
 from ._random import sample_tea_32
 from ._records import _mi, PreliminaryIntersection3f, Ray3f, SurfaceInteraction3f
 
@@ -20,17 +21,20 @@ class BSDFFlags(enum.IntFlag):
     GlossyTransmission = 0x10
     DeltaReflection = 0x20
     DeltaTransmission = 0x40
+    Delta1DReflection = 0x80
+    Delta1DTransmission = 0x100
     Anisotropic = 0x1000
     SpatiallyVarying = 0x2000
     NonSymmetric = 0x4000
     FrontSide = 0x8000
     BackSide = 0x10000
-    Reflection = DiffuseReflection | GlossyReflection | DeltaReflection
-    Transmission = DiffuseTransmission | GlossyTransmission | DeltaTransmission | Null
+    Reflection = DiffuseReflection | GlossyReflection | DeltaReflection | Delta1DReflection
+    Transmission = DiffuseTransmission | GlossyTransmission | DeltaTransmission | Delta1DTransmission | Null
     Diffuse = DiffuseReflection | DiffuseTransmission
     Glossy = GlossyReflection | GlossyTransmission
     Smooth = Diffuse | Glossy
     Delta = Null | DeltaReflection | DeltaTransmission
+    Delta1D = Delta1DReflection | Delta1DTransmission
     All = Reflection | Transmission
 
 
@@ -40,12 +44,11 @@ class RayFlags(enum.IntFlag):
     Minimal = 0x1
     UV = 0x2
     dPdUV = 0x4
-    dNGdUV = 0x8
-    dNSdUV = 0x10
-    ShadingFrame = 0x20
-    FollowShape = 0x40
-    DetachShape = 0x80
-    BoundaryTest = 0x100
+    ShadingFrame = 0x8
+    dNGdUV = 0x10
+    dNSdUV = 0x20
+    FollowShape = 0x80
+    DetachShape = 0x100
     All = UV | dPdUV | ShadingFrame
     AllNonDifferentiable = All | DetachShape
 
@@ -130,15 +133,11 @@ class EmitterPtr(_Pointer):
         return self._scene._eval_emitter(si, self.index, active)
 
 
-class ShapePtr(_Pointer):
-    """A shape for each lane, or none."""
-
-
 # ---- the scene
 
 def make_bbox(low, high):
-    from . import BoundingBox3f
-    return BoundingBox3f(low, high)
+    from . import ScalarBoundingBox3f
+    return ScalarBoundingBox3f(low, high)
 
 
 def _scene_methods():
@@ -151,9 +150,9 @@ def _scene_methods():
             active, ray_flags = ray_flags, None
         elif isinstance(ray_flags, bool):
             active = ray_flags
-        si = self._ray_intersect(ray, active, _plain(coherent))
-        si._scene = self
-        return si
+        pi = self._trace(ray, active, _plain(coherent))
+        pi._scene = self
+        return pi.compute_surface_interaction(ray, ray_flags, active)
 
     def ray_intersect_preliminary(self, ray, coherent=False, active=True, reorder=False,
                                   reorder_hint=0, reorder_hint_bits=0):
@@ -182,6 +181,11 @@ def _scene_methods():
         b = self._bounds()
         return make_bbox(list(b[:3]), list(b[3:]))
 
+    def shapes_dr(self):
+        """The shapes, one a lane."""
+        from ._shape import ShapePtr
+        return ShapePtr(_mi("UInt")(self._surface_numbers()))
+
     def emitters(self):
         """All lights: those of shapes, then the others."""
         found = [s.emitter() for s in self.shapes() if s.emitter() is not None]
@@ -192,7 +196,7 @@ def _scene_methods():
         return next((e for e in self._free_emitters() if e.is_environment()), None)
 
     for f in (ray_intersect, ray_intersect_preliminary, ray_test, sample_emitter_direction, pdf_emitter_direction,
-              bbox, emitters, environment):
+              bbox, shapes_dr, emitters, environment):
         setattr(Scene, f.__name__, f)
 
 
@@ -299,47 +303,6 @@ def _differential(ray):
 
 
 # ---- plugins in Python
-
-class Properties:
-    """What a plugin was given: `props["name"]`, `props.get("name", otherwise)`."""
-
-    def __init__(self, core=None):
-        self._core = core
-        self._values = {}
-
-    def plugin_name(self): return self._core.type if self._core else ""
-
-    def id(self): return self._core.id if self._core else ""
-
-    def has_property(self, name): return name in self
-
-    def __contains__(self, name): return name in self._values or bool(self._core and self._core.has(name))
-
-    def keys(self): return list(self._values) + (self._core.keys() if self._core else [])
-
-    property_names = keys
-
-    def get(self, name, otherwise=None):
-        if name in self._values:
-            return self._values[name]
-        return self._core.get(name) if self._core and self._core.has(name) else otherwise
-
-    def __getitem__(self, name):
-        if name not in self:
-            raise KeyError(f"property \"{name}\" has not been specified")
-        return self.get(name)
-
-    def __setitem__(self, name, value): self._values[name] = value
-
-    def get_texture(self, name, otherwise=None):
-        """The value as a texture."""
-        value = self.get(name, otherwise)
-        if isinstance(value, _core.Object):
-            return value
-        if isinstance(value, (int, float)):
-            return _core.load_dict({"type": "uniform", "value": float(value)})
-        return _core.load_dict({"type": "rgb", "value": list(value)})
-
 
 class Callback:
     """What traverse() of a plugin written in Python reports to."""

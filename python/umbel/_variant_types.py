@@ -24,6 +24,14 @@ def resolve(name):
 
 
 def _resolve(name):
+    host = name.startswith("Scalar")
+    found = _find(name)
+    if host and _core.is_array_type(found):
+        return _core.host_of(found)
+    return found
+
+
+def _find(name):
     backend, colour, polarized, double, ad = _core.variant_info(_core.variant())
     facts = {"is_monochromatic": colour == 0, "is_rgb": colour == 1, "is_spectral": colour == 2,
              "is_polarized": bool(polarized), "DEBUG": False}
@@ -54,6 +62,14 @@ def _resolve(name):
     if plain.endswith("d") and plain[:-1] + "f64" in classes:
         return classes[plain[:-1] + "f64"]
     raise AttributeError(f"umbel has no attribute '{name}'")
+
+
+def type_names():
+    """The names that `resolve` finds a type for, as completions list them."""
+    names = {"Spectrum", "UnpolarizedSpectrum", *_aliases}
+    for name in classes:
+        names.add(name[:-3] + "d" if name.endswith("f64") else name)
+    return sorted(n for n in names if not n.startswith("_"))
 
 
 class Fields:

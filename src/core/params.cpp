@@ -1,6 +1,8 @@
 // core/params.cpp: filling members from Properties.
+#include "core/host_array.h"
 #include "core/nearest_name.h"
 #include "core/object.h"
+#include <cctype>
 
 namespace umbel {
 
@@ -143,6 +145,16 @@ Param &Params::scalar(const char *name, Float &v, double otherwise, double least
     return p;
 }
 
+const Value &BufferSlot::read() const {
+    if (data->valid())
+        return *data;
+    if (auto *floats = std::get_if<std::vector<double> *>(&host))
+        *data = float_array(**floats);
+    else
+        *data = jit::copy(**std::get_if<std::vector<uint32_t> *>(&host));
+    return *data;
+}
+
 Param &Params::exposed(const char *name, Slot slot) {
     Param &p = add(name, "", "");
     p.slot = std::move(slot);
@@ -154,8 +166,15 @@ Param &Params::exposed(const char *name, Slot slot) {
 std::shared_ptr<Object> Params::load_texture(const char *name,
                                              const std::optional<SpectrumData> &otherwise) {
     const Property *p = m_properties->query(name);
-    if (p && p->object())
-        return m_loader->load(*p->object());
+    if (p && p->object()) {
+        std::shared_ptr<Object> o = m_loader->load(*p->object());
+        if (o->kind() != "texture" && o->kind() != "spectrum") {
+            std::string kind = o->kind() == "bsdf" ? "BSDF" : o->kind();
+            kind[0] = char(std::toupper(kind[0]));
+            reject(name, "has an incompatible object type (expected Texture, got " + kind + ")");
+        }
+        return o;
+    }
     if (!p && !otherwise)
         return nullptr;
     SpectrumData data = p ? m_properties->get<SpectrumData>(name) : *otherwise;

@@ -134,11 +134,16 @@ template <class T> T Properties::convert(const Property &p) const {
     if constexpr (std::is_same_v<T, double>) {
         if (auto *v = std::get_if<int64_t>(&p.value))
             return double(*v);
+        if (auto *v = std::get_if<SpectrumData>(&p.value);
+            v && v->kind == SpectrumData::Kind::Uniform)
+            return v->value;
     } else if constexpr (std::is_same_v<T, SpectrumData>) {
         if (auto *v = std::get_if<double>(&p.value))
             return SpectrumData::uniform(*v);
         if (auto *v = std::get_if<int64_t>(&p.value))
             return SpectrumData::uniform(double(*v));
+        if (auto *v = std::get_if<VectorData>(&p.value))
+            return SpectrumData::from_rgb({ v->x, v->y, v->z });
     } else if constexpr (std::is_same_v<T, AnimationData>) {
         if (auto *v = std::get_if<TransformData>(&p.value))
             return AnimationData{ { 0.0 }, { *v } };

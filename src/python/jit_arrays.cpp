@@ -57,13 +57,14 @@ nb::tuple describe(nb::handle type) {
     return nb::make_tuple(int(c->type), int(c->kind), int(c->sense), nb::tuple(dims));
 }
 
-nb::object lookup(int type, int kind, nb::tuple dims, int sense) {
+nb::object lookup(int type, int kind, nb::tuple dims, int sense, bool host) {
     int d[3] = {};
     for (size_t i = 0; i < nb::len(dims) && i < 3; ++i)
         d[i] = nb::cast<int>(dims[i]);
     if (nb::len(dims) > 3)
         return nb::none();
-    return type_object(find_class(Type(type), Kind(kind), int(nb::len(dims)), d, Sense(sense)));
+    return type_object(
+        find_class(Type(type), Kind(kind), int(nb::len(dims)), d, Sense(sense), host));
 }
 
 uint32_t checked_size(size_t n) {
@@ -143,7 +144,13 @@ nb::object shape_of(nb::handle h) {
     } else {
         for (int i = 0; i < o->cls->depth; ++i)
             out.append(dim(o, i));
-        out.append(width(o));
+        uint32_t lanes = width(o);
+        for (uint32_t i = 0; i < o->n; ++i)
+            if (o->v[i].size() != lanes && o->v[i].size() != 1)
+                fail("shape: the input is ragged: {} has entries of {} and of {} lanes",
+                     o->cls->name, lanes, o->v[i].size());
+        if (!o->cls->host)
+            out.append(lanes);
     }
     return nb::tuple(out);
 }
@@ -233,12 +240,17 @@ void synchronize() {
 
 void bind_arrays(nb::module_ &m) {
     m.def("describe", describe);
-    m.def("lookup", lookup);
+    m.def("lookup", lookup, nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg() = false);
     m.def("with_type",
           [](nb::handle type, int t) { return type_object(class_from(type)->with[t]); });
     m.def("mask_of", [](nb::handle type) { return type_object(class_from(type)->mask); });
     m.def("entry_of", [](nb::handle type) { return type_object(class_from(type)->entry); });
     m.def("array_of", [](nb::handle type) { return type_object(class_from(type)->array); });
+    m.def("is_host", [](nb::handle type) { return class_from(type)->host; });
+    m.def("host_of", [](nb::handle type) { // a tensor has no other
+        const Class *c = class_from(type);
+        return type_object(c->host || !c->twin ? c : c->twin);
+    });
     m.def("is_array_type", [](nb::handle h) {
         return PyType_Check(h.ptr()) && class_of(reinterpret_cast<PyTypeObject *>(h.ptr()));
     });
@@ -272,8 +284,14 @@ void bind_arrays(nb::module_ &m) {
     });
     m.def("assign", [](nb::handle target, nb::handle source) {
         Object *t = array_of(target), *s = array_of(source);
-        if (t->cls != s->cls || t->n != s->n)
+        bool open = t->cls->depth && t->cls->dims[0] == Dynamic;
+        if (t->cls != s->cls || (t->n != s->n && !open))
             fail("a {} cannot take the value of a {}", t->cls->name, s->cls->name);
+        if (t->n != s->n) {
+            nb::object copy = map_values(s, [](const Value &v) { return v; });
+            replace_values(t, as_array(copy.ptr()));
+            return;
+        }
         for (uint32_t i = 0; i < t->n; ++i)
             t->v[i] = s->v[i];
         if (is_tensor(t))
@@ -286,6 +304,10 @@ void bind_arrays(nb::module_ &m) {
     m.def("tensor_array", [](nb::handle h) {
         Object *o = array_of(h);
         return steal(wrap(o->cls->array, o->v[0]));
+    });
+    m.def("tensor_view", [](nb::handle h) { // changes of it are changes of the tensor
+        Object *o = array_of(h);
+        return steal(view_of(o, o->cls->array, o->v));
     });
     m.def("shape", shape_of);
     m.def("width", [](nb::handle h) { return width(array_of(h)); });
@@ -306,6 +328,10 @@ void bind_arrays(nb::module_ &m) {
     m.def("recorded_size",
           [](nb::handle h) { return steal(wrap(jit::recorded_size(array_of(h)->v[0]))); });
     m.def("state", state);
+    m.def("is_local", [](nb::handle h) {
+        Object *o = array_of(h);
+        return o->n && o->v[0].valid() && o->v[0].node().length != 0;
+    });
     m.def("opaque", [](nb::handle h) { // in place
         Object *o = array_of(h);
         for (uint32_t i = 0; i < o->n; ++i)

@@ -53,9 +53,10 @@ PyObject *call_binary(PyObject *self, PyObject *const *args, Py_ssize_t n) {
     PyObject *r = binary_op(op, args[0], args[1]);
     if (r == Py_NotImplemented) {
         Py_DECREF(r);
-        PyErr_Format(PyExc_TypeError, "%s(): not defined for '%s' and '%s'", jit::name(op),
-                     Py_TYPE(args[0])->tp_name, Py_TYPE(args[1])->tp_name);
-        return nullptr;
+        return guarded([&] { // knows cooperative vectors, and what to say about others
+            return PyObject_CallFunctionObjArgs(hook("number_binary"), self, args[0], args[1],
+                                                nullptr);
+        });
     }
     return r;
 }
@@ -81,7 +82,7 @@ const Class *common_class(Operand *ops, int n, const Class *shape = nullptr) {
             const Class *c = ops[i].array()->cls;
             cls = cls ? promote(cls, c) : c;
             if (!cls)
-                raise(PyExc_TypeError, "the operands' shapes differ");
+                raise(hook("ArgumentError"), "Incompatible arguments: their shapes differ");
         }
     Type t = cls ? cls->type : Type::Bool;
     for (int i = 0; i < n; ++i) {
@@ -156,8 +157,13 @@ PyObject *select(PyObject *, PyObject *const *args, Py_ssize_t n) {
         if (n != 3)
             raise(PyExc_TypeError, "select() takes three arguments: mask, value, value elsewhere");
         PyObject *m = args[0];
-        if (PyBool_Check(m))
-            return Py_NewRef(m == Py_True ? args[1] : args[2]);
+        if (PyBool_Check(m)) {
+            PyObject *chosen = args[m == Py_True ? 1 : 2], *other = args[m == Py_True ? 2 : 1];
+            if (!is_number(chosen) || !is_array(other) || is_tensor(as_array(other)))
+                return Py_NewRef(chosen);
+            Operand ops[2] = { { chosen }, { other } }; // the type does not depend on the mask
+            return convert(common_class(ops, 2), chosen);
+        }
         if (!is_array(m) || as_array(m)->cls->type != Type::Bool)
             raise(PyExc_TypeError, fmt::format("select(): the first argument must be a mask, not "
                                                "'{}'",
@@ -171,6 +177,8 @@ PyObject *select(PyObject *, PyObject *const *args, Py_ssize_t n) {
             return PyObject_CallFunctionObjArgs(hook("select"), m, args[1], args[2], nullptr);
         Object *mask = as_array(m);
         const Class *cls = common_class(ops, 2, mask->cls);
+        if (cls->host && !mask->cls->host) // a value for each lane of the mask
+            cls = cls->twin;
         if (mask->cls->depth && mask->cls->depth == cls->depth && mask->n != cls->count &&
             cls->count)
             raise(PyExc_TypeError, fmt::format("select(): a mask of class {} does not fit {}",

@@ -140,6 +140,14 @@ PropertyValue value_from(nb::handle h, const std::string &key) {
 
 } // namespace
 
+void update_scenes() {
+    for (const std::weak_ptr<Scene> &s : live_scenes())
+        if (Ref<Scene> scene = s.lock()) {
+            VariantScope scope(scene->scene_variant());
+            scene->child_changed();
+        }
+}
+
 PropertiesPtr from_dict(nb::dict d, std::string id) {
     if (!d.contains("type"))
         fail("a dictionary of a scene has no \"type\": {}",
@@ -195,7 +203,11 @@ void bind_loading(nb::module_ &m) {
                 std::string type = nb::cast<std::string>(d["type"]);
                 if (is_colour(d, type)) {
                     Loader loader;
-                    return to_python(loader.load_spectrum(colour_from(d, type), Properties()));
+                    SpectrumData colour = colour_from(d, type);
+                    // On its own a colour is that of a surface; numbers have no bound
+                    if (colour.kind != SpectrumData::Kind::Uniform)
+                        colour.intent = SpectrumData::Intent::Reflectance;
+                    return to_python(loader.load_spectrum(colour, Properties()));
                 }
             }
             PropertiesPtr p = from_dict(d, {});

@@ -10,7 +10,8 @@ struct Radiance {
     Spectrum L;
     Mask valid;              // whether the ray met anything: the alpha channel
     std::vector<Float> aovs; // as many as aov_names()
-    UMBEL_STRUCT(L, valid, aovs)
+    UInt32 lit = 0u;         // bit k: bounce k saw the light that it sampled; for differentiate()
+    UMBEL_STRUCT(L, valid, aovs, lit)
 };
 
 class Integrator : public Object {

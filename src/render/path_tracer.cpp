@@ -24,9 +24,10 @@ struct PathTracer::State {
     Float prev_pdf;  // ... the density of its direction ...
     Mask prev_delta; // ... unless it was the only one
     Mask valid, active;
+    UInt32 lit;       // see Radiance; when differentiating, that of the primal
     Spectrum tangent; // of L, in forward mode
     UMBEL_STRUCT(sampler, ray, throughput, L, eta, depth, prev_p, prev_pdf, prev_delta, valid,
-                 active, tangent)
+                 active, lit, tangent)
 
     // How the path is differentiated; the same throughout
     std::optional<ad::Mode> mode;
@@ -46,6 +47,7 @@ PathTracer::State PathTracer::initial_state(const SampleStream &sampler, const R
              .prev_delta = true,
              .valid = false,
              .active = m_max_depth == 0 ? Mask(false) : active,
+             .lit = 0u,
              .tangent = {},
              .mode = {},
              .gradient = {} };
@@ -57,7 +59,7 @@ Radiance PathTracer::sample(const Scene &scene, SampleStream &sampler, const Ray
     s = jit::loop(
         s, [](const State &s) { return s.active; }, [&](State &s) { bounce(scene, s); }, "path");
     sampler = s.sampler;
-    return { s.L, s.valid, {} };
+    return { s.L, s.valid, {}, s.lit };
 }
 
 Spectrum PathTracer::differentiate(ad::Mode mode, const Scene &scene, SampleStream sampler,
@@ -69,6 +71,7 @@ Spectrum PathTracer::differentiate(ad::Mode mode, const Scene &scene, SampleStre
     State s = initial_state(sampler, camera_ray, active);
     s.mode = mode;
     s.L = primal.L;
+    s.lit = primal.lit;
     s.gradient = gradient;
     if (mode == ad::Mode::Forward)
         s.tangent = Spectrum(0);
@@ -128,6 +131,23 @@ static Scattering scatter(const Scene &scene, const SurfaceInteraction &si, cons
     });
 }
 
+// Rays towards lights are traced by the primal only, which keeps what became of the first 32 of a path.
+Mask PathTracer::is_lit(const Scene &scene, const Ray &ray, const Mask &active, State &s) const {
+    constexpr uint32_t Kept = 32;
+    Mask kept = s.depth < UInt32(Kept);
+    UInt32 bit = select(kept, UInt32(1u) << s.depth, UInt32(0u));
+    if (!s.mode) {
+        Mask lit = active & !scene.ray_test(ray, active);
+        s.lit = s.lit | select(lit, bit, UInt32(0u));
+        return lit;
+    }
+    Mask lit = (s.lit & bit) != UInt32(0u);
+    if (m_max_depth >= 0 && uint32_t(m_max_depth) <= Kept)
+        return lit;
+    Mask forgotten = active & !kept;
+    return lit | (forgotten & !scene.ray_test(ray, forgotten));
+}
+
 void PathTracer::bounce(const Scene &scene, State &s) const {
     BSDFContext ctx;
     Mask first = s.depth == UInt32(0u);
@@ -174,7 +194,7 @@ void PathTracer::bounce(const Scene &scene, State &s) const {
     Float light_mis = select(ds.delta, Float(1), mis_weight(ds.pdf, bsdf.pdf));
     Spectrum contribution = s.throughput * value * light * light_mis;
     direct = direct & any_nonzero(contribution);
-    direct = direct & !scene.ray_test(si.spawn_ray_to(ds.p), direct);
+    direct = direct & is_lit(scene, si.spawn_ray_to(ds.p), direct, s);
     (s.mode ? near : s.L) += select(direct, contribution, Spectrum(0).dense());
 
     // On along the sampled direction

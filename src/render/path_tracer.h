@@ -4,8 +4,8 @@
 // combined with the power heuristic [Veach 1995]. Paths end at `max_depth` or by Russian roulette.
 //
 // The derivative walks each path a second time with the same random numbers [Vicini 2021]. Since the path's radiance is known
-// by then, what still lies ahead follows by subtraction, and each bounce can be differentiated on its own: nothing
-// is stored along the way, and nothing is differentiated but emission and BSDFs.
+// by then, what still lies ahead follows by subtraction, and each bounce can be differentiated on its own: one bit a bounce
+// is kept along the way, whether it saw the light, and nothing is differentiated but emission and BSDFs.
 #pragma once
 #include "render/integrator.h"
 
@@ -24,6 +24,7 @@ private:
     struct State;
     State initial_state(const SampleStream &sampler, const Ray &ray, const Mask &active) const;
     void bounce(const Scene &scene, State &s) const;
+    Mask is_lit(const Scene &scene, const Ray &ray, const Mask &active, State &s) const;
     void differentiate_bounce(State &s, const Spectrum &near, const Spectrum &scattered) const;
 
     int m_max_depth = -1, m_rr_depth = 5;

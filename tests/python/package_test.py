@@ -66,3 +66,18 @@ def test_errors_of_kernels_are_exceptions():
         dr.eval(i + 1)
         dr.sync_thread()
     assert list(dr.arange(UInt, 3) + 1) == [1, 2, 3]
+
+
+def test_variants_of_mitsuba_that_are_scalar_have_numbers_of_python():
+    before = umbel.variant()
+    with umbel.set_variant("cuda_ad_rgb", "scalar_rgb"):
+        assert umbel.variant() == "scalar_rgb" and umbel.Float is float and umbel.UInt32 is int
+        bsdf = umbel.load_dict({"type": "diffuse", "reflectance": {"type": "rgb", "value": [0.2, 0.4, 0.6]}})
+        si = dr.zeros(umbel.SurfaceInteraction3f)
+        si.wi = [0, 0, 1]
+        assert dr.allclose(bsdf.eval(umbel.BSDFContext(), si, [0, 0, 1]), [0.2 / dr.pi, 0.4 / dr.pi, 0.6 / dr.pi])
+    assert umbel.variant() == before and umbel.Float is not float
+
+
+def test_all_names_that_are_listed_can_be_had():
+    assert "Vector3f" in dir(umbel) and [] == [name for name in dir(umbel) if not hasattr(umbel, name)]

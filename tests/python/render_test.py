@@ -91,6 +91,35 @@ def test_forward_mode_gives_an_image_of_derivatives():
     assert np.allclose(tangent, image.numpy(), rtol=1e-3, atol=1e-5)
 
 
+@pytest.mark.parametrize("depth", [32, 48])
+def test_derivatives_of_long_paths_have_all_direct_light(depth):
+    scene = mi.load_dict(box(size=4, spp=4, integrator={"type": "prb", "max_depth": depth, "rr_depth": 100}, room={
+        "type": "cube", "to_world": mi.ScalarTransform4f().scale(4), "bsdf": {"type": "twosided", "bsdf": {
+            "type": "diffuse", "reflectance": {"type": "rgb", "value": [.95, .95, .95]}}}}))
+    params = mi.traverse(scene)
+    strength = mi.Float(1)
+    dr.enable_grad(strength)
+    params["light.emitter.radiance.value"] = mi.Color3f(8, 7, 5) * strength
+    params.update()
+    image = mi.render(scene, params, seed=3, seed_grad=3)
+    dr.forward(strength)
+    assert np.allclose(dr.grad(image).numpy(), image.numpy(), rtol=1e-3)
+
+
+def test_gradients_have_the_same_bits_each_time():
+    scene = mi.load_dict(box(size=64, spp=4))
+    params = mi.traverse(scene)
+
+    def gradient():
+        colour = mi.Color3f(.6, .2, .1)
+        dr.enable_grad(colour)
+        params[KEY] = colour
+        params.update()
+        dr.backward(dr.mean(mi.render(scene, params, seed=3), axis=None))
+        return dr.grad(colour).numpy().tobytes()
+    assert len({gradient() for _ in range(4)}) == 1
+
+
 def test_adam_recovers_a_colour():
     scene = mi.load_dict(box(size=16))
     reference = mi.render(scene, spp=256)

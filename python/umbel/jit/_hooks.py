@@ -3,7 +3,7 @@ import math
 
 from .. import _core
 from ._types import (ArrayBase, Array, Complex, Matrix, Quaternion, Tensor, describe, is_array_v,
-                     is_tensor_v, leaf_t, mask_t)
+                     is_tensor_v, leaf_t, mask_t, vectors)
 
 ops = _core.ops
 op_names = {v: k for k, v in ops.items()}
@@ -13,12 +13,40 @@ class UserError(RuntimeError):
     """The input or the call is wrong; the message says where, what and what to do."""
 
 
+class StateAccess(UserError):
+    """Memory is accessed that the recorded loop around has as a state; `node` is that state."""
+
+    def __init__(self, message, node=0):
+        super().__init__(message)
+        self.node = node
+
+
+class InsideBody(UserError):
+    """Derivatives are asked for in a recorded body that is differentiated as a whole."""
+
+
 class DeviceError(RuntimeError):
     """The machine failed: no memory, no disk, no GPU."""
 
 
 class InternalError(RuntimeError):
     """A bug of Umbel's own."""
+
+
+class ArgumentError(UserError, TypeError):
+    """An argument of a type that the operation does not take."""
+
+
+class ShapeError(UserError, ValueError, TypeError):
+    """Shapes, sizes or dimensions that do not fit together."""
+
+
+class PlaceError(UserError, IndexError, TypeError):
+    """An index that names no element."""
+
+
+class ComponentError(UserError, AttributeError):
+    """A component that the array does not have."""
 
 
 # ---- Python's numbers
@@ -63,6 +91,8 @@ def number_unary(op, x):
     if item is not None and not isinstance(x, (int, float)) and getattr(x, "ndim", 0) == 0:
         x = item()
     if not isinstance(x, (int, float)):
+        if type(x) in vectors:
+            return x._umbel_call(lambda e: _core.unary(op, e), x)
         raise TypeError(f"{name.lower()}(): not defined for an object of type '{type(x).__name__}'")
     return _number_unary[name](x)
 
@@ -78,10 +108,12 @@ _number_binary = {
 def number_binary(op, a, b):
     name = op_names[op]
     if not isinstance(a, (int, float)) or not isinstance(b, (int, float)):
+        if type(a) in vectors or type(b) in vectors:
+            return (a if type(a) in vectors else b)._umbel_call(lambda x, y: _core.binary(op, x, y), a, b)
         try:
             a, b = a.item(), b.item()  # NumPy's
         except AttributeError:
-            raise TypeError(f"{name}: not defined for '{type(a).__name__}' and "
+            raise TypeError(f"{name}(): not defined for '{type(a).__name__}' and "
                             f"'{type(b).__name__}'") from None
     return _number_binary[name](a, b)
 
@@ -106,7 +138,7 @@ def power(a, b):
             if result is None:
                 return type(a)(1) if not is_tensor_v(a) else a * 0 + 1
             if b < 0:
-                result = 1 / result
+                result = _core.rcp(result) if is_tensor_v(a) or describe(type(a))[1] == 0 else 1 / result
             return result if b != 1 else _core.copy(a)
     if is_array_v(a) and describe(type(a))[1] in (Complex, Quaternion) or \
             is_array_v(b) and describe(type(b))[1] in (Complex, Quaternion):
@@ -189,7 +221,7 @@ def matrix_product(a, b):
     if ka == Matrix:  # times a vector
         n = describe(type(a))[3][0]
         if len(b) != n:
-            raise TypeError(f"a {type(a).__name__} cannot be multiplied by a {type(b).__name__}")
+            raise ArgumentError(f"a {type(a).__name__} cannot be multiplied by a {type(b).__name__}")
         entries = [b[k] for k in range(n)]
         out = []
         for i in range(n):
@@ -199,7 +231,16 @@ def matrix_product(a, b):
                 s = _core.fma(row[k], entries[k], s)
             out.append(s)
         return _core.promote(type(b), type(a[0]))(*out)
-    raise TypeError(f"a {type(a).__name__} cannot be multiplied by a {type(b).__name__}")
+    n = describe(type(b))[3][0]  # a row times a matrix
+    if kb == Matrix and len(describe(type(a))[3]) == 1 and len(a) == n:
+        out = []
+        for j in range(n):
+            s = a[0] * b[0][j]
+            for k in range(1, n):
+                s = _core.fma(a[k], b[k][j], s)
+            out.append(s)
+        return _core.promote(type(a), type(b[0]))(*out)
+    raise ArgumentError(f"Incompatible arguments: a {type(a).__name__} cannot be multiplied by a {type(b).__name__}")
 
 
 def complex_product(a, b):
@@ -258,7 +299,7 @@ def matmul(a, b):
             not isinstance(a, (ArrayBase, int, float, list, tuple)):
         return NotImplemented  # such as a transform: its own method knows
     if is_tensor_v(a) or is_tensor_v(b):
-        from ._tensor import matmul as product
+        from ._matmul import matmul as product
         return product(a, b)
     if is_array_v(a) and is_array_v(b) and _kind(a) == Array and _kind(b) == Array \
             and len(describe(type(a))[3]) == 1 and len(describe(type(b))[3]) == 1:
@@ -280,6 +321,10 @@ def get_item(self, key):
     if isinstance(key, tuple):
         r = self
         for k in key:
+            if not isinstance(r, ArrayBase):
+                raise PlaceError(f"{type(self).__name__}: {len(key)} indices are too many")
+            if k is Ellipsis or k is None:
+                raise PlaceError("Complex slicing operations are only supported on tensors")
             r = r[k]
         return r
     if isinstance(key, slice):
@@ -303,7 +348,7 @@ def get_item(self, key):
         return tp(parts)
     if isinstance(key, ArrayBase):
         if describe(type(key))[0] == 1:
-            return self
+            return _core.copy(self)  # for a[mask] += b, which must not change a before it is masked
         if not dims:
             return _core.gather(_core.with_type(type(key), describe(type(self))[0]) if describe(type(key))[3] else type(self),
                                 self, key, None)
@@ -350,7 +395,7 @@ def set_item(self, key, value):
             n = len(self)
             k = int(key) + (n if key < 0 else 0)
             if not 0 <= k < n:
-                raise IndexError(f"{type(self).__name__}: entry {key} is out of bounds (there are {n})")
+                raise IndexError(f"{type(self).__name__}: entry {key} is out of bounds (the array is of size {n})")
             key = k
         _core.scatter(self, value, key, None, 0)
         return
@@ -365,6 +410,17 @@ def iterate(self):
     if is_tensor_v(self) or describe(type(self))[3]:
         return iter([self[i] for i in range(len(self))])
     return iter(self.numpy().tolist() if len(self) else [])
+
+
+def complex_parts(o):
+    """(real, imaginary) parts of an array of complex numbers of another library; None of anything else."""
+    dtype = getattr(o, "dtype", None)
+    if dtype is None or "complex" not in str(dtype):
+        return None
+    import numpy
+    array = numpy.asarray(o)
+    kind = numpy.float64 if array.dtype.itemsize == 16 else numpy.float32
+    return numpy.array(array.real, kind), numpy.array(array.imag, kind)
 
 
 def foreign_array(o):

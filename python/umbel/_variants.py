@@ -1,0 +1,57 @@
+# umbel/_variants.py: choosing a variant.
+#
+# Mitsuba's scalar_rgb ... are taken, too: variants of `interp` in which mi.Float, mi.UInt32, mi.Bool ... are Python's
+# numbers. Vectors and records stay arrays, of one lane where they are made of numbers.
+import importlib
+
+from . import _aliases, _core
+from ._variant_types import resolve
+from .detail import variant_changed
+
+_numbers = {"Bool": bool, "Mask": bool, "Float": float, "Float16": float, "Float32": float, "Float64": float,
+            **{name + bits: int for name in ("Int", "UInt") for bits in ("", "8", "16", "32", "64")}}
+_scalar = False
+
+
+class _Variant:
+    """What set_variant returns: in a `with` statement the variant before comes back at the end."""
+
+    def __init__(self, before): self._before = before
+    def __enter__(self): return self
+    def __exit__(self, *exc): set_variant(self._before)
+
+
+def set_variant(*names):
+    """Chooses a variant, the first of those that exist; `with set_variant(name):` does so for a while."""
+    global _scalar
+    if not names:
+        raise TypeError("set_variant: which? variants() lists them all")
+    before, known = variant(), variants()
+    name = next((n for n in names if n in known), names[0])
+    scalar = name in known and name.startswith("scalar_")
+    _core.choose_variant(name.replace("scalar", "interp", 1) if scalar else name)
+    _scalar = scalar
+    variant_changed(before, variant())
+    return _Variant(before)
+
+
+def variant():
+    """The variant in use."""
+    name = _core.variant()
+    return name.replace("interp", "scalar", 1) if _scalar and name.startswith("interp_") else name
+
+
+def variants():
+    """All variants."""
+    names = _core.variants()
+    return names + [n.replace("interp", "scalar", 1) for n in names if n.startswith("interp_") and "_ad_" not in n]
+
+
+def public_type(name):
+    """mi.Float, mi.Vector3f ...: what the name means to scripts in the variant in use."""
+    if _scalar and name in _numbers:
+        return _numbers[name]
+    if name == "python" or name in variants():  # umbel.llvm_ad_rgb: see _aliases.py
+        return importlib.import_module(f"umbel.{name}")
+    found = resolve(name)
+    return _core.host_of(found) if _scalar and _core.is_array_type(found) else found

@@ -1,0 +1,125 @@
+# tests/python/texture_test.py: textures and BSDFs as objects: their queries, sampling and attributes.
+import numpy as np
+import pytest
+
+import umbel as mi
+import umbel.jit as dr
+from umbel.chi2 import ChiSquareTest, LineDomain, PlanarDomain, SpectrumAdapter
+
+PIXELS = np.random.default_rng(1).random((5, 7, 3)).astype(np.float32)
+WEIGHTS = np.array([0.212671, 0.71516, 0.072169])  # of luminance
+
+
+def bitmap(pixels=PIXELS, **more): return mi.load_dict({"type": "bitmap", "bitmap": mi.Bitmap(pixels), "raw": True, **more})
+
+
+def at(u, v):
+    si = mi.SurfaceInteraction3f()
+    si.uv = [u, v]
+    return si
+
+
+@pytest.mark.parametrize("filter_type", ["nearest", "bilinear"])
+@pytest.mark.parametrize("wrap_mode", ["repeat", "clamp", "mirror"])
+def test_positions_on_a_bitmap_follow_their_density(filter_type, wrap_mode):
+    t = bitmap(filter_type=filter_type, wrap_mode=wrap_mode)
+    test = ChiSquareTest(PlanarDomain(mi.BoundingBox2f(0, 1)), lambda u: t.sample_position(u)[0], t.pdf_position,
+                         sample_count=100000, res=35, ires=4)
+    assert test.run(test_count=12), test.messages
+
+
+def test_the_density_of_a_position_comes_with_it():
+    t = bitmap()
+    p, pdf = t.sample_position(mi.Point2f([0.1, 0.7], [0.3, 0.9]))
+    assert np.allclose(pdf, t.pdf_position(p), rtol=1e-4)
+
+
+def test_mean_and_maximum_are_those_of_the_luminance():
+    y = PIXELS @ WEIGHTS
+    assert abs(float(bitmap().mean()[0]) - y.mean()) < 1e-4 and abs(bitmap().max() - y.max()) < 1e-4
+    assert list(np.ravel(bitmap().resolution())) == [7, 5]
+
+
+def test_the_gradient_of_a_bitmap_matches_differences():
+    t, h = bitmap(to_uv=mi.ScalarTransform4f().rotate([0, 0, 1], 20)), 1e-3
+    g = t.eval_1_grad(at(0.5, 0.6))
+    for axis, (du, dv) in enumerate(((h, 0), (0, h))):
+        difference = (t.eval_1(at(0.5 + du, 0.6 + dv)) - t.eval_1(at(0.5 - du, 0.6 - dv))) / (2 * h)
+        assert abs(float(g[axis][0]) - float(difference[0])) < 2e-2
+
+
+def test_a_grey_bitmap_has_no_colour():
+    with pytest.raises(RuntimeError, match="one channel"):
+        bitmap(PIXELS[:, :, :1]).eval_3(at(0.5, 0.5))
+
+
+def test_new_texels_change_where_positions_are():
+    t = bitmap()
+    before = float(t.pdf_position(mi.Point2f(0.1, 0.1))[0])
+    params = mi.traverse(t)
+    params["data"] = mi.TensorXf(np.ones_like(PIXELS))
+    params.update()
+    assert before != 1 and abs(float(t.pdf_position(mi.Point2f(0.1, 0.1))[0]) - 1) < 1e-5
+
+
+SPECTRA = ["<spectrum type='d65' version='3.0.0'/>", "<spectrum type='blackbody' version='3.0.0'/>",
+           "<spectrum type='uniform' version='3.0.0'/>"]
+
+
+@pytest.mark.parametrize("xml", SPECTRA)
+def test_wavelengths_of_a_spectrum_follow_their_density(xml):
+    with mi.set_variant("llvm_spectral"):
+        test = ChiSquareTest(LineDomain([360, 830]), *SpectrumAdapter(xml), sample_dim=1, sample_count=100000)
+        assert test.run(test_count=6), test.messages
+
+
+def test_a_table_of_wavelengths_knows_its_range_mean_and_samples():
+    with mi.set_variant("llvm_spectral"):
+        t = mi.load_dict({"type": "irregular", "wavelengths": "500, 600, 650", "values": "1, 2, .5"})
+        assert np.ravel(t.wavelength_range()).tolist() == [500, 650] and t.spectral_resolution() == 50
+        assert abs(float(t.mean()[0]) - 212.5 / 150) < 1e-5 and t.max() == 2
+        si = mi.SurfaceInteraction3f()
+        si.wavelengths = [500, 550, 600, 700]
+        assert np.allclose(np.ravel(t.pdf_spectrum(si)), np.array([1, 1.5, 2, 0]) / 212.5, atol=1e-6)
+        w, weight = t.sample_spectrum(si, mi.UnpolarizedSpectrum(0, 0.5, 0.9, 1))
+        assert np.allclose(np.ravel(weight), 212.5) and np.allclose(np.ravel(w)[[0, 3]], [500, 650])
+        with pytest.raises(RuntimeError, match="not implemented"):
+            t.eval_1(si)
+
+
+def test_colours_stand_for_spectra_under_either_name():
+    for name in ("srgb", "rgb", "d65"):
+        with mi.set_variant("llvm_spectral"):
+            t = mi.load_dict({"type": name, "color": [0.2, 0.5, 0.8]})
+            assert np.allclose(np.ravel(mi.traverse(t)["value"]), [0.2, 0.5, 0.8])
+
+
+def test_a_bsdf_offers_its_textures_as_attributes():
+    b = mi.load_dict({"type": "diffuse", "reflectance": {"type": "rgb", "value": [0.1, 0.2, 0.3]}})
+    si = mi.SurfaceInteraction3f()
+    assert b.has_attribute("reflectance")[0] and not b.has_attribute("colour")[0]
+    assert np.allclose(np.ravel(b.eval_attribute("reflectance", si)), [0.1, 0.2, 0.3])
+    assert np.allclose(np.ravel(b.eval_attribute_3("reflectance", si)), [0.1, 0.2, 0.3])
+    assert abs(float(b.eval_attribute_1("reflectance", si)[0]) - 0.2) < 1e-6
+    assert not np.any(np.ravel(b.eval_attribute("colour", si)))
+
+
+def test_evaluating_and_sampling_together_is_the_same_as_apart():
+    b, ctx, si = mi.load_dict({"type": "roughconductor"}), mi.BSDFContext(), mi.SurfaceInteraction3f()
+    si.wi = [0, 0.6, 0.8]
+    wo = mi.Vector3f(0.6, 0, 0.8)
+    value, pdf, bs, weight = b.eval_pdf_sample(ctx, si, wo, 0.3, [0.4, 0.5])
+    assert dr.all(value == b.eval(ctx, si, wo)) and pdf == b.pdf(ctx, si, wo)
+    assert dr.all(bs.wo == b.sample(ctx, si, 0.3, [0.4, 0.5])[0].wo)
+
+
+def test_components_of_a_two_sided_bsdf_belong_to_one_side():
+    F, b = mi.BSDFFlags, mi.load_dict({"type": "twosided", "a": {"type": "diffuse"}})
+    assert b.flags(0) == F.DiffuseReflection | F.FrontSide and b.flags(1) == F.DiffuseReflection | F.BackSide
+    with pytest.raises(RuntimeError, match="2 components"):
+        b.flags(2)
+
+
+def test_what_is_no_texture_is_refused_where_one_is_needed():
+    with pytest.raises(RuntimeError, match="expected Texture, got BSDF"):
+        mi.load_dict({"type": "diffuse", "reflectance": mi.load_dict({"type": "diffuse"})})

@@ -59,7 +59,7 @@ def _from_foreign(leaf, value):
     array = foreign_array(value) if not isinstance(value, (list, tuple)) else numpy.asarray(value)
     if array.dtype == object:
         raise TypeError("a tensor cannot be made of rows of different lengths")
-    shape = array.shape
+    shape = getattr(value, "_tensor_shape", array.shape)  # of images: also a single channel is one
     return leaf(numpy.ascontiguousarray(array).reshape(-1)) if array.size else leaf(), shape
 
 

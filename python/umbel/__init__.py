@@ -30,8 +30,9 @@ from ._core import (BSDF, BSDFContext, Emitter, Film, Integrator, Mesh, Object, 
                     Shape, Texture, load_file, load_string)
 from ._records import (BSDFSample3f, DirectionSample3f, Interaction3f, PositionSample3f, PreliminaryIntersection3f,
                        Ray2d, Ray2f, Ray3d, Ray3f, RayDifferential3f, SurfaceInteraction3f)
-from ._scene import (BSDFFlags, BSDFPtr, EmitterPtr, ParamFlags, RayFlags, ShapePtr, TransportMode, has_flag, load_dict,
+from ._scene import (BSDFFlags, BSDFPtr, EmitterPtr, ParamFlags, RayFlags, TransportMode, has_flag, load_dict,
                      register_bsdf, register_emitter, register_integrator, register_sensor, register_texture, render)
+from ._shape import DiscontinuityFlags, MeshPtr, ShapePtr, ShapeType
 from . import _mesh
 SamplingIntegrator = MonteCarloIntegrator = Integrator  # one interface for all
 from ._params import SceneParameters, traverse

@@ -25,16 +25,44 @@ class _Record(Typed):
         cls.DRJIT_STRUCT = {n: None for n in cls._fields}
 
     def __repr__(self):
-        rows = ",\n".join(f"  {n} = {getattr(self, n, None)}" for n in self._fields if not n.startswith("_"))
-        return f"{type(self).__name__}[\n{rows}\n]"
+        rows = ",\n".join(f"  {n}={_row(getattr(self, n, None))}" for n in self._shown())
+        return f"{type(self).__name__.removesuffix('3f')}[\n{rows}\n]"
+
+    def _shown(self): return [n for n in self._fields if not n.startswith("_")]
+
+    def __getattr__(self, name):
+        kind = type(self)._fields.get(name)
+        if kind is None:
+            raise AttributeError(f"'{type(self).__name__}' has no attribute '{name}'")
+        value = _zero(kind)  # made when it is asked for
+        self.__dict__[name] = value
+        return value
+
+    def __setattr__(self, name, value):
+        if not isinstance(value, dr.ArrayBase):  # numbers and lists
+            kind = type(self)._fields.get(name)
+            if kind is not None:
+                value = _convert(kind, value)
+        object.__setattr__(self, name, value)
+
+    def assign(self, other):
+        """Takes over all fields of another record."""
+        for name in self._fields:
+            setattr(self, name, dr.copy(getattr(other, name)))
 
     def zero_(self, size=1):
         """Sets all fields to zeros of that many lanes."""
         for name, kind in self._fields.items():
-            setattr(self, name, _zero(kind, size))
+            object.__setattr__(self, name, _zero(kind, size))
+
+
+def _row(value):
+    return f"{value}".replace("Frame3f[", "Frame[")
 
 
 def _zero(kind, size=1):
+    if kind == "distance":  # to nothing
+        return dr.full(_mi("Float"), float("inf"), size)
     if kind == "wavelengths":
         return dr.zeros(_mi("UnpolarizedSpectrum"), size) if "spectral" in _core.variant() else []
     if kind == "frame":
@@ -46,7 +74,11 @@ def _zero(kind, size=1):
 
 
 def _convert(kind, value):
-    return value if kind in ("wavelengths", "frame") else _mi(kind)(value)
+    if kind == "frame" or value is None or (kind == "wavelengths" and not len(value)):
+        return value
+    if kind == "wavelengths":
+        return _mi("UnpolarizedSpectrum")(value)
+    return _mi("Float" if kind == "distance" else kind)(value)
 
 
 def _ray_fields(size, precision):
@@ -61,8 +93,9 @@ class Ray3f(_Record):
 
     def __init__(self, o=None, d=None, *args, maxt=None, time=0., wavelengths=None):
         if isinstance(o, Ray3f):  # a copy
-            for n in self._fields:
-                setattr(self, n, getattr(o, n))
+            for n in o._fields:
+                if n in self._fields:
+                    setattr(self, n, getattr(o, n))
             return
         if o is None:
             return self.zero_()
@@ -97,30 +130,30 @@ class Ray3d(Ray3f):
 
 
 class RayDifferential3f(Ray3f):
-    """A ray and those of the pixels beside it: their origins `o_x`, `o_y` and directions `d_x`, `d_y`; zero where they are
-    not known."""
-    _neighbours = {"o_x": "Point3f", "o_y": "Point3f", "d_x": "Vector3f", "d_y": "Vector3f"}
+    """A ray with two neighbours, a pixel to the right and a pixel below, if has_differentials is set."""
+    _fields = {**Ray3f._fields, "o_x": "Point3f", "o_y": "Point3f", "d_x": "Vector3f", "d_y": "Vector3f"}
     has_differentials = False
 
-    def __getattr__(self, name):
-        if name in RayDifferential3f._neighbours:
-            return dr.zeros(_mi(RayDifferential3f._neighbours[name]), dr.width(self.o))
-        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+    def __init__(self, *args, **kwargs):
+        super().__init__(*args, **kwargs)
+        if args and isinstance(args[0], RayDifferential3f):
+            self.has_differentials = args[0].has_differentials
 
     def scale_differential(self, amount):
-        """Moves the rays beside this one nearer to it, or further away."""
-        for n in ("o", "d"):
-            own = getattr(self, n)
-            for side in ("_x", "_y"):
-                setattr(self, n + side, dr.fma(getattr(self, n + side) - own, amount, own))
+        """Moves the neighbours closer, or farther away."""
+        for a, a_x, a_y in (("o", "o_x", "o_y"), ("d", "d_x", "d_y")):
+            centre = getattr(self, a)
+            for name in (a_x, a_y):
+                setattr(self, name, type(centre)((getattr(self, name) - centre) * amount + centre))
+
+    scale = scale_differential
 
 
 class Interaction3f(_Record):
     """A reference point: on a surface, or elsewhere in space."""
-    _fields = {"t": "Float", "time": "Float", "wavelengths": "wavelengths", "p": "Point3f", "n": "Normal3f"}
+    _fields = {"t": "distance", "time": "Float", "wavelengths": "wavelengths", "p": "Point3f", "n": "Normal3f"}
 
     def __init__(self, *args, **fields):
-        self.zero_()
         if args and isinstance(args[0], Interaction3f):
             for n in Interaction3f._fields:
                 setattr(self, n, getattr(args[0], n))
@@ -138,20 +171,25 @@ class Interaction3f(_Record):
 class SurfaceInteraction3f(Interaction3f):
     """Where a ray has met a surface."""
     _fields = {**Interaction3f._fields, "uv": "Point2f", "sh_frame": "frame", "dp_du": "Vector3f", "dp_dv": "Vector3f",
-               "wi": "Vector3f", "prim_index": "UInt", "_shape": "UInt", "_bsdf": "UInt", "_bsdf_flags": "UInt",
+               "dn_du": "Vector3f", "dn_dv": "Vector3f", "duv_dx": "Vector2f", "duv_dy": "Vector2f", "wi": "Vector3f",
+               "prim_index": "UInt", "_shape": "UInt", "_instance": "UInt", "_bsdf": "UInt", "_bsdf_flags": "UInt",
                "_emitter": "UInt"}
     _scene = None
 
     def __init__(self, *args, **fields):
-        if not args or not isinstance(args[0], PositionSample3f):
-            return super().__init__(*args, **fields)
-        # SurfaceInteraction3f(position sample, wavelengths)
-        super().__init__(**fields)
-        ps = args[0]
-        self.p, self.n, self.uv, self.time = ps.p, ps.n, ps.uv, ps.time
-        self.sh_frame = frame(ps.n)
-        if len(args) > 1:
-            self.wavelengths = args[1]
+        if args and isinstance(args[0], PositionSample3f):  # (ps, wavelengths)
+            ps, wavelengths = (*args, None)[:2]
+            super().__init__(t=0, time=ps.time, p=ps.p, n=ps.n)
+            self.uv = ps.uv
+            self.wavelengths = _zero("wavelengths") if wavelengths is None else wavelengths
+            self.sh_frame = frame(ps.n)
+        else:
+            super().__init__(*args, **fields)
+
+    def _shown(self):
+        names = [n for n in self._fields if not n.startswith("_")]
+        names.insert(names.index("uv"), "shape")
+        return names + ["instance"]
 
     def to_world(self, v): return self.sh_frame.to_world(v)
 
@@ -159,10 +197,70 @@ class SurfaceInteraction3f(Interaction3f):
 
     def to_world_mueller(self, m, wi, wo): return _core.to_world_mueller(self, m, wi, wo)
 
+    def to_local_mueller(self, m, wi, wo):
+        """Of a Mueller matrix of directions in the world, that of directions in the shading frame."""
+        from . import mueller
+        if "polarized" not in _core.variant():
+            return m
+        wi_local, wo_local = self.to_local(wi), self.to_local(wo)
+        basis = mueller.stokes_basis
+        return mueller.rotate_mueller_basis(m, wi_local, self.to_local(basis(wi)), basis(wi_local),
+                                            wo_local, self.to_local(basis(wo)), basis(wo_local))
+
     @property
     def shape(self):
-        from ._scene import ShapePtr
-        return ShapePtr(self._scene, self._shape)
+        """The shapes that were met, one a lane."""
+        return self._pointer(self._shape)
+
+    @shape.setter
+    def shape(self, value): self._shape = _number_of(value)
+
+    @property
+    def instance(self):
+        """The instances that they are part of, one a lane."""
+        return self._pointer(self._instance)
+
+    @instance.setter
+    def instance(self, value): self._instance = _number_of(value)
+
+    def _pointer(self, numbers):
+        from ._shape import ShapePtr
+        out = ShapePtr(numbers)
+        out._scene = self._scene
+        return out
+
+    def initialize_sh_frame(self):
+        """Completes the shading frame around its normal; its first direction follows dp_du."""
+        n = self.sh_frame.n
+        s = dr.fma(n, -dr.dot(n, self.dp_du), self.dp_du)
+        good = dr.squared_norm(s) > 0
+        other = frame(n)
+        s = dr.select(good, dr.normalize(s), other.s)
+        self.sh_frame = type(other)(_mi("Vector3f")(s), _mi("Vector3f")(dr.cross(n, s)), n)
+
+    def compute_uv_partials(self, ray):
+        """How texture coordinates change from pixel to pixel: duv_dx and duv_dy."""
+        zero = dr.zeros(_mi("Vector2f"))
+        if not ray.has_differentials:
+            self.duv_dx = self.duv_dy = zero
+            return
+        # Where the neighbours meet the tangent plane
+        d = dr.dot(self.n, self.p)
+        at = lambda o, v: dr.fma(v, (d - dr.dot(self.n, o)) / dr.dot(self.n, v), o) - self.p
+        a, b = self.dp_du, self.dp_dv
+        aa, ab, bb = dr.squared_norm(a), dr.dot(a, b), dr.squared_norm(b)
+        det = aa * bb - ab * ab
+        good = (det > 0) & dr.isfinite(dr.rcp(det))
+
+        def solve(step):
+            x, y = dr.dot(a, step), dr.dot(b, step)
+            uv = _mi("Vector2f")(bb * x - ab * y, aa * y - ab * x) * dr.rcp(det)
+            return dr.select(good, uv, zero)
+        self.duv_dx, self.duv_dy = solve(at(ray.o_x, ray.d_x)), solve(at(ray.o_y, ray.d_y))
+
+    def is_medium_transition(self): return dr.zeros(_mi("Bool"), dr.width(self.t))
+
+    def target_medium(self, cos_theta): return None
 
     def bsdf(self, ray=None):
         """The BSDFs of the surfaces, one a lane."""
@@ -177,24 +275,74 @@ class SurfaceInteraction3f(Interaction3f):
 
     def is_sensor(self): return dr.zeros(_mi("Bool"), dr.width(self.t))
 
-    def has_uv_partials(self): return dr.zeros(_mi("Bool"), dr.width(self.t))
+    def has_uv_partials(self):
+        """Whether compute_uv_partials() has found any."""
+        return dr.any(self.duv_dx != 0) | dr.any(self.duv_dy != 0)
+
+    def has_n_partials(self):
+        """Whether derivatives of the normal are known and not zero."""
+        return dr.any(self.dn_du != 0) | dr.any(self.dn_dv != 0)
+
+
+def _number_of(value):
+    if value is None:
+        return _mi("UInt")(0)
+    index = getattr(value, "index", None)
+    return index if isinstance(index, dr.ArrayBase) else _mi("UInt")(value._number())
 
 
 class PreliminaryIntersection3f(_Record):
     """A hit, before anything else is known about it."""
-    _fields = {"t": "Float", "_u": "Float", "_v": "Float", "prim_index": "UInt", "_geometry": "UInt",
+    _fields = {"t": "distance", "_u": "Float", "_v": "Float", "_prim": "UInt", "_geometry": "UInt",
                "_instance": "UInt"}
     _scene = None
 
-    def __init__(self): self.zero_()
+    def _shown(self): return ["t", "prim_uv", "prim_index", "shape_index", "shape", "instance"]
 
     def is_valid(self): return self.t < float("inf")
 
     @property
-    def prim_uv(self): return _mi("Point2f")(self._u, self._v)
+    def valid(self): return self.is_valid()
+
+    def _place(self):
+        if self._scene is not None:
+            return self._scene._place(self)
+        none = _mi("UInt")(0)
+        return self._prim, none, none, none, _mi("Point2f")(self._u, self._v)
+
+    @property
+    def prim_index(self):
+        """The triangle of the mesh; 0 for other shapes."""
+        return self._place()[0]
+
+    @property
+    def shape_index(self):
+        """The number of the shape in its scene."""
+        return self._place()[3]
+
+    @property
+    def prim_uv(self):
+        """Barycentric coordinates in a triangle."""
+        return self._place()[4]
+
+    @property
+    def shape(self):
+        """The shapes that were met, one a lane."""
+        return SurfaceInteraction3f._pointer(self, self._place()[1])
+
+    @property
+    def instance(self):
+        """The instances that they are part of, one a lane."""
+        return SurfaceInteraction3f._pointer(self, self._place()[2])
 
     def compute_surface_interaction(self, ray, ray_flags=None, active=True):
-        si = self._scene._interaction(ray, self, active)
+        """All about the points that were met."""
+        from ._scene import RayFlags
+        flags = int(RayFlags.All if ray_flags is None else ray_flags)
+        follow = 3 if flags & RayFlags.DetachShape else 2 if flags & RayFlags.FollowShape else 1
+        si = self._scene._interaction(ray, self, active, follow)
+        if flags & (RayFlags.dNGdUV | RayFlags.dNSdUV):
+            si.dn_du, si.dn_dv = self._scene._normal_partials(ray, self, si, bool(flags & RayFlags.dNSdUV), active)
         si._scene = self._scene
         return si
 
@@ -204,8 +352,9 @@ class PositionSample3f(_Record):
     _fields = {"p": "Point3f", "n": "Normal3f", "uv": "Point2f", "time": "Float", "pdf": "Float", "delta": "Bool"}
 
     def __init__(self, si=None):
-        self.zero_()
-        if si is not None:
+        if isinstance(si, PositionSample3f):
+            self.assign(si)
+        elif si is not None:
             self.p, self.n, self.uv, self.time = si.p, si.sh_frame.n, si.uv, si.time
 
 
@@ -215,7 +364,6 @@ class DirectionSample3f(PositionSample3f):
     _scene = None
 
     def __init__(self, scene=None, si=None, ref=None):
-        self.zero_()
         if si is not None:
             ref, self._scene = ref if ref is not None else Interaction3f(), scene
             if scene is None:  # geometry alone
@@ -239,7 +387,6 @@ class BSDFSample3f(_Record):
     _fields = {"wo": "Vector3f", "pdf": "Float", "eta": "Float", "sampled_type": "UInt", "sampled_component": "UInt"}
 
     def __init__(self, wo=None):
-        self.zero_()
         self.eta = _mi("Float")(1)
         if wo is not None:
             self.wo = wo

@@ -44,12 +44,11 @@ class RayFlags(enum.IntFlag):
     Minimal = 0x1
     UV = 0x2
     dPdUV = 0x4
-    dNGdUV = 0x8
-    dNSdUV = 0x10
-    ShadingFrame = 0x20
-    FollowShape = 0x40
-    DetachShape = 0x80
-    BoundaryTest = 0x100
+    ShadingFrame = 0x8
+    dNGdUV = 0x10
+    dNSdUV = 0x20
+    FollowShape = 0x80
+    DetachShape = 0x100
     All = UV | dPdUV | ShadingFrame
     AllNonDifferentiable = All | DetachShape
 
@@ -134,10 +133,6 @@ class EmitterPtr(_Pointer):
         return self._scene._eval_emitter(si, self.index, active)
 
 
-class ShapePtr(_Pointer):
-    """A shape for each lane, or none."""
-
-
 # ---- the scene
 
 def make_bbox(low, high):
@@ -155,9 +150,9 @@ def _scene_methods():
             active, ray_flags = ray_flags, None
         elif isinstance(ray_flags, bool):
             active = ray_flags
-        si = self._ray_intersect(ray, active, _plain(coherent))
-        si._scene = self
-        return si
+        pi = self._trace(ray, active, _plain(coherent))
+        pi._scene = self
+        return pi.compute_surface_interaction(ray, ray_flags, active)
 
     def ray_intersect_preliminary(self, ray, coherent=False, active=True, reorder=False,
                                   reorder_hint=0, reorder_hint_bits=0):
@@ -186,6 +181,11 @@ def _scene_methods():
         b = self._bounds()
         return make_bbox(list(b[:3]), list(b[3:]))
 
+    def shapes_dr(self):
+        """The shapes, one a lane."""
+        from ._shape import ShapePtr
+        return ShapePtr(_mi("UInt")(self._surface_numbers()))
+
     def emitters(self):
         """All lights: those of shapes, then the others."""
         found = [s.emitter() for s in self.shapes() if s.emitter() is not None]
@@ -196,7 +196,7 @@ def _scene_methods():
         return next((e for e in self._free_emitters() if e.is_environment()), None)
 
     for f in (ray_intersect, ray_intersect_preliminary, ray_test, sample_emitter_direction, pdf_emitter_direction,
-              bbox, emitters, environment):
+              bbox, shapes_dr, emitters, environment):
         setattr(Scene, f.__name__, f)
 
 

@@ -107,7 +107,7 @@ bool AdTracker::follow(std::span<const Value *const> operands) {
 }
 
 bool AdTracker::suspended() const {
-    const ScopeState &s = const_cast<Tape &>(tape).scopes().back();
+    const ScopeState &s = tape.scopes().back();
     return !s.complement && s.ids.empty();
 }
 
@@ -212,10 +212,14 @@ struct WrittenTransfer final : Transfer {
     }
 };
 
+// The masks of evaluated control flow are gone when the derivative is computed.
 template <class T> std::unique_ptr<T> with(const Value &index, const Value &mask) {
     auto t = std::make_unique<T>();
     t->index = index.detached();
     t->mask = mask.detached();
+    Context &c = index.context();
+    if (!c.masks.empty())
+        t->mask = binary(Op::And, t->mask, Value::share(c, c.masks.back()));
     return t;
 }
 

@@ -28,6 +28,7 @@ public:
 
     /// The name it was given in the scene; may be empty.
     const std::string &id() const { return m_id; }
+    void set_id(std::string id) { m_id = std::move(id); }
     const std::string &plugin() const { return m_plugin; }
     /// "bsdf", "shape" and so on.
     const std::string &kind() const { return m_kind; }

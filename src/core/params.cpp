@@ -1,4 +1,5 @@
 // core/params.cpp: filling members from Properties.
+#include "core/host_array.h"
 #include "core/nearest_name.h"
 #include "core/object.h"
 #include <cctype>
@@ -142,6 +143,16 @@ Param &Params::scalar(const char *name, Float &v, double otherwise, double least
     Param &p = add(name, "float", fmt::format("{}", otherwise));
     p.slot = &v;
     return p;
+}
+
+const Value &BufferSlot::read() const {
+    if (data->valid())
+        return *data;
+    if (auto *floats = std::get_if<std::vector<double> *>(&host))
+        *data = float_array(**floats);
+    else
+        *data = jit::copy(**std::get_if<std::vector<uint32_t> *>(&host));
+    return *data;
 }
 
 Param &Params::exposed(const char *name, Slot slot) {

@@ -80,12 +80,18 @@ void SceneParameters::assign(std::string_view key, std::span<const Value> values
         slots.assign(c->begin(), c->end());
     else if (auto *t = std::get_if<TensorSlot>(&p.param.slot))
         slots = { t->data };
+    else if (auto *b = std::get_if<BufferSlot>(&p.param.slot)) {
+        b->read();
+        slots = { b->data };
+    }
+    bool any_size = std::holds_alternative<TensorSlot>(p.param.slot) ||
+                    std::holds_alternative<BufferSlot>(p.param.slot);
     if (slots.size() != values.size())
         fail("parameter {} consists of {} values, not of {}", quote(key), slots.size(),
              values.size());
     for (size_t i = 0; i < slots.size(); ++i) {
         Value v = jit::cast(slots[i]->type(), values[i]);
-        if (v.size() != slots[i]->size() && !std::holds_alternative<TensorSlot>(p.param.slot)) {
+        if (v.size() != slots[i]->size() && !any_size) {
             if (v.size() != 1)
                 fail("parameter {} has size {}; a value of size {} cannot take its place",
                      quote(key), slots[i]->size(), v.size());

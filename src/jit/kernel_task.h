@@ -2,6 +2,7 @@
 #pragma once
 #include "jit/backend.h"
 #include "jit/block_scatter.h"
+#include "jit/private_copies.h"
 #include "jit/region_scatter.h"
 #include "jit/task.h"
 
@@ -44,8 +45,9 @@ struct KernelTask final : Task {
     std::vector<ExternSite> externs;
     BlockScatter scatters; // done with each block of lanes
     bool by_region = false;
-    RegionScatter regions; // or in the order of the target's regions, found by
-    Call index;            // ... a kernel with one slot
+    RegionScatter regions;      // or in the order of the target's regions, found by
+    Call index;                 // ... a kernel with one slot
+    std::vector<uint32_t> sums; // arrays that lanes add to inside of loops, branches and calls
     uint64_t operations = 0;
     uint64_t grain = Grain; // lanes that are handed out together, at least
 
@@ -56,6 +58,8 @@ struct KernelTask final : Task {
 private:
     void bind();
     void run_blocks(CollectingLog &log);
+    PrivateCopies private_copies() const;
+    void run_summing(const PrivateCopies &copies, CollectingLog &log);
 };
 
 } // namespace umbel::jit

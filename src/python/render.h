@@ -10,6 +10,7 @@ using SceneObject = umbel::Object; // Object is that of arrays here
 
 void bind_render(nb::module_ &m);  // render_module.cpp
 void bind_objects(nb::module_ &m); // render_objects.cpp
+void bind_shapes(nb::module_ &m);  // render_shape.cpp
 void bind_mesh(nb::module_ &m);    // render_mesh.cpp
 void bind_loading(nb::module_ &m); // render_loading.cpp
 void bind_params(nb::module_ &m);  // render_params.cpp
@@ -23,6 +24,8 @@ void bind_core(nb::module_ &m);    // render_core.cpp
 nb::object to_python(const Ref<SceneObject> &object);
 /// A scene from Python's dictionary; see render_loading.cpp.
 PropertiesPtr from_dict(nb::dict d, std::string id);
+/// Tells all scenes that some shape has changed.
+void update_scenes();
 /// Whatever Python has as a transform: 16 numbers, row by row.
 bool is_transform(nb::handle h);
 TransformData to_transform(nb::handle h);

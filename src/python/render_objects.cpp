@@ -38,14 +38,6 @@ template <class... Ts> nb::object cast_to_first(const Ref<SceneObject> &o) {
     return out;
 }
 
-/// [x, y, z] of plain numbers.
-template <class A> nb::list as_list(const A &a) {
-    nb::list out;
-    for (auto v : a)
-        out.append(v);
-    return out;
-}
-
 // What a BSDF has under a name: a texture, a number, or nothing.
 struct Attribute {
     std::shared_ptr<Texture> texture;
@@ -258,28 +250,6 @@ void bind_lights(nb::module_ &m) {
         .def("sampling_weight", &Emitter::sampling_weight);
 }
 
-nb::object box_of(const BoundingBox &b) {
-    return from_package("_scene.make_bbox")(as_list(b.min), as_list(b.max));
-}
-
-void bind_shapes(nb::module_ &m) {
-    nb::class_<Shape, SceneObject>(m, "Shape", "A surface.")
-        .def("bbox", [](const Shape &s) { return box_of(s.bounds()); })
-        .def("surface_area", &Shape::area)
-        .def("bsdf", [](const Shape &s) { return to_python(s.bsdf()); })
-        .def("emitter",
-             [](const Shape &s) { return s.emitter() ? to_python(s.emitter()) : nb::none(); })
-        .def("is_emitter", [](const Shape &s) { return bool(s.emitter()); })
-        .def("is_mesh", [](const Shape &s) { return dynamic_cast<const Mesh *>(&s) != nullptr; })
-        .def("sample_position", &Shape::sample_position, nb::arg("time"), nb::arg("sample"),
-             nb::arg("active") = true)
-        .def("sample_direction", &Shape::sample_direction, nb::arg("it"), nb::arg("sample"),
-             nb::arg("active") = true)
-        .def("pdf_direction", &Shape::pdf_direction, nb::arg("it"), nb::arg("ds"),
-             nb::arg("active") = true);
-    bind_mesh(m);
-}
-
 } // namespace
 
 nb::object to_python(const Ref<SceneObject> &o) {
@@ -292,8 +262,9 @@ nb::object to_python(const Ref<SceneObject> &o) {
 }
 
 void bind_objects(nb::module_ &m) {
-    nb::class_<SceneObject>(m, "Object", "A part of a scene.")
+    nb::class_<SceneObject>(m, "Object", "A part of a scene.", nb::is_weak_referenceable())
         .def("id", &SceneObject::id)
+        .def("set_id", &SceneObject::set_id, nb::arg("id"))
         .def("class_name", [](nb::handle self) { return self.type().attr("__name__"); })
         .def("plugin_name", &SceneObject::plugin)
         .def("_kind", &SceneObject::kind)

@@ -61,6 +61,7 @@ struct Reader {
     nb::object operator()(const TensorSlot &t) {
         return steal(wrap_tensor(tensor_class(t.data->type()), *t.data, *t.shape));
     }
+    nb::object operator()(const BufferSlot &b) { return from_values({ b.read() }, Sense::Plain); }
     nb::object operator()(double *v) { return nb::cast(*v); }
     nb::object operator()(const std::array<int *, 2> &v) {
         return from_values({ jit::UInt32(uint32_t(*v[0])), jit::UInt32(uint32_t(*v[1])) },
@@ -102,6 +103,8 @@ public:
             return set_traced(key, slot, h);
         if (auto *t = std::get_if<TensorSlot>(&slot))
             return set_tensor(key, *t, h);
+        if (auto *b = std::get_if<BufferSlot>(&slot))
+            return set_buffer(key, *b, h);
         if (auto *t = std::get_if<TransformData *>(&slot))
             return replace(**t, to_transform(h));
         if (auto *v = std::get_if<double *>(&slot)) {
@@ -141,6 +144,18 @@ private:
     static void need(const std::string &key, size_t got, size_t want) {
         if (got != want)
             fail("parameter {} consists of {} numbers, not of {}", quote(key), want, got);
+    }
+    bool set_buffer(const std::string &key, const BufferSlot &slot, nb::handle h) {
+        const Class *cls = scalar_class(slot.read().type());
+        nb::object array = nb::borrow(h);
+        if (!is_array(h.ptr()) || as_array(h.ptr())->cls != cls)
+            array = steal(convert(cls, h.ptr()));
+        Object *o = as_array(array.ptr());
+        if (same(o->v[0], *slot.data))
+            return false;
+        params.assign(key, std::span<const Value>(o->v, 1));
+        o->v[0] = *slot.data; // the script's object stays in step
+        return true;
     }
     bool set_traced(const std::string &key, const Slot &slot, nb::handle h) {
         std::vector<Float *> slots;

@@ -41,7 +41,8 @@ template <> struct Record<SurfaceInteraction> {
         f("dp_dv", r.dp_dv, Sense::Vector);
         f("wi", r.wi, Sense::Vector);
         f("prim_index", r.prim, Sense::Plain);
-        f("_shape", r.shape, Sense::Plain);
+        f("_shape", r.shape_number, Sense::Plain);
+        f("_instance", r.instance, Sense::Plain);
         f("_bsdf", r.bsdf, Sense::Plain);
         f("_bsdf_flags", r.bsdf_flags, Sense::Plain);
         f("_emitter", r.emitter, Sense::Plain);
@@ -91,7 +92,7 @@ template <> struct Record<Hit> {
         f("t", r.t, Sense::Plain);
         f("_u", r.u, Sense::Plain);
         f("_v", r.v, Sense::Plain);
-        f("prim_index", r.prim, Sense::Plain);
+        f("_prim", r.prim, Sense::Plain);
         f("_geometry", r.geometry, Sense::Plain);
         f("_instance", r.instance, Sense::Plain);
     }

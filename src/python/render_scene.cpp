@@ -6,6 +6,7 @@
 #include "render/render_image.h"
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 namespace umbel::python {
@@ -67,7 +68,7 @@ nb::object render(const Ref<Scene> &scene, uintptr_t params, nb::object sensor,
     RenderOptions gradient = primal;
     auto set_seed = [](RenderOptions &o, nb::handle h) { // a number, or data of the program
         if (is_array(h.ptr()))
-            o.seed_value = UInt32(index_value(h));
+            o.seed_value = jit::opaque(UInt32(index_value(h)));
         else
             o.seed = nb::cast<uint32_t>(h);
     };
@@ -142,8 +143,38 @@ void bind_scene(nb::module_ &m) {
     def("_trace", [](const Scene &s, const Ray &ray, const Mask &active, bool coherent) {
         return s.trace(ray, active, Mask(coherent));
     });
-    def("_interaction", [](const Scene &s, const Ray &ray, const Hit &hit, const Mask &active) {
-        return s.interaction(ray, hit, active);
+    def("_interaction",
+        [](const Scene &s, const Ray &ray, const Hit &hit, const Mask &active, int follow) {
+            return s.interaction(ray, hit, active, Scene::Follow(follow));
+        });
+    def("_normal_partials", [](const Scene &s, const Ray &ray, const Hit &hit,
+                               const SurfaceInteraction &si, bool shading, const Mask &active) {
+        return s.normal_partials(ray, hit, si, shading, active);
+    });
+    def("_place", [](const Scene &s, const Hit &hit) {
+        Scene::HitPlace p = s.place_of(hit, Mask(true));
+        return std::tuple(p.prim, p.shape_number, p.instance, p.shape_index, as_point(p.uv));
+    });
+    def("_update", [](Scene &s) { s.child_changed(); });
+    def("_surface_table", [](const Scene &s) { // global number, BSDF, its flags, light
+        nb::list out;
+        auto find = [](const auto &objects, const void *p) {
+            for (uint32_t i = 0; i < objects.size(); ++i)
+                if (objects[i] == p)
+                    return i + 1;
+            return 0u;
+        };
+        for (const Shape *shape : s.surfaces())
+            out.append(nb::make_tuple(
+                shape->global_number(), find(s.bsdfs().objects(), shape->bsdf().get()),
+                shape->bsdf()->flags(), find(s.emitters().objects(), shape->emitter().get())));
+        return out;
+    });
+    def("_surface_numbers", [](const Scene &s) {
+        std::vector<uint32_t> out;
+        for (const Ref<Shape> &shape : s.shapes())
+            out.push_back(shape->global_number());
+        return out;
     });
     def("_ray_test",
         [](const Scene &s, const Ray &ray, const Mask &active) { return s.ray_test(ray, active); });

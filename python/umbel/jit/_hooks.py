@@ -13,12 +13,40 @@ class UserError(RuntimeError):
     """The input or the call is wrong; the message says where, what and what to do."""
 
 
+class StateAccess(UserError):
+    """Memory is accessed that the recorded loop around has as a state; `node` is that state."""
+
+    def __init__(self, message, node=0):
+        super().__init__(message)
+        self.node = node
+
+
+class InsideBody(UserError):
+    """Derivatives are asked for in a recorded body that is differentiated as a whole."""
+
+
 class DeviceError(RuntimeError):
     """The machine failed: no memory, no disk, no GPU."""
 
 
 class InternalError(RuntimeError):
     """A bug of Umbel's own."""
+
+
+class ArgumentError(UserError, TypeError):
+    """An argument of a type that the operation does not take."""
+
+
+class ShapeError(UserError, ValueError, TypeError):
+    """Shapes, sizes or dimensions that do not fit together."""
+
+
+class PlaceError(UserError, IndexError, TypeError):
+    """An index that names no element."""
+
+
+class ComponentError(UserError, AttributeError):
+    """A component that the array does not have."""
 
 
 # ---- Python's numbers
@@ -110,7 +138,7 @@ def power(a, b):
             if result is None:
                 return type(a)(1) if not is_tensor_v(a) else a * 0 + 1
             if b < 0:
-                result = 1 / result
+                result = _core.rcp(result) if is_tensor_v(a) or describe(type(a))[1] == 0 else 1 / result
             return result if b != 1 else _core.copy(a)
     if is_array_v(a) and describe(type(a))[1] in (Complex, Quaternion) or \
             is_array_v(b) and describe(type(b))[1] in (Complex, Quaternion):
@@ -193,7 +221,7 @@ def matrix_product(a, b):
     if ka == Matrix:  # times a vector
         n = describe(type(a))[3][0]
         if len(b) != n:
-            raise TypeError(f"a {type(a).__name__} cannot be multiplied by a {type(b).__name__}")
+            raise ArgumentError(f"a {type(a).__name__} cannot be multiplied by a {type(b).__name__}")
         entries = [b[k] for k in range(n)]
         out = []
         for i in range(n):
@@ -203,7 +231,16 @@ def matrix_product(a, b):
                 s = _core.fma(row[k], entries[k], s)
             out.append(s)
         return _core.promote(type(b), type(a[0]))(*out)
-    raise TypeError(f"a {type(a).__name__} cannot be multiplied by a {type(b).__name__}")
+    n = describe(type(b))[3][0]  # a row times a matrix
+    if kb == Matrix and len(describe(type(a))[3]) == 1 and len(a) == n:
+        out = []
+        for j in range(n):
+            s = a[0] * b[0][j]
+            for k in range(1, n):
+                s = _core.fma(a[k], b[k][j], s)
+            out.append(s)
+        return _core.promote(type(a), type(b[0]))(*out)
+    raise ArgumentError(f"Incompatible arguments: a {type(a).__name__} cannot be multiplied by a {type(b).__name__}")
 
 
 def complex_product(a, b):
@@ -284,6 +321,10 @@ def get_item(self, key):
     if isinstance(key, tuple):
         r = self
         for k in key:
+            if not isinstance(r, ArrayBase):
+                raise PlaceError(f"{type(self).__name__}: {len(key)} indices are too many")
+            if k is Ellipsis or k is None:
+                raise PlaceError("Complex slicing operations are only supported on tensors")
             r = r[k]
         return r
     if isinstance(key, slice):
@@ -307,7 +348,7 @@ def get_item(self, key):
         return tp(parts)
     if isinstance(key, ArrayBase):
         if describe(type(key))[0] == 1:
-            return self
+            return _core.copy(self)  # for a[mask] += b, which must not change a before it is masked
         if not dims:
             return _core.gather(_core.with_type(type(key), describe(type(self))[0]) if describe(type(key))[3] else type(self),
                                 self, key, None)
@@ -354,7 +395,7 @@ def set_item(self, key, value):
             n = len(self)
             k = int(key) + (n if key < 0 else 0)
             if not 0 <= k < n:
-                raise IndexError(f"{type(self).__name__}: entry {key} is out of bounds (there are {n})")
+                raise IndexError(f"{type(self).__name__}: entry {key} is out of bounds (the array is of size {n})")
             key = k
         _core.scatter(self, value, key, None, 0)
         return
@@ -369,6 +410,17 @@ def iterate(self):
     if is_tensor_v(self) or describe(type(self))[3]:
         return iter([self[i] for i in range(len(self))])
     return iter(self.numpy().tolist() if len(self) else [])
+
+
+def complex_parts(o):
+    """(real, imaginary) parts of an array of complex numbers of another library; None of anything else."""
+    dtype = getattr(o, "dtype", None)
+    if dtype is None or "complex" not in str(dtype):
+        return None
+    import numpy
+    array = numpy.asarray(o)
+    kind = numpy.float64 if array.dtype.itemsize == 16 else numpy.float32
+    return numpy.array(array.real, kind), numpy.array(array.imag, kind)
 
 
 def foreign_array(o):

@@ -4,6 +4,7 @@ import enum
 
 from .. import _core
 from ._create import full, zeros
+from ._hooks import ArgumentError, PlaceError, ShapeError
 from ._tensor import _count, _strides
 from ._tree import children, leaves, map_leaves, rebuild
 from ._types import (ArrayBase, Array, Tensor, array_t, describe, is_array_v, is_mask_v, is_struct_v, is_tensor_v,
@@ -26,10 +27,18 @@ def _mask(active):
     return None if active is True else active
 
 
+def _lane_index_of(index):
+    if not isinstance(index, ArrayBase):
+        return index if isinstance(index, int) else UInt(index)
+    return index
+
+
 def gather(dtype, source, index, active=True, mode=ReduceMode.Auto, shape=None):
     """Elements of `source` at `index`. Of a flat source a type of n entries reads n elements in a row; structures
     are read field by field. Lanes outside `active` read 0."""
     if isinstance(source, ArrayBase):
+        if not is_array_v(dtype):
+            raise TypeError(f"gather(): unsupported dtype: '{getattr(dtype, '__name__', dtype)}' is no array type")
         if is_tensor_v(source):
             source = _core.tensor_array(source)
         if is_tensor_v(dtype):
@@ -39,20 +48,19 @@ def gather(dtype, source, index, active=True, mode=ReduceMode.Auto, shape=None):
                 return _core.tensor(dtype, r, tuple(index.shape))
             r = _core.gather(leaf, source, index, _mask(active))
             return _core.tensor(dtype, r, (len(r),))
-        return _core.gather(dtype, source, index, _mask(active))
+        return _core.gather(dtype, source, _lane_index_of(index), _mask(active), shape[0] if shape else 0)
     kids = children(source)
     if kids is None:
-        if isinstance(source, (int, float)):
-            return source
         raise TypeError(f"gather(): cannot read from an object of type '{type(source).__name__}'")
-    return rebuild(source, [gather(type(v), v, index, active, mode) for _, v in kids])
+    return rebuild(source, [gather(type(v), v, index, active, mode) if isinstance(v, ArrayBase) or children(v) is not None
+                            else v for _, v in kids])
 
 
 def _scatter(what, target, value, index, active, op):
     if isinstance(target, ArrayBase):
         if is_tensor_v(value):
             value = _core.tensor_array(value)
-        _core.scatter(target, value, index, _mask(active), int(op))
+        _core.scatter(target, value, _lane_index_of(index), _mask(active), int(op))
         return
     a, b = children(target), children(value)
     if a is None or b is None or len(a) != len(b):
@@ -82,6 +90,18 @@ def scatter_inc(target, index, active=True):
     return _core.scatter_inc(target, index, _mask(active))
 
 
+def scatter_exch(target, value, index, active=True):
+    """Replaces target[index] by `value` in one atomic step and returns what was there before. Lanes that meet in one
+    element follow one another, in no fixed order; those outside `active` get 0."""
+    return _core.scatter_exch(target, value, _lane_index_of(index), _mask(active))
+
+
+def scatter_cas(target, compare, value, index, active=True):
+    """Atomic compare and swap: replaces target[index] by `value` where it equals `compare`. Returns what was there
+    before and whether it was replaced."""
+    return _core.scatter_cas(target, compare, value, _lane_index_of(index), _mask(active))
+
+
 def scatter_add_kahan(target_1, target_2, value, index, active=True):
     """A sum whose rounding errors go to a second array: here sums are accumulated in double precision."""
     _scatter("scatter_add_kahan", target_1, value, index, active, ReduceOp.Add)
@@ -89,53 +109,80 @@ def scatter_add_kahan(target_1, target_2, value, index, active=True):
 
 # ---- shapes of arrays
 
+def _check_order(what, order):
+    if order not in ("A", "C", "F"):
+        raise ShapeError(f"{what}(): the order parameter must equal 'A', 'C' or 'F', not {order!r}")
+
+
+def _flat_places(dims, lanes, order):
+    """For each entry of a nested array, in its own order, where its lanes begin in a row and how far apart they are:
+    "C" has the lanes of an entry together, "F" the entries of a lane, the first dimension fastest."""
+    n = _count(dims)
+    strides = _strides(dims)
+    for k in range(n):
+        if order == "C":
+            yield k * lanes, 1
+            continue
+        place, step = 0, 1
+        for d, stride in zip(dims, strides):
+            place += k // stride % d * step
+            step *= d
+        yield place, n
+
+
 def ravel(array, order="A", return_dim=False):
     """All elements in a row: of nested arrays lane by lane (order "F", default), of tensors as they are ("C")."""
+    _check_order("ravel", order)
     if is_tensor_v(array):
         r = _core.tensor_array(array)
         if order == "F":
             from ._tensor import transpose
             r = _core.tensor_array(transpose(array))
         return r
-    if not isinstance(array, ArrayBase):
+    if not isinstance(array, ArrayBase) or not describe(type(array))[3]:
         return array
-    if not describe(type(array))[3]:
-        return array
+    *dims, lanes = _core.shape(array)
     entries = _core.entries(array)
-    lanes, n = _core.width(array), len(entries)
-    if lanes == 0 or n == 0:
+    if lanes == 0 or not entries:
         return leaf_t(array)()
-    if lanes == 1 and n == 1:
+    if lanes == 1 and len(entries) == 1:
         return entries[0]
-    target = _core.full(leaf_t(array), False if is_mask_v(array) else 0, lanes * n)
+    target = _core.full(leaf_t(array), False if is_mask_v(array) else 0, lanes * len(entries))
     index = _core.lane_index(lanes)
-    for k, e in enumerate(entries):
-        _core.scatter(target, e, index * n + k if order != "C" else index + k * lanes, None, 0)
+    for e, (first, step) in zip(entries, _flat_places(dims, lanes, order)):
+        _core.scatter(target, e, index * step + first, None, 0)
     return target
 
 
 def unravel(dtype, array, order="A"):
     """The inverse of ravel."""
+    _check_order("unravel", order)
     if is_tensor_v(dtype):
-        return dtype(array)
-    if not describe(dtype)[3]:
         return dtype(array)
     if is_tensor_v(array):
         array = _core.tensor_array(array)
-    n = 1
-    for d in describe(dtype)[3]:
-        n *= d
+    if isinstance(array, ArrayBase) and describe(type(array))[3]:
+        raise TypeError(f"unravel(): expected array of type '{leaf_t(dtype).__name__}', not '{type(array).__name__}'")
+    if not describe(dtype)[3]:
+        return array if type(array) is dtype else dtype(array)
+    n = _count(describe(dtype)[3])
     if n < 0:
         raise TypeError(f"unravel(): {dtype.__name__} leaves the number of its entries open")
-    total = len(array)
-    if total % n:
-        raise ValueError(f"unravel(): {total} elements cannot be split into entries of {dtype.__name__}")
+    return _unravel(dtype, describe(dtype)[3], array, order)
+
+
+def _unravel(dtype, dims, array, order):
+    n, total = _count(dims), len(array)
+    if n == 0 or total % n:
+        raise ShapeError(f"unravel(): the input array size of {total} is not divisible by the {n} entries of {dtype.__name__}")
+    if total == 0:
+        return dtype()
     lanes = total // n
-    if order == "C":
-        index = _core.lane_index(lanes)
-        return _core.from_entries(dtype, [_core.gather(type(array), array, index + k * lanes, None)
-                                          for k in range(n)])
-    return _core.gather(dtype, array, _core.lane_index(lanes), None)
+    index = _core.lane_index(lanes)
+    if order != "C" and len(dims) == 1:
+        return _core.gather(dtype, array, index, None, n)
+    return _core.from_entries(dtype, [_core.gather(type(array), array, index * step + first, None)
+                                      for first, step in _flat_places(dims, lanes, order)])
 
 
 def slice(value, index=None):
@@ -143,11 +190,7 @@ def slice(value, index=None):
     if isinstance(value, ArrayBase):
         d = describe(type(value))[3]
         if not d and not is_tensor_v(value):
-            if index is None:
-                if len(value) != 1:
-                    raise IndexError("slice(): which element? The array has more than one")
-                index = 0
-            return value[index if len(value) > 1 else 0]
+            return value[(index or 0) if len(value) > 1 else 0]
         lane = index or 0
         entries = [_core.element(value, k, lane) for k in range(len(_core.entries(value)))]
         return array_t(value)(entries) if len(d) == 1 else type(value)(*entries)
@@ -156,6 +199,12 @@ def slice(value, index=None):
 
 
 def _remap(array, n, f):
+    lanes = _core.width(array)
+    if describe(type(array))[3]:  # entries of one lane have all
+        entries = [e if len(e) == lanes and lanes > 1 else _core.full(type(e), e, lanes) for e in _core.entries(array)]
+        return _core.from_entries(type(array), [_remap(e, n, f) for e in entries])
+    if lanes == 1:
+        return _core.full(type(array), array, n)
     return _core.gather(type(array), array, f(_core.lane_index(n)), None)
 
 
@@ -179,7 +228,7 @@ def tile(array, reps):
         kids = children(array)
         return array if kids is None else rebuild(array, [tile(v, reps) for _, v in kids])
     n = _core.width(array)
-    return _remap(array, n * reps, lambda i: i % n)
+    return _remap(array, n * reps, lambda i: i % n) if n * reps else type(array)()
 
 
 def repeat(array, reps, axis=None):
@@ -198,12 +247,16 @@ def repeat(array, reps, axis=None):
         kids = children(array)
         return array if kids is None else rebuild(array, [repeat(v, reps) for _, v in kids])
     n = _core.width(array)
-    return _remap(array, n * reps, lambda i: i // reps)
+    return _remap(array, n * reps, lambda i: i // reps) if n * reps else type(array)()
 
 
 def reinterpret_array(dtype, value):
     """The same bits as elements of another type of the same width."""
     e = describe(dtype)[0]
+    from ._types import itemsize_v
+    if itemsize_v(dtype) != itemsize_v(value):
+        raise ShapeError("reinterpret_array(): cannot reinterpret-cast between types of different size: "
+                         f"{type(value).__name__} and {dtype.__name__}")
     r = _core.bitcast(value, e)
     return r if type(r) is dtype else dtype(r)
 
@@ -215,6 +268,10 @@ def copy(value):
 
 def compress(mask):
     """Numbers of the lanes where the mask holds. Waits, since the size depends on data."""
+    if not isinstance(mask, ArrayBase) or not is_mask_v(mask) or describe(type(mask))[3]:
+        raise ArgumentError(f"compress(): a flat mask is needed, not '{type(mask).__name__}'")
+    if len(mask) == 0:
+        return UInt()
     return _core.compress(mask)
 
 
@@ -251,6 +308,9 @@ def _along(value, axis, f):
 
 def binary_search(start, end, pred):
     """The first index in [start, end) where `pred` no longer holds; it must hold up to there."""
+    for x in (start, end):
+        if isinstance(x, ArrayBase) and describe(type(x))[3]:
+            raise ValueError(f"binary_search(): bounds of type {type(x).__name__}; arrays of depth <= 1 are needed")
     if not isinstance(start, ArrayBase) and not isinstance(end, ArrayBase):
         probe = pred(start)
         if isinstance(probe, ArrayBase):
@@ -285,19 +345,37 @@ def binary_search(start, end, pred):
 class Local:
     """A small array of each lane's own, indexed at run time: alloc_local()."""
 
-    def __init__(self, dtype, size, value=None):
+    def __init__(self, dtype, size=None, value=None):
+        if isinstance(dtype, Local):  # a copy
+            self._dtype, self._size = dtype._dtype, dtype._size
+            self._value = map_leaves(_core.copy, dtype._value)
+            return
         self._dtype, self._size = dtype, size
         start = zeros(dtype) if value is None else value
+        if not builtins.any(_core.entries(a) for a in leaves(start)):
+            raise TypeError(f"alloc_local({getattr(dtype, '__name__', dtype)}): type does not contain any Jit-tracked arrays")
         self._value = map_leaves(lambda a: _core.local_array(a, size), start)
+        self._fresh = start, self._value  # what all elements are until one is written
 
     def __len__(self): return self._size
 
+    def _check(self, what, index):
+        if isinstance(index, int) and not 0 <= index < self._size:
+            raise PlaceError(f"Local: out of bounds {what} (size={self._size}, offset={index})")
+
     def read(self, index, active=True):
         """Element `index`; 0 out of range."""
+        self._check("read", index)
+        start, value = getattr(self, "_fresh", (None, None))
+        if value is self._value and active is True and isinstance(index, int):
+            return map_leaves(_core.copy, start)
         return map_leaves(lambda a: _core.local_get(a, index, _mask(active)), self._value)
 
     def write(self, value, index, active=True):
         """Replaces element `index`."""
+        self._check("write", index)
+        self._fresh = None, None
+
         def put(a, v):
             _core.local_set(a, index, v, _mask(active))
             return a
@@ -306,6 +384,8 @@ class Local:
     __getitem__ = read
 
     def __setitem__(self, index, value): self.write(value, index)
+
+    def __repr__(self): return f"Local[{getattr(self._dtype, '__name__', self._dtype)}, size={self._size}]"
 
     DRJIT_STRUCT = {"_value": None}
 

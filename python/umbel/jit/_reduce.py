@@ -4,6 +4,7 @@ import functools
 import math
 
 from .. import _core
+from ._hooks import ArgumentError
 from ._memory import ReduceMode, ReduceOp
 from ._tensor import _axis, _count, transpose
 from ._tree import children
@@ -15,8 +16,7 @@ _binary = {ReduceOp.Add: ops["Add"], ReduceOp.Mul: ops["Mul"], ReduceOp.Min: ops
            ReduceOp.And: ops["And"], ReduceOp.Or: ops["Or"]}
 _python = {ReduceOp.Add: lambda a, b: a + b, ReduceOp.Mul: lambda a, b: a * b,
            ReduceOp.Min: lambda a, b: _core.minimum(a, b), ReduceOp.Max: lambda a, b: _core.maximum(a, b),
-           ReduceOp.And: lambda a, b: a & b if isinstance(a, ArrayBase) or isinstance(b, ArrayBase) else a and b,
-           ReduceOp.Or: lambda a, b: a | b if isinstance(a, ArrayBase) or isinstance(b, ArrayBase) else a or b}
+           ReduceOp.And: lambda a, b: a & b, ReduceOp.Or: lambda a, b: a | b}
 
 
 def _neutral(op, tp):
@@ -106,11 +106,17 @@ def reduce(op, value, axis=..., mode=ReduceMode.Auto, keepdims=False):
         if not values:
             return {ReduceOp.Add: 0, ReduceOp.Mul: 1, ReduceOp.And: True, ReduceOp.Or: False,
                     ReduceOp.Min: math.inf, ReduceOp.Max: -math.inf}[op]
-        return functools.reduce(_python[op], values)
+        return _combine(op, values)
+    if isinstance(value, (str, bytes)) or not hasattr(value, "__iter__"):
+        raise ArgumentError(f"a reduction of an object of type '{type(value).__name__}' is not defined")
+    return _combine(op, list(value))
+
+
+def _combine(op, values):
     try:
-        return functools.reduce(_python[op], list(value))
-    except TypeError:
-        raise TypeError(f"a reduction of an object of type '{type(value).__name__}' is not defined") from None
+        return functools.reduce(_python[op], values)
+    except TypeError as e:
+        raise ArgumentError(f"the entries cannot be combined: {e}") from e
 
 
 def _fold(op, value, axis):
@@ -166,8 +172,9 @@ def none(value, axis=..., mode=ReduceMode.Auto):
 
 
 def _mask(value):
-    if isinstance(value, ArrayBase) and not is_mask_v(value):
-        raise TypeError(f"a mask is needed, not {type(value).__name__}; compare it first")
+    if isinstance(value, ArrayBase) and not is_mask_v(value) or isinstance(value, (int, float)) and \
+            not isinstance(value, bool):
+        raise ArgumentError(f"a mask is needed, not {type(value).__name__}; compare it first")
     return value
 
 
@@ -177,10 +184,11 @@ def count(value, axis=..., mode=ReduceMode.Auto):
         return int(value)
     if isinstance(value, ArrayBase):
         if not is_mask_v(value):
-            raise TypeError(f"count(): a mask is needed, not {type(value).__name__}")
+            raise ArgumentError(f"count(): a mask is needed, not {type(value).__name__}")
         value = replace_type_t(type(value), VarType.UInt32)(value)
         return sum(value, axis, mode)
-    return builtins.sum(1 for x in value if x)
+    return _combine(ReduceOp.Add, [0, *(replace_type_t(type(x), VarType.UInt32)(x) if isinstance(x, ArrayBase) else
+                                        1 if x else 0 for x in value)])
 
 
 def all_nested(value): return all(value, axis=None)
@@ -207,7 +215,7 @@ def _number_of(value, axis):
 def mean(value, axis=..., mode=ReduceMode.Auto, keepdims=False):
     """Mean along an axis."""
     if isinstance(value, (int, float)):
-        return value
+        return float(value)
     s = sum(value, axis, mode, keepdims)
     if _core.is_freezing() and isinstance(value, ArrayBase) and _core.describe(type(value))[1] == 4:
         one = len(value.shape) == 1
@@ -221,6 +229,9 @@ def mean(value, axis=..., mode=ReduceMode.Auto, keepdims=False):
 
 def var(value, axis=..., mode=ReduceMode.Auto, keepdims=False, ddof=0):
     """Variance along an axis: of the values at hand, or with ddof=1 an estimate from a sample."""
+    if isinstance(value, (list, tuple)) and not builtins.any(isinstance(x, ArrayBase) for x in value):
+        m = mean(value)
+        return builtins.sum((x - m) ** 2 for x in value) / (len(value) - ddof)
     m = mean(value, axis, mode, keepdims=True) if is_tensor_v(value) else mean(value, axis, mode)
     d = value - m
     n = _number_of(value, axis)
@@ -261,8 +272,7 @@ def _along_reduce(value, axis, f):
 def _arg(value, axis, best):
     if is_tensor_v(value):
         if axis is None or axis is ... or len(value.shape) == 1:
-            r = _arg(_core.tensor_array(value), None, best)
-            return _core.tensor(tensor_t(r), r, ())
+            return _arg(_core.tensor_array(value), None, best)
         return _along_reduce(value, axis, lambda a: _arg(a, None, best))
     extreme = best(value)
     dims = describe(type(value))[3]

@@ -55,9 +55,9 @@ def _c_acos(a):
     return math.pi / 2 - _c_asin(a)
 
 
-def _c_atan(a):  # i/2 log((i + a) / (i - a))
-    i = type(a)(0, 1)
-    return 0.5 * _i_times(_c_log((i + a) / (i - a)))
+def _c_atan(a):  # i/2 (log(1 - i a) - log(1 + i a))
+    z = _i_times(a)
+    return 0.5 * _i_times(_c_log(1 - z) - _c_log(1 + z))
 
 
 def _c_sinh(a): return _i_divide(_c_sin(_i_times(a)))
@@ -111,6 +111,7 @@ def _q_sqrt(q):
 _quaternion_functions = {
     "Rcp": _q_rcp, "Exp": _q_exp, "Log": _q_log, "Sqrt": _q_sqrt, "Abs": lambda q: m.norm(q),
     "Rsqrt": lambda q: _q_rcp(_q_sqrt(q)),
+    "Log2": lambda q: _q_log(q) / math.log(2), "Exp2": lambda q: _q_exp(q * math.log(2)),
 }
 
 
@@ -128,20 +129,26 @@ def unary(name, a):
 
 def real(a):
     """Real part of a complex number or quaternion; anything else is real."""
+    if isinstance(a, complex):
+        return a.real
     return a[0] if is_complex_v(a) else a[3] if is_quaternion_v(a) else a
 
 
 def imag(a):
     """Imaginary part; of a quaternion, a vector."""
+    if isinstance(a, complex):
+        return a.imag
     if is_complex_v(a):
-        return a.imag if isinstance(a, complex) else a[1]
+        return a[1]
     return _vector(a) if is_quaternion_v(a) else a * 0
 
 
 def conj(a):
     """Complex conjugate."""
+    if isinstance(a, complex):
+        return a.conjugate()
     if is_complex_v(a):
-        return a.conjugate() if isinstance(a, complex) else type(a)(a[0], -a[1])
+        return type(a)(a[0], -a[1])
     return type(a)(-a[0], -a[1], -a[2], a[3]) if is_quaternion_v(a) else a
 
 

@@ -25,6 +25,8 @@ class _Texture:
     """Values on a grid over [0, 1]^d; texel centres are half a texel from the border."""
     _dims, _element = 0, 11
 
+    _umbel_frozen_fields = ("_value", "_shape", "_filter", "_wrap")
+
     def __init__(self, shape, channels=None, use_accel=True, filter_mode=FilterMode.Linear,
                  wrap_mode=WrapMode.Clamp, migrate=True):
         self._filter, self._wrap = FilterMode(filter_mode), WrapMode(wrap_mode)

@@ -15,6 +15,7 @@ from ._streams import *
 from ._system import *
 from ._properties import ObjectType, PluginManager, Properties
 from ._bitmap import Bitmap, FilterBoundaryCondition
+from ._resampler import Resampler
 from ._phase import *
 from ._volume_grid import VolumeGrid
 from . import chi2, detail, filesystem, math, misc, mueller, parser, quad, spline, tensor_io, util, warp, xml
@@ -38,7 +39,7 @@ from ._params import SceneParameters, traverse
 from . import ad
 
 ScalarRay2f, ScalarRay2d, ScalarRay3f, ScalarRay3d = Ray2f, Ray2d, Ray3f, Ray3d  # scalars are arrays of one lane
-math_py = math
+math_py, BitmapReconstructionFilter = math, ReconstructionFilter
 
 
 def __getattr__(name):

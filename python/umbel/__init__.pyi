@@ -125,6 +125,7 @@ from ._scene import BSDFFlags as BSDFFlags
 from ._scene import BSDFPtr as BSDFPtr
 from ._records import BSDFSample3f as BSDFSample3f
 from ._core import Bitmap as Bitmap
+from ._core import ReconstructionFilter as BitmapReconstructionFilter
 from .jit.auto import Bool as Bool
 from ._geometry import BoundingBox2f as BoundingBox2f
 from ._geometry import BoundingBox3f as BoundingBox3f
@@ -297,6 +298,7 @@ from ._records import Ray3f as Ray3f
 from ._records import RayDifferential3f as RayDifferential3f
 from ._scene import RayFlags as RayFlags
 from ._core import ReconstructionFilter as ReconstructionFilter
+from ._resampler import Resampler as Resampler
 from ._phase import SGGXPhaseFunctionParams as SGGXPhaseFunctionParams
 from ._core import Sampler as Sampler
 from ._core import Integrator as SamplingIntegrator

@@ -530,6 +530,7 @@ Bitmap.__reduce__ = _reduce
 Bitmap.__copy__ = lambda self: _copied(self)
 Bitmap.__deepcopy__ = lambda self, memo: _copied(self)
 Bitmap.__array_interface__ = property(_array_interface)
+Bitmap._tensor_shape = property(lambda self: (self.height(), self.width(), self.channel_count()))
 Bitmap.__module__ = "umbel"
 Bitmap.__doc__ = """An image on the host.
 

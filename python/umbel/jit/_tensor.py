@@ -67,7 +67,7 @@ def _from_foreign(leaf, value):
         raise ShapeError("a tensor cannot be made of a ragged input: its rows have different lengths") from None
     if array.dtype == object:
         raise TypeError("a tensor cannot be made of a ragged input: its rows have different lengths")
-    shape = array.shape
+    shape = getattr(value, "_tensor_shape", array.shape)  # of images: also a single channel is one
     return leaf(numpy.ascontiguousarray(array).reshape(-1)) if array.size else leaf(), shape
 
 

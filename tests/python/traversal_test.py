@@ -107,6 +107,23 @@ def test_a_constant_that_is_no_number_stays_behind_select():
     assert values(x.grad) == [1, 1, 1]
 
 
+def test_one_number_as_a_gradient_is_that_of_every_lane():
+    x, y = Float(1, 2, 3), Float(2)
+    dr.enable_grad(x, y)
+    dr.backward(x + y)
+    assert values(y.grad) == [3]
+    z = x - y
+    dr.clear_grad(x, y)
+    dr.set_grad(z, 2)
+    assert values(dr.backward_to(y)) == [-6]
+    z = x + y
+    dr.clear_grad(x, y)
+    g = Float(5)
+    dr.make_opaque(g)
+    dr.set_grad(z, g)
+    assert values(dr.backward_to(y)) == [15]
+
+
 def test_a_gradient_that_is_one_number_passes_through_a_second_scatter():
     x = Float(2)
     dr.enable_grad(x)

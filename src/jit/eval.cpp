@@ -4,6 +4,7 @@
 #include "jit/assemble.h"
 #include "jit/block_scatter.h"
 #include "jit/history.h"
+#include "jit/host_call.h"
 #include "jit/kernel_cache.h"
 #include "jit/launch_log.h"
 #include "jit/region_scatter.h"
@@ -11,6 +12,10 @@
 #include <chrono>
 
 namespace umbel::jit {
+
+static thread_local uint32_t t_block = 0;
+uint32_t current_block() { return t_block; }
+void set_current_block(uint32_t block) { t_block = block; }
 
 namespace {
 
@@ -87,6 +92,11 @@ struct Job {
     std::string name;
     uint64_t size = 0, work = 0;
     uint64_t grain = Grain; // lanes that are handed out together, at least
+    struct Sum {            // that ends when all lanes have run
+        std::shared_ptr<HostEffect> effect;
+        std::vector<BufferRef> targets;
+    };
+    std::vector<Sum> sums;
     std::shared_ptr<History> history;
     size_t history_index = ~size_t(0);
 
@@ -106,6 +116,12 @@ struct Job {
             run_scattering(log);
         else
             run_blocks(log);
+        for (Sum &s : sums) {
+            std::vector<void *> targets;
+            for (BufferRef &t : s.targets)
+                targets.push_back(t->data());
+            s.effect->finish(targets);
+        }
         if (history)
             history->set_run_time(history_index, seconds_since(start));
         log.finish();
@@ -144,8 +160,10 @@ struct Job {
         if (work < 1u << 16)
             per_block = size;
         per_block = (per_block + grain - 1) / grain * grain;
-        parallel_blocks(size, per_block,
-                        [&](uint64_t begin, uint64_t end) { kernel->run(launch, begin, end); });
+        parallel_blocks(size, per_block, [&](uint64_t begin, uint64_t end) {
+            set_current_block(uint32_t(begin / per_block));
+            kernel->run(launch, begin, end);
+        });
     }
 };
 
@@ -483,6 +501,18 @@ void Context::evaluate_group(uint32_t size, Group &group) {
     job->args.resize(a.bindings.size());
     job->sizes.resize(a.bindings.size());
     job->externs = a.program.externs;
+    for (std::vector<NodeId> stack(effects.begin(), effects.end()); !stack.empty();) {
+        NodeId id = stack.back();
+        stack.pop_back();
+        if (graph[id].op == Op::Extern)
+            if (auto &r = static_cast<ExternRecord &>(*graph.record_of(id)); r.effect) {
+                job->sums.push_back({ r.effect, {} });
+                for (NodeId t : r.targets)
+                    job->sums.back().targets.push_back(graph.buffer_of(t));
+            }
+        for (NodeId e : effects_inside(graph, id))
+            stack.push_back(e);
+    }
     for (CallLayout &layout : a.layouts)
         job->tables.emplace_back(graph, layout);
     std::vector<BufferRef> results(outputs.size());

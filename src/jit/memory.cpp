@@ -1,5 +1,6 @@
 // jit/memory.cpp: gathers, scatters, local arrays, messages: operations that touch memory.
 #include "jit/array.h"
+#include "jit/host_call.h"
 #include "jit/record.h"
 
 namespace umbel::jit {
@@ -335,6 +336,12 @@ Value local_set(const Value &array, const Value &index, const Value &value, cons
 
 // ---- host functions and messages
 
+static Value pointer(Context &c, void *p) { // bound at launch: the program does not depend on it
+    Value holder = Value::adopt(c, c.graph.buffer(Type::U8, borrow(p, 1, {}), 1));
+    return Value::adopt(
+        c, c.graph.make({ .op = Op::Address, .type = Type::Ptr, .dep = { holder.id(), 0, 0, 0 } }));
+}
+
 static Value make_extern(Context &c, std::unique_ptr<ExternRecord> record,
                          std::span<const Value> inputs, const Value &mask, bool effect = true) {
     Value active = Value::adopt(c, c.effective_mask(mask.id()));
@@ -386,31 +393,86 @@ void assert_lanes(const Mask &condition, std::string message, const Mask &mask) 
     make_extern(c, std::move(record), std::array<Value, 1>{ condition }, mask);
 }
 
-std::vector<Value> call_host(std::string name, ExternFn fn, void *user,
-                             std::span<const Value> inputs, std::span<const Type> outputs,
-                             const Value &mask, bool effect) {
-    Context &c = check_args("call_host", { &mask });
-    auto pointer = [&](void *p) { // bound at launch, so that the program does not depend on it
-        Value holder = Value::adopt(c, c.graph.buffer(Type::U8, borrow(p, 1, {}), 1));
-        return Value::adopt(
-            c, c.graph.make(
-                   { .op = Op::Address, .type = Type::Ptr, .dep = { holder.id(), 0, 0, 0 } }));
-    };
-    Value f = pointer(reinterpret_cast<void *>(fn)), u = pointer(user);
-    auto record = std::make_unique<ExternRecord>();
-    record->text = std::move(name);
+static Value call_site(Context &c, std::unique_ptr<ExternRecord> record, ExternFn fn,
+                       const Value &user, std::span<const Value> inputs, const Value &mask,
+                       bool effect) {
+    Value f = pointer(c, reinterpret_cast<void *>(fn));
     record->fn = f.id();
-    record->user = u.id();
-    record->out_types.assign(outputs.begin(), outputs.end());
-    Value site = make_extern(c, std::move(record), inputs, mask, effect);
+    record->user = user.id();
+    return make_extern(c, std::move(record), inputs, mask, effect);
+}
+
+static std::vector<Value> results_of(Context &c, const Value &site, std::span<const Type> types) {
     std::vector<Value> out;
-    for (size_t k = 0; k < outputs.size(); ++k)
+    for (size_t k = 0; k < types.size(); ++k)
         out.push_back(Value::adopt(c, c.graph.make({ .op = Op::ExternOut,
-                                                     .type = outputs[k],
+                                                     .type = types[k],
                                                      .size = site.size(),
                                                      .imm = k,
                                                      .dep = { site.id(), 0, 0, 0 } })));
     return out;
+}
+
+std::vector<Value> call_host(std::string name, ExternFn fn, void *user,
+                             std::span<const Value> inputs, std::span<const Type> outputs,
+                             const Value &mask, bool effect) {
+    Context &c = check_args("call_host", { &mask });
+    auto record = std::make_unique<ExternRecord>();
+    record->text = std::move(name);
+    record->out_types.assign(outputs.begin(), outputs.end());
+    Value u = pointer(c, user);
+    return results_of(c, call_site(c, std::move(record), fn, u, inputs, mask, effect), outputs);
+}
+
+std::vector<Value> call_host_reading(std::string name, ExternFn fn, const Value &data,
+                                     std::span<const Value> inputs, std::span<const Type> outputs,
+                                     const Value &mask) {
+    Context &c = check_args("call_host", { &data, &mask });
+    if (data.node().region && data.size() != 1)
+        fail("{}: the array is computed in the {} that is being recorded; it must exist before it",
+             name, c.graph.region(data.node().region).kind);
+    auto record = std::make_unique<ExternRecord>();
+    record->text = std::move(name);
+    record->out_types.assign(outputs.begin(), outputs.end());
+    Value u = address_of(c, data);
+    return results_of(c, call_site(c, std::move(record), fn, u, inputs, mask, false), outputs);
+}
+
+// Pending effects on the target must be sums, as this one: all others come first.
+static void order_sums(Context &c, const Value &target) {
+    if (!(target.node().flags & Dirty))
+        return;
+    for (NodeId e : c.graph.region(0).effects) {
+        const Node &n = c.graph[e];
+        bool sum = n.op == Op::Extern ||
+                   (n.op == Op::Scatter &&
+                    (ReduceOp(n.imm) == ReduceOp::Add || c.graph[n.dep[0]].dep[0] != target.id()));
+        if (!sum) {
+            c.settle(target.id(), "call_host");
+            return;
+        }
+    }
+}
+
+void call_host_adding(std::string name, ExternFn fn, std::shared_ptr<HostEffect> effect,
+                      std::span<Value *const> targets, std::span<const Value> inputs,
+                      const Value &mask) {
+    Context &c = check_args("call_host", { &mask });
+    auto record = std::make_unique<ExternRecord>();
+    record->text = std::move(name);
+    std::vector<Value> addresses;
+    for (Value *t : targets) {
+        order_sums(c, *t);
+        own_target(c, *t, "call_host");
+        addresses.push_back(address_of(c, *t));
+        record->targets.push_back(t->id());
+        record->nodes.push_back(addresses.back().id());
+    }
+    Value user = pointer(c, effect.get());
+    record->effect = std::move(effect);
+    call_site(c, std::move(record), fn, user, inputs, mask, true);
+    for (Value *t : targets)
+        c.mark_dirty(t->id());
 }
 
 } // namespace umbel::jit

@@ -9,9 +9,15 @@ from ._optics import *
 from ._colour import *
 from ._random import *
 from ._distributions import *
-from ._struct import Struct
+from ._distributions_nd import *
+from ._struct import Struct, StructConverter
+from ._streams import *
+from ._system import *
+from ._properties import ObjectType, PluginManager, Properties
 from ._bitmap import Bitmap, FilterBoundaryCondition
-from . import chi2, math, mueller, quad, spline, util, warp, xml
+from ._phase import *
+from ._volume_grid import VolumeGrid
+from . import chi2, detail, filesystem, math, misc, mueller, quad, spline, tensor_io, util, warp, xml
 from .jit import while_loop
 from ._variants import public_type as _public_type, set_variant, variant, variants
 from ._variant_types import type_names as _type_names
@@ -23,7 +29,7 @@ from ._core import (BSDF, BSDFContext, Emitter, Film, Integrator, Mesh, Object, 
                     Shape, Texture, load_file, load_string)
 from ._records import (BSDFSample3f, DirectionSample3f, Interaction3f, PositionSample3f, PreliminaryIntersection3f,
                        Ray3f, RayDifferential3f, SurfaceInteraction3f)
-from ._scene import (BSDFFlags, BSDFPtr, EmitterPtr, ParamFlags, Properties, RayFlags, ShapePtr, TransportMode, has_flag, load_dict,
+from ._scene import (BSDFFlags, BSDFPtr, EmitterPtr, ParamFlags, RayFlags, ShapePtr, TransportMode, has_flag, load_dict,
                      register_bsdf, register_emitter, register_integrator, register_sensor, register_texture, render)
 from . import _mesh
 SamplingIntegrator = MonteCarloIntegrator = Integrator  # one interface for all

@@ -11,26 +11,32 @@ import threading
 
 from . import _core
 from . import jit as dr
+from ._properties import Properties
 from ._struct import Struct, Type, numpy_type, type_of
+from ._transform import Transform4f
 
 Bitmap = _core.Bitmap
 _components = (Type.UInt8, Type.UInt16, Type.UInt32, Type.Float16, Type.Float32, Type.Float64)  # as core/image.h
 
 
-class PixelFormat(enum.Enum):
+class _Named(enum.Enum):
+    def __repr__(self): return str(self)
+
+
+class PixelFormat(_Named):
     """What the channels mean."""
     Y, YA, RGB, RGBA, RGBW, RGBAW, XYZ, XYZA, MultiChannel = range(9)
 
 
-class FileFormat(enum.Enum):
+class FileFormat(_Named):
     PNG, OpenEXR, RGBE, PFM, PPM, JPEG, TGA, BMP, Unknown, Auto = range(10)
 
 
-class AlphaTransform(enum.Enum):
+class AlphaTransform(_Named):
     Empty, Premultiply, Unpremultiply = range(3)
 
 
-class FilterBoundaryCondition(enum.Enum):
+class FilterBoundaryCondition(_Named):
     """What lies beyond an image's edge."""
     Clamp, Repeat, Mirror, Zero, One = range(5)
 
@@ -77,7 +83,7 @@ def make(source=None, *args, **kwargs):
                 source = kwargs.pop(name)
                 break
     if isinstance(source, Bitmap):
-        return _core.bitmap_copy(source)
+        return _copied(source)
     if isinstance(source, (str, os.PathLike)):
         return _read(source, *args, **kwargs)
     if isinstance(source, PixelFormat):
@@ -85,6 +91,12 @@ def make(source=None, *args, **kwargs):
     if isinstance(source, (bytes, bytearray)) or hasattr(source, "read"):
         return _decode(source, *args, **kwargs)
     return _from_array(source, *args, **kwargs)
+
+
+def _copied(source):
+    made = _core.bitmap_copy(source)
+    made._premultiplied = source.premultiplied_alpha()
+    return made
 
 
 def _read(path, format=FileFormat.Auto):
@@ -123,8 +135,8 @@ def _from_array(array, pixel_format=None, channel_names=()):
     if array.ndim == 2:
         array = array[:, :, None]
     if array.ndim != 3:
-        raise ValueError(f"a bitmap is made of an array of two or three dimensions, not of {array.ndim}; "
-                         "give rows, columns and channels")
+        raise TypeError(f"a bitmap is made of an array of two or three dimensions, not of {array.ndim}; "
+                        "give rows, columns and channels")
     height, width, count = array.shape
     component = _component(array.dtype)
     array = array.astype(array.dtype.newbyteorder("="), copy=False)
@@ -160,32 +172,50 @@ def set_premultiplied_alpha(self, value): self._premultiplied = bool(value)
 def struct_(self):
     """The layout of a pixel."""
     s = Struct()
+    F, pixels = Struct.Flags, self.pixel_format()
     for name in self.channel_names():
-        flags = Struct.Flags.Alpha if name == "A" or name.endswith(".A") else Struct.Flags.Empty
+        flags = F.Normalized if self._component < 3 else F.Empty
+        if name == "A" and pixels is not PixelFormat.MultiChannel:
+            flags |= F.Alpha
+        elif name == "W" and pixels in (PixelFormat.RGBW, PixelFormat.RGBAW):
+            flags |= F.Weight
+        else:
+            flags |= (F.Gamma if self.srgb_gamma() else 0) | (F.PremultipliedAlpha if self.premultiplied_alpha() else 0)
         s.append(name, self.component_format(), flags)
     return s
 
 
-class Metadata(dict):
+class Metadata(Properties):
     """What a file says beside its pixels; a change is kept by the bitmap."""
 
     def __init__(self, bitmap):
-        super().__init__(bitmap._metadata())
+        super().__init__()
+        for key, value in bitmap._metadata().items():
+            super().__setitem__(key, Transform4f(value) if isinstance(value, list) else value)
         self._bitmap = bitmap
 
     def __setitem__(self, key, value):
-        if hasattr(value, "matrix"):
-            value = value.numpy().ravel().tolist()
-        super().__setitem__(key, value if isinstance(value, (str, list)) else float(value))
-        self._bitmap._set_metadata(dict(self))
+        super().__setitem__(key, value)
+        self._keep()
 
     def __delitem__(self, key):
         super().__delitem__(key)
-        self._bitmap._set_metadata(dict(self))
+        self._keep()
 
-    remove_property = __delitem__
-    def property_names(self): return list(self)
-    def has_property(self, key): return key in self
+    def remove_property(self, key):
+        found = super().remove_property(key)
+        self._keep()
+        return found
+
+    def _keep(self):
+        kinds = Properties.Type
+        self._bitmap._set_metadata({k: self._stored(*self._entry(k), kinds) for k in self.keys()})
+
+    def _stored(self, kind, value, kinds):
+        """What files have a place for: texts, numbers and matrices."""
+        if kind is kinds.Transform:
+            return value.numpy().ravel().tolist()
+        return float(value) if kind in (kinds.Integer, kinds.Float, kinds.Bool) else str(value)
 
 
 def metadata(self):
@@ -236,19 +266,61 @@ def convert(self, pixel_format=None, component_format=None, srgb_gamma=None, alp
         return None
     srgb = self.srgb_gamma() if srgb_gamma is None else bool(srgb_gamma)
     component = self._component if component_format is None else _component(component_format)
-    result = self
+    result, own = self, self.pixel_format()
     # Colours are converted in floating point, so that nothing is rounded or clamped twice.
-    if pixel_format not in (None, PixelFormat.MultiChannel, self.pixel_format()):
-        if pixel_format not in _models:
-            raise ValueError(f"Bitmap: a conversion from {self.pixel_format().name} to {pixel_format.name} is not "
-                             "defined")
+    if pixel_format not in (None, PixelFormat.MultiChannel, own):
+        if pixel_format not in _models and pixel_format not in _weighted:
+            raise ValueError(f"Bitmap: a conversion from {own.name} to {pixel_format.name} is not defined")
         result = _core.bitmap_convert(result, 5 if component == 5 else 4, False)
-        result = _core.bitmap_to_model(result, *_models[pixel_format])
+        if own in _weighted:
+            result = _without_weight(result)
+        if pixel_format in _weighted:
+            result = _with_weight(_core.bitmap_to_model(result, *_models[_weighted[pixel_format]]), pixel_format)
+        else:
+            result = _to_model(result, pixel_format)
+    premultiplied = self.premultiplied_alpha()
     if alpha_transform is AlphaTransform.Premultiply:
-        result = _core.bitmap_premultiply(_core.bitmap_convert(result, 4, False))
+        result, premultiplied = _core.bitmap_premultiply(_core.bitmap_convert(result, 4, False)), True
     elif alpha_transform is AlphaTransform.Unpremultiply:
-        result = _core.bitmap_unpremultiply(_core.bitmap_convert(result, 4, False))
-    return _core.bitmap_convert(result, component, srgb)
+        result, premultiplied = _core.bitmap_unpremultiply(_core.bitmap_convert(result, 4, False)), False
+    result = _core.bitmap_convert(result, component, srgb)
+    result._premultiplied = premultiplied
+    return result
+
+
+# Formats with a weight, and what is left without it.
+_weighted = {PixelFormat.RGBAW: PixelFormat.RGBA, PixelFormat.RGBW: PixelFormat.RGB}
+
+
+def _without_weight(bitmap):
+    """Channels divided by their weight; where it is zero they stay."""
+    import numpy as np
+    a = np.array(__array__(bitmap))
+    w = np.where(a[:, :, -1:] == 0, 1, a[:, :, -1:])
+    return _from_array(a[:, :, :-1] / w, None, bitmap.channel_names()[:-1]) if a.shape[2] < 4 else _from_array(
+        np.ascontiguousarray(a[:, :, :-1] / w), _weighted[bitmap.pixel_format()])
+
+
+def _with_weight(bitmap, pixel_format):
+    import numpy as np
+    a = __array__(bitmap)
+    return _from_array(np.concatenate([a, np.ones_like(a[:, :, :1])], axis=2), pixel_format)
+
+
+def _to_model(bitmap, pixel_format):
+    """A picture in another colour model; its luminance has the weights that mi.luminance() has."""
+    own, rgb, xyz = bitmap.pixel_format(), (PixelFormat.RGB, PixelFormat.RGBA), (PixelFormat.XYZ, PixelFormat.XYZA)
+    if not (own in rgb and pixel_format not in rgb or own in xyz and pixel_format in rgb):
+        return _core.bitmap_to_model(bitmap, *_models[pixel_format])
+    import numpy as np
+    from ._colour import srgb_to_xyz_rows
+    a, rows = __array__(bitmap), np.array(srgb_to_xyz_rows)
+    c = a[:, :, :3].astype(np.float64) @ (rows if own in rgb else np.linalg.inv(rows)).T
+    if pixel_format in (PixelFormat.Y, PixelFormat.YA):
+        c = c[:, :, 1:2]
+    if _models[pixel_format][1]:
+        c = np.concatenate([c, a[:, :, 3:] if a.shape[2] == 4 else np.ones_like(a[:, :, :1])], axis=2)
+    return _from_array(np.ascontiguousarray(c.astype(a.dtype)), pixel_format)
 
 
 def _assign(target, source):
@@ -319,7 +391,8 @@ def accumulate(self, bitmap, *args, source_offset=None, target_offset=None, size
         source[i], target[i], extent[i] = source[i] + shift, target[i] + shift, extent[i] - shift
         extent[i] = min(extent[i], own - target[i], other - source[i])
     if min(extent) > 0:
-        _core.bitmap_accumulate(self, bitmap, *source, *target, *extent)
+        (x, y), (u, v), (w, h) = target, source, extent
+        __array__(self)[y:y + h, x:x + w] += __array__(bitmap)[v:v + h, u:u + w]
 
 
 def vflip(self):
@@ -454,8 +527,8 @@ for _name in ("add", "sub", "mul", "truediv", "pow", "radd", "rsub", "rmul", "rt
     setattr(Bitmap, f"__{_name}__", _operator(f"__{_name}__"))
 Bitmap.__hash__ = None
 Bitmap.__reduce__ = _reduce
-Bitmap.__copy__ = lambda self: _core.bitmap_copy(self)
-Bitmap.__deepcopy__ = lambda self, memo: _core.bitmap_copy(self)
+Bitmap.__copy__ = lambda self: _copied(self)
+Bitmap.__deepcopy__ = lambda self, memo: _copied(self)
 Bitmap.__array_interface__ = property(_array_interface)
 Bitmap.__module__ = "umbel"
 Bitmap.__doc__ = """An image on the host.

@@ -7,18 +7,23 @@ MI_CIE_MIN, MI_CIE_MAX = 360.0, 830.0  # nm
 MI_CIE_Y_NORMALIZATION = 1 / _core.cie_y_integral
 
 
+# ITU-R BT.709 with the white of D65, as scripts expect them to the last digit; the renderer derives its own of the primaries.
+srgb_to_xyz_rows = ((0.412453, 0.357580, 0.180423), (0.212671, 0.715160, 0.072169), (0.019334, 0.119193, 0.950227))
+xyz_to_srgb_rows = ((3.240479, -1.537150, -0.498535), (-0.969256, 1.875991, 0.041556), (0.055648, -0.204043, 1.057311))
+
+
 def _multiply(rows, c):
     return resolve("Color3f")(*(dr.fma(c[2], r[2], dr.fma(c[1], r[1], c[0] * r[0])) for r in rows))
 
 
 def srgb_to_xyz(rgb, active=True):
     """CIE XYZ of a linear sRGB colour."""
-    return _multiply(_core.srgb_to_xyz_matrix(), resolve("Color3f")(rgb))
+    return _multiply(srgb_to_xyz_rows, resolve("Color3f")(rgb))
 
 
 def xyz_to_srgb(xyz, active=True):
     """Linear sRGB of a CIE XYZ colour."""
-    return _multiply(_core.xyz_to_srgb_matrix(), resolve("Color3f")(xyz))
+    return _multiply(xyz_to_srgb_rows, resolve("Color3f")(xyz))
 
 
 def luminance(value, wavelengths=None, active=True):
@@ -34,7 +39,7 @@ def luminance(value, wavelengths=None, active=True):
         return c[0]
     if len(_core.entries(c)) != 3:
         raise TypeError("luminance() of a spectrum needs its wavelengths")
-    r = _core.srgb_to_xyz_matrix()[1]
+    r = srgb_to_xyz_rows[1]
     return dr.fma(c[2], r[2], dr.fma(c[1], r[1], c[0] * r[0]))
 
 
@@ -125,7 +130,7 @@ def spectrum_list_to_srgb(wavelengths, values, bounded=True, d65=False):
         c = _core.reflectance_to_srgb(f)
     else:
         xyz = _core.spectrum_to_xyz(f)
-        c = [sum(a * b for a, b in zip(row, xyz)) for row in _core.xyz_to_srgb_matrix()]
+        c = [sum(a * b for a, b in zip(row, xyz)) for row in xyz_to_srgb_rows]
     return resolve("ScalarColor3f")([min(max(e, 0.0), 1.0) for e in c] if bounded else [max(e, 0.0) for e in c])
 
 

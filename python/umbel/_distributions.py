@@ -4,7 +4,16 @@ from ._variant_types import Fields, resolve
 
 
 def _floats(v): return v if type(v) is resolve("Float") else resolve("Float")(v)
-def _at(table, i, active=True): return dr.gather(type(table), table, i, active)
+def _at(table, i, active=True): return dr.gather(type(table), table, _index(i), active)
+def _index(i): return i if isinstance(i, dr.ArrayBase) else resolve("UInt32")(i)
+
+
+def _check(name, values):
+    """Complains about a table that is no distribution."""
+    if not (values >= 0).all():  # also where an entry is no number
+        raise dr.UserError(f"{name}: entries must be non-negative; they are {values.tolist()[:8]}")
+    if not values.any():
+        raise dr.UserError(f"{name}: no probability mass found: all entries are zero")
 
 
 class DiscreteDistribution:
@@ -21,12 +30,11 @@ class DiscreteDistribution:
 
     def update(self):
         """Computes what depends on `pmf`."""
+        self.pmf = _floats(self.pmf)
         if len(self.pmf) == 0:
-            raise dr.UserError("DiscreteDistribution: there are no entries; give one or more")
+            raise dr.UserError("DiscreteDistribution: empty distribution: give one or more entries")
         values = self.pmf.numpy()
-        if not (values >= 0).all() or not values.any():  # also where an entry is no number
-            raise dr.UserError("DiscreteDistribution: entries must not be negative, nor all zero; they are "
-                               f"{values.tolist()[:8]}")
+        _check("DiscreteDistribution", values)
         used = values.nonzero()[0]
         self._first, self._last = int(used[0]), int(used[-1])
         self.cdf = dr.cumsum(self.pmf)
@@ -44,7 +52,7 @@ class DiscreteDistribution:
     def sample(self, value, active=True):
         """The index for a number in [0, 1)."""
         value = _floats(value) * self._sum
-        return dr.binary_search(self._first, self._last, lambda i: _at(self.cdf, i, active) <= value)
+        return dr.binary_search(self._first, self._last, lambda i: _at(self.cdf, i, active) < value)
 
     def sample_pmf(self, value, active=True):
         """(index, its probability)"""
@@ -73,13 +81,12 @@ class _Linear:
 
     def update(self):
         """Computes what depends on the values."""
+        self.pdf = _floats(self.pdf)
         n = len(self.pdf)
         if n < 2:
-            raise dr.UserError(f"{type(self).__name__}: {n} values make no interval; give two or more")
+            raise dr.UserError(f"{type(self).__name__}: needs at least two entries, not {n}")
         values = self.pdf.numpy()
-        if not (values >= 0).all() or not values.any():
-            raise dr.UserError(f"{type(self).__name__}: values must not be negative, nor all zero; they are "
-                               f"{values.tolist()[:8]}")
+        _check(type(self).__name__, values)
         i = dr.arange(resolve("UInt32"), n - 1)
         area = 0.5 * (_at(self.pdf, i) + _at(self.pdf, i + 1)) * self._interval(i)[1]
         self.cdf = dr.cumsum(area)
@@ -150,7 +157,7 @@ class ContinuousDistribution(_Linear):
         if pdf is not None:
             self.range = [float(r[0]) if hasattr(r, "__len__") else float(r) for r in range]
             if not self.range[0] < self.range[1]:
-                raise dr.UserError(f"ContinuousDistribution: the range {self.range} is empty")
+                raise dr.UserError(f"ContinuousDistribution: invalid range {self.range}; the first number must be smaller")
             self.pdf = _floats(pdf)
             self.update()
 
@@ -182,12 +189,13 @@ class IrregularContinuousDistribution(_Linear):
             self.update()
 
     def update(self):
+        self.nodes, self.pdf = _floats(self.nodes), _floats(self.pdf)
         values = self.nodes.numpy()
         if len(values) != len(self.pdf):
-            raise dr.UserError(f"IrregularContinuousDistribution: {len(values)} nodes and {len(self.pdf)} values; "
-                               "there must be as many of both")
+            raise dr.UserError(f"IrregularContinuousDistribution: size mismatch: {len(values)} nodes and {len(self.pdf)} "
+                               "values; there must be as many of both")
         if not (values[1:] > values[:-1]).all():
-            raise dr.UserError("IrregularContinuousDistribution: nodes must increase; they are "
+            raise dr.UserError("IrregularContinuousDistribution: nodes must be strictly increasing; they are "
                                f"{values.tolist()[:8]}")
         self.range = [float(values[0]), float(values[-1])] if len(values) else [0.0, 0.0]
         self._resolution = float((values[1:] - values[:-1]).min()) if len(values) > 1 else 0.0
@@ -255,86 +263,5 @@ class DiscreteDistribution2D:
                 resolve("Point2f")((u - below) / value, v))
 
 
-class MarginalContinuous2D0:
-    """A density over the unit square, bilinear between the entries of a table, which include the square's edges. First
-    y is sampled by the rows' integrals, then x."""
-
-    def __init__(self, data, param_values=(), normalize=True, enable_sampling=True):
-        if len(param_values):
-            raise dr.UserError(f"{type(self).__name__}: a table without parameters takes no param_values")
-        data = _table(data)
-        Float = resolve("Float")
-        self._height, self._width = h, w = data.shape
-        if w < 2 or h < 2:
-            raise dr.UserError(f"{type(self).__name__}: needs two rows and columns or more, not {h} and {w}")
-        if normalize:
-            mean = 0.25 * (data[1:, 1:] + data[:-1, 1:] + data[1:, :-1] + data[:-1, :-1]).mean()
-            data = data / mean
-        cells = 0.5 * (data[:, 1:] + data[:, :-1]).cumsum(axis=1) / (w - 1)
-        rows = cells[:, -1]
-        self._values, self._cells, self._rows = Float(data.ravel()), Float(cells.ravel()), Float(rows)
-        self._below = Float((0.5 * (rows[1:] + rows[:-1]) / (h - 1)).cumsum())
-        self._total = float((0.5 * (rows[1:] + rows[:-1]) / (h - 1)).sum())
-
-    def _corners(self, i, j, active):
-        w = self._width
-        return [_at(self._values, (j + b) * w + i + a, active) for b in (0, 1) for a in (0, 1)]
-
-    def _locate(self, p):
-        UInt = resolve("UInt32")
-        x, y = dr.clip(p[0], 0, 1) * (self._width - 1), dr.clip(p[1], 0, 1) * (self._height - 1)
-        i, j = dr.minimum(UInt(x), self._width - 2), dr.minimum(UInt(y), self._height - 2)
-        return i, j, x - type(x)(i), y - type(y)(j)
-
-    def eval(self, pos, param=None, active=True):
-        """The density at a position."""
-        p = resolve("Point2f")(pos)
-        i, j, tx, ty = self._locate(p)
-        v00, v10, v01, v11 = self._corners(i, j, active)
-        value = dr.lerp(dr.lerp(v00, v10, tx), dr.lerp(v01, v11, tx), ty)
-        return dr.select((p.x >= 0) & (p.x <= 1) & (p.y >= 0) & (p.y <= 1) & active, value, 0)
-
-    pdf = eval
-
-    def _row(self, j, ty, active):
-        """A function for the integral from 0 to a node of the row between two others."""
-        w = self._width - 1
-        return lambda i: dr.lerp(_at(self._cells, j * w + i, active), _at(self._cells, (j + 1) * w + i, active), ty)
-
-    def _before(self, f, i): return dr.select(i > 0, f(dr.maximum(i, 1) - 1), 0)
-
-    def sample(self, sample, param=None, active=True):
-        """(position, density) for two numbers in [0, 1)"""
-        u = resolve("Point2f")(sample)
-        w, h = self._width - 1, self._height - 1
-        v = u.y * self._total
-        j = dr.binary_search(0, h - 1, lambda k: _at(self._below, k, active) <= v)
-        r0, r1 = _at(self._rows, j, active), _at(self._rows, j + 1, active)
-        ty = _invert_linear(r0, r1, (v - self._before(lambda k: _at(self._below, k, active), j)) * h)
-        row, x = self._row(j, ty, active), u.x * dr.lerp(r0, r1, ty)
-        i = dr.binary_search(0, w - 1, lambda k: row(k) <= x)
-        v00, v10, v01, v11 = self._corners(i, j, active)
-        a, b = dr.lerp(v00, v01, ty), dr.lerp(v10, v11, ty)
-        tx = _invert_linear(a, b, (x - self._before(row, i)) * w)
-        Float = resolve("Float")
-        return resolve("Point2f")((Float(i) + tx) / w, (Float(j) + ty) / h), dr.lerp(a, b, tx)
-
-    def invert(self, sample, param=None, active=True):
-        """(numbers, density): what sample() gives this position for."""
-        p = resolve("Point2f")(sample)
-        w, h = self._width - 1, self._height - 1
-        i, j, tx, ty = self._locate(p)
-        v00, v10, v01, v11 = self._corners(i, j, active)
-        a, b = dr.lerp(v00, v01, ty), dr.lerp(v10, v11, ty)
-        r0, r1 = _at(self._rows, j, active), _at(self._rows, j + 1, active)
-        x = self._before(self._row(j, ty, active), i) + tx * dr.fma(0.5 * tx, b - a, a) / w
-        y = self._before(lambda k: _at(self._below, k, active), j) + ty * dr.fma(0.5 * ty, r1 - r0, r0) / h
-        return resolve("Point2f")(x / dr.lerp(r0, r1, ty), y / self._total), dr.lerp(a, b, tx)
-
-
-class Hierarchical2D0(MarginalContinuous2D0):
-    """The same density and interface as MarginalContinuous2D0, which it is sampled by."""
-
-
 __all__ = ["DiscreteDistribution", "ContinuousDistribution", "IrregularContinuousDistribution",
-           "DiscreteDistribution2D", "MarginalContinuous2D0", "Hierarchical2D0"]
+           "DiscreteDistribution2D"]

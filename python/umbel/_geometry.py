@@ -94,10 +94,10 @@ class Frame3f:
 
 class _Box:
     """All points between `min` and `max`. Without arguments it contains nothing."""
-    _n = 3
+    _n, _prefix = 3, ""
 
     def __init__(self, min=None, max=None):
-        P = resolve(f"Point{self._n}f")
+        P = resolve(f"{self._prefix}Point{self._n}f")
         if isinstance(min, _Box):
             self.min, self.max = P(min.min), P(min.max)
         elif min is None:
@@ -107,12 +107,12 @@ class _Box:
 
     def reset(self):
         """Makes it empty."""
-        P = resolve(f"Point{self._n}f")
+        P = resolve(f"{self._prefix}Point{self._n}f")
         self.min, self.max = P(dr.inf), P(-dr.inf)
 
     def valid(self): return dr.all(self.max >= self.min)
     def collapsed(self): return dr.any(self.max == self.min)
-    def extents(self): return resolve(f"Vector{self._n}f")(self.max - self.min)
+    def extents(self): return resolve(f"{self._prefix}Vector{self._n}f")(self.max - self.min)
     def center(self): return (self.max + self.min) * 0.5
     def volume(self): return dr.prod(self.extents())
 
@@ -122,7 +122,7 @@ class _Box:
 
     def corner(self, index):
         """One of the corners; bit i chooses `max` along axis i."""
-        return resolve(f"Point{self._n}f")(*((self.max if index >> i & 1 else self.min)[i] for i in range(self._n)))
+        return resolve(f"{self._prefix}Point{self._n}f")(*((self.max if index >> i & 1 else self.min)[i] for i in range(self._n)))
 
     def major_axis(self): return self._axis(lambda a, b: a > b)
     def minor_axis(self): return self._axis(lambda a, b: a < b)
@@ -153,7 +153,7 @@ class _Box:
         return dr.squared_norm(dr.maximum(dr.maximum(self.min - high, low - self.max), 0))
 
     def distance(self, other): return dr.sqrt(self.squared_distance(other))
-    def _point(self, p): return resolve(f"Point{self._n}f")(p)
+    def _point(self, p): return resolve(f"{self._prefix}Point{self._n}f")(p)
 
     def expand(self, other):
         """Grows to contain a point or box."""
@@ -206,21 +206,23 @@ class BoundingBox3f(_Box):
 class BoundingSphere3f:
     """All points within `radius` of `center`."""
     DRJIT_STRUCT = Fields(center="Point3f", radius="Float")
+    _prefix = ""
 
     def __init__(self, center=0, radius=0):
         if isinstance(center, BoundingSphere3f):
             center, radius = center.center, center.radius
-        self.center, self.radius = resolve("Point3f")(center), resolve("Float")(radius)
+        self.center = resolve(self._prefix + "Point3f")(center)
+        self.radius = resolve(self._prefix + "Float")(radius)
 
     def empty(self): return self.radius <= 0
 
     def contains(self, p, strict=False):
-        d, r = dr.squared_norm(resolve("Point3f")(p) - self.center), dr.square(self.radius)
+        d, r = dr.squared_norm(resolve(self._prefix + "Point3f")(p) - self.center), dr.square(self.radius)
         return d < r if strict else d <= r
 
     def expand(self, p):
         """Grows to contain a point."""
-        self.radius = dr.maximum(self.radius, dr.norm(resolve("Point3f")(p) - self.center))
+        self.radius = dr.maximum(self.radius, dr.norm(resolve(self._prefix + "Point3f")(p) - self.center))
 
     def ray_intersect(self, ray):
         """(whether, from, to): the part of a ray's line that is inside."""
@@ -234,7 +236,21 @@ class BoundingSphere3f:
     def __repr__(self): return f"BoundingSphere3f[\n  center = {self.center},\n  radius = {self.radius}\n]"
 
 
-ScalarBoundingBox2f, ScalarBoundingBox3f, ScalarBoundingSphere3f = BoundingBox2f, BoundingBox3f, BoundingSphere3f
+class ScalarBoundingBox2f(BoundingBox2f):
+    """A box of points without lanes."""
+    _prefix = "Scalar"
+
+
+class ScalarBoundingBox3f(BoundingBox3f):
+    """A box of points without lanes."""
+    _prefix = "Scalar"
+
+
+class ScalarBoundingSphere3f(BoundingSphere3f):
+    """A sphere of one center and radius."""
+    _prefix = "Scalar"
+
+
 ScalarFrame3f = Frame3f
 __all__ = ["coordinate_system", "sph_to_dir", "dir_to_sph", "Frame3f", "ScalarFrame3f", "BoundingBox2f", "BoundingBox3f",
            "BoundingSphere3f", "ScalarBoundingBox2f", "ScalarBoundingBox3f", "ScalarBoundingSphere3f"]

@@ -6,6 +6,7 @@ import time
 
 from . import _core
 from . import jit as dr
+from ._properties import Properties
 from ._random import sample_tea_32
 from ._records import _mi, PreliminaryIntersection3f, Ray3f, SurfaceInteraction3f
 
@@ -137,8 +138,8 @@ class ShapePtr(_Pointer):
 # ---- the scene
 
 def make_bbox(low, high):
-    from . import BoundingBox3f
-    return BoundingBox3f(low, high)
+    from . import ScalarBoundingBox3f
+    return ScalarBoundingBox3f(low, high)
 
 
 def _scene_methods():
@@ -300,47 +301,6 @@ def _differential(ray):
 
 # ---- plugins in Python
 
-class Properties:
-    """What a plugin was given: `props["name"]`, `props.get("name", otherwise)`."""
-
-    def __init__(self, core=None):
-        self._core = core
-        self._values = {}
-
-    def plugin_name(self): return self._core.type if self._core else ""
-
-    def id(self): return self._core.id if self._core else ""
-
-    def has_property(self, name): return name in self
-
-    def __contains__(self, name): return name in self._values or bool(self._core and self._core.has(name))
-
-    def keys(self): return list(self._values) + (self._core.keys() if self._core else [])
-
-    property_names = keys
-
-    def get(self, name, otherwise=None):
-        if name in self._values:
-            return self._values[name]
-        return self._core.get(name) if self._core and self._core.has(name) else otherwise
-
-    def __getitem__(self, name):
-        if name not in self:
-            raise KeyError(f"property \"{name}\" has not been specified")
-        return self.get(name)
-
-    def __setitem__(self, name, value): self._values[name] = value
-
-    def get_texture(self, name, otherwise=None):
-        """The value as a texture."""
-        value = self.get(name, otherwise)
-        if isinstance(value, _core.Object):
-            return value
-        if isinstance(value, (int, float)):
-            return _core.load_dict({"type": "uniform", "value": float(value)})
-        return _core.load_dict({"type": "rgb", "value": list(value)})
-
-
 class Callback:
     """What traverse() of a plugin written in Python reports to."""
 
@@ -409,9 +369,12 @@ def render(scene, params=None, sensor=0, integrator=None, seed=0, seed_grad=0, s
     computed with `spp_grad` samples a pixel (as many as `spp` unless given) of another seed, `seed_grad`.
     """
     from ._params import SceneParameters
-    seed = int(seed) & 0xffffffff
-    if not seed_grad:
-        seed_grad = sample_tea_32(seed, 1)[0]
+    if isinstance(seed, dr.ArrayBase):  # data of the program, so that a frozen function can change it
+        seed = _mi("UInt")(seed)
+    else:
+        seed = int(seed) & 0xffffffff
+    if not isinstance(seed_grad, dr.ArrayBase):
+        seed_grad = int(seed_grad) & 0xffffffff if seed_grad else sample_tea_32(seed, 1)[0]
     if not isinstance(scene, _core.Scene):
         raise TypeError("render: the first argument must be a scene")
     if isinstance(params, SceneParameters):
@@ -421,7 +384,7 @@ def render(scene, params=None, sensor=0, integrator=None, seed=0, seed_grad=0, s
         pointer = 0
         if params is not None and dr._tree.leaves(params):
             raise TypeError("render: params must be what umbel.traverse() returns")
-    return _core.render(scene, pointer, sensor, integrator, seed, int(seed_grad) & 0xffffffff, int(spp), int(spp_grad))
+    return _core.render(scene, pointer, sensor, integrator, seed, seed_grad, int(spp), int(spp_grad))
 
 
 _scene_methods()

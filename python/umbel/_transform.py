@@ -96,8 +96,8 @@ def _inverted(m, n):
     return [_entry(e) for e in _core.entries(dr.inverse(_matrix(m, n)))]
 
 
-def _matrix(m, n):
-    cls = resolve(f"Matrix{n}f")
+def _matrix(m, n, prefix=""):
+    cls = resolve(f"{prefix}Matrix{n}f")
     leaf = dr.leaf_t(cls)
     return _core.from_entries(cls, [leaf(e) for e in m])
 
@@ -155,6 +155,12 @@ class _Transform:
         t._m, t._it, t._matrix, t._inverse_transpose = m, it, None, None
         return t
 
+    _prefix = ""
+
+    def _prefix_of(self, entries, wanted=None):
+        """Of the names of arrays of these entries: those of scalar transforms have no lanes."""
+        return (self._prefix if wanted is None else wanted) if all(isinstance(e, float) for e in entries) else ""
+
     # A matrix that was handed out may be changed by its new owner: from then on it is what counts.
     def _entries(self):
         return self._m if self._matrix is None else [_entry(e) for e in _core.entries(self._matrix)]
@@ -169,9 +175,11 @@ class _Transform:
     @property
     def matrix(self):
         """The matrix, as an array."""
-        if self._matrix is None or type(self._matrix) is not resolve(f"Matrix{self._n}f"):
+        entries = self._entries()
+        prefix = self._prefix_of(entries)
+        if self._matrix is None or type(self._matrix) is not resolve(f"{prefix}Matrix{self._n}f"):
             self._inverse_entries()
-            self._matrix = _matrix(self._entries(), self._n)
+            self._matrix = _matrix(entries, self._n, prefix)
         return self._matrix
 
     @matrix.setter
@@ -182,8 +190,10 @@ class _Transform:
     @property
     def inverse_transpose(self):
         """The transpose of its inverse, as an array."""
-        if self._inverse_transpose is None or type(self._inverse_transpose) is not resolve(f"Matrix{self._n}f"):
-            self._inverse_transpose = _matrix(self._inverse_entries(), self._n)
+        entries = self._inverse_entries()
+        prefix = self._prefix_of(entries)
+        if self._inverse_transpose is None or type(self._inverse_transpose) is not resolve(f"{prefix}Matrix{self._n}f"):
+            self._inverse_transpose = _matrix(entries, self._n, prefix)
         return self._inverse_transpose
 
     @inverse_transpose.setter
@@ -246,7 +256,8 @@ class _Transform:
     def _vector(self, entries, sense, like=None):
         name = {1: "Vector", _Point: "Point", _Normal: "Normal"}[sense]
         double = like is not None and dr.type_v(like) == dr.VarType.Float64
-        cls = resolve(f"{name}{self._n - 1}{'d' if double else 'f'}")
+        prefix = "" if dr.is_jit_v(like) else self._prefix_of(entries, "Scalar" if dr.is_host_v(like) else self._prefix)
+        cls = resolve(f"{prefix}{name}{self._n - 1}{'d' if double else 'f'}")
         leaf = dr.leaf_t(cls)
         return _core.from_entries(cls, [leaf(e) for e in entries])
 
@@ -455,11 +466,20 @@ def orthographic_projection(film_size, crop_size, crop_offset, near_clip, far_cl
     return _projection(film_size, crop_size, crop_offset, Transform4f.orthographic(near_clip, far_clip))
 
 
-# Scalar, affine and projective ones are all of a kind here.
-for _n, _cls in (("3", Transform3f), ("4", Transform4f)):
-    for _prefix in ("", "Scalar"):
-        for _word in ("Transform", "AffineTransform", "ProjectiveTransform"):
-            for _suffix in ("f", "d"):
-                globals()[_prefix + _word + _n + _suffix] = _cls
+class ScalarTransform3f(Transform3f):
+    """A transform of the plane made of numbers: its arrays have no lanes."""
+    _prefix = "Scalar"
+
+
+class ScalarTransform4f(Transform4f):
+    """A transform of space made of numbers: its arrays have no lanes."""
+    _prefix = "Scalar"
+
+
+# Affine and projective ones, in single and double precision, are all of a kind here.
+for _cls in (Transform3f, Transform4f, ScalarTransform3f, ScalarTransform4f):
+    for _word in ("Transform", "AffineTransform", "ProjectiveTransform"):
+        for _suffix in ("f", "d"):
+            globals()[_cls.__name__.replace("Transform", _word)[:-1] + _suffix] = _cls
 __all__ = [_k for _k in globals() if "Transform" in _k and not _k.startswith("_")] + [
     "perspective_projection", "orthographic_projection"]

@@ -24,6 +24,14 @@ def resolve(name):
 
 
 def _resolve(name):
+    host = name.startswith("Scalar")
+    found = _find(name)
+    if host and _core.is_array_type(found):
+        return _core.host_of(found)
+    return found
+
+
+def _find(name):
     backend, colour, polarized, double, ad = _core.variant_info(_core.variant())
     facts = {"is_monochromatic": colour == 0, "is_rgb": colour == 1, "is_spectral": colour == 2,
              "is_polarized": bool(polarized), "DEBUG": False}

@@ -47,4 +47,5 @@ def public_type(name):
     """mi.Float, mi.Vector3f ...: what the name means to scripts in the variant in use."""
     if _scalar and name in _numbers:
         return _numbers[name]
-    return resolve(name)
+    found = resolve(name)
+    return _core.host_of(found) if _scalar and _core.is_array_type(found) else found

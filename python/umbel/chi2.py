@@ -46,8 +46,8 @@ class ChiSquareTest:
     def _uniform(self):
         """Independent numbers, a stream for each sample."""
         UInt, double = resolve("UInt32"), dr.itemsize_v(resolve("Float")) == 8
-        rng = PCG32(initstate=resolve("UInt64")(sample_tea_32(dr.arange(UInt, self.sample_count), self.seed)[0]),
-                    initseq=dr.arange(resolve("UInt64"), self.sample_count))
+        v0, v1 = sample_tea_32(dr.arange(UInt, self.sample_count), self.seed)
+        rng = PCG32(initstate=resolve("UInt64")(v0), initseq=resolve("UInt64")(v1))
         numbers = [rng.next_float64() if double else rng.next_float32() for _ in range(self.sample_dim)]
         return _core.from_entries(resolve(f"{'Vector' if self.sample_dim > 1 else 'Array'}{self.sample_dim}f"), numbers)
 
@@ -151,7 +151,7 @@ class PlanarDomain:
 
     def aspect(self):
         e = self._bounds.extents()
-        return float(e.x[0]) / float(e.y[0])
+        return float(e.x) / float(e.y)
 
     def map_forward(self, p): return p
     def map_backward(self, p): return p
@@ -240,5 +240,50 @@ def MicrofacetAdapter(md_type, alpha, sample_visible=False):
     def pdf(m, *args):
         distribution, wi = make(args)
         return distribution.pdf(wi, m)
+
+    return sample, pdf
+
+
+def SpectrumAdapter(value):
+    """Of the wavelengths that a spectrum is sampled by; `value` is a texture, or its XML."""
+    import umbel
+
+    def make(args):
+        if hasattr(value, "sample_spectrum"):
+            return value
+        return umbel.load_string(value % args)
+
+    def sample(numbers, *args):
+        si = dr.zeros(umbel.SurfaceInteraction3f, dr.width(numbers))
+        wavelengths, _ = make(args).sample_spectrum(si, umbel.sample_shifted(numbers[0]))
+        return resolve("Vector1f")(wavelengths[0])
+
+    def pdf(w, *args):
+        si = dr.zeros(umbel.SurfaceInteraction3f, dr.width(w))
+        si.wavelengths = resolve("UnpolarizedSpectrum")(w)
+        return make(args).pdf_spectrum(si)[0]
+
+    return sample, pdf
+
+
+def PhaseFunctionAdapter(phase_type, extra, wi=(0, 0, 1), ctx=None):
+    """Of a phase function's sampling for light from wi."""
+    import umbel
+
+    def interaction(n):
+        mei = dr.zeros(umbel.MediumInteraction3f, n)
+        mei.wi = resolve("Vector3f")(wi)
+        mei.sh_frame = umbel.Frame3f(-mei.wi)
+        return mei, umbel.PhaseFunctionContext() if ctx is None else ctx
+
+    def sample(numbers, *args):
+        phase = _load("phase", phase_type, extra, args)
+        mei, context = interaction(dr.width(numbers))
+        wo, weight, _ = phase.sample(context, mei, numbers[0], resolve("Point2f")(numbers[1], numbers[2]))
+        return wo, dr.select(dr.all(weight == 0), resolve("Float")(0), 1)
+
+    def pdf(wo, *args):
+        mei, context = interaction(dr.width(wo))
+        return _load("phase", phase_type, extra, args).eval_pdf(context, mei, wo)[1]
 
     return sample, pdf

@@ -139,6 +139,8 @@ template <class T> T Properties::convert(const Property &p) const {
             return SpectrumData::uniform(*v);
         if (auto *v = std::get_if<int64_t>(&p.value))
             return SpectrumData::uniform(double(*v));
+        if (auto *v = std::get_if<VectorData>(&p.value))
+            return SpectrumData::from_rgb({ v->x, v->y, v->z });
     } else if constexpr (std::is_same_v<T, AnimationData>) {
         if (auto *v = std::get_if<TransformData>(&p.value))
             return AnimationData{ { 0.0 }, { *v } };

@@ -108,6 +108,10 @@ Spectrum TabulatedSpectrum::eval(const Wavelengths &wavelengths, const Mask &act
     });
 }
 
+std::vector<double> TabulatedSpectrum::values() const {
+    return m_table.valid() ? read_floats(Float(m_table.detached())) : m_values;
+}
+
 Colour3 TabulatedSpectrum::emission_rgb() const {
     return xyz_to_srgb(spectrum_to_xyz([&](double w) { return eval(w); }));
 }

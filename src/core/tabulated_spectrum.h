@@ -21,6 +21,9 @@ public:
     /// Linear sRGB: of the light itself, or of a surface of this reflectance under D65.
     Colour3 emission_rgb() const;
     Colour3 reflectance_rgb() const;
+    const std::vector<double> &wavelengths() const { return m_wavelengths; }
+    /// As they are now.
+    std::vector<double> values() const;
 
 private:
     void make_table();

@@ -1,4 +1,4 @@
-// jit/host_call.h: calls of host functions that read an array, or add to arrays, from within kernels.
+// jit/host_call.h: calls of host functions that add to arrays from within kernels.
 #pragma once
 #include "jit/array.h"
 #include <memory>
@@ -10,7 +10,6 @@ namespace umbel::jit {
 /// and combines in their order does not depend on the number of threads.
 uint32_t current_block();
 constexpr uint32_t MaxBlocks = 128;
-void set_current_block(uint32_t block); // by who hands out lanes
 
 /// What a host function gathers while a kernel runs, and adds to arrays when it has ended.
 class HostEffect {
@@ -19,10 +18,6 @@ public:
     virtual void finish(std::span<void *const> targets) = 0;
 };
 
-/// As call_host, with the address of the array `data` in the place of `user`.
-std::vector<Value> call_host_reading(std::string name, ExternFn fn, const Value &data,
-                                     std::span<const Value> inputs, std::span<const Type> outputs,
-                                     const Value &mask);
 /// Calls `fn` for each packet, with `effect` as `user`, then effect->finish(targets) once. Sums in floats: other
 /// pending sums into the same targets may come before or after.
 void call_host_adding(std::string name, ExternFn fn, std::shared_ptr<HostEffect> effect,

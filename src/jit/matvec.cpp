@@ -5,6 +5,7 @@
 #include "jit/matvec.h"
 #include "jit/algorithm_common.h"
 #include "jit/host_call.h"
+#include "jit/host_pointer.h"
 #include "jit/stream.h"
 #include <algorithm>
 #include <array>
@@ -286,8 +287,11 @@ std::vector<Value> matvec(const Value &weights, const Matrix &a, uint32_t bias,
     inputs.insert(inputs.end(), x.begin(), x.end());
     std::vector<Type> types(a.outputs(), Type::F32);
     ExternFn fn = weights.type() == Type::F16 ? &matvec_packet<f16> : &matvec_packet<float>;
-    return call_host_reading(weights.type() == Type::F16 ? "matvec f16" : "matvec f32", fn, weights,
-                             inputs, types, literal(Type::Bool, 1));
+    if (weights.node().region && weights.size() != 1)
+        fail("matvec: the matrix is computed in the loop or call that is being recorded; it must "
+             "exist before it");
+    return call_host(weights.type() == Type::F16 ? "matvec f16" : "matvec f32", fn, weights, inputs,
+                     types, literal(Type::Bool, 1));
 }
 
 void matvec_gradient(Value &weights, const Matrix &a, Value *bias_weights, uint32_t bias,

@@ -1,6 +1,7 @@
 // jit/memory.cpp: gathers, scatters, local arrays, messages: operations that touch memory.
-#include "jit/array.h"
 #include "jit/host_call.h"
+#include "jit/host_pointer.h"
+#include "jit/launch.h"
 #include "jit/record.h"
 
 namespace umbel::jit {
@@ -162,12 +163,14 @@ static void own_target(Context &c, Value &target, const char *what) {
         c.settle(target.id(), what);
     if (target.node().refs == 1 && !c.graph.buffer_of(target.id())->borrowed())
         return;
-    BufferRef old = c.graph.buffer_of(target.id());
     uint32_t size = target.size();
-    uint64_t n = uint64_t(size) * bytes(target.type());
-    BufferRef fresh = allocate(n);
-    c.launch_algorithm("copy", size,
-                       [old, fresh, n] { std::memcpy(fresh->data(), old->data(), n); });
+    uint64_t width = bytes(target.type());
+    BufferRef fresh = allocate(size * width);
+    launch_algorithm(
+        c, "copy", size,
+        { { c.graph.buffer_of(target.id()), target.type(), size, TaskArray::Lane, 1, target.id() },
+          { fresh, target.type(), size, TaskArray::Write } },
+        {}, [width](const Task &t) { std::memcpy(t.data(1), t.data(0), t.size * width); });
     target = Value::adopt(c, c.graph.buffer(target.type(), fresh, size));
 }
 
@@ -336,12 +339,6 @@ Value local_set(const Value &array, const Value &index, const Value &value, cons
 
 // ---- host functions and messages
 
-static Value pointer(Context &c, void *p) { // bound at launch: the program does not depend on it
-    Value holder = Value::adopt(c, c.graph.buffer(Type::U8, borrow(p, 1, {}), 1));
-    return Value::adopt(
-        c, c.graph.make({ .op = Op::Address, .type = Type::Ptr, .dep = { holder.id(), 0, 0, 0 } }));
-}
-
 static Value make_extern(Context &c, std::unique_ptr<ExternRecord> record,
                          std::span<const Value> inputs, const Value &mask, bool effect = true) {
     Value active = Value::adopt(c, c.effective_mask(mask.id()));
@@ -393,20 +390,26 @@ void assert_lanes(const Mask &condition, std::string message, const Mask &mask) 
     make_extern(c, std::move(record), std::array<Value, 1>{ condition }, mask);
 }
 
-static Value call_site(Context &c, std::unique_ptr<ExternRecord> record, ExternFn fn,
-                       const Value &user, std::span<const Value> inputs, const Value &mask,
-                       bool effect) {
-    Value f = pointer(c, reinterpret_cast<void *>(fn));
-    record->fn = f.id();
-    record->user = user.id();
-    return make_extern(c, std::move(record), inputs, mask, effect);
+Value host_pointer(void *p) { // bound at launch, so that the program does not depend on it
+    Context &c = Context::current();
+    return Value::adopt(c, c.graph.buffer(Type::U8, borrow(p, 1, {}), 1));
 }
 
-static std::vector<Value> results_of(Context &c, const Value &site, std::span<const Type> types) {
+std::vector<Value> call_host(std::string name, ExternFn fn, const Value &user,
+                             std::span<const Value> inputs, std::span<const Type> outputs,
+                             const Value &mask, bool effect) {
+    Context &c = check_args("call_host", { &mask, &user });
+    Value f = address_of(c, host_pointer(reinterpret_cast<void *>(fn))), u = address_of(c, user);
+    auto record = std::make_unique<ExternRecord>();
+    record->text = std::move(name);
+    record->fn = f.id();
+    record->user = u.id();
+    record->out_types.assign(outputs.begin(), outputs.end());
+    Value site = make_extern(c, std::move(record), inputs, mask, effect);
     std::vector<Value> out;
-    for (size_t k = 0; k < types.size(); ++k)
+    for (size_t k = 0; k < outputs.size(); ++k)
         out.push_back(Value::adopt(c, c.graph.make({ .op = Op::ExternOut,
-                                                     .type = types[k],
+                                                     .type = outputs[k],
                                                      .size = site.size(),
                                                      .imm = k,
                                                      .dep = { site.id(), 0, 0, 0 } })));
@@ -416,26 +419,7 @@ static std::vector<Value> results_of(Context &c, const Value &site, std::span<co
 std::vector<Value> call_host(std::string name, ExternFn fn, void *user,
                              std::span<const Value> inputs, std::span<const Type> outputs,
                              const Value &mask, bool effect) {
-    Context &c = check_args("call_host", { &mask });
-    auto record = std::make_unique<ExternRecord>();
-    record->text = std::move(name);
-    record->out_types.assign(outputs.begin(), outputs.end());
-    Value u = pointer(c, user);
-    return results_of(c, call_site(c, std::move(record), fn, u, inputs, mask, effect), outputs);
-}
-
-std::vector<Value> call_host_reading(std::string name, ExternFn fn, const Value &data,
-                                     std::span<const Value> inputs, std::span<const Type> outputs,
-                                     const Value &mask) {
-    Context &c = check_args("call_host", { &data, &mask });
-    if (data.node().region && data.size() != 1)
-        fail("{}: the array is computed in the {} that is being recorded; it must exist before it",
-             name, c.graph.region(data.node().region).kind);
-    auto record = std::make_unique<ExternRecord>();
-    record->text = std::move(name);
-    record->out_types.assign(outputs.begin(), outputs.end());
-    Value u = address_of(c, data);
-    return results_of(c, call_site(c, std::move(record), fn, u, inputs, mask, false), outputs);
+    return call_host(std::move(name), fn, host_pointer(user), inputs, outputs, mask, effect);
 }
 
 // Pending effects on the target must be sums, as this one: all others come first.
@@ -468,9 +452,12 @@ void call_host_adding(std::string name, ExternFn fn, std::shared_ptr<HostEffect>
         record->targets.push_back(t->id());
         record->nodes.push_back(addresses.back().id());
     }
-    Value user = pointer(c, effect.get());
+    Value f = address_of(c, host_pointer(reinterpret_cast<void *>(fn)));
+    Value u = address_of(c, host_pointer(effect.get()));
+    record->fn = f.id();
+    record->user = u.id();
     record->effect = std::move(effect);
-    call_site(c, std::move(record), fn, user, inputs, mask, true);
+    make_extern(c, std::move(record), inputs, mask, true);
     for (Value *t : targets)
         c.mark_dirty(t->id());
 }

@@ -1,4 +1,5 @@
 // python/jit_arrays.cpp: classes and their properties, making arrays, evaluation, memory for others.
+#include "jit/recording.h"
 #include "python/functions.h"
 #include "python/helpers.h"
 #include "python/sequence.h"
@@ -56,13 +57,14 @@ nb::tuple describe(nb::handle type) {
     return nb::make_tuple(int(c->type), int(c->kind), int(c->sense), nb::tuple(dims));
 }
 
-nb::object lookup(int type, int kind, nb::tuple dims, int sense) {
+nb::object lookup(int type, int kind, nb::tuple dims, int sense, bool host) {
     int d[3] = {};
     for (size_t i = 0; i < nb::len(dims) && i < 3; ++i)
         d[i] = nb::cast<int>(dims[i]);
     if (nb::len(dims) > 3)
         return nb::none();
-    return type_object(find_class(Type(type), Kind(kind), int(nb::len(dims)), d, Sense(sense)));
+    return type_object(
+        find_class(Type(type), Kind(kind), int(nb::len(dims)), d, Sense(sense), host));
 }
 
 uint32_t checked_size(size_t n) {
@@ -142,7 +144,8 @@ nb::object shape_of(nb::handle h) {
     } else {
         for (int i = 0; i < o->cls->depth; ++i)
             out.append(dim(o, i));
-        out.append(width(o));
+        if (!o->cls->host)
+            out.append(width(o));
     }
     return nb::tuple(out);
 }
@@ -163,6 +166,7 @@ nb::object memory(nb::handle h, std::vector<size_t> shape, bool numpy) {
         v = jit::opaque(v);
         o->v[0] = v;
     }
+    jit::about_to_read(v.context(), "the memory of an array");
     evaluate_and_wait(v);
     v.context().synchronize();
     auto *buffer = new jit::BufferRef(v.context().data(v.id()));
@@ -231,12 +235,17 @@ void synchronize() {
 
 void bind_arrays(nb::module_ &m) {
     m.def("describe", describe);
-    m.def("lookup", lookup);
+    m.def("lookup", lookup, nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg() = false);
     m.def("with_type",
           [](nb::handle type, int t) { return type_object(class_from(type)->with[t]); });
     m.def("mask_of", [](nb::handle type) { return type_object(class_from(type)->mask); });
     m.def("entry_of", [](nb::handle type) { return type_object(class_from(type)->entry); });
     m.def("array_of", [](nb::handle type) { return type_object(class_from(type)->array); });
+    m.def("is_host", [](nb::handle type) { return class_from(type)->host; });
+    m.def("host_of", [](nb::handle type) { // a tensor has no other
+        const Class *c = class_from(type);
+        return type_object(c->host || !c->twin ? c : c->twin);
+    });
     m.def("is_array_type", [](nb::handle h) {
         return PyType_Check(h.ptr()) && class_of(reinterpret_cast<PyTypeObject *>(h.ptr()));
     });
@@ -301,6 +310,8 @@ void bind_arrays(nb::module_ &m) {
     m.def("index_ad", [](nb::handle h) { return array_of(h)->v[0].grad_id(); });
     m.def("memory", memory);
 
+    m.def("recorded_size",
+          [](nb::handle h) { return steal(wrap(jit::recorded_size(array_of(h)->v[0]))); });
     m.def("state", state);
     m.def("opaque", [](nb::handle h) { // in place
         Object *o = array_of(h);

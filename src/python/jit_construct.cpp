@@ -344,6 +344,11 @@ PyObject *construct_checked(const Class *cls, PyTypeObject *type, PyObject *cons
                               cls->depth == 2 ? fmt::format(", {}", out->n) : "", dim(out, 0),
                               count));
         }
+        if (cls->host && width(out) > 1)
+            raise(PyExc_TypeError,
+                  fmt::format("scalar.{}: entries are numbers; arrays of {} elements do not fit "
+                              "(umbel.jit.slice takes one of them)",
+                              cls->name, width(out)));
     } catch (...) {
         Py_DECREF(as_py(out));
         throw;

@@ -172,6 +172,8 @@ PyObject *select(PyObject *, PyObject *const *args, Py_ssize_t n) {
             return PyObject_CallFunctionObjArgs(hook("select"), m, args[1], args[2], nullptr);
         Object *mask = as_array(m);
         const Class *cls = common_class(ops, 2, mask->cls);
+        if (cls->host && !mask->cls->host) // a value for each lane of the mask
+            cls = cls->twin;
         if (mask->cls->depth && mask->cls->depth == cls->depth && mask->n != cls->count &&
             cls->count)
             raise(PyExc_TypeError, fmt::format("select(): a mask of class {} does not fit {}",

@@ -1,6 +1,7 @@
 // python/jit_memory.cpp: gathering, scattering, reductions and other operations on whole arrays.
 #include "python/functions.h"
 #include "python/helpers.h"
+#include "python/sequence.h"
 
 namespace umbel::python {
 
@@ -84,6 +85,12 @@ void scatter(nb::handle target, nb::handle value, nb::handle index, nb::handle a
         jit::scatter(t->v[k], v->v[k], i, mask, ReduceOp(op));
 }
 
+// Python's number for a single entry of an array without lanes.
+nb::object number_if_host(nb::object o) {
+    const Class *cls = as_array(o.ptr())->cls;
+    return cls->host && cls->depth == 0 ? steal(element(as_array(o.ptr())->v[0], 0)) : o;
+}
+
 // Of the values along the first dimension, as one entry.
 nb::object fold(int op, nb::handle h) {
     Object *o = array_of(h);
@@ -99,7 +106,7 @@ nb::object fold(int op, nb::handle h) {
             v = jit::binary(Op(op), v, o->v[i * block + k]);
         out->v[k] = std::move(v);
     }
-    return result;
+    return number_if_host(std::move(result));
 }
 
 // The sum of products along the first dimension.
@@ -111,7 +118,7 @@ nb::object fold_dot(nb::handle a, nb::handle b) {
     Value v = jit::binary(Op::Mul, operand(cls, cls->type, x, 0), operand(cls, cls->type, y, 0));
     for (uint32_t i = 1; i < x->n; ++i)
         v = jit::ternary(Op::Fma, operand(cls, cls->type, x, i), operand(cls, cls->type, y, i), v);
-    return steal(wrap(cls->array, std::move(v)));
+    return number_if_host(steal(wrap(cls->host ? cls->array->twin : cls->array, std::move(v))));
 }
 
 } // namespace

@@ -144,7 +144,8 @@ PyObject *mixed(Op op, PyObject *a, PyObject *b) {
             const Class *cls = compares(op) ? x->cls->mask : x->cls->with[int(t)];
             return wrap(cls, left ? jit::binary(op, v, literal) : jit::binary(op, literal, v));
         }
-        PyObject *scalar = wrap(number(c, t, o, true));
+        PyObject *scalar = wrap(find_class(t, Kind::Array, 0, nullptr, Sense::Plain, x->cls->host),
+                                number(c, t, o, true));
         PyObject *r = left ? combine(op, a, scalar) : combine(op, scalar, b);
         Py_DECREF(scalar);
         return r;
@@ -271,7 +272,8 @@ const Class *promote(const Class *a, const Class *b) {
         if (y == Dynamic || x != Dynamic)
             return nullptr;
     }
-    return shape->with[int(t)];
+    const Class *result = shape->with[int(t)];
+    return result && result->host && !(a->host && b->host) ? result->twin : result;
 }
 
 Value operand(const Class *cls, Type type, const Object *o, uint32_t i) {
@@ -366,6 +368,9 @@ PyType_Slot *operator_slots() {
         S(nb_float, array_float),
         S(mp_length, array_length),
         S(mp_subscript, array_getitem),
+        S(sq_length,
+          array_length), // with sq_item: a shape, where others want a sequence of integers
+        S(sq_item, array_item),
         S(mp_ass_subscript, array_setitem),
         S(tp_iter, array_iter),
         S(tp_repr, array_repr),

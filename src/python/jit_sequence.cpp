@@ -1,4 +1,5 @@
 // python/jit_sequence.cpp: entries, components by name, lengths, conversion to Python's numbers.
+#include "jit/recording.h"
 #include "python/sequence.h"
 #include <cmath>
 
@@ -37,9 +38,9 @@ PyObject *swizzle(Object *o, const std::vector<int> &list) {
     const Class *c = o->cls;
     Sense sense = c->depth == 1 ? c->sense : Sense::Plain;
     int n = int(list.size()), dims[3] = { n, c->dims[1], c->dims[2] };
-    const Class *cls = find_class(c->type, Kind::Array, c->depth, dims, sense);
+    const Class *cls = find_class(c->type, Kind::Array, c->depth, dims, sense, c->host);
     if (!cls)
-        cls = find_class(c->type, Kind::Array, c->depth, dims);
+        cls = find_class(c->type, Kind::Array, c->depth, dims, Sense::Plain, c->host);
     if (!cls)
         raise(PyExc_AttributeError,
               fmt::format("no class has {} entries like those of {}", n, c->name));
@@ -79,6 +80,7 @@ const Value &single(Object *o, const char *what) {
 void evaluate_and_wait(const Value &v) {
     if (v.is_literal())
         return;
+    jit::about_to_read(v.context(), "reading an array");
     jit::eval(v);
     Context &c = v.context();
     if (c.stream().idle())
@@ -120,6 +122,8 @@ PyObject *element(Value v, uint32_t lane) {
 PyObject *get_entry(Object *o, size_t i) {
     const Class *entry = o->cls->entry;
     uint32_t block = uint32_t(o->n / dim(o, 0));
+    if (entry->host && entry->depth == 0)
+        return guarded([&] { return element(o->v[i], 0); });
     Object *out = make_object(entry);
     for (uint32_t k = 0; out && k < block; ++k)
         out->v[k] = o->v[i * block + k];
@@ -201,6 +205,12 @@ PyObject *array_getitem(PyObject *self, PyObject *key) {
         }
         return PyObject_CallFunctionObjArgs(hook("get_item"), self, key, nullptr);
     });
+}
+
+PyObject *array_item(PyObject *self, Py_ssize_t i) {
+    PyObject *key = PyLong_FromSsize_t(i), *r = key ? array_getitem(self, key) : nullptr;
+    Py_XDECREF(key);
+    return r;
 }
 
 int array_setitem(PyObject *self, PyObject *key, PyObject *value) {

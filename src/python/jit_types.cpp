@@ -11,7 +11,7 @@ FreeList free_singles;
 
 namespace {
 
-using Key = std::tuple<Type, Kind, Sense, int, int, int, int>;
+using Key = std::tuple<Type, Kind, Sense, int, int, int, int, bool>;
 struct Table {
     std::vector<std::unique_ptr<Class>> all;
     std::map<Key, Class *> by_shape;
@@ -36,7 +36,7 @@ constexpr Suffix suffixes[] = {
 };
 
 Key key_of(const Class &c) {
-    return { c.type, c.kind, c.sense, c.depth, c.dims[0], c.dims[1], c.dims[2] };
+    return { c.type, c.kind, c.sense, c.depth, c.dims[0], c.dims[1], c.dims[2], c.host };
 }
 
 void add(std::string name, Type type, Kind kind, std::initializer_list<int> dims,
@@ -51,8 +51,18 @@ void add(std::string name, Type type, Kind kind, std::initializer_list<int> dims
         c->count = d == Dynamic ? 0 : c->count * uint32_t(d);
     }
     c->plain = kind == Kind::Array;
-    table().by_shape[key_of(*c)] = c.get();
-    table().all.push_back(std::move(c));
+    auto enter = [](std::unique_ptr<Class> c) {
+        table().by_shape[key_of(*c)] = c.get();
+        table().all.push_back(std::move(c));
+    };
+    if (kind != Kind::Tensor) {
+        auto twin = std::make_unique<Class>(*c);
+        twin->host = true;
+        twin->twin = c.get();
+        c->twin = twin.get();
+        enter(std::move(twin));
+    }
+    enter(std::move(c));
 }
 
 void list_classes() {
@@ -96,28 +106,29 @@ void list_classes() {
     }
 }
 
-Class *find(Type t, Kind k, Sense s, int depth, const int *dims) {
+Class *find(Type t, Kind k, Sense s, int depth, const int *dims, bool host = false) {
     auto at = [&](int i) { return i < depth ? dims[i] : 0; };
-    auto it = table().by_shape.find({ t, k, s, depth, at(0), at(1), at(2) });
+    auto it = table().by_shape.find({ t, k, s, depth, at(0), at(1), at(2), host });
     return it == table().by_shape.end() ? nullptr : it->second;
 }
 
 // How the classes refer to each other.
 void connect(Class &c) {
     for (const Suffix &s : suffixes) {
-        Class *same = find(s.type, c.kind, c.sense, c.depth, c.dims);
+        Class *same = find(s.type, c.kind, c.sense, c.depth, c.dims, c.host);
         if (!same && c.kind != Kind::Tensor)
-            same = find(s.type, Kind::Array, Sense::Plain, c.depth, c.dims);
+            same = find(s.type, Kind::Array, Sense::Plain, c.depth, c.dims, c.host);
         c.with[int(s.type)] = same;
     }
     c.with[int(c.type)] = &c;
-    c.mask = c.kind == Kind::Tensor ? find(Type::Bool, Kind::Tensor, Sense::Plain, 0, nullptr)
-                                    : find(Type::Bool, Kind::Array, Sense::Plain, c.depth, c.dims);
+    c.mask = c.kind == Kind::Tensor
+                 ? find(Type::Bool, Kind::Tensor, Sense::Plain, 0, nullptr)
+                 : find(Type::Bool, Kind::Array, Sense::Plain, c.depth, c.dims, c.host);
     c.array = find(c.type, Kind::Array, Sense::Plain, 0, nullptr);
     if (c.kind == Kind::Tensor)
         c.entry = &c;
     else if (c.depth)
-        c.entry = find(c.type, Kind::Array, Sense::Plain, c.depth - 1, c.dims + 1);
+        c.entry = find(c.type, Kind::Array, Sense::Plain, c.depth - 1, c.dims + 1, c.host);
 }
 
 // ---- memory of objects
@@ -178,11 +189,12 @@ PyObject *array_call(PyObject *type, PyObject *const *args, size_t nargsf, PyObj
 }
 
 PyTypeObject *make_type(const std::string &name, size_t size, std::vector<PyType_Slot> slots,
-                        PyTypeObject *base) {
+                        PyTypeObject *base, bool host = false) {
     slots.push_back({ Py_tp_dealloc, reinterpret_cast<void *>(array_dealloc) });
     slots.push_back({ Py_tp_new, reinterpret_cast<void *>(array_new) });
     slots.push_back({ 0, nullptr });
-    auto *full_name = new std::string("umbel.jit.auto." + name); // CPython keeps the pointer
+    auto *full_name = new std::string( // CPython keeps the pointer
+        (host ? "umbel.jit.scalar." : "umbel.jit.auto.") + name);
     PyType_Spec spec{ full_name->c_str(), int(size), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
                       slots.data() };
     PyObject *bases = base ? PyTuple_Pack(1, base) : nullptr;
@@ -195,8 +207,8 @@ PyTypeObject *make_type(const std::string &name, size_t size, std::vector<PyType
 
 } // namespace
 
-Class *find_class(Type type, Kind kind, int depth, const int *dims, Sense sense) {
-    return find(type, kind, sense, depth, dims);
+Class *find_class(Type type, Kind kind, int depth, const int *dims, Sense sense, bool host) {
+    return find(type, kind, sense, depth, dims, host);
 }
 Class *vector_class(Type type, int n, Sense sense) { return find(type, Kind::Array, sense, 1, &n); }
 Class *matrix_class(Type type, int n) {
@@ -221,16 +233,19 @@ void make_classes(PyObject *module) {
     array_base = make_type("ArrayBase", sizeof(Object), slots, nullptr);
     PyModule_AddObjectRef(module, "ArrayBase", reinterpret_cast<PyObject *>(array_base));
 
-    PyObject *classes = PyDict_New();
+    PyObject *classes = PyDict_New(), *host_classes = PyDict_New();
     for (auto &c : table().all) {
         connect(*c);
-        c->py = make_type(c->name, object_size(c.get()), {}, array_base);
+        c->py = make_type(c->name, object_size(c.get()), {}, array_base, c->host);
         c->py->tp_vectorcall = c->kind == Kind::Tensor ? tensor_call : array_call;
         table().by_type[c->py] = c.get();
-        PyDict_SetItemString(classes, c->name.c_str(), reinterpret_cast<PyObject *>(c->py));
+        PyDict_SetItemString(c->host ? host_classes : classes, c->name.c_str(),
+                             reinterpret_cast<PyObject *>(c->py));
     }
     PyModule_AddObjectRef(module, "classes", classes);
+    PyModule_AddObjectRef(module, "host_classes", host_classes);
     Py_DECREF(classes);
+    Py_DECREF(host_classes);
 }
 
 Object *make_object(const Class *cls, PyTypeObject *type, uint32_t count) {

@@ -30,4 +30,5 @@ NB_MODULE(_core, m) {
     bind_matvec(m);
     bind_introspection(m);
     bind_render(m);
+    bind_freeze(m);
 }

@@ -31,11 +31,13 @@ struct Class {
     int dims[3] = {};   // their lengths; Dynamic: chosen by the object
     uint32_t count = 1; // entries of an object; 0 where that depends on the object
     bool plain = false; // operators work entry by entry
+    bool host = false;  // of umbel.jit.scalar: one lane, whose entries are Python's numbers
     PyTypeObject *py = nullptr;
     Class *entry = nullptr;           // of a[i]; null where that is a Python number
     Class *mask = nullptr;            // of comparisons
     Class *array = nullptr;           // Tensor: of its elements
     Class *with[jit::TypeCount] = {}; // the same with other elements
+    Class *twin = nullptr;            // the same with lanes, or, of those, without
 };
 
 struct Object {
@@ -54,7 +56,8 @@ extern PyTypeObject *array_base;
 void array_dealloc(PyObject *self);
 void make_classes(PyObject *module);
 /// The class of that shape and meaning; null if there is none.
-Class *find_class(Type type, Kind kind, int depth, const int *dims, Sense sense = Sense::Plain);
+Class *find_class(Type type, Kind kind, int depth, const int *dims, Sense sense = Sense::Plain,
+                  bool host = false);
 inline Class *scalar_class(Type type) { return find_class(type, Kind::Array, 0, nullptr); }
 Class *vector_class(Type type, int n, Sense sense = Sense::Plain);
 Class *matrix_class(Type type, int n);

@@ -78,6 +78,15 @@ void bind_spectra(nb::module_ &m) {
     m.def("srgb_to_xyz_matrix", [] { return srgb_to_xyz_matrix(); });
     m.def("xyz_to_srgb_matrix", [] { return xyz_to_srgb_matrix(); });
     m.attr("cie_y_integral") = cie_y_integral();
+    // A number or colour as a texture; the intent as in core/spectrum_data.h
+    m.def("make_spectrum", [](double value, int intent) {
+        return to_python(Loader().load_spectrum(
+            SpectrumData::uniform(value, SpectrumData::Intent(intent)), Properties()));
+    });
+    m.def("make_colour", [](const Colour3 &rgb, int intent) {
+        return to_python(Loader().load_spectrum(
+            SpectrumData::from_rgb(rgb, SpectrumData::Intent(intent)), Properties()));
+    });
 }
 
 void bind_microfacets(nb::module_ &m) {

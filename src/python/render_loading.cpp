@@ -195,7 +195,11 @@ void bind_loading(nb::module_ &m) {
                 std::string type = nb::cast<std::string>(d["type"]);
                 if (is_colour(d, type)) {
                     Loader loader;
-                    return to_python(loader.load_spectrum(colour_from(d, type), Properties()));
+                    SpectrumData colour = colour_from(d, type);
+                    // On its own a colour is that of a surface; numbers have no bound
+                    if (colour.kind != SpectrumData::Kind::Uniform)
+                        colour.intent = SpectrumData::Intent::Reflectance;
+                    return to_python(loader.load_spectrum(colour, Properties()));
                 }
             }
             PropertiesPtr p = from_dict(d, {});

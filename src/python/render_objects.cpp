@@ -46,6 +46,66 @@ template <class A> nb::list as_list(const A &a) {
     return out;
 }
 
+// What a BSDF has under a name: a texture, a number, or nothing.
+struct Attribute {
+    std::shared_ptr<Texture> texture;
+    Value number;
+    bool found() const { return texture || number.valid(); }
+};
+Attribute attribute_of(const BSDF &b, const std::string &name) {
+    Params params(Params::Mode::Traverse);
+    const_cast<BSDF &>(b).declare(params);
+    Attribute a;
+    for (const Param &p : params.all()) {
+        if (p.name != name)
+            continue;
+        if (auto *slot = std::get_if<Float *>(&p.slot))
+            a.number = **slot;
+        else if (!p.objects.empty())
+            a.texture = std::dynamic_pointer_cast<Texture>(p.objects[0]);
+    }
+    return a;
+}
+
+void bind_attributes(nb::class_<BSDF, SceneObject, PyBSDF> &c) {
+    c.def(
+        "has_attribute",
+        [](const BSDF &b, const std::string &name, const Mask &active) {
+            return active & Mask(attribute_of(b, name).found());
+        },
+        nb::arg("name"), nb::arg("active") = true,
+        "Whether it has a texture or number of that name.");
+    c.def(
+        "eval_attribute",
+        [](const BSDF &b, const std::string &name, const SurfaceInteraction &si,
+           const Mask &active) {
+            Attribute a = attribute_of(b, name);
+            return a.texture ? a.texture->eval(si, active)
+                             : Spectrum(a.found() ? Float(a.number) : Float(0));
+        },
+        nb::arg("name"), nb::arg("si"), nb::arg("active") = true,
+        "The texture or number of that name; 0 where there is none.");
+    c.def(
+        "eval_attribute_1",
+        [](const BSDF &b, const std::string &name, const SurfaceInteraction &si,
+           const Mask &active) {
+            Attribute a = attribute_of(b, name);
+            return a.texture   ? a.texture->eval_1(si, active)
+                   : a.found() ? Float(a.number)
+                               : Float(0);
+        },
+        nb::arg("name"), nb::arg("si"), nb::arg("active") = true, "Likewise, as one number.");
+    c.def(
+        "eval_attribute_3",
+        [](const BSDF &b, const std::string &name, const SurfaceInteraction &si,
+           const Mask &active) {
+            Attribute a = attribute_of(b, name);
+            return as_color(a.texture ? a.texture->eval_3(si, active)
+                                      : Vector3(a.found() ? Float(a.number) : Float(0)));
+        },
+        nb::arg("name"), nb::arg("si"), nb::arg("active") = true, "Likewise, as a colour.");
+}
+
 void bind_bsdf(nb::module_ &m) {
     nb::class_<BSDFContext>(m, "BSDFContext", "What a caller wants of a BSDF.")
         .def(
@@ -63,8 +123,9 @@ void bind_bsdf(nb::module_ &m) {
         .def("reverse", [](BSDFContext &c) { c.mode = BSDFContext::Mode(1 - int(c.mode)); })
         .def("is_enabled", &BSDFContext::is_enabled, nb::arg("type"), nb::arg("component") = 0);
 
-    nb::class_<BSDF, SceneObject, PyBSDF>(m, "BSDF", "How a surface scatters light.")
-        .def(nb::init<nb::object>(), nb::arg("props") = nb::none())
+    nb::class_<BSDF, SceneObject, PyBSDF> bsdf(m, "BSDF", "How a surface scatters light.");
+    bind_attributes(bsdf);
+    bsdf.def(nb::init<nb::object>(), nb::arg("props") = nb::none())
         .def("eval", &BSDF::eval, nb::arg("ctx"), nb::arg("si"), nb::arg("wo"),
              nb::arg("active") = true, "f(wi, wo) times the cosine of wo.")
         .def("pdf", &BSDF::pdf, nb::arg("ctx"), nb::arg("si"), nb::arg("wo"),
@@ -80,17 +141,37 @@ void bind_bsdf(nb::module_ &m) {
             },
             nb::arg("ctx"), nb::arg("si"), nb::arg("sample1"), nb::arg("sample2"),
             nb::arg("active") = true, "A direction, and f cos over its density.")
+        .def(
+            "eval_pdf_sample",
+            [](const BSDF &b, const BSDFContext &ctx, const SurfaceInteraction &si,
+               const Vector3 &wo, const Float &u1, const Vector2 &u2, const Mask &active) {
+                auto [value, pdf] = b.eval_pdf(ctx, si, wo, active);
+                BSDFSample s = b.sample(ctx, si, u1, u2, active);
+                return std::tuple(value, pdf, s, s.weight);
+            },
+            nb::arg("ctx"), nb::arg("si"), nb::arg("wo"), nb::arg("sample1"), nb::arg("sample2"),
+            nb::arg("active") = true, "eval_pdf() and sample().")
         .def("eval_null_transmission", &BSDF::eval_null_transmission, nb::arg("si"),
              nb::arg("active") = true)
         .def("eval_diffuse_reflectance", &BSDF::eval_diffuse_reflectance, nb::arg("si"),
              nb::arg("active") = true)
         .def(
             "flags",
-            [](const BSDF &b, nb::object index) {
-                return index.is_none() ? b.flags() : b.components().at(nb::cast<size_t>(index));
+            [](const BSDF &b, nb::object index, nb::handle) {
+                if (index.is_none())
+                    return b.flags();
+                size_t i = nb::cast<size_t>(index);
+                if (i >= b.components().size())
+                    b.complain("has {} components; there is none of number {}",
+                               b.components().size(), i);
+                return b.components()[i];
             },
-            nb::arg("index") = nb::none())
-        .def("component_count", [](const BSDF &b) { return b.components().size(); })
+            nb::arg("index") = nb::none(), nb::arg("active") = true,
+            "What it does, or one of its components; see BSDFFlags.")
+        .def(
+            "component_count", [](const BSDF &b, nb::handle) { return b.components().size(); },
+            nb::arg("active") = true)
+        .def("needs_differentials", [](const BSDF &) { return false; })
         .def_prop_rw(
             "m_components", [](const BSDF &b) { return b.components(); },
             [](BSDF &b, std::vector<uint32_t> c) { set_components(b, std::move(c)); })
@@ -114,7 +195,50 @@ void bind_lights(nb::module_ &m) {
                 return as_color(t.eval_3(si, active));
             },
             nb::arg("si"), nb::arg("active") = true)
-        .def("is_spatially_varying", &Texture::is_spatially_varying);
+        .def("is_spatially_varying", &Texture::is_spatially_varying)
+        .def("eval_1_grad", &Texture::eval_1_grad, nb::arg("si"), nb::arg("active") = true,
+             "Derivative of eval_1() by u and v.")
+        .def("mean", &Texture::mean_value, "Over the surface and all wavelengths.")
+        .def("max", &Texture::max_value, "The largest value.")
+        .def(
+            "resolution",
+            [](const Texture &t) {
+                auto [width, height] = t.resolution();
+                return from_package("ScalarVector2i")(width, height);
+            },
+            "Columns and rows of what it is made of.")
+        .def("spectral_resolution", &Texture::spectral_resolution,
+             "The least distance of a spectrum's values, in nm.")
+        .def(
+            "wavelength_range",
+            [](const Texture &t) {
+                auto [low, high] = t.wavelength_range();
+                return from_package("ScalarVector2f")(low, high);
+            },
+            "Wavelengths that it covers, in nm.")
+        .def(
+            "sample_position",
+            [](const Texture &t, const Vector2 &u, const Mask &active) {
+                auto [p, pdf] = t.sample_position(u, active);
+                return std::pair(as_point(p), pdf);
+            },
+            nb::arg("sample"), nb::arg("active") = true,
+            "A position with a density proportional to the brightness there, and that density.")
+        .def("pdf_position", &Texture::pdf_position, nb::arg("p"), nb::arg("active") = true,
+             "Density of sample_position().")
+        .def("sample_spectrum", &Texture::sample_spectrum, nb::arg("si"), nb::arg("sample"),
+             nb::arg("active") = true,
+             "Wavelengths, and the spectrum there over their density; in spectral variants.")
+        .def("pdf_spectrum", &Texture::pdf_spectrum, nb::arg("si"), nb::arg("active") = true,
+             "Density of sample_spectrum(), per nm.")
+        .def_static(
+            "D65",
+            [](double scale) {
+                Properties p("texture", "d65");
+                p.set("scale", scale);
+                return to_python(make_object<Texture>(std::move(p)));
+            },
+            nb::arg("scale") = 1.0, "Daylight: the illuminant D65.");
 
     nb::class_<Emitter, SceneObject, PyEmitter>(m, "Emitter", "A source of light.")
         .def(nb::init<nb::object>(), nb::arg("props") = nb::none())

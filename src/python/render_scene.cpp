@@ -1,5 +1,6 @@
 // python/render_scene.cpp: what scripts ask of a scene, and images of it.
 #include "ad/ad.h"
+#include "python/freeze_inputs.h"
 #include "python/helpers.h"
 #include "python/render_records.h"
 #include "render/render_image.h"
@@ -42,14 +43,16 @@ void show(const Ref<Film> &film, const Float &image, std::vector<size_t> shape) 
     shown().push_back({ film, Float(ad::detach(image)), std::move(shape) });
 }
 nb::object last_image(const Ref<Film> &film) {
-    for (const Shown &s : shown())
-        if (s.film.lock() == film)
-            return steal(wrap_tensor(tensor_class(s.image.type()), s.image, s.shape));
-    film->complain("no image has been rendered yet; call umbel.render() first");
+    std::vector<size_t> shape;
+    Value image = shown_image(film, &shape);
+    if (!image.valid())
+        film->complain("no image has been rendered yet; call umbel.render() first");
+    return steal(wrap_tensor(tensor_class(image.type()), image, shape));
 }
 
 nb::object render(const Ref<Scene> &scene, uintptr_t params, nb::object sensor,
-                  nb::object integrator, uint32_t seed, uint32_t seed_grad, int spp, int spp_grad) {
+                  nb::object integrator, nb::object seed, nb::object seed_grad, int spp,
+                  int spp_grad) {
     RenderOptions primal;
     if (nb::isinstance<nb::int_>(sensor))
         primal.sensor = nb::cast<int>(sensor);
@@ -60,10 +63,16 @@ nb::object render(const Ref<Scene> &scene, uintptr_t params, nb::object sensor,
     if (!primal.from && size_t(primal.sensor) >= scene->sensors().size())
         fail("the scene has {} sensors; there is no number {}", scene->sensors().size(),
              primal.sensor);
-    primal.seed = seed;
     primal.spp = spp;
     RenderOptions gradient = primal;
-    gradient.seed = seed_grad;
+    auto set_seed = [](RenderOptions &o, nb::handle h) { // a number, or data of the program
+        if (is_array(h.ptr()))
+            o.seed_value = UInt32(index_value(h));
+        else
+            o.seed = nb::cast<uint32_t>(h);
+    };
+    set_seed(primal, seed);
+    set_seed(gradient, seed_grad);
     gradient.spp = spp_grad ? spp_grad : spp;
     nb::object progress = from_package("_scene.Progress")();
     auto between = [&](const Render &r) {
@@ -88,6 +97,20 @@ nb::object render(const Ref<Scene> &scene, uintptr_t params, nb::object sensor,
 }
 
 } // namespace
+
+Value shown_image(const Ref<Film> &film, std::vector<size_t> *shape) {
+    for (const Shown &s : shown())
+        if (s.film.lock() == film) {
+            if (shape)
+                *shape = s.shape;
+            return s.image;
+        }
+    return {};
+}
+
+void show_image(const Ref<Film> &film, const Value &image, std::vector<size_t> shape) {
+    show(film, Float(image), std::move(shape));
+}
 
 void bind_scene(nb::module_ &m) {
     nb::handle c = nb::type<Scene>();

@@ -9,6 +9,7 @@ PyObject *array_int(PyObject *self);
 PyObject *array_float(PyObject *self);
 Py_ssize_t array_length(PyObject *self);
 PyObject *array_getitem(PyObject *self, PyObject *key);
+PyObject *array_item(PyObject *self, Py_ssize_t i);
 int array_setitem(PyObject *self, PyObject *key, PyObject *value);
 PyObject *array_iter(PyObject *self);
 PyObject *array_repr(PyObject *self);

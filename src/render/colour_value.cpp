@@ -4,6 +4,7 @@
 #include "core/host_array.h"
 #include "core/spectra.h"
 #include "core/upsampling.h"
+#include <cmath>
 
 namespace umbel {
 
@@ -57,6 +58,30 @@ void ColourValue::update() {
     merge(exact.m_coefficients.y, m_coefficients.y);
     merge(exact.m_coefficients.z, m_coefficients.z);
     merge(exact.m_scale, m_scale);
+}
+
+// Smooth spectra: sixteen places are enough.
+Spectrum ColourValue::at_some_wavelengths() const {
+    Wavelengths w;
+    if (variant().colour == Colour::Spectral)
+        for (int i = 0; i < 16; ++i)
+            w.c.push_back(Float(std::lerp(MinWavelength, MaxWavelength, i / 15.0)));
+    return eval(w);
+}
+
+Float ColourValue::mean_value() const {
+    Spectrum s = at_some_wavelengths();
+    Float sum = 0;
+    for (const Float &v : s.c)
+        sum = sum + v;
+    return sum * (1 / double(s.c.size()));
+}
+
+double ColourValue::max_value() const {
+    double most = 0;
+    for (const Float &v : at_some_wavelengths().c)
+        most = std::max(most, read_floats(Float(v.detached()))[0]);
+    return most;
 }
 
 Spectrum ColourValue::eval(const Wavelengths &w) const {

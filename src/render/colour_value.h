@@ -17,6 +17,10 @@ public:
     /// Plain.
     Spectrum eval(const Wavelengths &w) const;
     const Float &luminance() const { return m_luminance; }
+    /// Over the channels; in spectral variants over the wavelengths.
+    Float mean_value() const;
+    /// The largest channel; in spectral variants the largest value at any of a few wavelengths.
+    double max_value() const;
     Vector3 rgb() const { return { m_rgb[0], m_rgb[1], m_rgb[2] }; }
 
     /// Shows the colour as a parameter: three numbers, or one in mono variants.
@@ -30,6 +34,7 @@ private:
     Float m_luminance;
     Vector3 m_coefficients;
     Float m_scale;
+    Spectrum at_some_wavelengths() const;
 };
 
 } // namespace umbel

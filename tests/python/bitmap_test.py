@@ -200,7 +200,6 @@ def test_notebooks_show_any_bitmap():
     (lambda: mi.Bitmap(np.zeros(3, np.float32)), "two or three dimensions"),
     (lambda: mi.Bitmap(np.zeros((2, 2, 3), np.int64)), "Int64"), (lambda: mi.Bitmap("missing.png"), "missing.png"),
     (lambda: mi.Bitmap(b"not an image"), "stream"), (lambda: mi.Bitmap(np.zeros((2, 2, 3)), PF.RGBA), "RGBA"),
-    (lambda: mi.Bitmap(np.zeros((2, 2, 3))).convert(PF.RGBAW), "RGBAW"),
     (lambda: mi.Bitmap(np.zeros((2, 2, 5), np.float32)).convert(PF.RGB), "ch0")])
 def test_what_makes_no_bitmap_is_an_error(bad, text):
     with pytest.raises(Exception, match=text):

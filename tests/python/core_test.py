@@ -269,7 +269,7 @@ def test_upsampled_colours_have_their_colour():
     with mi.set_variant("llvm_spectral"):
         w = np.linspace(360, 830, 471)
         values = mi.srgb_model_eval(mi.srgb_model_fetch([0.2, 0.5, 0.1]), mi.Float(w))
-        assert np.allclose(mi.spectrum_list_to_srgb(w, values.numpy(), d65=True), [[0.2], [0.5], [0.1]], atol=2e-3)
+        assert np.allclose(mi.spectrum_list_to_srgb(w, values.numpy(), d65=True), [0.2, 0.5, 0.1], atol=2e-3)
         assert np.isclose(mi.srgb_model_mean(mi.srgb_model_fetch([0.2, 0.5, 0.1]))[0], values.numpy().mean(), atol=2e-3)
         assert np.allclose(mi.luminance(mi.Spectrum(1), mi.Spectrum(555)), 1, atol=1e-3)
     assert mi.is_rgb and not mi.is_spectral and not mi.is_polarized

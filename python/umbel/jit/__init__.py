@@ -81,7 +81,9 @@ for _name in ("auto", "llvm", "interp"):
     _sys.modules["umbel.jit." + _name].ad = _sys.modules[f"umbel.jit.{_name}.ad"]
     _sys.modules["umbel.jit." + _name].__path__ = []
 llvm, interp = _sys.modules["umbel.jit.llvm"], _sys.modules["umbel.jit.interp"]
-scalar = _array_module("umbel.jit.scalar", "Python's numbers, and arrays of one lane.")
+scalar = _array_module("umbel.jit.scalar", "Python's numbers, and arrays of them.")
+for _name, _cls in _core.host_classes.items():
+    setattr(scalar, _name, _cls)
 scalar.Float = scalar.Float32 = scalar.Float64 = float
 scalar.Bool = scalar.Mask = bool
 scalar.Int = scalar.UInt = scalar.Int32 = scalar.UInt32 = scalar.Int64 = scalar.UInt64 = int

@@ -39,7 +39,7 @@ def sync_thread():
 def sync_device(): _core.synchronize()
 def sync_all_devices(): _core.synchronize()
 def flush_malloc_cache(): _core.trim()
-def flush_kernel_cache(): pass
+def flush_kernel_cache(): _core.flush_kernels()
 def flush_thread(): _core.eval([])
 def thread_count(): return _core.thread_count()
 def set_thread_count(n): _core.set_thread_count(n)
@@ -96,6 +96,8 @@ def flag(f):
     f = JitFlag(f)
     if f == JitFlag.SymbolicScope:
         return _core.is_recording()
+    if f == JitFlag.FreezingScope:
+        return _core.is_freezing()
     if f == JitFlag.LaunchBlocking:
         return not _core.flag(int(JitFlag.Async))
     return _own.get(f, False) if f >= 1 << 20 else _core.flag(int(f))

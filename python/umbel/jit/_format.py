@@ -110,6 +110,8 @@ def format_array(a):
             rows.append(_quaternion(*flat))
         else:
             rows.append(_nest([_number(x) for x in flat], shape))
+    if _core.is_host(type(a)):
+        return _block(rows[0], 0) if isinstance(rows[0], list) else rows[0]
     if kind in (Complex, Quaternion):
         return "[" + ",\n ".join(rows) + "]"
     return "[" + ",\n ".join(_block(r, 1) if isinstance(r, list) else r for r in rows) + "]"

@@ -25,12 +25,13 @@ def numpy(self):
     shape = _core.shape(self)
     dtype = _dtypes()[describe(type(self))[0]]
     entries = _core.entries(self)
-    out = np.empty((len(entries), shape[-1]), dtype=dtype)
+    out = np.empty((len(entries), _core.width(self)), dtype=dtype)
     _core.eval(entries)
     for i, e in enumerate(entries):
         out[i] = numpy(e) if len(e) else 0
     if describe(type(self))[1] == Complex:
-        return out[0] + out[1] * (1j if dtype != np.float64 else np.complex128(1j))
+        out = out[0] + out[1] * (1j if dtype != np.float64 else np.complex128(1j))
+        return out[0] if _core.is_host(type(self)) else out
     return out.reshape(shape)
 
 

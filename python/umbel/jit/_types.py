@@ -70,9 +70,10 @@ def is_complex_v(arg): return is_array_v(arg) and describe(_type(arg))[1] == Com
 def is_quaternion_v(arg): return is_array_v(arg) and describe(_type(arg))[1] == Quaternion
 def is_special_v(arg): return is_array_v(arg) and describe(_type(arg))[1] in (Matrix, Complex, Quaternion)
 def is_vector_v(arg): return is_array_v(arg) and describe(_type(arg))[1] == Array and len(describe(_type(arg))[3]) > 0
-def is_jit_v(arg): return is_array_v(arg)
-def is_dynamic_v(arg): return is_array_v(arg)
-def is_diff_v(arg): return is_array_v(arg) and is_float_v(arg)
+def is_host_v(arg): return is_array_v(arg) and _core.is_host(_type(arg))
+def is_jit_v(arg): return is_array_v(arg) and not _core.is_host(_type(arg))
+def is_dynamic_v(arg): return is_jit_v(arg) or is_array_v(arg) and Dynamic in describe(_type(arg))[3]
+def is_diff_v(arg): return is_jit_v(arg) and is_float_v(arg)
 def is_mask_v(arg): return _element(_type(arg)) == 1
 def is_float_v(arg): return _element(_type(arg)) in _float_types
 def is_half_v(arg): return _element(_type(arg)) == 10
@@ -88,7 +89,7 @@ def depth_v(arg):
     tp = _type(arg)
     if not is_array_v(tp):
         return 0
-    return 1 + len(describe(tp)[3])
+    return len(describe(tp)[3]) + (not _core.is_host(tp))
 
 
 def size_v(arg):
@@ -126,7 +127,8 @@ def value_t(arg):
         return tp
     if is_tensor_v(tp):
         return scalar_t(tp)
-    return _core.entry_of(tp) or scalar_t(tp)
+    entry = _core.entry_of(tp)
+    return entry if entry and (describe(entry)[3] or not _core.is_host(tp)) else scalar_t(tp)
 
 
 def leaf_t(arg):
@@ -141,7 +143,7 @@ def array_t(arg):
     if not is_array_v(tp):
         return tp
     e, kind, sense, dims = describe(tp)
-    return _core.array_of(tp) if kind == Tensor else _core.lookup(e, Array, dims, 0)
+    return _core.array_of(tp) if kind == Tensor else _core.lookup(e, Array, dims, 0, _core.is_host(tp))
 
 
 def mask_t(arg):
@@ -159,7 +161,7 @@ def matrix_t(arg):
     """Matrix type whose rows have this type."""
     tp = _type(arg)
     dims = describe(tp)[3]
-    return _core.lookup(_element(tp), Matrix, (dims[0], dims[0]), 0) if dims else None
+    return _core.lookup(_element(tp), Matrix, (dims[0], dims[0]), 0, _core.is_host(tp)) if dims else None
 
 
 def replace_type_t(arg, vt):

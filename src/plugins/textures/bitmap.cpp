@@ -4,8 +4,11 @@
 // colours four bytes or packets of four halves or floats. Bytes become numbers in the kernel, with a table of 256 entries
 // that undoes sRGB. In spectral variants a texel is instead one packet of four floats: the coefficients of a smooth spectrum
 // [Jakob 2019] and the luminance.
+#include "core/host_array.h"
 #include "core/image_io.h"
 #include "core/upsampling.h"
+#include "core/warp.h"
+#include "render/texel_distribution.h"
 #include "render/texture.h"
 #include <algorithm>
 #include <cmath>
@@ -77,7 +80,7 @@ public:
 
     Spectrum eval(const SurfaceInteraction &si, const Mask &active) const override {
         if (variant().colour == Colour::Mono)
-            return Spectrum(eval_1(si, active));
+            return Spectrum(grey_at(si, active));
         return interpolate<Spectrum>(si, active, [&](const Texel &t) {
             if (!m_is_spectral) {
                 if (variant().colour == Colour::Spectral) // raw
@@ -88,20 +91,97 @@ public:
         });
     }
     Float eval_1(const SurfaceInteraction &si, const Mask &active) const override {
-        return interpolate<Float>(si, active, [](const Texel &t) { return t.y; });
+        if (m_is_spectral && m_channels == 3)
+            complain("gives a spectrum here; set raw=true for numbers");
+        return grey_at(si, active);
     }
     Vector3 eval_3(const SurfaceInteraction &si, const Mask &active) const override {
         if (m_is_spectral)
             complain("gives a spectrum here; set raw=true for numbers");
+        if (m_channels != 3)
+            complain("has one channel; three are needed here");
         return interpolate<Vector3>(si, active, [](const Texel &t) { return t.c; });
     }
     bool is_spatially_varying() const override { return true; }
+    std::array<size_t, 2> resolution() const override { return { m_shape[1], m_shape[0] }; }
+
+    Vector2 eval_1_grad(const SurfaceInteraction &si, const Mask &active) const override {
+        if (m_is_spectral && m_channels == 3)
+            complain("gives a spectrum here; set raw=true for numbers");
+        if (m_filter == "nearest")
+            return { Float(0), Float(0) };
+        Corners<Float> k = corners<Float>(si, active, [](const Texel &t) { return t.y; });
+        Float gx = lerp(k.b - k.a, k.d - k.c, k.fy) * m_width,
+              gy = lerp(k.c - k.a, k.d - k.b, k.fx) * m_height;
+        Vector3 du = m_transform.vector({ Float(1), Float(0), Float(0) }),
+                dv = m_transform.vector({ Float(0), Float(1), Float(0) });
+        return { gx * du.x + gy * du.y, gx * dv.x + gy * dv.y };
+    }
+    Float mean_value() const override {
+        double sum = 0;
+        for (double w : weights())
+            sum += w;
+        return Float(sum / double(m_shape[0] * m_shape[1]));
+    }
+    double max_value() const override {
+        std::vector<double> w = weights();
+        return *std::max_element(w.begin(), w.end());
+    }
+
+    std::pair<Vector2, Float> sample_position(const Vector2 &u, const Mask &active) const override {
+        TexelDistribution::Sample s = distribution().sample(u, active);
+        Vector2 p = s.rest;
+        if (m_filter == "bilinear")
+            p = square_to_tent(s.rest) + Vector2(Float(0.5), Float(0.5));
+        auto place = [&](const Float &x, const UInt32 &cell, const Float &size) {
+            Float v = (x + Float(cell)) / size;
+            if (m_wrap == "repeat")
+                return select(v < 0, v + 1, select(v > 1, v - 1, v));
+            return select(v < 0, -v, select(v > 1, 2 - v, v));
+        };
+        Vector2 at{ place(p.x, s.x, m_width), place(p.y, s.y, m_height) };
+        return { at, pdf_position(at, active) };
+    }
+    Float pdf_position(const Vector2 &p, const Mask &active) const override {
+        const TexelDistribution &d = distribution();
+        auto density = [&](const Float &x, const Float &y) {
+            return d.density(to_uint(wrap(x, m_width)), to_uint(wrap(y, m_height)), active);
+        };
+        Float x = p.x * m_width, y = p.y * m_height;
+        if (m_filter == "nearest")
+            return density(floor(x), floor(y));
+        x = x - 0.5;
+        y = y - 0.5;
+        Float x0 = floor(x), y0 = floor(y), fx = x - x0, fy = y - y0;
+        return lerp(lerp(density(x0, y0), density(x0 + 1, y0), fx),
+                    lerp(density(x0, y0 + 1), density(x0 + 1, y0 + 1), fx), fy);
+    }
+    std::pair<Wavelengths, Spectrum> sample_spectrum(const SurfaceInteraction &si,
+                                                     const Spectrum &u,
+                                                     const Mask &active) const override {
+        return sample_all_wavelengths(si, u, active);
+    }
 
 private:
     struct Texel {
         Vector3 c;
         Float y;
     };
+
+    Float grey_at(const SurfaceInteraction &si, const Mask &active) const {
+        return interpolate<Float>(si, active, [](const Texel &t) { return t.y; });
+    }
+    // The brightness of each texel, on the host.
+    std::vector<double> weights() const {
+        UInt32 lane(jit::lane_index(uint32_t(m_shape[0] * m_shape[1])));
+        return read_floats(Float(texel_at(lane, true).y.detached()));
+    }
+    // Made when it is first needed.
+    const TexelDistribution &distribution() const {
+        if (!m_distribution.valid())
+            m_distribution = TexelDistribution(weights(), m_shape[1], m_shape[0]);
+        return m_distribution;
+    }
 
     // ---- storage
 
@@ -190,6 +270,7 @@ private:
         if (m_shape.size() != 3 || (m_shape[2] != 1 && m_shape[2] != 3))
             complain("data must be a tensor of rows, columns, and 1 or 3 channels");
         m_channels = uint32_t(m_shape[2]);
+        m_distribution = {};
         m_storage = Component::F32;
         m_width = opaque_float(double(m_shape[1]));
         m_height = opaque_float(double(m_shape[0]));
@@ -277,12 +358,26 @@ private:
         Float x = uv.x * m_width, y = uv.y * m_height;
         if (m_filter == "nearest")
             return value(fetch(floor(x), floor(y), active));
-        x = x - 0.5;
-        y = y - 0.5;
-        Float x0 = floor(x), y0 = floor(y), fx = x - x0, fy = y - y0;
-        T a = value(fetch(x0, y0, active)), b = value(fetch(x0 + 1, y0, active)),
-          c = value(fetch(x0, y0 + 1, active)), d = value(fetch(x0 + 1, y0 + 1, active));
-        return (a * (1 - fx) + b * fx) * (1 - fy) + (c * (1 - fx) + d * fx) * fy;
+        Corners<T> k = corners<T>(si, active, value);
+        return (k.a * (1 - k.fx) + k.b * k.fx) * (1 - k.fy) +
+               (k.c * (1 - k.fx) + k.d * k.fx) * k.fy;
+    }
+
+    // The four texels around a place, and where it lies between them.
+    template <class T> struct Corners {
+        T a, b, c, d;
+        Float fx, fy;
+    };
+    template <class T, class F>
+    Corners<T> corners(const SurfaceInteraction &si, const Mask &active, F &&value) const {
+        Vector3 uv = m_transform.point({ si.uv.x, si.uv.y, Float(0) });
+        Float x = uv.x * m_width - 0.5, y = uv.y * m_height - 0.5, x0 = floor(x), y0 = floor(y);
+        return { value(fetch(x0, y0, active)),
+                 value(fetch(x0 + 1, y0, active)),
+                 value(fetch(x0, y0 + 1, active)),
+                 value(fetch(x0 + 1, y0 + 1, active)),
+                 x - x0,
+                 y - y0 };
     }
 
     std::filesystem::path m_file;
@@ -296,6 +391,7 @@ private:
     Value m_texels;
     jit::Float32 m_codes; // what a byte stands for
     Float m_width, m_height;
+    mutable TexelDistribution m_distribution; // of brightness
     // As a parameter, in linear numbers: rows, columns and channels
     Value m_data;
     std::vector<size_t> m_shape;

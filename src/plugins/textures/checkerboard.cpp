@@ -22,6 +22,12 @@ public:
         return select(even(si), m_colour0->eval_3(si, active), m_colour1->eval_3(si, active));
     }
     bool is_spatially_varying() const override { return true; }
+    Float mean_value() const override {
+        return (m_colour0->mean_value() + m_colour1->mean_value()) * 0.5;
+    }
+    double max_value() const override {
+        return std::max(m_colour0->max_value(), m_colour1->max_value());
+    }
 
 private:
     Mask even(const SurfaceInteraction &si) const {

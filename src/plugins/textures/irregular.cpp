@@ -3,7 +3,9 @@
 // Outside of spectral variants they become colours: of the light itself for emission, under D65 for everything else.
 #include "core/tabulated_spectrum.h"
 #include "render/colour_value.h"
+#include "render/spectrum_sampler.h"
 #include "render/texture.h"
+#include <algorithm>
 #include <charconv>
 
 namespace umbel {
@@ -46,9 +48,10 @@ public:
         expose(p);
     }
     void changed(std::span<const std::string>) override {
-        if (variant().colour == Colour::Spectral)
+        if (variant().colour == Colour::Spectral) {
             m_table.update();
-        else
+            m_sampler = {};
+        } else
             m_colour.update();
     }
 
@@ -72,7 +75,55 @@ public:
                                                     : m_colour.eval(si.wavelengths);
     }
     Float eval_1(const SurfaceInteraction &si, const Mask &active) const override {
-        return variant().colour == Colour::Spectral ? mean(eval(si, active)) : m_colour.luminance();
+        (void)si;
+        (void)active;
+        if (variant().colour == Colour::Spectral)
+            lacks("eval_1");
+        return m_colour.mean_value();
+    }
+    Vector3 eval_3(const SurfaceInteraction &, const Mask &) const override {
+        if (variant().colour == Colour::Spectral)
+            lacks("eval_3");
+        return m_colour.rgb();
+    }
+    Float mean_value() const override {
+        if (variant().colour != Colour::Spectral)
+            return m_colour.mean_value();
+        auto [low, high] = wavelength_range();
+        return Float(sampler().integral() / (high - low));
+    }
+    double max_value() const override {
+        if (variant().colour != Colour::Spectral)
+            return m_colour.max_value();
+        std::vector<double> v = m_table.values();
+        return *std::max_element(v.begin(), v.end());
+    }
+    std::array<double, 2> wavelength_range() const override {
+        if (variant().colour != Colour::Spectral)
+            return Texture::wavelength_range();
+        return { m_table.wavelengths().front(), m_table.wavelengths().back() };
+    }
+    double spectral_resolution() const override {
+        if (variant().colour != Colour::Spectral)
+            return 0;
+        double least = std::numeric_limits<double>::infinity();
+        for (size_t i = 1; i < m_table.wavelengths().size(); ++i)
+            least = std::min(least, m_table.wavelengths()[i] - m_table.wavelengths()[i - 1]);
+        return least;
+    }
+    std::pair<Wavelengths, Spectrum> sample_spectrum(const SurfaceInteraction &si,
+                                                     const Spectrum &u,
+                                                     const Mask &active) const override {
+        if (variant().colour != Colour::Spectral)
+            return sample_all_wavelengths(si, u, active); // complains
+        SurfaceInteraction there = si;
+        there.wavelengths = sampler().sample(u, active);
+        return { there.wavelengths, Spectrum(sampler().integral()) };
+    }
+    Spectrum pdf_spectrum(const SurfaceInteraction &si, const Mask &active) const override {
+        if (variant().colour != Colour::Spectral)
+            lacks("pdf_spectrum");
+        return sampler().pdf(si.wavelengths, active);
     }
 
 protected:
@@ -89,6 +140,14 @@ protected:
     SpectrumData m_data;
 
 private:
+    // Made when it is first needed: few spectra are sampled.
+    const SpectrumSampler &sampler() const {
+        if (!m_sampler)
+            m_sampler.emplace(m_table.wavelengths(), m_table.values());
+        return *m_sampler;
+    }
+
+    mutable std::optional<SpectrumSampler> m_sampler;
     std::string m_wavelengths, m_values;
     TabulatedSpectrum m_table;
     ColourValue m_colour;

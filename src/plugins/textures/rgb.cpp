@@ -10,6 +10,7 @@ class Rgb : public Texture {
 public:
     void declare(Params &p) override {
         p.spectrum("value", m_data, SpectrumData::from_rgb({ 1, 1, 1 })).doc("The colour");
+        p.spectrum("color", m_data, m_data).doc("In place of `value`: the same");
         m_value.expose(p, "value");
     }
     void changed(std::span<const std::string>) override { m_value.update(); }
@@ -30,10 +31,17 @@ public:
         return m_value.eval(si.wavelengths);
     }
     Float eval_1(const SurfaceInteraction &, const Mask &) const override {
-        return m_value.luminance();
+        return m_value.mean_value();
     }
     Vector3 eval_3(const SurfaceInteraction &, const Mask &) const override {
         return m_value.rgb();
+    }
+    Float mean_value() const override { return m_value.mean_value(); }
+    double max_value() const override { return m_value.max_value(); }
+    std::pair<Wavelengths, Spectrum> sample_spectrum(const SurfaceInteraction &si,
+                                                     const Spectrum &u,
+                                                     const Mask &active) const override {
+        return sample_all_wavelengths(si, u, active);
     }
 
 private:

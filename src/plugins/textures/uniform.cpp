@@ -1,6 +1,7 @@
 // uniform: the same value at every wavelength.
 //
 // As light in an RGB variant, that is the colour of a spectrum of equal energy, which is a little redder than white.
+#include "core/host_array.h"
 #include "render/colour_value.h"
 #include "render/texture.h"
 
@@ -32,6 +33,23 @@ public:
     Float eval_1(const SurfaceInteraction &, const Mask &) const override { return m_value; }
     Vector3 eval_3(const SurfaceInteraction &, const Mask &) const override {
         return Vector3(m_value);
+    }
+    Vector2 eval_1_grad(const SurfaceInteraction &, const Mask &) const override {
+        return { Float(0), Float(0) };
+    }
+    Float mean_value() const override { return m_value; }
+    double max_value() const override { return read_floats(m_value)[0]; }
+    double spectral_resolution() const override { return 0; }
+    std::pair<Wavelengths, Spectrum> sample_spectrum(const SurfaceInteraction &si,
+                                                     const Spectrum &u,
+                                                     const Mask &active) const override {
+        return sample_all_wavelengths(si, u, active);
+    }
+    Spectrum pdf_spectrum(const SurfaceInteraction &si, const Mask &) const override {
+        return map(si.wavelengths, [](const Float &w) {
+            return select((w >= MinWavelength) & (w <= MaxWavelength),
+                          Float(1 / (MaxWavelength - MinWavelength)), Float(0));
+        });
     }
 
 private:

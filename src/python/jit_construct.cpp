@@ -353,8 +353,11 @@ PyObject *construct_checked(const Class *cls, PyTypeObject *type, PyObject *cons
     if (!out)
         return nullptr;
     try {
-        if (count == 0)
+        if (count == 0) {
+            for (uint32_t i = 0; cls->host && i < out->n; ++i) // no lanes that could be missing
+                out->v[i] = Value::adopt(c, c.graph.literal(cls->type, 0));
             return as_py(out);
+        }
         PyObject *o = args[0];
         bool scalar = count == 1 && (is_number(o) || (is_array(o) && !is_tensor(as_array(o)) &&
                                                       as_array(o)->cls->depth == 0));

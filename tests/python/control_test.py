@@ -213,8 +213,8 @@ def test_frozen_functions_compile_once():
             dr.kernel_history_clear()
             r = f(dr.arange(Float, 100) + k, Float(k))
             assert np.allclose(r.numpy(), np.sin(np.arange(100) + k) * k, atol=1e-5)
-            assert all(h["cache_hit"] for h in dr.kernel_history([dr.KernelType.JIT])[-1:])
-    assert f.n_recordings == 1
+            assert k < 2 or all(h["cache_hit"] for h in dr.kernel_history([dr.KernelType.JIT])[-1:])
+    assert f.n_recordings == 2  # a constant that changes becomes data
 
 
 def test_functions_of_a_switch_must_agree_in_what_they_return():

@@ -164,15 +164,30 @@ def upsample(t, shape=None, scale_factor=None):
         from ._memory import ravel
         return type(t)(_core.tensor(t._tensor_type, ravel(values), (*new, t.shape[-1])),
                        filter_mode=t.filter_mode(), wrap_mode=t.wrap_mode())
+    if not is_tensor_v(t):
+        raise TypeError(f"upsample(): unsupported input type '{type(t).__name__}'; a tensor or texture is needed")
     size = tuple(t.shape)
+    if (shape is None) == (scale_factor is None):
+        raise TypeError("upsample(): one of shape and scale_factor is needed")
+    for name, given in (("shape", shape), ("scale_factor", scale_factor)):
+        if given is None:
+            continue
+        if not isinstance(given, (list, tuple)):
+            raise TypeError(f"upsample(): unsupported {name} type '{type(given).__name__}'; a list is needed")
+        if len(given) > len(size):
+            raise TypeError(f"upsample(): invalid {name} size: {len(given)}, of {len(size)} dimensions")
+        if any(not isinstance(k, int) for k in given):
+            raise TypeError(f"upsample(): the {name} must contain integer values")
     if shape is not None:
         shape = tuple(shape) + size[len(shape):]
+        if any(s < o for s, o in zip(shape, size)):
+            raise TypeError(f"upsample(): the shape {shape} must be larger than {size}, or equal")
         if any(s % o for s, o in zip(shape, size)):
-            raise ValueError(f"upsample(): the shape {shape} is no multiple of {size}")
+            raise TypeError(f"upsample(): values of the shape {shape} must be multiples of {size}")
         scale_factor = [s // o for s, o in zip(shape, size)]
     for axis, k in enumerate(scale_factor):
-        if int(k) != k:
-            raise TypeError("upsample(): factors of tensors must be whole numbers")
+        if k < 1:
+            raise TypeError("upsample(): values of scale_factor must be greater than 0")
         if k > 1:
             t = repeat(t, int(k), axis=axis)
     return t

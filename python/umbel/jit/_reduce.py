@@ -4,12 +4,12 @@ import functools
 import math
 
 from .. import _core
-from ._hooks import ArgumentError
+from ._hooks import ArgumentError, ShapeError
 from ._memory import ReduceMode, ReduceOp
 from ._tensor import _axis, _count, transpose
 from ._tree import children
 from ._types import (ArrayBase, Tensor, VarType, array_t, describe, is_array_v, is_float_v, is_mask_v, is_tensor_v,
-                     leaf_t, replace_type_t, tensor_t)
+                     is_host_v, leaf_t, like, replace_type_t, tensor_t)
 
 ops = _core.ops
 _binary = {ReduceOp.Add: ops["Add"], ReduceOp.Mul: ops["Mul"], ReduceOp.Min: ops["Min"], ReduceOp.Max: ops["Max"],
@@ -26,7 +26,7 @@ def _neutral(op, tp):
     if op == ReduceOp.Mul:
         return 1
     if op == ReduceOp.And:
-        return True if describe(tp)[0] == 1 else -1
+        return True if describe(tp)[0] == 1 else largest(tp) if describe(tp)[0] in (3, 5, 7, 9) else -1
     if is_float_v(tp):
         return math.inf if op == ReduceOp.Min else -math.inf
     return largest(tp) if op == ReduceOp.Min else smallest(tp)
@@ -72,18 +72,23 @@ def _tensor(op, a, axis):
 def reduce(op, value, axis=..., mode=ReduceMode.Auto, keepdims=False):
     """Combines values along an axis: by default the first one, all of a tensor. None: all."""
     op = ReduceOp(op)
+    if keepdims and isinstance(value, ArrayBase) and not is_tensor_v(value):
+        depth = len(_core.shape(value))
+        if (0 if axis is ... else axis) not in (-1, depth - 1):
+            raise ShapeError("'keepdims=True' is only supported for tensors and for reductions over lanes")
     if keepdims and is_tensor_v(value):
         return _keep(value, axis, reduce(op, value, axis, mode))
     if isinstance(value, ArrayBase):
         if is_tensor_v(value):
             return _tensor(op, value, None if axis is ... else axis)
         dims = describe(type(value))[3]
-        depth = 1 + len(dims)
+        host = is_host_v(value)
+        depth = len(dims) + (not host)
         if axis is ...:
             axis = 0
         axes = list(range(depth)) if axis is None else sorted(
             {_axis(x, depth) for x in ((axis,) if isinstance(axis, int) else axis)})
-        if depth - 1 in axes:
+        if depth - 1 in axes and not host:
             wide = _core.width(value) if dims else 0
             parts = _core.sizes(value)
             if dims and builtins.any(s != wide for s in parts) and wide > 1:  # entries of one lane stand for all
@@ -123,14 +128,14 @@ def _fold(op, value, axis):
     if axis == 0:
         if describe(type(value))[1] not in (0,):
             e, _, _, dims = describe(type(value))
-            value = _core.from_entries(_core.lookup(e, 0, dims, 0), _core.entries(value))
+            value = _core.from_entries(like(value, dims), _core.entries(value))
         if len(value) == 0:
             return _core.entry_of(type(value))(_neutral(op, type(value)))
         return _core.fold(_binary[op], value)
     parts = [_fold(op, value[i], axis - 1) for i in range(len(value))]
     e, dims = describe(type(value))[0], list(describe(type(value))[3])
     del dims[axis]
-    return _core.lookup(e, 0, tuple(dims), 0)(parts)
+    return like(value, tuple(dims))(parts)
 
 
 def sum(value, axis=..., mode=ReduceMode.Auto, keepdims=False):
@@ -244,7 +249,7 @@ def std(value, axis=..., mode=ReduceMode.Auto, keepdims=False, ddof=0):
 
 
 def median(value, axis=None):
-    """The middle value; of an even number, the mean of the two in the middle."""
+    """The middle value; of an even number, the lesser of the two in the middle."""
     from ._memory import _along, sort
     if is_tensor_v(value) and axis is not None:
         from ._tensor import squeeze
@@ -253,9 +258,7 @@ def median(value, axis=None):
     a = _core.tensor_array(value) if is_tensor_v(value) else value
     s = sort(a)
     n = len(s)
-    m = _core.gather(type(s), s, n // 2, None)
-    if n % 2 == 0:
-        m = (m + _core.gather(type(s), s, n // 2 - 1, None)) * 0.5
+    m = _core.gather(type(s), s, (n - 1) // 2, None)
     return _core.tensor(type(value), m, ()) if is_tensor_v(value) else m
 
 
@@ -334,8 +337,9 @@ def block_prefix_reduce(op, value, block_size, exclusive=True, reverse=False, ax
             entries.reverse()
         for x in entries:
             if exclusive:
-                out.append(s if s is not None else x * 0 + _neutral(op, type(value)))
-            s = x if s is None else _core.binary(_binary[op], s, x)
+                out.append(s if s is not None else _neutral(op, type(value)) if is_host_v(value) else
+                           x * 0 + _neutral(op, type(value)))
+            s = x if s is None else _python[op](s, x)
             if not exclusive:
                 out.append(s)
         return type(value)(out[::-1] if reverse else out)

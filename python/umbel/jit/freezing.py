@@ -4,7 +4,6 @@
 # what needs Python: calling the function, its result as a template with holes in the places of arrays, and what the function
 # did to the lists, dictionaries and objects that it was given.
 import functools
-import inspect
 import logging
 
 from .. import _core
@@ -215,12 +214,8 @@ class FrozenFunction:
         self.f, self.enabled = f, enabled
         self._state_fn, self._limit, self._warn_after, self._backend = state_fn, limit, warn_after, backend
         self._core, self._bridge = _core.FrozenFunction(-1 if limit is None else limit, auto_opaque), _Bridge(self)
-        try:
-            used = inspect.getclosurevars(f)
-            self._globals = tuple(set(used.globals) | set(used.unbound))
-            self._nonlocals = f.__code__.co_freevars
-        except (TypeError, AttributeError):
-            self._globals = self._nonlocals = ()
+        code = getattr(f, "__code__", None)  # none of what is not written in Python
+        self._globals, self._nonlocals = (code.co_names, code.co_freevars) if code else ((), ())
 
     def _closure(self):
         """The variables outside of the function that it uses: they are inputs, too."""

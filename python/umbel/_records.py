@@ -74,7 +74,7 @@ def _zero(kind, size=1):
 
 
 def _convert(kind, value):
-    if kind == "frame" or value is None or (kind == "wavelengths" and not len(value)):
+    if kind == "frame" or value is None or (kind == "wavelengths" and hasattr(value, "__len__") and not len(value)):
         return value
     if kind == "wavelengths":
         return _mi("UnpolarizedSpectrum")(value)

@@ -32,13 +32,16 @@ public:
     /// All values of the program that may carry derivatives: traced parameters and what was computed of them.
     std::vector<Value> traced() const;
     const Ref<Object> &root() const { return m_root; }
+    /// The object that this one was found in, and the parameter that it is there; null for the root.
+    std::pair<const Object *, std::string_view> parent_of(const Object *object) const;
 
 private:
     struct Place { // of an object in the tree
         Object *parent;
         int depth;
+        std::string name; // the parent's parameter
     };
-    void visit(Object &object, Object *parent, const std::string &prefix, int depth);
+    void visit(Object &object, Place place, const std::string &prefix);
     std::string unique(std::string name);
 
     Ref<Object> m_root;

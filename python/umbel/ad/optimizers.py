@@ -1,6 +1,6 @@
-"""umbel.ad: optimizers. They hold the parameters that they change, by name, as a dictionary."""
-from . import jit as dr
-from . import _core
+"""umbel.ad.optimizers: They hold the parameters that they change, by name, as a dictionary."""
+from .. import jit as dr
+from .. import _core
 
 
 class Optimizer:

@@ -6,6 +6,7 @@ from ._transform import Transform3f as AffineTransform3f
 from ._transform import Transform4f as AffineTransform4d
 from ._transform import Transform4f as AffineTransform4f
 from ._logging import Appender as Appender
+from ._system import ArgParser as ArgParser
 from .jit.auto import Array0b as Array0b
 from .jit.auto import Array0f64 as Array0d
 from .jit.auto import Array0f as Array0f
@@ -140,15 +141,21 @@ from .jit.auto import Color3f16 as Color3f16
 from .jit.auto import Complex2f64 as Complex2d
 from .jit.auto import Complex2f as Complex2f
 from .jit.auto import Complex2f16 as Complex2f16
+from ._distributions_nd import ConditionalIrregular1D as ConditionalIrregular1D
+from ._distributions_nd import ConditionalIrregular1D as ConditionalIrregular1DSpectrum
+from ._distributions_nd import ConditionalRegular1D as ConditionalRegular1D
+from ._distributions_nd import ConditionalRegular1D as ConditionalRegular1DSpectrum
 from ._distributions import ContinuousDistribution as ContinuousDistribution
 from ._logging import DefaultFormatter as DefaultFormatter
 from .jit._hooks import DeviceError as DeviceError
 from ._records import DirectionSample3f as DirectionSample3f
 from ._distributions import DiscreteDistribution as DiscreteDistribution
 from ._distributions import DiscreteDistribution2D as DiscreteDistribution2D
+from ._streams import DummyStream as DummyStream
 from ._core import Emitter as Emitter
 from ._scene import EmitterPtr as EmitterPtr
 from ._logging import FileResolver as FileResolver
+from ._streams import FileStream as FileStream
 from ._core import Film as Film
 from ._bitmap import FilterBoundaryCondition as FilterBoundaryCondition
 from .jit.auto import Float as Float
@@ -157,7 +164,10 @@ from .jit.auto import Float as Float32
 from .jit.auto import Float64 as Float64
 from ._logging import Formatter as Formatter
 from ._geometry import Frame3f as Frame3f
-from ._distributions import Hierarchical2D0 as Hierarchical2D0
+from ._distributions_nd import Hierarchical2D0 as Hierarchical2D0
+from ._distributions_nd import Hierarchical2D1 as Hierarchical2D1
+from ._distributions_nd import Hierarchical2D2 as Hierarchical2D2
+from ._distributions_nd import Hierarchical2D3 as Hierarchical2D3
 from .jit.auto import Int as Int
 from .jit.auto import Int16 as Int16
 from .jit.auto import Int as Int32
@@ -170,10 +180,29 @@ from ._distributions import IrregularContinuousDistribution as IrregularContinuo
 from ._logging import Log as Log
 from ._logging import LogLevel as LogLevel
 from ._logging import Logger as Logger
+MI_AUTHORS: str
+MI_CIE_D65_NORMALIZATION: float
 MI_CIE_MAX: float
 MI_CIE_MIN: float
 MI_CIE_Y_NORMALIZATION: float
-from ._distributions import MarginalContinuous2D0 as MarginalContinuous2D0
+MI_ENABLE_CUDA: bool
+MI_ENABLE_EMBREE: bool
+MI_ENABLE_METAL: bool
+MI_FILTER_RESOLUTION: int
+MI_VERSION: str
+MI_VERSION_MAJOR: int
+MI_VERSION_MINOR: int
+MI_VERSION_PATCH: int
+MI_WAVELENGTH_SAMPLES: int
+MI_YEAR: str
+from ._distributions_nd import MarginalContinuous2D0 as MarginalContinuous2D0
+from ._distributions_nd import MarginalContinuous2D1 as MarginalContinuous2D1
+from ._distributions_nd import MarginalContinuous2D2 as MarginalContinuous2D2
+from ._distributions_nd import MarginalContinuous2D3 as MarginalContinuous2D3
+from ._distributions_nd import MarginalDiscrete2D0 as MarginalDiscrete2D0
+from ._distributions_nd import MarginalDiscrete2D1 as MarginalDiscrete2D1
+from ._distributions_nd import MarginalDiscrete2D2 as MarginalDiscrete2D2
+from ._distributions_nd import MarginalDiscrete2D3 as MarginalDiscrete2D3
 from .jit.auto import Bool as Mask
 from .jit.auto import Matrix2f64 as Matrix2d
 from .jit.auto import Matrix2f as Matrix2f
@@ -196,6 +225,8 @@ from .jit.auto import Matrix44f16 as Matrix44f16
 from .jit.auto import Matrix4f64 as Matrix4d
 from .jit.auto import Matrix4f as Matrix4f
 from .jit.auto import Matrix4f16 as Matrix4f16
+from ._streams import MemoryMappedFile as MemoryMappedFile
+from ._streams import MemoryStream as MemoryStream
 from ._core import Mesh as Mesh
 from ._optics import MicrofacetDistribution as MicrofacetDistribution
 from ._optics import MicrofacetType as MicrofacetType
@@ -204,9 +235,13 @@ from .jit.auto import Normal3f64 as Normal3d
 from .jit.auto import Normal3f as Normal3f
 from .jit.auto import Normal3f16 as Normal3f16
 from ._core import Object as Object
+from ._properties import ObjectType as ObjectType
 from .jit.auto import PCG32 as PCG32
 from ._scene import ParamFlags as ParamFlags
+from ._phase import PhaseFunctionContext as PhaseFunctionContext
+from ._phase import PhaseFunctionFlags as PhaseFunctionFlags
 from .jit.auto import Philox4x32 as Philox4x32
+from ._properties import PluginManager as PluginManager
 from .jit.auto import Point0f64 as Point0d
 from .jit.auto import Point0f as Point0f
 from .jit.auto import Point0f16 as Point0f16
@@ -248,7 +283,7 @@ from ._transform import Transform3f as ProjectiveTransform3d
 from ._transform import Transform3f as ProjectiveTransform3f
 from ._transform import Transform4f as ProjectiveTransform4d
 from ._transform import Transform4f as ProjectiveTransform4f
-from ._scene import Properties as Properties
+from ._properties import Properties as Properties
 from .jit.auto import Quaternion4f64 as Quaternion4d
 from .jit.auto import Quaternion4f as Quaternion4f
 from .jit.auto import Quaternion4f16 as Quaternion4f16
@@ -257,6 +292,7 @@ from ._records import Ray3f as Ray3f
 from ._records import RayDifferential3f as RayDifferential3f
 from ._scene import RayFlags as RayFlags
 from ._core import ReconstructionFilter as ReconstructionFilter
+from ._phase import SGGXPhaseFunctionParams as SGGXPhaseFunctionParams
 from ._core import Sampler as Sampler
 from ._core import Integrator as SamplingIntegrator
 from ._transform import ScalarTransform3f as ScalarAffineTransform3d
@@ -288,9 +324,13 @@ from .jit.auto import Color3f as Spectrum
 from .jit.auto import Spectrum4f64 as Spectrum4d
 from .jit.auto import Spectrum4f as Spectrum4f
 from .jit.auto import Spectrum4f16 as Spectrum4f16
+from ._system import Spiral as Spiral
+from ._streams import Stream as Stream
 from ._logging import StreamAppender as StreamAppender
 from ._struct import Struct as Struct
+from ._struct import StructConverter as StructConverter
 from ._records import SurfaceInteraction3f as SurfaceInteraction3f
+from ._streams import TensorFile as TensorFile
 from .jit.auto import TensorXb as TensorXb
 from .jit.auto import TensorXf64 as TensorXd
 from .jit.auto import TensorXf as TensorXf
@@ -354,6 +394,9 @@ from .jit.auto import Vector4i as Vector4i
 from .jit.auto import Vector4i64 as Vector4i64
 from .jit.auto import Vector4u as Vector4u
 from .jit.auto import Vector4u64 as Vector4u64
+from ._system import Version as Version
+from ._volume_grid import VolumeGrid as VolumeGrid
+from ._streams import ZStream as ZStream
 __version__: str
 from . import ad as ad
 from . import chi2 as chi2
@@ -363,8 +406,10 @@ from ._colour import cie_d65 as cie_d65
 from ._geometry import coordinate_system as coordinate_system
 from .util import cornell_box as cornell_box
 from ._colour import depolarizer as depolarizer
+from . import detail as detail
 from ._geometry import dir_to_sph as dir_to_sph
 from ._logging import file_resolver as file_resolver
+from . import filesystem as filesystem
 from ._core import fresnel as fresnel
 from ._optics import fresnel_conductor as fresnel_conductor
 from ._optics import fresnel_diffuse_reflectance as fresnel_diffuse_reflectance
@@ -381,6 +426,7 @@ from ._colour import lookup_ior as lookup_ior
 from ._colour import luminance as luminance
 from . import math as math
 from . import math as math_py
+from . import misc as misc
 from . import mueller as mueller
 from ._transform import orthographic_projection as orthographic_projection
 from ._colour import pdf_rgb_spectrum as pdf_rgb_spectrum
@@ -409,6 +455,9 @@ from ._logging import set_file_resolver as set_file_resolver
 from ._logging import set_log_level as set_log_level
 from ._logging import set_logger as set_logger
 from ._variants import set_variant as set_variant
+from ._phase import sggx_pdf as sggx_pdf
+from ._phase import sggx_projected_area as sggx_projected_area
+from ._phase import sggx_sample as sggx_sample
 from ._core import sobol_2 as sobol_2
 from ._colour import spectrum_from_file as spectrum_from_file
 from ._colour import spectrum_list_to_srgb as spectrum_list_to_srgb
@@ -419,6 +468,7 @@ from ._colour import srgb_model_eval as srgb_model_eval
 from ._colour import srgb_model_fetch as srgb_model_fetch
 from ._colour import srgb_model_mean as srgb_model_mean
 from ._colour import srgb_to_xyz as srgb_to_xyz
+from . import tensor_io as tensor_io
 from ._params import traverse as traverse
 from ._colour import unpolarized_spectrum as unpolarized_spectrum
 from . import util as util

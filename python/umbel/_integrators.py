@@ -6,6 +6,7 @@ import weakref
 from . import _core
 from . import jit as dr
 from ._random import sample_tea_32
+from ._records import _mi
 
 Integrator = _core.Integrator
 live_parameters = weakref.WeakSet()  # what traverse() has returned, to find changes that have not been passed on
@@ -32,9 +33,9 @@ class Progress:
             print(file=sys.stderr)
 
 
-def _bits(seed):
-    """A seed as a number, also of an array of one lane."""
-    return int(dr.slice(seed) if isinstance(seed, dr.ArrayBase) else seed) & 0xffffffff
+def _seed(seed):
+    """A seed: a number, or an array of one lane, which is data of the program, so that a frozen function can change it."""
+    return _mi("UInt")(seed) if isinstance(seed, dr.ArrayBase) else int(seed) & 0xffffffff
 
 
 def render(scene, params=None, sensor=0, integrator=None, seed=0, seed_grad=0, spp=0, spp_grad=0):
@@ -44,9 +45,8 @@ def render(scene, params=None, sensor=0, integrator=None, seed=0, seed_grad=0, s
     computed with `spp_grad` samples a pixel (as many as `spp` unless given) of another seed, `seed_grad`.
     """
     from ._params import SceneParameters
-    seed = _bits(seed)
-    if not seed_grad:
-        seed_grad = sample_tea_32(seed, 1)[0]
+    seed = _seed(seed)
+    seed_grad = sample_tea_32(seed, 1)[0] if isinstance(seed_grad, int) and seed_grad == 0 else _seed(seed_grad)
     if not isinstance(scene, _core.Scene):
         raise TypeError("render: the first argument must be a scene")
     if isinstance(params, SceneParameters):
@@ -59,9 +59,9 @@ def render(scene, params=None, sensor=0, integrator=None, seed=0, seed_grad=0, s
         if params is not None and dr._tree.leaves(dict(params.items())):
             parameters = _core._Parameters(scene)  # the scene holds what an optimizer has passed on
             pointer = parameters.pointer()
-    image = _core.render(scene, pointer, sensor, integrator, seed, _bits(seed_grad), int(spp), int(spp_grad))
+    image = _core.render(scene, pointer, sensor, integrator, seed, seed_grad, int(spp), int(spp_grad))
     if image is None:  # the integrator's render() is Python's
-        return _render_in_python(scene, params, sensor, integrator or scene.integrator(), (seed, _bits(seed_grad)),
+        return _render_in_python(scene, params, sensor, integrator or scene.integrator(), (seed, seed_grad),
                                  (int(spp), int(spp_grad or spp)))
     return image
 
@@ -127,7 +127,7 @@ def render_with(self, scene, sensor=0, seed=0, spp=0, develop=True, evaluate=Tru
     the image itself."""
     _pass_changes_on(scene)
     parameters = _core._Parameters(scene)
-    seed = _bits(seed)
+    seed = _seed(seed)
     image = _core.render(scene, parameters.pointer(), sensor, self, seed, seed, int(spp), int(spp))
     if image is None:
         image = _render_in_python(scene, None, sensor, self, (seed, seed), (int(spp), int(spp)))
@@ -140,7 +140,7 @@ def render_with(self, scene, sensor=0, seed=0, spp=0, develop=True, evaluate=Tru
 def render_forward(self, scene, params=None, sensor=0, seed=0, spp=0):
     """The image's tangent, given those of the scene's parameters."""
     _pass_changes_on(scene)
-    return _core.render_forward(scene, sensor, self, _bits(seed), int(spp))
+    return _core.render_forward(scene, sensor, self, _seed(seed), int(spp))
 
 
 def render_backward(self, scene, params=None, grad_in=None, sensor=0, seed=0, spp=0):
@@ -149,7 +149,7 @@ def render_backward(self, scene, params=None, grad_in=None, sensor=0, seed=0, sp
     if grad_in is None:
         raise TypeError("render_backward: grad_in, the gradient of the image, is missing")
     flat = dr.ravel(grad_in) if dr.is_tensor_v(grad_in) else grad_in
-    _core.render_backward(scene, flat, sensor, self, _bits(seed), int(spp))
+    _core.render_backward(scene, flat, sensor, self, _seed(seed), int(spp))
 
 
 def cancel(self):

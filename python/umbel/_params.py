@@ -15,6 +15,8 @@ class SceneParameters:
         params.update()
     """
 
+    _umbel_frozen_fields = ("root", "_values", "_keys")
+
     def __init__(self, root, keys=None, core=None):
         self.root = root
         self._core = core or _core._Parameters(root)

@@ -1,6 +1,7 @@
 // ad/replay.cpp: see ad/replay.h.
 #include "ad/replay.h"
 #include "ad/tracker.h"
+#include "jit/host_pointer.h"
 #include <algorithm>
 
 namespace umbel::ad {
@@ -358,9 +359,9 @@ std::vector<Value> Replay::run_extern(NodeId id) {
     for (NodeId i : r.inputs)
         inputs.push_back(get(i).detached());
     Value mask = get(r.mask);
-    auto pointer = [&](NodeId address) { return g.buffer_of(g[address].dep[0])->data(); };
-    return call_host(r.text, reinterpret_cast<ExternFn>(pointer(r.fn)), pointer(r.user), inputs,
-                     r.out_types, mask);
+    auto *fn = reinterpret_cast<ExternFn>(g.buffer_of(g[r.fn].dep[0])->data());
+    Value user = Value::share(mask.context(), g[r.user].dep[0]);
+    return call_host(r.text, fn, user, inputs, r.out_types, mask);
 }
 
 } // namespace umbel::ad

@@ -1,9 +1,29 @@
 // core/traverse.cpp: collecting parameters and passing on changes.
 #include "core/traverse.h"
 #include "core/nearest_name.h"
+#include <mutex>
 #include <unordered_set>
 
 namespace umbel {
+
+namespace {
+// When an object last took over a number of the host; few ever do.
+struct Revisions {
+    std::mutex mutex;
+    uint64_t last = 0;
+    std::unordered_map<const Object *, uint64_t> by_object;
+};
+Revisions &revisions() {
+    static auto *r = new Revisions;
+    return *r;
+}
+
+bool is_traced(const Slot &slot) {
+    return std::holds_alternative<Float *>(slot) ||
+           std::holds_alternative<std::array<Float *, 3>>(slot) ||
+           std::holds_alternative<TensorSlot>(slot);
+}
+} // namespace
 
 SceneParameters::SceneParameters(Ref<Object> root) : m_root(std::move(root)) {
     visit(*m_root, { nullptr, 0, "" }, "");
@@ -82,6 +102,10 @@ void SceneParameters::update(const std::vector<std::string> &keys) {
     for (const std::string &key : keys) {
         const SceneParameter &p = at(key);
         owners[p.owner].push_back(p.param.name);
+        if (!is_traced(p.param.slot)) {
+            std::lock_guard lock(revisions().mutex);
+            revisions().by_object[p.owner] = ++revisions().last;
+        }
     }
     jit::eval(); // what assign() has scheduled
     // The innermost first, so that each finds what it is made of up to date
@@ -108,18 +132,35 @@ std::pair<const Object *, std::string_view> SceneParameters::parent_of(const Obj
     return { it->second.parent, it->second.name };
 }
 
-std::vector<Value> SceneParameters::traced() const {
-    std::vector<Value> out;
+void SceneParameters::each_value(
+    const std::function<void(Value &, const std::string &)> &fn) const {
     for (const SceneParameter &p : m_all) {
         if (auto *f = std::get_if<Float *>(&p.param.slot))
-            out.push_back(**f);
+            fn(**f, p.key);
         else if (auto *c = std::get_if<std::array<Float *, 3>>(&p.param.slot))
-            out.insert(out.end(), { *(*c)[0], *(*c)[1], *(*c)[2] });
+            for (Float *v : *c)
+                fn(*v, p.key);
         else if (auto *t = std::get_if<TensorSlot>(&p.param.slot))
-            out.push_back(*t->data);
+            fn(*t->data, p.key);
     }
     for (Value *v : m_derived)
-        out.push_back(*v);
+        fn(*v, {});
+}
+
+uint64_t SceneParameters::host_revision() const {
+    Revisions &r = revisions();
+    std::lock_guard lock(r.mutex);
+    uint64_t newest = 0;
+    if (!r.by_object.empty())
+        for (auto &[object, place] : m_places)
+            if (auto it = r.by_object.find(object); it != r.by_object.end())
+                newest = std::max(newest, it->second);
+    return newest;
+}
+
+std::vector<Value> SceneParameters::traced() const {
+    std::vector<Value> out;
+    each_value([&](Value &v, const std::string &) { out.push_back(v); });
     return out;
 }
 

@@ -31,6 +31,10 @@ public:
     void update(const std::vector<std::string> &keys);
     /// All values of the program that may carry derivatives: traced parameters and what was computed of them.
     std::vector<Value> traced() const;
+    /// fn(value, key) for the same values where they live; the key is empty where it was computed of others.
+    void each_value(const std::function<void(Value &, const std::string &)> &fn) const;
+    /// Grows when update() passes on a parameter that is no value of the program, for any object in the tree.
+    uint64_t host_revision() const;
     const Ref<Object> &root() const { return m_root; }
     /// The object that this one was found in, and the parameter that it is there; null for the root.
     std::pair<const Object *, std::string_view> parent_of(const Object *object) const;

@@ -1,5 +1,7 @@
 // jit/array.cpp: making arrays, reading them back, algorithms over whole arrays.
 #include "jit/array.h"
+#include "jit/launch.h"
+#include "jit/recording.h"
 
 namespace umbel::jit {
 
@@ -22,8 +24,17 @@ BufferRef operand(const char *what, const Value &v) {
     return c.data(v.id());
 }
 
-Value result(Context &c, Type t, uint32_t size, BufferRef &buffer) {
-    buffer = allocate(uint64_t(size) * bytes(t));
+// The same as an array of a task.
+TaskArray lanes_of(const char *what, const Value &v) {
+    BufferRef buffer = operand(what, v);
+    return { std::move(buffer), v.type(), v.size(),
+             TaskArray::Lane,   1,        v.is_evaluated() ? v.id() : 0 };
+}
+
+// A result, made by a task: an element for each `run` lanes.
+Value result(Context &c, Type t, uint32_t size, uint64_t run, std::vector<TaskArray> &arrays) {
+    BufferRef buffer = allocate(uint64_t(size) * bytes(t));
+    arrays.push_back({ buffer, t, size, TaskArray::Write, run });
     return Value::adopt(c, c.graph.buffer(t, buffer, size));
 }
 
@@ -107,6 +118,7 @@ void read(const Value &v, void *out, uint32_t first, uint32_t count) {
         }
         return;
     }
+    about_to_read(c, "read");
     BufferRef buffer = operand("read", v);
     c.synchronize();
     if (count)
@@ -120,11 +132,11 @@ Value reduce(ReduceOp op, const Value &v) {
     need_reducible("reduce", op, v.type());
     if (v.grad_id()) [[unlikely]]
         return c.tracker->reduce(op, v);
-    BufferRef in = operand("reduce", v), out;
+    std::vector<TaskArray> arrays = { lanes_of("reduce", v) };
     Type t = v.type();
-    uint64_t n = v.size();
-    Value r = result(c, t, 1, out);
-    c.launch_algorithm("reduce", n, [=] { reduce(t, op, in->data(), n, out->data()); });
+    Value r = result(c, t, 1, 0, arrays);
+    launch_algorithm(c, "reduce", v.size(), std::move(arrays), { uint64_t(t), uint64_t(op) },
+                     [=](const Task &k) { reduce(t, op, k.data(0), k.size, k.data(1)); });
     return r;
 }
 
@@ -135,12 +147,13 @@ Value block_reduce(ReduceOp op, const Value &v, uint32_t block) {
         fail("block_reduce: a block size of 0");
     if (v.grad_id()) [[unlikely]]
         return c.tracker->block_reduce(op, v, block);
-    BufferRef in = operand("block_reduce", v), out;
+    std::vector<TaskArray> arrays = { lanes_of("block_reduce", v) };
     Type t = v.type();
     uint64_t n = v.size();
-    Value r = result(c, t, uint32_t((n + block - 1) / block), out);
-    c.launch_algorithm("block_reduce", n,
-                       [=] { block_reduce(t, op, in->data(), n, block, out->data()); });
+    Value r = result(c, t, uint32_t((n + block - 1) / block), block, arrays);
+    launch_algorithm(
+        c, "block_reduce", n, std::move(arrays), { uint64_t(t), uint64_t(op), block },
+        [=](const Task &k) { block_reduce(t, op, k.data(0), k.size, block, k.data(1)); });
     return r;
 }
 
@@ -149,12 +162,15 @@ Value prefix_sum(const Value &v, bool exclusive, uint32_t block) {
     need_reducible("prefix_sum", ReduceOp::Add, v.type());
     if (v.grad_id()) [[unlikely]]
         return c.tracker->prefix_sum(v, exclusive, block);
-    BufferRef in = operand("prefix_sum", v), out;
+    std::vector<TaskArray> arrays = { lanes_of("prefix_sum", v) };
     Type t = v.type();
-    uint64_t n = v.size(), run = block ? block : std::max<uint64_t>(n, 1);
-    Value r = result(c, t, uint32_t(n), out);
-    c.launch_algorithm("prefix_sum", n,
-                       [=] { prefix_sum(t, in->data(), n, run, exclusive, out->data()); });
+    uint64_t n = v.size();
+    Value r = result(c, t, uint32_t(n), 1, arrays);
+    launch_algorithm(c, "prefix_sum", n, std::move(arrays), { uint64_t(t), exclusive, block },
+                     [=](const Task &k) {
+                         uint64_t run = block ? block : std::max<uint64_t>(k.size, 1);
+                         prefix_sum(t, k.data(0), k.size, run, exclusive, k.data(1));
+                     });
     return r;
 }
 
@@ -171,11 +187,11 @@ Value dot(const Value &a, const Value &b) {
         return c.tracker->dot(a, b);
     if (a.size() != b.size()) // one of them broadcasts
         return reduce(ReduceOp::Add, binary(Op::Mul, a, b));
-    BufferRef x = operand("dot", a), y = operand("dot", b), out;
+    std::vector<TaskArray> arrays = { lanes_of("dot", a), lanes_of("dot", b) };
     Type t = a.type();
-    uint64_t n = a.size();
-    Value r = result(c, t, 1, out);
-    c.launch_algorithm("dot", n, [=] { dot(t, x->data(), y->data(), n, out->data()); });
+    Value r = result(c, t, 1, 0, arrays);
+    launch_algorithm(c, "dot", a.size(), std::move(arrays), { uint64_t(t) },
+                     [=](const Task &k) { dot(t, k.data(0), k.data(1), k.size, k.data(2)); });
     return r;
 }
 
@@ -183,28 +199,43 @@ Value compress(const Value &mask) {
     Context &c = need("compress", mask);
     if (mask.type() != Type::Bool)
         fail("compress: the operand has type {}, not bool", name(mask.type()));
-    BufferRef in = operand("compress", mask);
-    c.synchronize(); // the size of the result depends on the data
-    uint64_t n = mask.size(), found = 0;
-    BufferRef out = allocate(n * 4);
-    run_in_arena([&] {
-        found = compress(static_cast<const uint8_t *>(in->data()), n,
-                         static_cast<uint32_t *>(out->data()));
-    });
-    return Value::adopt(c, c.graph.buffer(Type::U32, out, uint32_t(found)));
+    AlgorithmTask task;
+    task.name = "compress";
+    task.size = mask.size();
+    task.arrays = { lanes_of("compress", mask) };
+    BufferRef out = allocate(uint64_t(mask.size()) * 4);
+    task.arrays.push_back({ out, Type::U32, mask.size(), TaskArray::Write });
+    task.function = [](const Task &k) {
+        const_cast<Task &>(k).arrays[1].size =
+            compress(k.data<uint8_t>(0), k.size, k.data<uint32_t>(1));
+    };
+    run_now(c, task); // the size of the result depends on the data
+    return Value::adopt(c, c.graph.buffer(Type::U32, out, uint32_t(task.arrays[1].size)));
 }
 
 Value sort_permutation(const Value &keys, bool descending) {
     Context &c = need("sort_permutation", keys);
     if (!is_number(keys.type()))
         fail("sort_permutation: keys of type {}", name(keys.type()));
-    BufferRef in = operand("sort_permutation", keys), out;
+    std::vector<TaskArray> arrays = { lanes_of("sort_permutation", keys) };
     Type t = keys.type();
     uint64_t n = keys.size();
-    Value r = result(c, Type::U32, uint32_t(n), out);
-    c.launch_algorithm("sort_permutation", n, [=] {
-        sort_permutation(t, in->data(), n, descending, static_cast<uint32_t *>(out->data()));
-    });
+    Value r = result(c, Type::U32, uint32_t(n), 1, arrays);
+    launch_algorithm(c, "sort_permutation", n, std::move(arrays), { uint64_t(t), descending },
+                     [=](const Task &k) {
+                         sort_permutation(t, k.data(0), k.size, descending, k.data<uint32_t>(1));
+                     });
+    return r;
+}
+
+Value recorded_size(const Value &v) {
+    Context &c = need("size", v);
+    if (!Recorder::of(c))
+        return literal(Type::U32, v.size());
+    std::vector<TaskArray> arrays = { lanes_of("size", v) };
+    Value r = result(c, Type::U32, 1, 0, arrays);
+    launch_algorithm(c, "size", v.size(), std::move(arrays), {},
+                     [](const Task &k) { *k.data<uint32_t>(1) = uint32_t(k.size); });
     return r;
 }
 
@@ -223,6 +254,7 @@ bool all(const Mask &m) {
 uint32_t count(const Mask &m) {
     if (m.is_literal())
         return m.literal_bits() ? m.size() : 0;
+    about_to_read(m.context(), "count");
     BufferRef in = operand("count", m);
     m.context().synchronize();
     uint64_t n = 0;

@@ -18,6 +18,7 @@ struct ScatterTarget {
     ReduceOp op; // not Store
     void *data;
     uint64_t cells;
+    uint32_t array = ~0u; // of the task
 };
 
 /// An operand of a scatter: an array, a constant, or one of the kernel's results that exist for a
@@ -26,6 +27,7 @@ struct ScatterOperand {
     static constexpr uint32_t NoSlot = ~0u;
     BufferRef data;
     uint32_t slot = NoSlot;
+    uint32_t array = ~0u; // of the task, where `data` comes from; else none
     uint64_t literal = 0;
     bool uniform = false; // one element for all lanes
 

@@ -2,12 +2,13 @@
 #include "jit/algorithm.h"
 #include "jit/array.h"
 #include "jit/assemble.h"
-#include "jit/block_scatter.h"
 #include "jit/history.h"
 #include "jit/kernel_cache.h"
-#include "jit/launch_log.h"
-#include "jit/region_scatter.h"
+#include "jit/kernel_task.h"
+#include "jit/launch.h"
+#include "jit/recording.h"
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 
 namespace umbel::jit {
@@ -23,131 +24,7 @@ KernelCache &kernel_cache() {
     static KernelCache cache;
     return cache;
 }
-
-// The records of all instances of a call site, and the table that leads to them.
-struct CallTables {
-    std::vector<uint32_t> table; // {callee, data offset} by id; entry 0: {number of ids, 0}
-    std::vector<uint8_t> data;
-    struct Copy {
-        uint32_t offset;
-        uint8_t bytes; // 0: store the address itself
-        BufferRef source;
-    };
-    std::vector<Copy> copies;
-
-    CallTables(const Graph &g, const CallLayout &layout) {
-        const CallRecord &r = *layout.record;
-        table.assign({ uint32_t(r.instances.size()), 0 });
-        uint32_t offset = 0;
-        for (const auto &instance : r.instances) {
-            if (instance.body == ~0u) {
-                table.insert(table.end(), { ~0u, 0 });
-                continue;
-            }
-            table.insert(table.end(), { layout.callee[instance.body], offset });
-            for (const DataField &f : layout.fields[instance.body]) {
-                size_t known = instance.leaves.size();
-                NodeId leaf =
-                    f.leaf < known ? instance.leaves[f.leaf] : instance.uniforms[f.leaf - known];
-                bool address = f.type == Type::Ptr && g[leaf].op == Op::Address;
-                NodeId buffer = address ? g[leaf].dep[0] : leaf;
-                copies.push_back({ offset + f.offset, uint8_t(address ? 0 : bytes(f.type)),
-                                   g.buffer_of(buffer) });
-            }
-            offset += (layout.data_bytes[instance.body] + 15) / 16 * 16;
-        }
-        data.resize(offset + 64);
-    }
-
-    // Runs in the stream, when the buffers it reads have their contents.
-    void fill() {
-        for (const Copy &c : copies) {
-            void *address = c.source->data();
-            if (c.bytes == 0)
-                std::memcpy(&data[c.offset], &address, sizeof(address));
-            else
-                std::memcpy(&data[c.offset], address, c.bytes);
-        }
-    }
-};
-
-// All that a launch needs once the frontend has gone on.
-struct Job {
-    std::shared_ptr<Kernel> kernel;
-    std::vector<void *> args;
-    std::vector<uint64_t> sizes;
-    std::vector<BufferRef> keep;
-    std::vector<CallTables> tables;
-    std::vector<std::pair<uint32_t, uint32_t>> table_args; // argument, 2 * table + (1: data)
-    std::vector<ExternSite> externs;
-    BlockScatter scatters;           // done with each block of lanes
-    std::vector<uint32_t> slot_args; // arguments that take the results for these
-    RegionScatter regions;           // or in the order of the target's regions, found by
-    std::unique_ptr<Job> index;      // ... a kernel with one slot
-    std::string name;
-    uint64_t size = 0, work = 0;
-    uint64_t grain = Grain; // lanes that are handed out together, at least
-    std::shared_ptr<History> history;
-    size_t history_index = ~size_t(0);
-
-    void run() {
-        Clock::time_point start = Clock::now();
-        for (CallTables &t : tables)
-            t.fill();
-        for (auto [arg, which] : table_args) {
-            CallTables &t = tables[which / 2];
-            args[arg] = which & 1 ? static_cast<void *>(t.data.data()) : t.table.data();
-            sizes[arg] = which & 1 ? t.data.size() : t.table.size();
-        }
-        CollectingLog log(externs);
-        if (index)
-            run_regions(log);
-        else if (!scatters.effects.empty())
-            run_scattering(log);
-        else
-            run_blocks(log);
-        if (history)
-            history->set_run_time(history_index, seconds_since(start));
-        log.finish();
-    }
-
-    // Results of a block stay in the caches: it is a launch of few lanes for the kernel.
-    void run_block(char *const *slots, uint64_t begin, uint64_t end, CollectingLog &log) {
-        std::vector<void *> local = args;
-        for (size_t k = 0; k < slot_args.size(); ++k)
-            local[slot_args[k]] = slots[k];
-        kernel->run({ local.data(), sizes.data(), end - begin, &log }, begin, end);
-    }
-
-    void run_scattering(CollectingLog &log) {
-        scatters.run(size, [&](char *const *slots, uint64_t begin, uint64_t end) {
-            run_block(slots, begin, end, log);
-        });
-    }
-
-    void run_regions(CollectingLog &log) {
-        regions.run(
-            size,
-            [&](uint32_t *out, uint64_t begin, uint64_t end) {
-                char *slot = reinterpret_cast<char *>(out - begin);
-                index->run_block(&slot, begin, end, log);
-            },
-            [&](char *const *slots, uint64_t begin, uint64_t end) {
-                run_block(slots, begin, end, log);
-            });
-    }
-
-    void run_blocks(CollectingLog &log) {
-        Launch launch{ args.data(), sizes.data(), size, &log };
-        // Enough blocks to balance the load, none so small that handing it out costs more than its work
-        uint64_t per_block = std::max<uint64_t>(grain, size / 64);
-        if (work < 1u << 16)
-            per_block = size;
-        per_block = (per_block + grain - 1) / grain * grain;
-        parallel_blocks(size, per_block,
-                        [&](uint64_t begin, uint64_t end) { kernel->run(launch, begin, end); });
-    }
-};
+std::atomic<uint64_t> g_flushed{ 0 };
 
 // ---- effects that run
 
@@ -232,6 +109,13 @@ void retire(Graph &g, NodeId effect) {
 
 } // namespace
 
+void flush_kernels() {
+    kernel_cache().clear_memory();
+    ++g_flushed;
+}
+
+uint64_t flushed_kernels() { return g_flushed; }
+
 Context::Context(Backend &backend) : m_backend(&backend), m_history(std::make_shared<History>()) {}
 
 Context::~Context() {
@@ -253,6 +137,63 @@ void Context::enqueue(std::string name, std::function<void()> job, bool small) {
         m_stream.synchronize();
 }
 
+// Where the record that was added last is.
+static thread_local std::pair<std::shared_ptr<History>, size_t> t_recorded;
+
+void Context::record_launch(KernelRecord record) {
+    size_t index = m_history->add(std::move(record));
+    t_recorded = { m_history, index };
+}
+
+static void note(Context &c, const Task &task, bool waits = false) {
+    if (Recorder *r = Recorder::of(c))
+        r->launched(task, waits);
+}
+
+static void submit(Context &c, const std::shared_ptr<Task> &task) {
+    std::function<void()> job = [task] { task->run(); };
+    if (c.has(Flag::History)) {
+        task->record.name = task->name;
+        task->record.size = task->size;
+        c.record_launch(task->record);
+        auto [history, index] = std::exchange(t_recorded, {});
+        job = [task, history, index] {
+            struct Timer {
+                History &history;
+                size_t index;
+                Clock::time_point start = Clock::now();
+                ~Timer() { history.set_run_time(index, seconds_since(start)); }
+            } timer{ *history, index };
+            task->run();
+        };
+    }
+    c.enqueue(task->name, std::move(job), task->is_small);
+}
+
+void launch(Context &c, const std::shared_ptr<Task> &task) {
+    note(c, *task);
+    submit(c, task);
+}
+
+void launch_algorithm(Context &c, const char *name, uint64_t size, std::vector<TaskArray> arrays,
+                      std::vector<uint64_t> params, AlgorithmTask::Function function) {
+    auto task = std::make_shared<AlgorithmTask>();
+    task->name = name;
+    task->size = size;
+    task->arrays = std::move(arrays);
+    task->params = std::move(params);
+    task->function = std::move(function);
+    task->is_small = size < 4096;
+    task->record.backend = "builtin";
+    launch(c, task);
+}
+
+void run_now(Context &c, Task &task) {
+    c.synchronize();
+    run_in_arena([&] { task.run(); });
+    note(c, task, true);
+}
+
 void Context::evaluate(std::span<const NodeId> roots) {
     std::map<uint32_t, Group> groups;
     std::vector<NodeId> scheduled = std::exchange(m_scheduled, {});
@@ -270,6 +211,10 @@ void Context::evaluate(std::span<const NodeId> roots) {
             c.clear_dirty();
         }
     } release{ *this, scheduled, effects };
+
+    if (Recorder *r = Recorder::of(*this))
+        for (DirtyBuffer d : m_dirty)
+            r->written(d.node);
 
     // Group by size
     if (scratch.size() < graph.capacity())
@@ -324,8 +269,40 @@ void Context::evaluate(std::span<const NodeId> roots) {
             launch_ordered_scatter(id);
 }
 
+// The value's elements among the arrays of a task.
+static uint32_t add_array(Task &task, const Graph &g, NodeId id, TaskArray::Use use) {
+    return task.add({ g.buffer_of(id), g[id].type, g[id].size, use, 1, id });
+}
+
+// The records and the table of a call site.
+static CallTables call_tables(const Graph &g, const CallLayout &layout,
+                              const std::function<uint32_t(NodeId)> &array_of) {
+    CallTables t;
+    const CallRecord &r = *layout.record;
+    t.table.assign({ uint32_t(r.instances.size()), 0 });
+    uint32_t offset = 0;
+    for (const auto &instance : r.instances) {
+        if (instance.body == ~0u) {
+            t.table.insert(t.table.end(), { ~0u, 0 });
+            continue;
+        }
+        t.table.insert(t.table.end(), { layout.callee[instance.body], offset });
+        for (const DataField &f : layout.fields[instance.body]) {
+            size_t known = instance.leaves.size();
+            NodeId leaf =
+                f.leaf < known ? instance.leaves[f.leaf] : instance.uniforms[f.leaf - known];
+            bool address = f.type == Type::Ptr && g[leaf].op == Op::Address;
+            t.copies.push_back({ offset + f.offset, uint8_t(address ? 0 : bytes(f.type)),
+                                 array_of(address ? g[leaf].dep[0] : leaf) });
+        }
+        offset += (layout.data_bytes[instance.body] + 15) / 16 * 16;
+    }
+    t.data.resize(offset + 64);
+    return t;
+}
+
 // The group's ordered reductions, for blocks of lanes: operands that are not evaluated get slots, save
-// outputs, which the kernel writes to `results`.
+// outputs, which the kernel writes to `results`. `keep`: the targets.
 BlockScatter Context::collect_scatters(const Group &group, const std::vector<BufferRef> &results,
                                        std::vector<BufferRef> &keep) {
     BlockScatter s;
@@ -364,6 +341,30 @@ BlockScatter Context::collect_scatters(const Group &group, const std::vector<Buf
     return s;
 }
 
+// Makes arrays of the task of what scatters work on.
+static void add_scatters(Task &task, const Graph &g, const std::vector<NodeId> &ordered,
+                         const std::vector<BufferRef> &targets, BlockScatter &s) {
+    std::unordered_map<const Buffer *, NodeId> nodes;
+    for (NodeId id : ordered)
+        for (NodeId d : { g[g[id].dep[0]].dep[0], g[id].dep[1], g[id].dep[2], g[id].dep[3] })
+            if (g[d].op == Op::Buffer)
+                nodes.emplace(g.buffer_of(d).get(), d);
+    for (size_t i = 0; i < targets.size(); ++i)
+        s.targets[i].array = add_array(task, g, nodes.at(targets[i].get()), TaskArray::Read);
+    for (BlockScatter::Effect &e : s.effects)
+        for (ScatterOperand *o : { &e.index, &e.value, &e.mask }) {
+            if (!o->data)
+                continue;
+            for (uint32_t i = 0; i < task.arrays.size() && o->array == ~0u; ++i) // a result
+                if (task.arrays[i].buffer == o->data && task.arrays[i].use == TaskArray::Write)
+                    o->array = i;
+            if (o->array == ~0u)
+                o->array = add_array(task, g, nodes.at(o->data.get()),
+                                     o->uniform ? TaskArray::Read : TaskArray::Lane);
+            o->data.reset();
+        }
+}
+
 // Scattering block by block pays where a kernel does little for what it gives to a scatter: then the
 // way through memory would take most of the time. Chunks must leave enough to do for all threads.
 static bool scatters_by_block(const Program &p, const BlockScatter &s, uint64_t size) {
@@ -398,28 +399,23 @@ static bool scatters_by_region(const Program &p, const Program &index, uint64_t 
 }
 
 // The kernel of a part of the program, the index of a scatter; its result goes to a slot.
-static std::unique_ptr<Job> index_job(Context &c, Backend &backend, const Assembly &a) {
-    auto job = std::make_unique<Job>();
+static KernelTask::Call index_call(Context &c, const Assembly &a,
+                                   const std::function<uint32_t(NodeId)> &array_of) {
+    KernelTask::Call call;
     std::string bytes_of_program = a.program.serialize();
     bool memory_hit, disk_hit;
     if (c.has(Flag::KernelCache))
-        job->kernel =
-            kernel_cache().get(backend, a.program, bytes_of_program, &memory_hit, &disk_hit);
+        call.kernel =
+            kernel_cache().get(c.backend(), a.program, bytes_of_program, &memory_hit, &disk_hit);
     else
-        job->kernel = backend.compile(a.program, "index");
-    job->args.resize(a.bindings.size());
-    job->sizes.resize(a.bindings.size());
+        call.kernel = c.backend().compile(a.program, "index");
     for (uint32_t i = 0; i < a.bindings.size(); ++i) {
         const Binding &b = a.bindings[i];
-        if (b.output != ~0u) {
-            job->slot_args.push_back(i);
-            continue;
-        }
-        job->keep.push_back(c.graph.buffer_of(b.node));
-        job->args[i] = job->keep.back()->data();
-        job->sizes[i] = c.graph[b.node].size;
+        if (b.output != ~0u)
+            call.slot_args.push_back(i);
+        call.arrays.push_back(b.output != ~0u ? KernelTask::NoArray : array_of(b.node));
     }
-    return job;
+    return call;
 }
 
 void Context::evaluate_group(uint32_t size, Group &group) {
@@ -462,113 +458,112 @@ void Context::evaluate_group(uint32_t size, Group &group) {
 
     // The kernel
     start = Clock::now();
-    auto job = std::make_shared<Job>();
+    auto task = std::make_shared<KernelTask>();
     bool memory_hit = false, disk_hit = false;
     Key key = hash_program(bytes_of_program, KernelCache::fingerprint(*m_backend));
-    job->name = fmt::format("kernel_{:016x}", key.lo);
+    task->name = fmt::format("kernel_{:016x}", key.lo);
     if (has(Flag::KernelCache))
-        job->kernel =
+        task->main.kernel =
             kernel_cache().get(*m_backend, a.program, bytes_of_program, &memory_hit, &disk_hit);
     else
-        job->kernel = m_backend->compile(a.program, job->name);
+        task->main.kernel = m_backend->compile(a.program, task->name);
     double backend = seconds_since(start);
 
     // Its arguments
-    job->size = size;
+    task->size = size;
     size_t operations = a.program.instruction_count();
-    job->work = uint64_t(size) * operations;
+    task->operations = operations;
     // Lanes of long programs differ in what they cost: small launches are balanced by smaller blocks
     if (operations > 256)
-        job->grain = std::max<uint64_t>(128, job->kernel->width());
-    job->args.resize(a.bindings.size());
-    job->sizes.resize(a.bindings.size());
-    job->externs = a.program.externs;
+        task->grain = std::max<uint64_t>(128, task->main.kernel->width());
+    task->externs = a.program.externs;
+    auto array_of = [&](NodeId id) { return add_array(*task, graph, id, TaskArray::Read); };
     for (CallLayout &layout : a.layouts)
-        job->tables.emplace_back(graph, layout);
-    std::vector<BufferRef> results(outputs.size());
+        task->tables.push_back(call_tables(graph, layout, array_of));
+    std::vector<uint32_t> results(outputs.size(), KernelTask::NoArray); // arrays of the task
+    auto make_result = [&](size_t k) {
+        Type type = graph[outputs[k]].type;
+        results[k] = task->add(
+            { allocate(uint64_t(size) * bytes(type)), type, size, TaskArray::Write, 1, 0 });
+    };
     for (size_t k = 0; k < group.outputs.size(); ++k)
-        results[k] = allocate(uint64_t(size) * bytes(graph[outputs[k]].type));
+        make_result(k);
     size_t kept = outputs.size(); // the others exist for a block of lanes only
-    RegionScatter &regions = job->regions;
-    if (neighbours.top) {
-        std::vector<BufferRef> ordered;
-        for (size_t k = 0; k < group.outputs.size(); ++k) {
-            uint64_t width = bytes(graph[outputs[k]].type);
-            ordered.push_back(allocate(RegionScatter::ordered_lanes(size) * width));
-            regions.outputs.push_back({ results[k], ordered[k], width });
+    task->by_region = neighbours.top != 0;
+    std::vector<BufferRef> result_buffers, targets;
+    for (const TaskArray &a : task->arrays)
+        if (a.use == TaskArray::Write)
+            result_buffers.push_back(a.buffer);
+    BlockScatter scatters = collect_scatters(group, result_buffers, targets);
+    if (task->by_region || scatters_by_block(a.program, scatters, size)) {
+        add_scatters(*task, graph, group.ordered, targets, scatters);
+        if (task->by_region) {
+            task->regions.set_effects(scatters, neighbours);
+            task->index = index_call(*this, index, array_of);
         }
-        regions.set_effects(collect_scatters(group, ordered, job->keep), neighbours);
-        job->index = index_job(*this, *m_backend, index);
-    } else {
-        job->scatters = collect_scatters(group, results, job->keep);
-    }
-    if (neighbours.top || scatters_by_block(a.program, job->scatters, size)) {
         kept = group.outputs.size();
-        job->slot_args.resize(group.operands.size());
+        task->main.slot_args.resize(group.operands.size());
         group.ordered.clear();
-    } else {
-        job->scatters = {};
+        if (!task->by_region)
+            task->scatters = std::move(scatters);
     }
     uint32_t inputs = 0;
+    task->main.arrays.assign(a.bindings.size(), KernelTask::NoArray);
     for (uint32_t i = 0; i < a.bindings.size(); ++i) {
         const Binding &b = a.bindings[i];
-        BufferRef buffer;
+        const ArgKind kind = a.program.args[i].kind;
         if (b.output != ~0u && b.output >= kept) {
-            job->slot_args[b.output - kept] = i;
-            job->sizes[i] = size;
+            task->main.slot_args[b.output - kept] = i;
             continue;
-        } else if (b.output != ~0u) {
-            if (!results[b.output])
-                results[b.output] = allocate(uint64_t(size) * bytes(graph[outputs[b.output]].type));
-            buffer = results[b.output];
-            job->sizes[i] = size;
-        } else if (b.call) {
+        }
+        if (b.call) {
             uint32_t table = 0;
             while (a.layouts[table].record != b.call)
                 ++table;
-            job->table_args.push_back(
-                { i, 2 * table + (a.program.args[i].kind == ArgKind::CallData ? 1 : 0) });
+            task->table_args.push_back({ i, 2 * table + (kind == ArgKind::CallData ? 1 : 0) });
             continue;
+        }
+        uint32_t array;
+        if (b.output != ~0u) {
+            if (results[b.output] == KernelTask::NoArray)
+                make_result(b.output);
+            array = results[b.output];
         } else {
-            buffer = graph.buffer_of(b.node);
-            job->sizes[i] = graph[b.node].size;
+            array = add_array(*task, graph, b.node,
+                              kind == ArgKind::Input ? TaskArray::Lane : TaskArray::Read);
             ++inputs;
         }
-        if (neighbours.top && b.output != ~0u) {
-            buffer = regions.outputs[b.output].ordered;
-        } else if (neighbours.top && a.program.args[i].kind == ArgKind::Input) {
-            uint64_t width = bytes(graph[b.node].type);
-            BufferRef ordered = allocate(RegionScatter::ordered_lanes(size) * width);
-            regions.inputs.push_back({ std::move(buffer), ordered, width });
-            buffer = std::move(ordered);
+        task->main.arrays[i] = array;
+        if (task->by_region && (b.output != ~0u || kind == ArgKind::Input)) {
+            auto &columns = b.output != ~0u ? task->regions.outputs : task->regions.inputs;
+            columns.push_back({ {}, {}, bytes(task->arrays[array].type), i, array });
         }
-        job->args[i] = buffer->data();
-        job->keep.push_back(std::move(buffer));
     }
 
     // Off it goes
-    if (has(Flag::History)) {
-        job->history = m_history;
-        job->history_index = m_history->add({ .name = job->name,
-                                              .backend = m_backend->name(),
-                                              .size = size,
-                                              .operations = uint32_t(operations),
-                                              .functions = uint32_t(a.program.functions.size()),
-                                              .inputs = inputs,
-                                              .outputs = uint32_t(outputs.size()),
-                                              .codegen_seconds = codegen,
-                                              .backend_seconds = memory_hit ? 0 : backend,
-                                              .memory_hit = memory_hit,
-                                              .disk_hit = disk_hit,
-                                              .code_bytes = job->kernel->code_bytes() });
-    }
+    task->record = { .name = task->name,
+                     .backend = m_backend->name(),
+                     .size = size,
+                     .operations = uint32_t(operations),
+                     .functions = uint32_t(a.program.functions.size()),
+                     .inputs = inputs,
+                     .outputs = uint32_t(outputs.size()),
+                     .codegen_seconds = codegen,
+                     .backend_seconds = memory_hit ? 0 : backend,
+                     .memory_hit = memory_hit,
+                     .disk_hit = disk_hit,
+                     .code_bytes = task->main.kernel->code_bytes() };
     for (size_t k = 0; k < kept; ++k)
-        graph.become_buffer(outputs[k], results[k]);
+        if (results[k] == KernelTask::NoArray)
+            make_result(k);
+    note(*this, *task); // while the nodes of its arrays exist
+    for (size_t k = 0; k < kept; ++k)
+        graph.become_buffer(outputs[k], task->arrays[results[k]].buffer);
     m_last_program = std::move(a.program);
-    std::string name = job->name;
-    bool small = job->work < 1u << 14 && effects.empty() && job->scatters.effects.empty();
+    task->is_small =
+        uint64_t(size) * operations < 1u << 14 && effects.empty() && task->scatters.effects.empty();
     if (size > 0)
-        enqueue(std::move(name), [job] { job->run(); }, small);
+        submit(*this, task);
 }
 
 // The elements of a Buffer, or of a literal written out.
@@ -579,19 +574,20 @@ BufferRef Context::elements(NodeId id) {
     check(n.op == Op::Literal);
     uint64_t width = bytes(n.type), total = width * n.size;
     BufferRef buffer = allocate(total);
-    auto job = [buffer, n, width, total] {
-        auto *p = static_cast<uint8_t *>(buffer->data());
-        if (n.imm == 0) {
-            parallel_blocks(total, 1 << 22,
-                            [&](uint64_t b, uint64_t e) { std::memset(p + b, 0, e - b); });
-            return;
-        }
-        parallel_blocks(n.size, 1 << 20, [&](uint64_t b, uint64_t e) {
-            for (uint64_t i = b; i < e; ++i)
-                std::memcpy(p + i * width, &n.imm, width);
+    jit::launch_algorithm(
+        *this, "fill", n.size, { { buffer, n.type, n.size, TaskArray::Write } },
+        { uint64_t(n.type), n.imm }, [imm = n.imm, width](const Task &t) {
+            auto *p = t.data<uint8_t>(0);
+            if (imm == 0) {
+                parallel_blocks(t.size * width, 1 << 22,
+                                [&](uint64_t b, uint64_t e) { std::memset(p + b, 0, e - b); });
+                return;
+            }
+            parallel_blocks(t.size, 1 << 20, [&](uint64_t b, uint64_t e) {
+                for (uint64_t i = b; i < e; ++i)
+                    std::memcpy(p + i * width, &imm, width);
+            });
         });
-    };
-    launch_algorithm("fill", n.size, job);
     return buffer;
 }
 
@@ -599,42 +595,43 @@ BufferRef Context::elements(NodeId id) {
 void Context::launch_uniform_scatter(NodeId effect) {
     Group group;
     group.ordered.push_back(effect);
-    std::vector<BufferRef> keep;
-    uint64_t size = graph[effect].size;
-    BlockScatter scatters = collect_scatters(group, {}, keep);
-    launch_algorithm("scatter_reduce", size, [scatters, keep, size] {
-        scatters.run(size, [](char *const *, uint64_t, uint64_t) {});
-    });
+    auto task = std::make_shared<KernelTask>();
+    task->name = "scatter_reduce";
+    task->size = graph[effect].size;
+    std::vector<BufferRef> targets;
+    task->scatters = collect_scatters(group, {}, targets);
+    add_scatters(*task, graph, group.ordered, targets, task->scatters);
+    task->is_small = task->size < 4096;
+    task->record.backend = "builtin";
+    launch(*this, task);
 }
 
 void Context::launch_ordered_scatter(NodeId effect) {
     const Node n = graph[effect];
-    BufferRef target = graph.buffer_of(graph[n.dep[0]].dep[0]);
-    uint64_t target_size = graph[graph[n.dep[0]].dep[0]].size;
     if (graph[n.dep[1]].size == 1 && n.size > 1)
         return launch_uniform_scatter(effect);
-    BufferRef index = elements(n.dep[1]), value = elements(n.dep[2]), mask;
-    if (graph[n.dep[3]].op == Op::Buffer)
-        mask = graph.buffer_of(n.dep[3]);
     bool uniform = graph[n.dep[2]].size == 1 && n.size > 1;
     Type type = graph[n.dep[2]].type;
-    launch_algorithm("scatter_reduce", n.size, [=] {
-        scatter_reduce(type, ReduceOp(n.imm), target->data(), target_size,
-                       static_cast<const uint32_t *>(index->data()), value->data(), uniform,
-                       mask ? static_cast<const uint8_t *>(mask->data()) : nullptr, n.size);
-    });
-}
-
-void Context::launch_algorithm(const char *name, uint64_t size, std::function<void()> job) {
-    if (has(Flag::History)) {
-        size_t index = m_history->add({ .name = name, .backend = "builtin", .size = size });
-        job = [job = std::move(job), index, history = m_history] {
-            Clock::time_point start = Clock::now();
-            job();
-            history->set_run_time(index, seconds_since(start));
+    auto operand = [&](NodeId id, TaskArray::Use use) {
+        bool evaluated = graph[id].op == Op::Buffer;
+        return TaskArray{
+            elements(id), graph[id].type, graph[id].size, use, 1, evaluated ? id : 0
         };
-    }
-    enqueue(name, std::move(job), size < 4096);
+    };
+    std::vector<TaskArray> arrays = {
+        operand(graph[n.dep[0]].dep[0], TaskArray::Read),
+        operand(n.dep[1], TaskArray::Lane),
+        operand(n.dep[2], uniform ? TaskArray::Read : TaskArray::Lane),
+    };
+    bool masked = graph[n.dep[3]].op == Op::Buffer;
+    if (masked)
+        arrays.push_back(operand(n.dep[3], TaskArray::Lane));
+    jit::launch_algorithm(*this, "scatter_reduce", n.size, std::move(arrays),
+                          { uint64_t(type), n.imm, uniform, masked }, [=](const Task &t) {
+                              scatter_reduce(type, ReduceOp(n.imm), t.data(0), t.arrays[0].size,
+                                             t.data<uint32_t>(1), t.data(2), uniform,
+                                             masked ? t.data<uint8_t>(3) : nullptr, t.size);
+                          });
 }
 
 std::vector<KernelRecord> Context::take_history() {

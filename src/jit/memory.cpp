@@ -1,5 +1,6 @@
 // jit/memory.cpp: gathers, scatters, local arrays, messages: operations that touch memory.
-#include "jit/array.h"
+#include "jit/host_pointer.h"
+#include "jit/launch.h"
 #include "jit/record.h"
 
 namespace umbel::jit {
@@ -161,12 +162,14 @@ static void own_target(Context &c, Value &target, const char *what) {
         c.settle(target.id(), what);
     if (target.node().refs == 1 && !c.graph.buffer_of(target.id())->borrowed())
         return;
-    BufferRef old = c.graph.buffer_of(target.id());
     uint32_t size = target.size();
-    uint64_t n = uint64_t(size) * bytes(target.type());
-    BufferRef fresh = allocate(n);
-    c.launch_algorithm("copy", size,
-                       [old, fresh, n] { std::memcpy(fresh->data(), old->data(), n); });
+    uint64_t width = bytes(target.type());
+    BufferRef fresh = allocate(size * width);
+    launch_algorithm(
+        c, "copy", size,
+        { { c.graph.buffer_of(target.id()), target.type(), size, TaskArray::Lane, 1, target.id() },
+          { fresh, target.type(), size, TaskArray::Write } },
+        {}, [width](const Task &t) { std::memcpy(t.data(1), t.data(0), t.size * width); });
     target = Value::adopt(c, c.graph.buffer(target.type(), fresh, size));
 }
 
@@ -386,17 +389,16 @@ void assert_lanes(const Mask &condition, std::string message, const Mask &mask) 
     make_extern(c, std::move(record), std::array<Value, 1>{ condition }, mask);
 }
 
-std::vector<Value> call_host(std::string name, ExternFn fn, void *user,
+Value host_pointer(void *p) { // bound at launch, so that the program does not depend on it
+    Context &c = Context::current();
+    return Value::adopt(c, c.graph.buffer(Type::U8, borrow(p, 1, {}), 1));
+}
+
+std::vector<Value> call_host(std::string name, ExternFn fn, const Value &user,
                              std::span<const Value> inputs, std::span<const Type> outputs,
                              const Value &mask, bool effect) {
-    Context &c = check_args("call_host", { &mask });
-    auto pointer = [&](void *p) { // bound at launch, so that the program does not depend on it
-        Value holder = Value::adopt(c, c.graph.buffer(Type::U8, borrow(p, 1, {}), 1));
-        return Value::adopt(
-            c, c.graph.make(
-                   { .op = Op::Address, .type = Type::Ptr, .dep = { holder.id(), 0, 0, 0 } }));
-    };
-    Value f = pointer(reinterpret_cast<void *>(fn)), u = pointer(user);
+    Context &c = check_args("call_host", { &mask, &user });
+    Value f = address_of(c, host_pointer(reinterpret_cast<void *>(fn))), u = address_of(c, user);
     auto record = std::make_unique<ExternRecord>();
     record->text = std::move(name);
     record->fn = f.id();
@@ -411,6 +413,12 @@ std::vector<Value> call_host(std::string name, ExternFn fn, void *user,
                                                      .imm = k,
                                                      .dep = { site.id(), 0, 0, 0 } })));
     return out;
+}
+
+std::vector<Value> call_host(std::string name, ExternFn fn, void *user,
+                             std::span<const Value> inputs, std::span<const Type> outputs,
+                             const Value &mask, bool effect) {
+    return call_host(std::move(name), fn, host_pointer(user), inputs, outputs, mask, effect);
 }
 
 } // namespace umbel::jit

@@ -33,6 +33,7 @@ struct RegionScatter {
     struct Column { // an input or output of the kernel, as it is and in the order of regions
         BufferRef lanes, ordered;
         uint64_t width;
+        uint32_t arg, array; // the kernel's argument that takes the ordered one; the task's array
     };
     ScatterTarget target;
     std::vector<Effect> effects;

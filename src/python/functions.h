@@ -11,6 +11,7 @@ void bind_memory(nanobind::module_ &m);        // jit_memory.cpp
 void bind_gradients(nanobind::module_ &m);     // jit_gradients.cpp
 void bind_control(nanobind::module_ &m);       // jit_control.cpp
 void bind_introspection(nanobind::module_ &m); // jit_introspection.cpp
+void bind_freeze(nanobind::module_ &m);        // freeze.cpp
 void set_hooks(nanobind::dict hooks);          // jit_context.cpp
 
 } // namespace umbel::python

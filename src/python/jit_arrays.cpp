@@ -1,4 +1,5 @@
 // python/jit_arrays.cpp: classes and their properties, making arrays, evaluation, memory for others.
+#include "jit/recording.h"
 #include "python/functions.h"
 #include "python/helpers.h"
 #include "python/sequence.h"
@@ -165,6 +166,7 @@ nb::object memory(nb::handle h, std::vector<size_t> shape, bool numpy) {
         v = jit::opaque(v);
         o->v[0] = v;
     }
+    jit::about_to_read(v.context(), "the memory of an array");
     evaluate_and_wait(v);
     v.context().synchronize();
     auto *buffer = new jit::BufferRef(v.context().data(v.id()));
@@ -308,6 +310,8 @@ void bind_arrays(nb::module_ &m) {
     m.def("index_ad", [](nb::handle h) { return array_of(h)->v[0].grad_id(); });
     m.def("memory", memory);
 
+    m.def("recorded_size",
+          [](nb::handle h) { return steal(wrap(jit::recorded_size(array_of(h)->v[0]))); });
     m.def("state", state);
     m.def("opaque", [](nb::handle h) { // in place
         Object *o = array_of(h);

@@ -53,9 +53,10 @@ PyObject *call_binary(PyObject *self, PyObject *const *args, Py_ssize_t n) {
     PyObject *r = binary_op(op, args[0], args[1]);
     if (r == Py_NotImplemented) {
         Py_DECREF(r);
-        PyErr_Format(PyExc_TypeError, "%s(): not defined for '%s' and '%s'", jit::name(op),
-                     Py_TYPE(args[0])->tp_name, Py_TYPE(args[1])->tp_name);
-        return nullptr;
+        return guarded([&] { // knows cooperative vectors, and what to say about others
+            return PyObject_CallFunctionObjArgs(hook("number_binary"), self, args[0], args[1],
+                                                nullptr);
+        });
     }
     return r;
 }

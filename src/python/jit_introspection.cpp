@@ -1,6 +1,7 @@
 // python/jit_introspection.cpp: flags, the history of kernels, programs, memory, variants.
 #include "core/variant.h"
 #include "jit/control.h"
+#include "jit/recording.h"
 #include "python/functions.h"
 #include "python/helpers.h"
 #include <nanobind/stl/string.h>
@@ -79,6 +80,7 @@ void bind_introspection(nb::module_ &m) {
     m.def("live_nodes", [] { return context().graph.live_nodes(); });
     m.def("memory_stats", memory_stats);
     m.def("trim", [] { jit::trim(); });
+    m.def("flush_kernels", [] { jit::flush_kernels(); });
     m.def("thread_count", [] { return jit::Stream::thread_count(); });
     m.def("set_thread_count", [](uint32_t n) { jit::Stream::set_thread_count(n); });
 

@@ -1,4 +1,5 @@
 // python/jit_sequence.cpp: entries, components by name, lengths, conversion to Python's numbers.
+#include "jit/recording.h"
 #include "python/sequence.h"
 #include <cmath>
 
@@ -79,6 +80,7 @@ const Value &single(Object *o, const char *what) {
 void evaluate_and_wait(const Value &v) {
     if (v.is_literal())
         return;
+    jit::about_to_read(v.context(), "reading an array");
     jit::eval(v);
     Context &c = v.context();
     if (c.stream().idle())

@@ -29,4 +29,5 @@ NB_MODULE(_core, m) {
     bind_control(m);
     bind_introspection(m);
     bind_render(m);
+    bind_freeze(m);
 }

@@ -1,5 +1,6 @@
 // python/render_scene.cpp: what scripts ask of a scene, and images of it.
 #include "ad/ad.h"
+#include "python/freeze_inputs.h"
 #include "python/helpers.h"
 #include "python/render_plugins.h"
 #include "python/render_records.h"
@@ -82,10 +83,9 @@ void show(const Ref<Film> &film, const Float &image, std::vector<size_t> shape) 
     forget_state(*film, "storage"); // of blocks that were put before
 }
 nb::object last_image(const Ref<Film> &film) {
-    for (const Shown &s : shown())
-        if (s.film.lock() == film)
-            return steal(wrap_tensor(tensor_class(s.image.type()), s.image, s.shape));
-    return nb::none();
+    std::vector<size_t> shape;
+    Value image = shown_image(film, &shape);
+    return image.valid() ? steal(wrap_tensor(tensor_class(image.type()), image, shape)) : nb::none();
 }
 
 struct Options {
@@ -93,8 +93,14 @@ struct Options {
     Ref<Film> film;
     Ref<Integrator> integrator;
 };
-Options options_of(const Ref<Scene> &scene, nb::handle sensor, nb::handle integrator, uint32_t seed,
-                   int spp) {
+void set_seed(RenderOptions &o, nb::handle h) { // a number, or data of the program
+    if (is_array(h.ptr()))
+        o.seed_value = UInt32(index_value(h));
+    else
+        o.seed = nb::cast<uint32_t>(h);
+}
+Options options_of(const Ref<Scene> &scene, nb::handle sensor, nb::handle integrator,
+                   nb::handle seed, int spp) {
     Options o;
     if (nb::isinstance<nb::int_>(sensor))
         o.primal.sensor = nb::cast<int>(sensor);
@@ -105,7 +111,7 @@ Options options_of(const Ref<Scene> &scene, nb::handle sensor, nb::handle integr
     if (!o.primal.from && size_t(o.primal.sensor) >= scene->sensors().size())
         fail("the scene has {} sensors; there is no number {}", scene->sensors().size(),
              o.primal.sensor);
-    o.primal.seed = seed;
+    set_seed(o.primal, seed);
     o.primal.spp = spp;
     o.film =
         (o.primal.from ? *o.primal.from : *scene->sensors()[size_t(o.primal.sensor)]).film_ref();
@@ -141,7 +147,7 @@ void pass_derivatives(const Ref<Scene> &scene, bool is_forward) {
 }
 
 nb::object render_forward(const Ref<Scene> &scene, nb::object sensor, nb::object integrator,
-                          uint32_t seed, int spp) {
+                          nb::object seed, int spp) {
     enter();
     Options o = options_of(scene, sensor, integrator, seed, spp);
     pass_derivatives(scene, true);
@@ -152,7 +158,7 @@ nb::object render_forward(const Ref<Scene> &scene, nb::object sensor, nb::object
 }
 
 void render_backward(const Ref<Scene> &scene, const Float &gradient, nb::object sensor,
-                     nb::object integrator, uint32_t seed, int spp) {
+                     nb::object integrator, nb::object seed, int spp) {
     enter();
     Options o = options_of(scene, sensor, integrator, seed, spp);
     Render(*scene, o.primal).backward(gradient);
@@ -160,13 +166,15 @@ void render_backward(const Ref<Scene> &scene, const Float &gradient, nb::object 
 }
 
 nb::object render(const Ref<Scene> &scene, uintptr_t params, nb::object sensor,
-                  nb::object integrator, uint32_t seed, uint32_t seed_grad, int spp, int spp_grad) {
+                  nb::object integrator, nb::object seed, nb::object seed_grad, int spp,
+                  int spp_grad) {
     Options o = options_of(scene, sensor, integrator, seed, spp);
     if (is_python_render(o))
         return nb::none();
     const RenderOptions &primal = o.primal;
     RenderOptions gradient = primal;
-    gradient.seed = seed_grad;
+    gradient.seed_value = UInt32(); // the gradient's own
+    set_seed(gradient, seed_grad);
     gradient.spp = spp_grad ? spp_grad : spp;
     nb::object progress = from_package("_integrators.Progress")();
     auto between = [&](const Render &r) {
@@ -193,6 +201,20 @@ nb::object render(const Ref<Scene> &scene, uintptr_t params, nb::object sensor,
 }
 
 } // namespace
+
+Value shown_image(const Ref<Film> &film, std::vector<size_t> *shape) {
+    for (const Shown &s : shown())
+        if (s.film.lock() == film) {
+            if (shape)
+                *shape = s.shape;
+            return s.image;
+        }
+    return {};
+}
+
+void show_image(const Ref<Film> &film, const Value &image, std::vector<size_t> shape) {
+    show(film, Float(image), std::move(shape));
+}
 
 void bind_scene(nb::module_ &m) {
     nb::handle c = nb::type<Scene>();

@@ -17,10 +17,13 @@ Render::Render(const Scene &scene, const RenderOptions &options)
     : m_scene(scene), m_own_sensor(options.from),
       m_sensor(options.from ? *options.from : *scene.sensors().at(size_t(options.sensor))),
       m_integrator(options.integrator ? options.integrator : scene.integrator()),
-      m_seed(options.seed), m_estimate_error(options.estimate_error), m_label(options.label) {
+      m_seed(options.seed), m_seed_value(options.seed_value),
+      m_estimate_error(options.estimate_error), m_label(options.label) {
     Sampler &sampler = m_sensor.sampler();
     m_spp = options.spp > 0 ? options.spp : sampler.sample_count();
     m_seed += uint32_t(sampler.seed());
+    if (m_seed_value.valid())
+        m_seed_value += UInt32(uint32_t(sampler.seed()));
     sampler.set_sample_count(m_spp);
     m_spp = sampler.sample_count();
     m_group_size = std::min(m_spp, GroupSize);
@@ -148,7 +151,8 @@ Render::Samples Render::start(const Band &band) const {
     // Numbers depend on the place in the whole image, so a crop window shows the same noise
     SampleStream sampler{ &m_sensor.sampler(), {} };
     UInt32 pixel = y * data(uint32_t(film.width())) + x;
-    sampler.state = m_sensor.sampler().begin(data(m_seed), pixel, sample);
+    sampler.state =
+        m_sensor.sampler().begin(m_seed_value.valid() ? m_seed_value : data(m_seed), pixel, sample);
 
     // A position drawn from the reconstruction filter around the pixel
     Vector2 u = sampler.next_2d();

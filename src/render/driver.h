@@ -14,6 +14,7 @@ struct RenderOptions {
     int sensor = 0;
     int spp = 0;                           // 0: as the scene says
     uint32_t seed = 0;                     // on top of the sampler's
+    UInt32 seed_value = {};                // in its place, if valid
     Ref<const Integrator> integrator = {}; // null: the scene's
     Ref<const Sensor> from = {};           // null: the scene's, by number
     /// Keeps what relative_error() needs: one more number a pixel.
@@ -120,6 +121,7 @@ private:
     bool m_is_single = false; // one launch, computed by tensor()
     int m_spp, m_group_size;  // samples a pixel of one launch
     uint32_t m_seed;
+    UInt32 m_seed_value;
     bool m_estimate_error;
     uint32_t m_launch_pixels;
     std::string m_label;

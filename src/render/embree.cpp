@@ -2,6 +2,7 @@
 //
 // Kernels call back once a packet. The frame of such a call is laid out like Embree's own packet of rays, so it is
 // handed over as it is; only blocks of other widths (the interpreter's) are copied.
+#include "jit/host_pointer.h"
 #include "render/accelerator.h"
 #include <algorithm>
 #include <bit>
@@ -44,7 +45,7 @@ public:
                 add_instances(g);
             rtcCommitScene(m_parts[i].scene);
         }
-        m_scene = m_parts[0].scene;
+        m_scene = jit::host_pointer(m_parts[0].scene);
     }
     ~EmbreeAccelerator() override {
         try {
@@ -301,7 +302,7 @@ private:
         }
     }
 
-    RTCScene m_scene = nullptr;
+    jit::Value m_scene;               // of the first part, as kernels know it
     std::vector<Part> m_parts;        // the scene, then groups
     UInt32 m_first_prims;             // only with instances
     const InstanceTable &m_instances; // the scene's

@@ -1,6 +1,10 @@
-"""umbel.ad: optimizers, and integrators that are differentiated."""
-from . import optimizers
-from .optimizers import *
+"""umbel.ad: optimizers, those of umbel.jit.opt, and integrators that are differentiated."""
+import sys as _sys
+
+from ..jit import opt as optimizers
+from ..jit.opt import Adam, AdamW, GradScaler, Optimizer, RMSProp, SGD
+
+_sys.modules[__name__ + ".optimizers"] = optimizers
 
 
 def __getattr__(name):

@@ -30,7 +30,7 @@ from ._math import e, fma, power
 from ._special import (arg, conj, det, diag, euler_to_quat, frob, identity, imag, inverse, inverse_transpose,
                        matrix_to_quat, polar_decomp, quat_apply, quat_to_euler, quat_to_matrix, real, slerp, trace,
                        transform_compose, transform_decompose)
-from ._tensor import (array_split, column_stack, concat, dstack, expand_dims, hstack, matmul, moveaxis, newaxis,
+from ._tensor import (array_split, column_stack, concat, dstack, expand_dims, hstack, moveaxis, newaxis,
                       reshape, row_stack, slice_index, split, squeeze, stack, swapaxes, take, take_interp, transpose,
                       vstack)
 from ._memory import (Local, ReduceMode, ReduceOp, alloc_local, argsort, binary_search, compress, copy, gather, ravel,
@@ -51,6 +51,8 @@ from .random import Generator, PCG32, Philox4x32, rng
 from .texture import FilterMode, WrapMode, textures
 from ._colour import linear_srgb_to_oklab, linear_to_srgb, oklab_to_linear_srgb, srgb_to_linear
 from .freezing import freeze, func
+from ._matmul import matmul
+from . import hashgrid, nn, opt
 from ._filter import convolve, resample, sh_eval, upsample
 from .interop import wrap
 from . import _methods

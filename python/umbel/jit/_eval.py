@@ -10,14 +10,14 @@ from ._types import ArrayBase, describe, is_float_v
 def schedule(*args):
     """Adds the arguments to the next evaluation; whether there is anything to do."""
     r = False
-    for a in leaves(args):
+    for a in leaves(args, None, "_umbel_unevaluable"):
         r |= _core.schedule(a)
     return r
 
 
 def eval(*args):
     """Computes the arguments, and all pending side effects, in one kernel where sizes agree. Does not wait."""
-    arrays = leaves(args)
+    arrays = leaves(args, None, "_umbel_unevaluable")
     todo = [a for a in arrays if _core.state(a) in (2, 4, 6)]
     if args and not todo:
         return False
@@ -27,7 +27,7 @@ def eval(*args):
 
 def make_opaque(*args):
     """Evaluates the arguments, constants too: they become data, and no longer part of programs."""
-    for a in leaves(args):
+    for a in leaves(args, None, "_umbel_unevaluable"):
         _core.opaque(a)
 
 
@@ -39,7 +39,7 @@ def sync_thread():
 def sync_device(): _core.synchronize()
 def sync_all_devices(): _core.synchronize()
 def flush_malloc_cache(): _core.trim()
-def flush_kernel_cache(): pass
+def flush_kernel_cache(): _core.flush_kernels()
 def flush_thread(): _core.eval([])
 def thread_count(): return _core.thread_count()
 def set_thread_count(n): _core.set_thread_count(n)
@@ -96,6 +96,8 @@ def flag(f):
     f = JitFlag(f)
     if f == JitFlag.SymbolicScope:
         return _core.is_recording()
+    if f == JitFlag.FreezingScope:
+        return _core.is_freezing()
     if f == JitFlag.LaunchBlocking:
         return not _core.flag(int(JitFlag.Async))
     return _own.get(f, False) if f >= 1 << 20 else _core.flag(int(f))

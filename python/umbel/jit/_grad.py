@@ -29,8 +29,9 @@ def _floats(args):
 
 def enable_grad(*args):
     """Follows the floats in the arguments from now on."""
-    for a in _floats(args):
-        _core.enable_grad(a)
+    for a in leaves(args, None, "_umbel_no_leaf"):
+        if is_float_v(a):
+            _core.enable_grad(a)
 
 
 def disable_grad(*args):

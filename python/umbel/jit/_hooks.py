@@ -3,7 +3,7 @@ import math
 
 from .. import _core
 from ._types import (ArrayBase, Array, Complex, Matrix, Quaternion, Tensor, describe, is_array_v,
-                     is_tensor_v, leaf_t, mask_t)
+                     is_tensor_v, leaf_t, mask_t, vectors)
 
 ops = _core.ops
 op_names = {v: k for k, v in ops.items()}
@@ -63,6 +63,8 @@ def number_unary(op, x):
     if item is not None and not isinstance(x, (int, float)) and getattr(x, "ndim", 0) == 0:
         x = item()
     if not isinstance(x, (int, float)):
+        if type(x) in vectors:
+            return x._umbel_call(lambda e: _core.unary(op, e), x)
         raise TypeError(f"{name.lower()}(): not defined for an object of type '{type(x).__name__}'")
     return _number_unary[name](x)
 
@@ -78,10 +80,12 @@ _number_binary = {
 def number_binary(op, a, b):
     name = op_names[op]
     if not isinstance(a, (int, float)) or not isinstance(b, (int, float)):
+        if type(a) in vectors or type(b) in vectors:
+            return (a if type(a) in vectors else b)._umbel_call(lambda x, y: _core.binary(op, x, y), a, b)
         try:
             a, b = a.item(), b.item()  # NumPy's
         except AttributeError:
-            raise TypeError(f"{name}: not defined for '{type(a).__name__}' and "
+            raise TypeError(f"{name}(): not defined for '{type(a).__name__}' and "
                             f"'{type(b).__name__}'") from None
     return _number_binary[name](a, b)
 
@@ -261,7 +265,7 @@ def matmul(a, b):
             not isinstance(a, (ArrayBase, int, float, list, tuple)):
         return NotImplemented  # such as a transform: its own method knows
     if is_tensor_v(a) or is_tensor_v(b):
-        from ._tensor import matmul as product
+        from ._matmul import matmul as product
         return product(a, b)
     if is_array_v(a) and is_array_v(b) and _kind(a) == Array and _kind(b) == Array \
             and len(describe(type(a))[3]) == 1 and len(describe(type(b))[3]) == 1:

@@ -6,7 +6,7 @@ import warnings
 from .. import _core
 from ._types import (ArrayBase, Complex, Matrix, Quaternion, Tensor, VarType, describe, expr_t, is_array_v,
                      is_complex_v, is_float_v, is_integral_v, is_matrix_v, is_quaternion_v, is_tensor_v,
-                     itemsize_v, leaf_t, mask_t, replace_type_t, uint_array_t)
+                     itemsize_v, leaf_t, mask_t, replace_type_t, uint_array_t, vectors)
 from ._tree import children, leaves, map_leaves, rebuild
 
 # Functions that the compiled part offers as they are
@@ -26,6 +26,9 @@ log_two, inv_log_two = math.log(2), 1 / math.log(2)
 
 def fma(a, b, c):
     """a * b + c, rounded once."""
+    if type(a) in vectors or type(b) in vectors or type(c) in vectors:
+        vector = a if type(a) in vectors else b if type(b) in vectors else c
+        return vector._umbel_call(fma, a, b, c)
     if is_array_v(a) and describe(type(a))[1] not in (0,) or is_array_v(b) and describe(type(b))[1] not in (0,) \
             or is_array_v(c) and describe(type(c))[1] not in (0,):
         if builtins.all(not isinstance(x, ArrayBase) or is_tensor_v(x) or not describe(type(x))[3] for x in (a, b, c)):
@@ -112,6 +115,8 @@ def lerp(a, b, t):
 
 def step(x, edge):
     """1 where edge < x or equal, else 0, as an integer."""
+    if type(x) in vectors or type(edge) in vectors:
+        return (x if type(x) in vectors else edge)._umbel_call(step, x, edge)
     if _number(x) and _number(edge):
         return 0 if x < edge else 1
     tp = replace_type_t(expr_t(x, edge), VarType.Int32)

@@ -209,6 +209,12 @@ def mean(value, axis=..., mode=ReduceMode.Auto, keepdims=False):
     if isinstance(value, (int, float)):
         return value
     s = sum(value, axis, mode, keepdims)
+    if _core.is_freezing() and isinstance(value, ArrayBase) and _core.describe(type(value))[1] == 4:
+        one = len(value.shape) == 1
+    else:
+        one = isinstance(value, ArrayBase) and not _core.describe(type(value))[3]
+    if one and isinstance(s, ArrayBase) and is_float_v(s) and _core.is_freezing():
+        return s / type(s)(_core.recorded_size(value))  # that of each replay
     n = _number_of(value, axis)
     return s * (1 / n) if n and isinstance(s, ArrayBase) and is_float_v(s) else s / n
 

@@ -3,7 +3,7 @@ import builtins
 
 from .. import _core
 from ._types import (ArrayBase, Array, Tensor, describe, expr_t, is_array_v, is_mask_v, is_tensor_v, leaf_t,
-                     replace_type_t, tensor_t)
+                     replace_type_t, tensor_t, vectors)
 
 UInt = _core.classes["UInt"]
 newaxis = None
@@ -31,6 +31,11 @@ def make_tensor(dtype, value=None, shape=None, flip_axes=False):
             array, own = value, (len(value),)
     elif isinstance(value, (bool, int, float)):
         array, own = leaf(value), ()
+    elif type(value) in vectors:
+        parts = [leaf(v) for v in value]
+        array, own = _ravel_rows(_core.from_entries(_core.lookup(describe(leaf)[0], Array, (-1,), 0), parts))
+    elif hasattr(value, "_flat"):  # a view of a matrix
+        array, own = value._flat()
     else:
         array, own = _from_foreign(leaf, value)
     if shape is not None:
@@ -520,73 +525,3 @@ def take_interp(value, pos, axis=0):
         i1 = builtins.min(i0 + 1, n - 1)
     t = clip(pos, 0, n - 1) - low
     return lerp(take(value, i0, axis), take(value, i1, axis), t)
-
-
-def matmul(a, b):
-    """Product of tensors, as NumPy's matmul."""
-    tp = tensor_t(expr_t(a, b))
-    if isinstance(a, (int, float)) or isinstance(b, (int, float)):
-        return a * b
-    a, b = (x if is_tensor_v(x) else tp(x) for x in (a, b))
-    sa, sb = tuple(a.shape), tuple(b.shape)
-    if not sa or not sb:
-        return a * b
-    row, column = len(sa) == 1, len(sb) == 1
-    if row:
-        a, sa = expand_dims(a, 0), (1, *sa)
-    if column:
-        b, sb = expand_dims(b, 1), (*sb, 1)
-    if sa[-1] != sb[-2]:
-        raise ValueError(f"matmul(): the shapes {sa} and {sb} do not fit: {sa[-1]} columns, {sb[-2]} rows")
-    n, k, m = sa[-2], sa[-1], sb[-1]
-    batch = broadcast_shapes(sa[:-2], sb[:-2])
-    out_shape = (*batch, n, m)
-    leaf = leaf_t(tp)
-    total = _count(out_shape)
-    if total == 0 or k == 0:
-        out = _core.tensor(tp, _core.full(leaf, 0, total) if total else leaf(), out_shape)
-    else:
-        xa, xb = leaf(_core.tensor_array(a)), leaf(_core.tensor_array(b))
-        index = _core.lane_index(total)
-        col = index % m
-        rest = index // m
-        r = rest % n
-        block = rest // n
-
-        def first(shape, size):  # where the matrix of a batch begins
-            own = (1,) * (len(batch) - len(shape[:-2])) + shape[:-2]
-            strides, place, at = _strides(own), block, None
-            for i in range(len(batch) - 1, -1, -1):
-                q = place // batch[i] if i else place
-                c = place - q * batch[i] if i else place
-                place = q
-                if own[i] != 1:
-                    t = c * (strides[i] * size)
-                    at = t if at is None else at + t
-            return at
-        fa, fb = first(sa, n * k), first(sb, k * m)
-        ia = r * k if fa is None else r * k + fa
-        ib = col if fb is None else col + fb
-
-        def term(i):
-            return _core.gather(leaf, xa, ia + i, None), _core.gather(leaf, xb, ib + i * m, None)
-        if k <= 16:
-            x, y = term(0)
-            s = x * y
-            for i in range(1, k):
-                x, y = term(i)
-                s = _core.fma(x, y, s)
-        else:
-            zero = _core.full(leaf, 0, total)
-
-            def body(state):
-                i, s = state
-                x, y = term(i)
-                return [i + 1, _core.fma(x, y, s)]
-            s = _core.loop("matmul", [UInt(0), zero], lambda st: st[0] < k, body)[1]
-        out = _core.tensor(tp, s, out_shape)
-    if row:
-        out = squeeze(out, -2)
-    if column:
-        out = squeeze(out, -1)
-    return out

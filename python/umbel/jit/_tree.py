@@ -1,6 +1,6 @@
 # jit/_tree.py: structures of arrays: lists, tuples, dictionaries, dataclasses, classes with DRJIT_STRUCT.
 from .. import _core
-from ._types import ArrayBase
+from ._types import ArrayBase, vectors
 
 _atoms = (bool, int, float, str, bytes, type(None), type, complex)
 
@@ -57,17 +57,20 @@ def rebuild(tree, values):
     return result
 
 
-def leaves(tree, out=None):
-    """All arrays in a structure, in order."""
+def leaves(tree, out=None, unless=None):
+    """All arrays in a structure, in order. Cooperative vectors refuse what their attribute `unless` says."""
     if out is None:
         out = []
     if isinstance(tree, ArrayBase):
         out.append(tree)
         return out
+    if unless is not None and type(tree) in vectors:
+        from ._hooks import UserError
+        raise UserError(getattr(tree, unless))
     kids = children(tree)
     if kids:
         for _, v in kids:
-            leaves(v, out)
+            leaves(v, out, unless)
     return out
 
 

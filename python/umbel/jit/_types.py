@@ -8,6 +8,7 @@ ArrayBase = _core.ArrayBase
 classes = _core.classes
 
 Array, Matrix, Complex, Quaternion, Tensor = range(5)  # kinds, as in src/python/objects.h
+vectors = set()  # types whose entries functions apply to, through _umbel_call: cooperative vectors
 
 
 class VarType(enum.IntEnum):

@@ -1,0 +1,141 @@
+// jit/kernel_task.cpp: binding a kernel's arguments, and running it over blocks of lanes.
+#include "jit/kernel_task.h"
+#include "jit/launch_log.h"
+#include "jit/stream.h"
+#include <algorithm>
+#include <cstring>
+
+namespace umbel::jit {
+
+void CallTables::fill(const Task &task) {
+    for (const Copy &c : copies) {
+        void *address = task.data(c.array);
+        if (c.bytes == 0)
+            std::memcpy(&data[c.offset], &address, sizeof(address));
+        else
+            std::memcpy(&data[c.offset], address, c.bytes);
+    }
+}
+
+void KernelTask::Call::bind(const Task &task) {
+    args.assign(arrays.size(), nullptr);
+    sizes.assign(arrays.size(), task.size);
+    for (size_t i = 0; i < arrays.size(); ++i) {
+        if (arrays[i] == NoArray)
+            continue;
+        args[i] = task.data(arrays[i]);
+        sizes[i] = task.arrays[arrays[i]].size;
+    }
+}
+
+// Results of a block stay in the caches: it is a launch of few lanes for the kernel.
+void KernelTask::Call::run_block(char *const *slots, uint64_t begin, uint64_t end,
+                                 CollectingLog &log) const {
+    std::vector<void *> local = args;
+    for (size_t k = 0; k < slot_args.size(); ++k)
+        local[slot_args[k]] = slots[k];
+    kernel->run({ local.data(), sizes.data(), end - begin, &log }, begin, end);
+}
+
+void KernelTask::bind() {
+    main.bind(*this);
+    for (CallTables &t : tables)
+        t.fill(*this);
+    for (auto [arg, which] : table_args) {
+        CallTables &t = tables[which / 2];
+        main.args[arg] = which & 1 ? static_cast<void *>(t.data.data()) : t.table.data();
+        main.sizes[arg] = which & 1 ? t.data.size() : t.table.size();
+    }
+
+    // Scatters
+    auto bind_operand = [&](ScatterOperand &o) {
+        if (o.array == NoArray)
+            return;
+        o.data = arrays[o.array].buffer;
+        for (const RegionScatter::Column &c : regions.outputs)
+            if (c.array == o.array)
+                o.data = c.ordered;
+    };
+    auto bind_target = [&](ScatterTarget &t) {
+        t.data = data(t.array);
+        t.cells = arrays[t.array].size;
+    };
+    for (ScatterTarget &t : scatters.targets)
+        bind_target(t);
+    for (BlockScatter::Effect &e : scatters.effects)
+        for (ScatterOperand *o : { &e.index, &e.value, &e.mask })
+            bind_operand(*o);
+    if (!by_region)
+        return;
+    index.bind(*this);
+    for (auto *columns : { &regions.inputs, &regions.outputs })
+        for (RegionScatter::Column &c : *columns) {
+            c.lanes = arrays[c.array].buffer;
+            c.ordered = allocate(RegionScatter::ordered_lanes(size) * c.width);
+            main.args[c.arg] = c.ordered->data();
+        }
+    bind_target(regions.target);
+    for (RegionScatter::Effect &e : regions.effects)
+        for (ScatterOperand *o : { &e.value, &e.mask })
+            bind_operand(*o);
+}
+
+void KernelTask::run() {
+    if (size == 0)
+        return;
+    bind();
+    CollectingLog log(externs);
+    auto compute = [&](char *const *slots, uint64_t begin, uint64_t end) {
+        if (main.kernel)
+            main.run_block(slots, begin, end, log);
+    };
+    if (by_region)
+        regions.run(
+            size,
+            [&](uint32_t *out, uint64_t begin, uint64_t end) {
+                char *slot = reinterpret_cast<char *>(out - begin);
+                index.run_block(&slot, begin, end, log);
+            },
+            compute);
+    else if (!scatters.effects.empty())
+        scatters.run(size, compute);
+    else
+        run_blocks(log);
+    log.finish();
+}
+
+void KernelTask::run_blocks(CollectingLog &log) {
+    Launch launch{ main.args.data(), main.sizes.data(), size, &log };
+    // Enough blocks to balance the load, none so small that handing it out costs more than its work
+    uint64_t per_block = std::max<uint64_t>(grain, size / 64);
+    if (size * operations < 1u << 16)
+        per_block = size;
+    per_block = (per_block + grain - 1) / grain * grain;
+    parallel_blocks(size, per_block,
+                    [&](uint64_t begin, uint64_t end) { main.kernel->run(launch, begin, end); });
+}
+
+// The kernel's name is a hash of its program, so equal arguments do equal things.
+bool KernelTask::same(const Task &other) const {
+    auto *o = dynamic_cast<const KernelTask *>(&other);
+    if (!o || o->name != name || o->main.arrays != main.arrays || o->by_region != by_region ||
+        o->table_args != table_args || o->tables.size() != tables.size() ||
+        o->scatters.effects.size() != scatters.effects.size())
+        return false;
+    for (size_t i = 0; i < tables.size(); ++i)
+        if (o->tables[i].table != tables[i].table || o->tables[i].copies != tables[i].copies)
+            return false;
+    auto operand = [](const ScatterOperand &a, const ScatterOperand &b) {
+        return a.array == b.array && a.slot == b.slot && a.literal == b.literal;
+    };
+    for (size_t i = 0; i < scatters.effects.size(); ++i) {
+        const auto &a = scatters.effects[i], &b = o->scatters.effects[i];
+        const ScatterTarget &t = scatters.targets[a.target], &u = o->scatters.targets[b.target];
+        if (t.array != u.array || t.op != u.op || !operand(a.index, b.index) ||
+            !operand(a.value, b.value) || !operand(a.mask, b.mask))
+            return false;
+    }
+    return true;
+}
+
+} // namespace umbel::jit

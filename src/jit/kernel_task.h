@@ -1,0 +1,61 @@
+// jit/kernel_task.h: a kernel's launch, with the scatters that follow it block by block.
+#pragma once
+#include "jit/backend.h"
+#include "jit/block_scatter.h"
+#include "jit/region_scatter.h"
+#include "jit/task.h"
+
+namespace umbel::jit {
+
+class CollectingLog;
+
+/// The records of all instances of a call site, and the table that leads to them.
+struct CallTables {
+    struct Copy {
+        uint32_t offset;
+        uint8_t bytes;  // 0: store the address itself
+        uint32_t array; // of the task
+        bool operator==(const Copy &) const = default;
+    };
+    std::vector<uint32_t> table; // {callee, data offset} by id; entry 0: {number of ids, 0}
+    std::vector<uint8_t> data;
+    std::vector<Copy> copies;
+
+    /// Runs in the stream, when the arrays have their contents.
+    void fill(const Task &task);
+};
+
+struct KernelTask final : Task {
+    static constexpr uint32_t NoArray = ~0u;
+    struct Call { // of a kernel
+        std::shared_ptr<Kernel> kernel;
+        std::vector<uint32_t> arrays;    // by argument: the task's array; NoArray: a slot, a table
+        std::vector<uint32_t> slot_args; // take results that exist for a block of lanes
+        // Filled when it runs
+        std::vector<void *> args;
+        std::vector<uint64_t> sizes;
+
+        void bind(const Task &task);
+        void run_block(char *const *slots, uint64_t begin, uint64_t end, CollectingLog &log) const;
+    };
+    Call main; // without a kernel: scatters alone
+    std::vector<CallTables> tables;
+    std::vector<std::pair<uint32_t, uint32_t>> table_args; // argument, 2 * table + (1: data)
+    std::vector<ExternSite> externs;
+    BlockScatter scatters; // done with each block of lanes
+    bool by_region = false;
+    RegionScatter regions; // or in the order of the target's regions, found by
+    Call index;            // ... a kernel with one slot
+    uint64_t operations = 0;
+    uint64_t grain = Grain; // lanes that are handed out together, at least
+
+    void run() override;
+    std::shared_ptr<Task> copy() const override { return std::make_shared<KernelTask>(*this); }
+    bool same(const Task &other) const override;
+
+private:
+    void bind();
+    void run_blocks(CollectingLog &log);
+};
+
+} // namespace umbel::jit

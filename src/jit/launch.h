@@ -1,0 +1,29 @@
+// jit/launch.h: handing tasks to a context's stream.
+#pragma once
+#include "jit/task.h"
+#include <functional>
+
+namespace umbel::jit {
+
+/// An algorithm over whole arrays.
+struct AlgorithmTask final : Task {
+    using Function = std::function<void(const Task &)>;
+    Function function;            // finds sizes and arrays in the task that it is given
+    std::vector<uint64_t> params; // what else its result depends on
+
+    void run() override { function(*this); }
+    std::shared_ptr<Task> copy() const override { return std::make_shared<AlgorithmTask>(*this); }
+    bool same(const Task &other) const override {
+        auto *o = dynamic_cast<const AlgorithmTask *>(&other);
+        return o && o->name == name && o->params == params;
+    }
+};
+
+/// Hands a task to the stream; it is noted by the history, and by a recorder.
+void launch(Context &c, const std::shared_ptr<Task> &task);
+void launch_algorithm(Context &c, const char *name, uint64_t size, std::vector<TaskArray> arrays,
+                      std::vector<uint64_t> params, AlgorithmTask::Function function);
+/// Waits for all tasks, then runs this one: sizes of its arrays may depend on their contents.
+void run_now(Context &c, Task &task);
+
+} // namespace umbel::jit

@@ -1,0 +1,56 @@
+// jit/task.h: what a stream runs: a kernel or an algorithm, and the arrays that it works on.
+//
+// A task is complete in itself. So a copy of it with other arrays in their places is another launch of the same thing:
+// see jit/recording.h.
+#pragma once
+#include "jit/context.h"
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace umbel::jit {
+
+struct TaskArray {
+    enum Use : uint8_t {
+        Lane,  // read, an element a lane
+        Read,  // read, or changed, anywhere
+        Write, // made by the task
+    };
+    BufferRef buffer;
+    Type type;
+    uint64_t size; // elements
+    Use use;
+    /// Write: an element for each run of so many lanes; 0: one element in all.
+    uint64_t run = 1;
+    /// The value that has the array; 0 where that is unknown. No reference.
+    uint32_t node = 0;
+};
+
+struct Task {
+    std::string name;
+    uint64_t size = 0; // lanes
+    std::vector<TaskArray> arrays;
+    bool is_small = false; // takes less than the hand-off to another thread
+    KernelRecord record;   // for the history
+
+    virtual ~Task() = default;
+    /// In the stream.
+    virtual void run() = 0;
+    virtual std::shared_ptr<Task> copy() const = 0;
+    /// Whether the other one does the same, if to other arrays.
+    virtual bool same(const Task &other) const = 0;
+
+    /// The place of an array, entered where it is new.
+    uint32_t add(TaskArray array) {
+        for (uint32_t i = 0; i < arrays.size(); ++i)
+            if (arrays[i].buffer.get() == array.buffer.get() && arrays[i].use == array.use)
+                return i;
+        arrays.push_back(std::move(array));
+        return uint32_t(arrays.size() - 1);
+    }
+    template <class T = void> T *data(size_t i) const {
+        return static_cast<T *>(arrays[i].buffer->data());
+    }
+};
+
+} // namespace umbel::jit

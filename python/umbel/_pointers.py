@@ -149,15 +149,19 @@ class Pointer:
         active = active if isinstance(active, dr.ArrayBase) else _mi("Bool")(active)
         if not self._umbel_instances():
             return None
-        return dr.dispatch(self, lambda o, *a, **k: method(o, *a, **k), *args, active=active & (self._number != 0),
-                           label=f"{type(self).__name__}", **kwargs)
+
+        def call(o, *a, active=True, **k): return method(o, *a, **k)  # lanes that are not active do not call
+        return dr.dispatch(self, call, *args, active=active & (self._number != 0), label=type(self).__name__, **kwargs)
 
 
 def _method(name, *empty):
     """A method of the pointer that calls that of the objects; `empty`: types of the result where there is no object."""
     def call(self, *args, active=True, **kwargs):
+        if args and (isinstance(args[-1], bool) or isinstance(args[-1], dr.ArrayBase) and dr.is_mask_v(args[-1])):
+            *args, active = args
         if empty[0] in _pointer_types:
             return _references(_pointer_types[empty[0]], self, name, active)
+
         def one(o, *a, **k):
             r = getattr(o, name)(*a, **k)
             return tuple(_as_array(t, v) for t, v in zip(empty, r)) if len(empty) > 1 else _as_array(empty[0], r)

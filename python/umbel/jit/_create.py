@@ -44,6 +44,8 @@ def full(dtype, value, shape=1):
             shape = (shape,) if isinstance(shape, int) else tuple(shape)
             return _core.tensor(dtype, _core.full(leaf_t(dtype), value, _count(shape)), shape)
         dims, lanes = _check_shape(dtype, shape)
+        if 0 in dims:
+            return dtype()
         open_or_matrix = dims and (describe(dtype)[3][0] < 0 or describe(dtype)[1] == Matrix)
         if not open_or_matrix or not isinstance(value, (bool, int, float)):
             return _core.full(dtype, value, lanes)

@@ -191,6 +191,13 @@ def count(value, axis=..., keepdims=False, mode=ReduceMode.Auto):
     if isinstance(value, ArrayBase):
         if not is_mask_v(value):
             raise ArgumentError(f"count(): a mask is needed, not {type(value).__name__}")
+        dims = describe(type(value))[3]
+        if len(dims) > 1 and _core.with_type(type(value), 7) is None:  # there are no such arrays of integers
+            if axis not in (..., 0, None):
+                raise ShapeError(f"count(): of a {type(value).__name__} along its first axis, or of all, not {axis}")
+            rows = [count(value[i], None) if axis is None else
+                    replace_type_t(type(value[i]), VarType.UInt32)(value[i]) for i in range(len(value))]
+            return _combine(ReduceOp.Add, rows)
         value = replace_type_t(type(value), VarType.UInt32)(value)
         return sum(value, axis, mode, keepdims)
     return _combine(ReduceOp.Add, [0, *(replace_type_t(type(x), VarType.UInt32)(x) if isinstance(x, ArrayBase) else

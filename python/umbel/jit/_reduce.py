@@ -20,6 +20,11 @@ _python = {ReduceOp.Add: lambda a, b: a + b, ReduceOp.Mul: lambda a, b: a * b,
            ReduceOp.And: lambda a, b: a & b, ReduceOp.Or: lambda a, b: a | b}
 
 
+_add = ops["Add"]
+_vectors = {c for c in _core.classes.values()  # numbers in a fixed number of entries: the usual case
+            if describe(c)[0] > 1 and describe(c)[1] == 0 and len(describe(c)[3]) == 1 and describe(c)[3][0] > 0}
+
+
 def _neutral(op, tp):
     from ._types import largest, smallest
     if op == ReduceOp.Add or op == ReduceOp.Or:
@@ -72,6 +77,8 @@ def _tensor(op, a, axis):
 
 def reduce(op, value, axis=..., mode=ReduceMode.Auto, keepdims=False):
     """Combines values along an axis: by default the first one, all of a tensor. None: all."""
+    if axis is ... and not keepdims and type(value) in _vectors:
+        return _core.fold(_binary[op], value)
     op = ReduceOp(op)
     if keepdims and isinstance(value, ArrayBase) and not is_tensor_v(value):
         depth = len(_core.shape(value))
@@ -141,6 +148,8 @@ def _fold(op, value, axis):
 
 def sum(value, axis=..., mode=ReduceMode.Auto, keepdims=False):
     """Sum along an axis."""
+    if axis is ... and not keepdims and type(value) in _vectors:
+        return _core.fold(_add, value)
     if isinstance(value, ArrayBase) and is_mask_v(value):
         value = replace_type_t(type(value), VarType.UInt32)(value)
     return reduce(ReduceOp.Add, value, axis, mode, keepdims)

@@ -149,6 +149,7 @@ from ._distributions import ContinuousDistribution as ContinuousDistribution
 from ._logging import DefaultFormatter as DefaultFormatter
 from .jit._hooks import DeviceError as DeviceError
 from ._records import DirectionSample3f as DirectionSample3f
+from ._shape import DiscontinuityFlags as DiscontinuityFlags
 from ._distributions import DiscreteDistribution as DiscreteDistribution
 from ._distributions import DiscreteDistribution2D as DiscreteDistribution2D
 from ._streams import DummyStream as DummyStream
@@ -228,6 +229,7 @@ from .jit.auto import Matrix4f16 as Matrix4f16
 from ._streams import MemoryMappedFile as MemoryMappedFile
 from ._streams import MemoryStream as MemoryStream
 from ._core import Mesh as Mesh
+from ._shape import MeshPtr as MeshPtr
 from ._optics import MicrofacetDistribution as MicrofacetDistribution
 from ._optics import MicrofacetType as MicrofacetType
 from ._core import Integrator as MonteCarloIntegrator
@@ -325,7 +327,8 @@ from ._params import SceneParameters as SceneParameters
 from ._logging import ScopedSetThreadEnvironment as ScopedSetThreadEnvironment
 from ._core import Sensor as Sensor
 from ._core import Shape as Shape
-from ._scene import ShapePtr as ShapePtr
+from ._shape import ShapePtr as ShapePtr
+from ._shape import ShapeType as ShapeType
 from .jit.auto import Color3f as Spectrum
 from .jit.auto import Spectrum4f64 as Spectrum4d
 from .jit.auto import Spectrum4f as Spectrum4f

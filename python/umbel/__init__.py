@@ -26,11 +26,17 @@ from ._core import (BSDF, BSDFContext, Emitter, Film, Integrator, Mesh, Object, 
                     Shape, Texture, load_file, load_string)
 from ._records import (BSDFSample3f, DirectionSample3f, Interaction3f, PositionSample3f, PreliminaryIntersection3f,
                        Ray2d, Ray2f, Ray3d, Ray3f, RayDifferential3f, SurfaceInteraction3f)
-from ._scene import (BSDFFlags, BSDFPtr, EmitterPtr, ParamFlags, RayFlags, TransportMode, has_flag, load_dict,
-                     register_bsdf, register_emitter, register_integrator, register_sensor, register_texture, render)
+from ._scene import BSDFFlags, RayFlags, TransportMode, has_flag, load_dict
+from ._plugins import (ParamFlags, TraversalCallback, cast_object, register_bsdf, register_emitter,
+                       register_film, register_integrator, register_medium, register_phasefunction, register_rfilter,
+                       register_sampler, register_sensor, register_shape, register_texture, register_volume)
 from ._shape import DiscontinuityFlags, MeshPtr, ShapePtr, ShapeType
-from . import _mesh
-SamplingIntegrator = MonteCarloIntegrator = Integrator  # one interface for all
+from . import _mesh, _sampler
+from ._endpoints import EmitterFlags, Endpoint, ProjectiveCamera, parse_fov
+from ._film import FilmFlags, ImageBlock
+from ._integrators import render
+from ._pointers import BSDFPtr, EmitterPtr, MediumPtr, SensorPtr, TexturePtr
+SamplingIntegrator = MonteCarloIntegrator = AdjointIntegrator = Integrator  # one interface for all
 from ._params import SceneParameters, traverse
 from . import ad
 

@@ -204,8 +204,9 @@ def meshgrid(*args, indexing="xy"):
     return tuple(out)
 
 
-def shape(a):
+def shape(arg):
     """Lengths of all dimensions; an error where the entries of a dimension differ in theirs."""
+    a = arg
     if isinstance(a, ArrayBase):
         return _core.shape(a)
     if hasattr(a, "shape"):

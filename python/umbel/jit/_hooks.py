@@ -165,6 +165,9 @@ def select(mask, a, b):
         return _core.tensor(_core.lookup(describe(type(r))[0], Tensor, (), 0), r, shape)
     if isinstance(a, ArrayBase) or isinstance(b, ArrayBase):
         return _core.select(mask, a, type(a)(b)) if isinstance(a, ArrayBase) else _core.select(mask, type(b)(a), b)
+    own = getattr(type(a), "_umbel_select", None) or getattr(type(b), "_umbel_select", None)
+    if own is not None:
+        return own(mask, a, b)
     x, y = children(a), children(b)
     if x is None or y is None or len(x) != len(y) or type(a) is not type(b):
         if a is b or (x is None and y is None and type(a) is type(b) and a == b):

@@ -253,11 +253,12 @@ def dot(a, b):
 def abs_dot(a, b): return abs(dot(a, b))
 
 
-def squared_norm(a, axis=..., mode=None, keepdims=False):
+def squared_norm(value, axis=..., mode=None, keepdims=False):
     """Sum of the squared entries, along an axis."""
     if axis is not ... or keepdims:
         from ._reduce import sum
-        return sum(a * a, axis, keepdims=keepdims)
+        return sum(value * value, axis, keepdims=keepdims)
+    a = value
     if isinstance(a, ArrayBase):
         d = describe(type(a))
         if d[1] in (Complex, Quaternion):
@@ -274,9 +275,9 @@ def _plain(a):
     return _core.from_entries(like(a, dims), _core.entries(a))
 
 
-def norm(a, axis=..., mode=None, keepdims=False):
+def norm(value, axis=..., mode=None, keepdims=False):
     """Length of a vector, magnitude of a complex number or quaternion; of other arrays along an axis."""
-    return sqrt(squared_norm(a, axis, mode, keepdims))
+    return sqrt(squared_norm(value, axis, mode, keepdims))
 
 
 def normalize(a):
@@ -425,7 +426,9 @@ def assert_true(cond, fmt=None, *args, tb_depth=3, tb_skip=0, **kwargs):
         return
     if isinstance(cond, ArrayBase):
         if _core.state(cond) == 5:
-            _core.assert_lanes(cond, "Assertion failure! " + (fmt or "the condition does not hold"), None)
+            from ._print import report
+            text = "Assertion failure! " + (fmt or "The condition does not hold.").replace("{", "(").replace("}", ")")
+            report(text, _core.classes["UInt"](0), ~cond)
             return
         cond = bool(cond.numpy().all())
     if not cond:

@@ -4,6 +4,7 @@ import enum
 
 from .. import _core
 from ._create import full, zeros
+from ._eval import JitFlag, _own as _flags
 from ._hooks import ArgumentError, PlaceError, ShapeError
 from ._tensor import _count, _strides
 from ._tree import children, leaves, map_leaves, rebuild
@@ -11,6 +12,7 @@ from ._types import (ArrayBase, Array, Tensor, array_t, describe, is_array_v, is
                      is_tensor_v, leaf_t, like, replace_type_t, tensor_t)
 
 UInt = _core.classes["UInt"]
+_debug = JitFlag.Debug
 
 
 class ReduceOp(enum.IntEnum):
@@ -33,6 +35,20 @@ def _lane_index_of(index):
     return index
 
 
+def _checked(what, verb, size, index, active):
+    """In debug mode, the mask without lanes whose index is out of range, which are reported when the kernel runs."""
+    if not _flags.get(_debug) or not size:
+        return active
+    from ._print import report
+    index = index if isinstance(index, ArrayBase) else UInt(index)
+    if describe(type(index))[3]:
+        return active
+    index = UInt(index)
+    active = _core.classes["Bool"](True) if active is True else active
+    report(f"{what}(): out-of-bounds {verb} position {{}} in an array of size {size}.", index, active & (index >= size))
+    return active & (index < size)
+
+
 def gather(dtype, source, index, active=True, mode=ReduceMode.Auto, shape=None):
     """Elements of `source` at `index`. Of a flat source a type of n entries reads n elements in a row; structures
     are read field by field. Lanes outside `active` read 0."""
@@ -52,7 +68,10 @@ def gather(dtype, source, index, active=True, mode=ReduceMode.Auto, shape=None):
                 return _core.tensor(dtype, r, tuple(index.shape))
             r = _core.gather(leaf, source, index, _mask(active))
             return _core.tensor(dtype, r, (len(r),))
-        return _core.gather(dtype, source, _lane_index_of(index), _mask(active), shape[0] if shape else 0)
+        index = _lane_index_of(index)
+        entries = _count(describe(dtype)[3]) if not describe(type(source))[3] else 1
+        active = _checked("gather", "read from", _core.width(source) // builtins.max(entries, 1), index, active)
+        return _core.gather(dtype, source, index, _mask(active), shape[0] if shape else 0)
     kids = children(source)
     if kids is None:
         raise TypeError(f"gather(): cannot read from an object of type '{type(source).__name__}'")
@@ -75,7 +94,10 @@ def _scatter(what, target, value, index, active, op):
                 if active is True or active[k]:
                     target[i] = _host_ops[int(op)](target[i], values[k])
             return
-        _core.scatter(target, value, _lane_index_of(index), _mask(active), int(op))
+        index = _lane_index_of(index)
+        entries = len(_core.entries(value)) if isinstance(value, ArrayBase) and not describe(type(target))[3] else 1
+        active = _checked(what, "write to", _core.width(target) // builtins.max(entries, 1), index, active)
+        _core.scatter(target, value, index, _mask(active), int(op))
         return
     a, b = children(target), children(value)
     if a is None or b is None or len(a) != len(b):
@@ -225,11 +247,11 @@ def slice(value, index=None):
             pick = UInt(index)
             return _core.from_entries(type(value), [e if len(e) == 1 else _core.gather(type(e), e, pick, None)
                                                     for e in _core.entries(value)])
-        entries = [_core.element(e, 0, (index or 0) if len(e) > 1 else 0) if len(e) else None
-                   for e in _core.entries(value)]
-        if builtins.any(e is None for e in entries) or index is not None and \
-                not -_core.width(value) <= index < builtins.max(_core.width(value), 1):
-            raise PlaceError(f"slice(): there is no element {index} of {_core.width(value)}")
+        lanes = _core.width(value)
+        if builtins.any(n == 0 for n in _core.sizes(value)) or lanes > 1 and not -lanes <= (index or 0) < lanes:
+            raise PlaceError(f"slice(): entry {index or 0} is out of bounds (the array is of size {lanes})")
+        lane = (index or 0) % builtins.max(lanes, 1)
+        entries = [_core.element(e, 0, lane if len(e) > 1 else 0) for e in _core.entries(value)]
         e, kind, sense, dims = describe(type(value))
         if not dims:
             return entries[0]
@@ -249,9 +271,9 @@ def _remap(array, n, f):
     return _core.gather(type(array), array, f(_core.lane_index(n)), None)
 
 
-def tile(array, reps):
+def tile(value, reps):
     """The array, `reps` times in a row; of a tensor, a number for each dimension."""
-    several = () if isinstance(reps, int) else tuple(reps)
+    array, several = value, () if isinstance(reps, int) else tuple(reps)
     if builtins.any(r < 0 for r in several or (reps,)):
         raise ValueError(f"tile(): the number of repetitions must be non-negative, not {reps}")
     if not isinstance(array, ArrayBase):
@@ -289,10 +311,11 @@ def _repeated(n, counts):
     return UInt([i for i, k in enumerate(counts.numpy()) for _ in range(int(k))])
 
 
-def repeat(array, repeats, axis=None):
+def repeat(value, repeats, axis=None):
     """Each element `repeats` times: a number, or an array with one for each element."""
     if isinstance(repeats, int) and repeats < 0:
         raise ValueError(f"repeat(): the number of repetitions must be non-negative, not {repeats}")
+    array = value
     if isinstance(repeats, (list, tuple)):
         repeats = UInt(repeats)
     if not isinstance(array, ArrayBase):
@@ -436,12 +459,14 @@ class Local:
         start, value = getattr(self, "_fresh", (None, None))
         if value is self._value and active is True and isinstance(index, int):
             return map_leaves(_core.copy, start)
+        active = _checked("Local.read", "read from", self._size, index, active)
         return map_leaves(lambda a: _core.local_get(a, index, _mask(active)), self._value)
 
     def write(self, value, index, active=True):
         """Replaces element `index`."""
         self._check("write", index)
         self._fresh = None, None
+        active = _checked("Local.write", "write to", self._size, index, active)
 
         def put(a, v):
             _core.local_set(a, index, v, _mask(active))

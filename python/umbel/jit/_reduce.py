@@ -12,6 +12,7 @@ from ._types import (ArrayBase, Tensor, VarType, array_t, describe, is_array_v, 
                      is_host_v, leaf_t, like, replace_type_t, tensor_t)
 
 ops = _core.ops
+UInt = _core.classes["UInt"]
 _binary = {ReduceOp.Add: ops["Add"], ReduceOp.Mul: ops["Mul"], ReduceOp.Min: ops["Min"], ReduceOp.Max: ops["Max"],
            ReduceOp.And: ops["And"], ReduceOp.Or: ops["Or"]}
 _python = {ReduceOp.Add: lambda a, b: a + b, ReduceOp.Mul: lambda a, b: a * b,
@@ -160,19 +161,19 @@ def max(value, axis=..., mode=ReduceMode.Auto, keepdims=False):
     return reduce(ReduceOp.Max, value, axis, mode, keepdims)
 
 
-def all(value, axis=..., mode=ReduceMode.Auto):
+def all(value, axis=..., keepdims=False, mode=ReduceMode.Auto):
     """Whether all hold, along an axis."""
-    return reduce(ReduceOp.And, _mask(value), axis, mode)
+    return reduce(ReduceOp.And, _mask(value), axis, mode, keepdims)
 
 
-def any(value, axis=..., mode=ReduceMode.Auto):
+def any(value, axis=..., keepdims=False, mode=ReduceMode.Auto):
     """Whether any holds, along an axis."""
-    return reduce(ReduceOp.Or, _mask(value), axis, mode)
+    return reduce(ReduceOp.Or, _mask(value), axis, mode, keepdims)
 
 
-def none(value, axis=..., mode=ReduceMode.Auto):
+def none(value, axis=..., keepdims=False, mode=ReduceMode.Auto):
     """Whether none holds, along an axis."""
-    r = any(value, axis, mode)
+    r = any(value, axis, keepdims, mode)
     return ~r if isinstance(r, ArrayBase) else not r
 
 
@@ -183,7 +184,7 @@ def _mask(value):
     return value
 
 
-def count(value, axis=..., mode=ReduceMode.Auto):
+def count(value, axis=..., keepdims=False, mode=ReduceMode.Auto):
     """How many hold, along an axis."""
     if isinstance(value, bool):
         return int(value)
@@ -191,7 +192,7 @@ def count(value, axis=..., mode=ReduceMode.Auto):
         if not is_mask_v(value):
             raise ArgumentError(f"count(): a mask is needed, not {type(value).__name__}")
         value = replace_type_t(type(value), VarType.UInt32)(value)
-        return sum(value, axis, mode)
+        return sum(value, axis, mode, keepdims)
     return _combine(ReduceOp.Add, [0, *(replace_type_t(type(x), VarType.UInt32)(x) if isinstance(x, ArrayBase) else
                                         1 if x else 0 for x in value)])
 
@@ -248,18 +249,21 @@ def std(value, axis=..., mode=ReduceMode.Auto, keepdims=False, ddof=0):
     return _core.sqrt(var(value, axis, mode, keepdims, ddof))
 
 
-def median(value, axis=None):
-    """The middle value; of an even number, the lesser of the two in the middle."""
-    from ._memory import _along, sort
-    if is_tensor_v(value) and axis is not None:
-        from ._tensor import squeeze
-        r = _along_reduce(value, axis, median)
-        return r
-    a = _core.tensor_array(value) if is_tensor_v(value) else value
-    s = sort(a)
-    n = len(s)
-    m = _core.gather(type(s), s, (n - 1) // 2, None)
-    return _core.tensor(type(value), m, ()) if is_tensor_v(value) else m
+def median(value, axis=-1, keepdims=False, return_index=False):
+    """The middle value along an axis (None: of all elements); of an even number, the lesser of the two in the middle.
+    With `return_index`, also its place."""
+    def middle(a):
+        n = len(a)
+        place = _core.gather(UInt, _core.sort_permutation(a, False), (n - 1) // 2, None)
+        return place if return_index == "only" else _core.gather(type(a), a, place, None)
+    if return_index is True:
+        return median(value, axis, keepdims), median(value, axis, keepdims, "only")
+    if not is_tensor_v(value):
+        return middle(value)
+    if axis is None or len(value.shape) == 1:
+        r = middle(_core.tensor_array(value))
+        return _kept(value, axis, keepdims, _core.tensor(tensor_t(r), r, ()))
+    return _kept(value, axis, keepdims, _along_reduce(value, axis, middle))
 
 
 def _along_reduce(value, axis, f):
@@ -279,7 +283,6 @@ def _arg(value, axis, best):
         return _along_reduce(value, axis, lambda a: _arg(a, None, best))
     extreme = best(value)
     dims = describe(type(value))[3]
-    UInt = _core.classes["UInt"]
     if dims:  # over the entries
         r = UInt(len(value) - 1)
         for i in range(len(value) - 2, -1, -1):
@@ -290,14 +293,21 @@ def _arg(value, axis, best):
     return _core.reduce(int(ReduceOp.Min), index)
 
 
-def argmin(value, axis=...):
-    """Place of the first minimum."""
-    return _arg(value, axis, min)
+def argmin(value, axis=None, keepdims=False):
+    """Place of the first minimum: in the row of all elements, or along an axis."""
+    return _kept(value, axis, keepdims, _arg(value, axis, min))
 
 
-def argmax(value, axis=...):
-    """Place of the first maximum."""
-    return _arg(value, axis, max)
+def argmax(value, axis=None, keepdims=False):
+    """Place of the first maximum: in the row of all elements, or along an axis."""
+    return _kept(value, axis, keepdims, _arg(value, axis, max))
+
+
+def _kept(value, axis, keepdims, r):
+    """The result with dimensions of length 1 in the places of those that went, where that is asked for."""
+    if not keepdims or not is_tensor_v(value):
+        return r
+    return _keep(value, axis, r if is_tensor_v(r) else _core.tensor(tensor_t(r), r, ()))
 
 
 # ---- runs and prefixes
@@ -366,7 +376,7 @@ def block_prefix_reduce(op, value, block_size, exclusive=True, reverse=False, ax
     return _core.gather(type(r), r, flip, None) if reverse else r
 
 
-def prefix_sum(value, axis=0): return prefix_reduce(ReduceOp.Add, value, axis, True)
-def cumsum(value, axis=0): return prefix_reduce(ReduceOp.Add, value, axis, False)
+def prefix_sum(value, axis=0, reverse=False): return prefix_reduce(ReduceOp.Add, value, axis, True, reverse)
+def cumsum(value, axis=0, reverse=False): return prefix_reduce(ReduceOp.Add, value, axis, False, reverse)
 def block_prefix_sum(value, block_size, exclusive=True, reverse=False):
     return block_prefix_reduce(ReduceOp.Add, value, block_size, exclusive, reverse)

@@ -254,8 +254,9 @@ def inverse(a):
     return transpose(inverse_transpose(a))
 
 
-def polar_decomp(a, it=10):
+def polar_decomp(arg, it=10):
     """a = Q P with a rotation Q and a symmetric P, by averaging with the inverse transpose [Higham 1986]."""
+    a = arg
     q = type(a)(a)
     for _ in range(it):
         qi = inverse_transpose(q)
@@ -286,13 +287,13 @@ def transform_compose(s, q, t):
 
 # ---- rotations
 
-def quat_to_matrix(*args, size=None):
+def quat_to_matrix(dtype, q=None, size=None):
     """Rotation matrix of a unit quaternion: quat_to_matrix([dtype,] q)."""
-    dtype, q = args if len(args) == 2 else (None, args[0])
+    dtype, q = (None, dtype) if q is None else (dtype, q)
     if size is None:
         size = describe(dtype)[3][0] if dtype is not None else 4
     if dtype is None:
-        dtype = _core.lookup(describe(leaf_t(q))[0], Matrix, (size, size), 0)
+        dtype = like(q, (size, size), Matrix)
     x, y, z, w = q[0], q[1], q[2], q[3]
     xx, yy, zz = x * x * 2, y * y * 2, z * z * 2
     xy, xz, yz = x * y * 2, x * z * 2, y * z * 2

@@ -393,11 +393,11 @@ def transpose(a, axes=None):
     return _core.tensor(type(a), _core.gather(leaf, _core.tensor_array(a), index, None), out)
 
 
-def swapaxes(a, axis0, axis1):
+def swapaxes(a, axis1, axis2):
     """Exchanges two dimensions."""
     n = len(_need("swapaxes", a))
     order = list(range(n))
-    i, j = _axis(axis0, n), _axis(axis1, n)
+    i, j = _axis(axis1, n), _axis(axis2, n)
     order[i], order[j] = order[j], order[i]
     return transpose(a, order)
 

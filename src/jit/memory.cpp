@@ -7,6 +7,7 @@
 #include "jit/record.h"
 #include "jit/state_access.h"
 #include <atomic>
+#include <algorithm>
 
 namespace umbel::jit {
 
@@ -199,6 +200,12 @@ static void order_effects(Context &c, const Value &target, uint32_t size, uint64
         bool direct = n.op == Op::Scatter || n.op == Op::ScatterInc;
         if (direct && c.graph[n.dep[0]].dep[0] != target.id())
             continue;
+        if (n.op == Op::Extern) { // says what it writes to, if it does
+            auto &r = static_cast<ExternRecord &>(*c.graph.record_of(e));
+            if (r.effect && std::find(r.targets.begin(), r.targets.end(), target.id()) ==
+                                r.targets.end())
+                continue;
+        }
         bool in_order = c.region ? n.size == size && !(n.flags & Ordered)
                                  : n.op == Op::Scatter && n.size == size && n.imm == kind;
         if (!in_order) {

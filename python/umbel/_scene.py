@@ -180,7 +180,9 @@ def _scene_methods():
     def shapes_dr(self):
         """The shapes, one a lane."""
         from ._shape import ShapePtr
-        return ShapePtr(_mi("UInt")(self._surface_numbers()))
+        out = ShapePtr(_mi("UInt")(self._surface_numbers()))
+        out._scene = self
+        return out
 
     def emitters(self):
         """All lights: those of shapes, then the others."""

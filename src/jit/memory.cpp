@@ -1,5 +1,5 @@
 // jit/memory.cpp: gathers, scatters, local arrays, messages: operations that touch memory.
-#include "jit/array.h"
+#include "jit/host_call.h"
 #include "jit/record.h"
 
 namespace umbel::jit {
@@ -389,14 +389,27 @@ void assert_lanes(const Mask &condition, std::string message, const Mask &mask) 
 std::vector<Value> call_host(std::string name, ExternFn fn, void *user,
                              std::span<const Value> inputs, std::span<const Type> outputs,
                              const Value &mask, bool effect) {
+    // Nobody's: without an owner
+    return call_host(std::move(name), fn, std::shared_ptr<void>(std::shared_ptr<void>(), user),
+                     inputs, outputs, mask, effect);
+}
+
+std::vector<Value> call_host(std::string name, ExternFn fn, std::shared_ptr<void> user,
+                             std::span<const Value> inputs, std::span<const Type> outputs,
+                             const Value &mask, bool effect) {
     Context &c = check_args("call_host", { &mask });
-    auto pointer = [&](void *p) { // bound at launch, so that the program does not depend on it
-        Value holder = Value::adopt(c, c.graph.buffer(Type::U8, borrow(p, 1, {}), 1));
+    auto pointer = [&](void *p, std::function<void()> on_release) {
+        // Bound at launch, so that the program does not depend on it
+        Value holder =
+            Value::adopt(c, c.graph.buffer(Type::U8, borrow(p, 1, std::move(on_release)), 1));
         return Value::adopt(
             c, c.graph.make(
                    { .op = Op::Address, .type = Type::Ptr, .dep = { holder.id(), 0, 0, 0 } }));
     };
-    Value f = pointer(reinterpret_cast<void *>(fn)), u = pointer(user);
+    std::function<void()> keep; // the buffer's handle holds the owner
+    if (user.use_count())
+        keep = [user] {};
+    Value f = pointer(reinterpret_cast<void *>(fn), {}), u = pointer(user.get(), std::move(keep));
     auto record = std::make_unique<ExternRecord>();
     record->text = std::move(name);
     record->fn = f.id();

@@ -204,6 +204,8 @@ def repeat(array, reps, axis=None):
 def reinterpret_array(dtype, value):
     """The same bits as elements of another type of the same width."""
     e = describe(dtype)[0]
+    if not isinstance(value, ArrayBase):  # lanes that refer to objects, by number
+        value = value.index
     r = _core.bitcast(value, e)
     return r if type(r) is dtype else dtype(r)
 

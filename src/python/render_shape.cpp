@@ -153,7 +153,7 @@ void bind_shapes(nb::module_ &m) {
         enter();
         nb::list out;
         for (Shape *s : live_shapes())
-            if (Ref<Shape> shape = s->weak_from_this().lock())
+            if (auto shape = std::dynamic_pointer_cast<Shape>(s->weak_from_this().lock()))
                 out.append(nb::make_tuple(shape->global_number(), to_python(shape)));
         return out;
     });

@@ -54,6 +54,7 @@ def test_details():
     assert d.reduce_identity(UInt, dr.ReduceOp.And)[0] == 2**32 - 1
     assert d.can_scatter_reduce(Float, dr.ReduceOp.Add) and not d.can_scatter_reduce(Float, dr.ReduceOp.Or)
     assert list(d.block_mkperm(UInt(2, 0, 1, 1, 0, 1), 3, 3)) == [1, 2, 0, 4, 3, 5]
+    assert d.llvm_version()[0] >= 15
     assert not d.any_symbolic([Float(1), 2]) and len(d.reset([Float(1, 2)])[0]) == 0
     d.check_compatibility([Float(1)], [Float(1, 2)], True, "pair")
     with pytest.raises(RuntimeError, match="inconsistent"):

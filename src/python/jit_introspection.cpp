@@ -77,6 +77,7 @@ void bind_introspection(nb::module_ &m) {
     m.def("take_history", take_history);
     m.def("last_program", [] { return context().last_program_text(); });
     m.def("last_program_dot", [] { return context().last_program().dot(); });
+    m.def("llvm_fingerprint", [] { return jit::llvm_backend().fingerprint(); });
     m.def("live_nodes", [] { return context().graph.live_nodes(); });
     m.def("memory_stats", memory_stats);
     m.def("trim", [] { jit::trim(); });

@@ -139,15 +139,11 @@ def malloc_watermark(backend=None):
     return _core.memory_stats()["peak"]
 
 
-def malloc_clear_statistics(): pass
+def llvm_version():
+    """Version of LLVM that compiles kernels, as three numbers."""
+    return tuple(int(x) for x in _core.llvm_fingerprint().split()[0].removeprefix("llvm-").split("."))
 
 
-def launch_stats():
-    """(launches, of those found in the cache, compiled) in the history of kernels, which stays."""
-    return 0, 0, 0
-
-
-def llvm_version(): return _core.llvm_version() if hasattr(_core, "llvm_version") else (19, 1, 0)
 def cuda_version(): return 0, 0
 def cuda_compute_capability(): return 0
 def clear_registry(): pass

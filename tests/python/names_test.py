@@ -1,0 +1,67 @@
+# tests/python/names_test.py: names that scripts ask for: backends, flags, events, details.
+import importlib
+
+import pytest
+
+import umbel.jit as dr
+from umbel.jit.auto import Array3f, Event, Float, Int, TensorXf, UInt
+
+
+def test_backends_that_are_not_there_can_be_named():
+    assert dr.has_backend(dr.JitBackend.LLVM) and not dr.has_backend(dr.JitBackend.CUDA)
+    assert dr.backend_v(float) == dr.JitBackend.Invalid and dr.backend_v(Float) != dr.JitBackend.CUDA
+    cuda = importlib.import_module("umbel.jit.cuda.ad")
+    with pytest.raises(RuntimeError, match="not there"):
+        cuda.Float(1)
+    with pytest.raises(AttributeError):
+        cuda.NoSuchType
+
+
+def test_flags_have_the_names_and_defaults_of_scripts():
+    on = {"SymbolicLoops", "SymbolicCalls", "SymbolicConditionals", "OptimizeLoops", "OptimizeCalls", "MergeFunctions",
+          "ConstantPropagation", "ValueNumbering", "PacketOps", "KernelFreezing"}
+    off = {"Debug", "PrintIR", "KernelHistory", "LaunchBlocking", "CompressLoops", "ForbidSynchronization"}
+    assert all(dr.flag(dr.JitFlag[n]) for n in on) and not any(dr.flag(dr.JitFlag[n]) for n in off)
+    assert dr.KernelType.MkPerm and dr.VarState.Undefined and dr.KernelRecordingMode.Replayed
+
+
+def test_events_wait_and_measure():
+    start, end = Event(), Event(enable_timing=True)
+    start.record()
+    dr.eval(dr.sqrt(dr.arange(Float, 100_000)))
+    end.record()
+    end.wait()
+    assert end.query() and start.elapsed_time(end) >= 0
+    blind = Event(enable_timing=False)
+    blind.record()
+    with pytest.raises(RuntimeError, match="timing"):
+        start.elapsed_time(blind)
+
+
+def test_types_describe_themselves():
+    assert "type=float32" in Array3f.__meta__ and "shape=(3, *)" in Array3f.__meta__
+    assert "is_tensor=1" in TensorXf.__meta__ and "is_jit" not in dr.scalar.Array3f.__meta__
+    assert dr.AnyArray is dr.ArrayBase and dr.config.PYTHON_VERSION
+
+
+def test_details():
+    d = dr.detail
+    before = d.scope(dr.JitBackend.LLVM)
+    assert d.new_scope(dr.JitBackend.LLVM) > before
+    d.set_scope(dr.JitBackend.LLVM, before)
+    assert d.scope(dr.JitBackend.LLVM) == before
+    assert d.reduce_identity(Float, dr.ReduceOp.Max)[0] == -float("inf")
+    assert d.reduce_identity(UInt, dr.ReduceOp.And)[0] == 2**32 - 1
+    assert d.can_scatter_reduce(Float, dr.ReduceOp.Add) and not d.can_scatter_reduce(Float, dr.ReduceOp.Or)
+    assert list(d.block_mkperm(UInt(2, 0, 1, 1, 0, 1), 3, 3)) == [1, 2, 0, 4, 3, 5]
+    assert d.llvm_version()[0] >= 15
+    assert not d.any_symbolic([Float(1), 2]) and len(d.reset([Float(1, 2)])[0]) == 0
+    d.check_compatibility([Float(1)], [Float(1, 2)], True, "pair")
+    with pytest.raises(RuntimeError, match="inconsistent"):
+        d.check_compatibility([Float(1)], [Int(1)], True, "pair")
+
+
+def test_memory_is_seen_in_place():
+    a = Float(1, 2, 3)
+    view = a.memview()
+    assert view.format == "f" and list(view) == [1, 2, 3]

@@ -521,6 +521,7 @@ class Sensor(Object):
 class Shape(Object):
     """A surface."""
     def __repr__(self) -> Any: ...
+    def __str__(self) -> Any: ...
     def add_texture_attribute(self, name: str, texture: Texture) -> None:
         """Makes a texture an attribute of that name, also in place of another."""
     def bbox(self, index=None, clip=None) -> Any:
@@ -593,6 +594,7 @@ class Shape(Object):
         """The area of the surface."""
     def texture_attribute(self, name: str) -> Any:
         """The texture that is an attribute."""
+    def to_string(self) -> Any: ...
 
 class Texture(Object):
     """A spatially varying spectrum or number."""

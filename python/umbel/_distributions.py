@@ -1,5 +1,6 @@
 # umbel/_distributions.py: distributions given by tables, on arrays: tables may change and have gradients.
 from . import jit as dr
+from ._fields import Typed
 from ._variant_types import Fields, resolve
 
 
@@ -16,9 +17,10 @@ def _check(name, values):
         raise dr.UserError(f"{name}: no probability mass found: all entries are zero")
 
 
-class DiscreteDistribution:
+class DiscreteDistribution(Typed):
     """An index, with a probability proportional to its entry of `pmf`."""
     DRJIT_STRUCT = Fields(pmf="Float", cdf="Float")
+    _kinds = {"pmf": "Float", "cdf": "Float"}
 
     def __init__(self, pmf=None):
         if isinstance(pmf, DiscreteDistribution):
@@ -76,7 +78,7 @@ class DiscreteDistribution:
                f"  pmf = {self.pmf}\n]"
 
 
-class _Linear:
+class _Linear(Typed):
     """A density that is linear between positions, and 0 outside."""
 
     def update(self):
@@ -148,6 +150,7 @@ def _invert_linear(a, b, y):
 class ContinuousDistribution(_Linear):
     """A density through values at equal distances over a range."""
     DRJIT_STRUCT = Fields(pdf="Float", cdf="Float")
+    _kinds = {"pdf": "Float", "cdf": "Float"}
 
     def __init__(self, range=None, pdf=None):
         if isinstance(range, ContinuousDistribution):
@@ -178,6 +181,7 @@ class ContinuousDistribution(_Linear):
 class IrregularContinuousDistribution(_Linear):
     """A density through values at given positions, which increase."""
     DRJIT_STRUCT = Fields(nodes="Float", pdf="Float", cdf="Float")
+    _kinds = {"nodes": "Float", "pdf": "Float", "cdf": "Float"}
 
     def __init__(self, nodes=None, pdf=None):
         if isinstance(nodes, IrregularContinuousDistribution):

@@ -2,6 +2,7 @@
 import enum
 
 from . import jit as dr
+from ._fields import Typed
 from ._geometry import Frame3f
 from ._variant_types import Fields, resolve
 
@@ -29,9 +30,10 @@ class PhaseFunctionContext:
                f"{'nullptr' if self.sampler is None else self.sampler},\n  component = {component}\n]"
 
 
-class SGGXPhaseFunctionParams:
+class SGGXPhaseFunctionParams(Typed):
     """The symmetric matrix of a microflake distribution: its diagonal (xx, yy, zz), and (xy, xz, yz)."""
     DRJIT_STRUCT = Fields(diag="Array3f", off_diag="Array3f")
+    _kinds = {"diag": "Array3f", "off_diag": "Array3f"}
 
     def __init__(self, diag=None, off_diag=None):
         A = resolve("Array3f")
@@ -41,7 +43,6 @@ class SGGXPhaseFunctionParams:
             diag, off_diag = list(diag)[:3], list(diag)[3:]
         self.diag, self.off_diag = A(0 if diag is None else diag), A(0 if off_diag is None else off_diag)
 
-    def assign(self, other): self.diag, self.off_diag = dr.copy(other.diag), dr.copy(other.off_diag)
     def __repr__(self): return f"SGGXPhaseFunctionParams[\n  diag={self.diag},\n  off_diag={self.off_diag}\n]"
 
 

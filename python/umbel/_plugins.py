@@ -64,7 +64,8 @@ def class_name(self):
 
 def variant_name(self):
     """The variant in use."""
-    return _core.variant()
+    from ._variants import variant
+    return variant()
 
 
 def expand(self):

@@ -115,9 +115,9 @@ def test_written_scenes_read_the_same(config, steps, tags):
 
 def test_resources_are_folders_of_a_dictionary(tmp_path):
     mi.Bitmap(np.zeros((2, 2, 3), np.float32)).write(tmp_path / "picture_of_this_test.exr")
-    picture = {"type": "bitmap", "filename": "picture_of_this_test.exr"}
+    ball = {"type": "sphere", "bsdf": {"type": "diffuse", "reflectance": {"type": "bitmap", "filename": "picture_of_this_test.exr"}}}
     with pytest.raises(RuntimeError):
-        mi.load_dict({"type": "scene", "picture": picture})
-    mi.load_dict({"type": "scene", "folder": {"type": "resources", "path": str(tmp_path)}, "picture": picture})
+        mi.load_dict({"type": "scene", "ball": ball})
+    mi.load_dict({"type": "scene", "folder": {"type": "resources", "path": str(tmp_path)}, "ball": ball})
     with pytest.raises(RuntimeError, match="not found"):
         mi.load_dict({"type": "scene", "folder": {"type": "resources", "path": "/nowhere"}})

@@ -163,7 +163,7 @@ class Interaction3f(_Record):
 
     def is_valid(self): return self.t < float("inf")
 
-    def spawn_ray(self, d): return RayDifferential3f(_core.spawn_ray(self, d))
+    def spawn_ray(self, d): return Ray3f(_core.spawn_ray(self, d))
 
     def spawn_ray_to(self, p): return Ray3f(_core.spawn_ray_to(self, p))
 

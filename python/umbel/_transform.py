@@ -445,7 +445,10 @@ class Transform4f(_Transform):
 def _sincos(degrees):
     a = _entry(degrees)
     a = a * (math.pi / 180)
-    return (math.sin(a), math.cos(a)) if isinstance(a, float) else dr.sincos(a)
+    if not isinstance(a, float):
+        return dr.sincos(a)
+    # Quarter turns are exact: a cosine of 1e-17 would tilt planes, and light along them would have endless densities
+    return tuple(0.0 if abs(v) < 1e-15 else v for v in (math.sin(a), math.cos(a)))
 
 
 def _cross_matrix(a):

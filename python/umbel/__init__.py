@@ -9,15 +9,12 @@ from ._optics import *
 from ._colour import *
 from ._random import *
 from ._distributions import *
-from ._distributions_nd import *
-from ._struct import Struct, StructConverter
-from ._streams import *
-from ._system import *
+from ._struct import Struct
+from ._constants import *
 from ._properties import ObjectType, PluginManager, Properties
 from ._bitmap import Bitmap, FilterBoundaryCondition
-from ._phase import *
-from ._volume_grid import VolumeGrid
-from . import chi2, detail, filesystem, math, misc, mueller, parser, quad, spline, tensor_io, util, warp, xml
+from . import chi2, detail, math, mueller, quad, spline, util, warp
+from . import _lazy
 from .jit import while_loop
 from ._variants import public_type as _public_type, set_variant, variant, variants
 from ._variant_types import type_names as _type_names
@@ -29,21 +26,28 @@ from ._core import (BSDF, BSDFContext, Emitter, Film, Integrator, Mesh, Object, 
                     Shape, Texture, load_file, load_string)
 from ._records import (BSDFSample3f, DirectionSample3f, Interaction3f, PositionSample3f, PreliminaryIntersection3f,
                        Ray2d, Ray2f, Ray3d, Ray3f, RayDifferential3f, SurfaceInteraction3f)
-from ._scene import (BSDFFlags, BSDFPtr, EmitterPtr, ParamFlags, RayFlags, TransportMode, has_flag, load_dict,
-                     register_bsdf, register_emitter, register_integrator, register_sensor, register_texture, render)
+from ._scene import BSDFFlags, RayFlags, TransportMode, has_flag, load_dict
+from ._plugins import (ParamFlags, TraversalCallback, cast_object, register_bsdf, register_emitter,
+                       register_film, register_integrator, register_medium, register_phasefunction, register_rfilter,
+                       register_sampler, register_sensor, register_shape, register_texture, register_volume)
 from ._shape import DiscontinuityFlags, MeshPtr, ShapePtr, ShapeType
-from . import _mesh
-SamplingIntegrator = MonteCarloIntegrator = Integrator  # one interface for all
+from . import _mesh, _sampler
+from ._endpoints import EmitterFlags, Endpoint, ProjectiveCamera, parse_fov
+from ._film import FilmFlags, ImageBlock
+from ._integrators import render
+from ._pointers import BSDFPtr, EmitterPtr, MediumPtr, SensorPtr, TexturePtr
+SamplingIntegrator = MonteCarloIntegrator = AdjointIntegrator = Integrator  # one interface for all
 from ._params import SceneParameters, traverse
 from . import ad
 
 ScalarRay2f, ScalarRay2d, ScalarRay3f, ScalarRay3d = Ray2f, Ray2d, Ray3f, Ray3d  # scalars are arrays of one lane
-math_py = math
+math_py, BitmapReconstructionFilter = math, ReconstructionFilter
 
 
 def __getattr__(name):
-    return _public_type(name)
+    found = _lazy.find(name)
+    return _public_type(name) if found is None else found
 
 
 def __dir__():
-    return sorted({*globals(), *_type_names()})
+    return sorted({*globals(), *_type_names(), *_lazy.names()})

@@ -74,7 +74,7 @@ def _zero(kind, size=1):
 
 
 def _convert(kind, value):
-    if kind == "frame" or value is None or (kind == "wavelengths" and not len(value)):
+    if kind == "frame" or value is None or (kind == "wavelengths" and hasattr(value, "__len__") and not len(value)):
         return value
     if kind == "wavelengths":
         return _mi("UnpolarizedSpectrum")(value)
@@ -264,14 +264,16 @@ class SurfaceInteraction3f(Interaction3f):
 
     def bsdf(self, ray=None):
         """The BSDFs of the surfaces, one a lane."""
-        from ._scene import BSDFPtr
-        return BSDFPtr(self._scene, self._bsdf, self._bsdf_flags)
+        from ._pointers import BSDFPtr
+        pointer = BSDFPtr._of(self._scene, self._bsdf)
+        pointer._flags = self._bsdf_flags
+        return pointer
 
     def emitter(self, scene=None, active=True):
         """The lights that the rays have met: those of the surfaces, or the environment."""
-        from ._scene import EmitterPtr
+        from ._pointers import EmitterPtr
         scene = scene or self._scene
-        return EmitterPtr(scene, dr.select(active, scene._emitter_of(self), 0))
+        return EmitterPtr._of(scene, dr.select(active, scene._emitter_of(self), 0))
 
     def is_sensor(self): return dr.zeros(_mi("Bool"), dr.width(self.t))
 
@@ -378,8 +380,8 @@ class DirectionSample3f(PositionSample3f):
 
     @property
     def emitter(self):
-        from ._scene import EmitterPtr
-        return EmitterPtr(self._scene, self._emitter)
+        from ._pointers import EmitterPtr
+        return EmitterPtr._of(self._scene, self._emitter)
 
 
 class BSDFSample3f(_Record):

@@ -266,31 +266,22 @@ class ShapePtr(_ShapePointer):
         return _lookup(_mi("Bool"), self.index, [(n, s.has_attribute(name)[0]) for n, s in _live()], active)
 
     def bsdf(self, active=True):
-        """The BSDFs of the shapes, as lanes of their scene refer to them."""
-        from ._scene import BSDFPtr
-        index = dr.select(active, self.index, 0)
+        """The BSDFs of the shapes."""
+        from ._pointers import BSDFPtr, references
         if self._scene is None:
-            return self._single("bsdf")
-        table = self._scene._surface_table()
-        U = _mi("UInt")
-        return BSDFPtr(self._scene, _lookup(U, index, [(n, b) for n, b, f, e in table]),
-                       _lookup(U, index, [(n, f) for n, b, f, e in table]))
+            return references(BSDFPtr, self, "bsdf", active)
+        table, U, index = self._scene._surface_table(), _mi("UInt"), dr.select(active, self.index, 0)
+        out = BSDFPtr._of(self._scene, _lookup(U, index, [(n, b) for n, b, f, e in table]))
+        out._flags = _lookup(U, index, [(n, f) for n, b, f, e in table])
+        return out
 
     def emitter(self, active=True):
-        """The lights that the shapes are, as lanes of their scene refer to them."""
-        from ._scene import EmitterPtr
+        """The lights that the shapes are."""
+        from ._pointers import EmitterPtr, references
         if self._scene is None:
-            return self._single("emitter")
+            return references(EmitterPtr, self, "emitter", active)
         index = dr.select(active, self.index, 0)
-        return EmitterPtr(self._scene, _lookup(_mi("UInt"), index, [(n, e) for n, b, f, e in self._scene._surface_table()]))
-
-    def _single(self, name):
-        """Of the one shape that lanes refer to."""
-        numbers = set(dr.detach(self.index).numpy().tolist()) - {0}
-        if len(numbers) > 1:
-            raise RuntimeError(f"{name}(): shapes of several scenes; ask those of one scene: scene.shapes_dr()")
-        found = [s for n, s in _live() if n in numbers]
-        return getattr(found[0], name)() if found else None
+        return EmitterPtr._of(self._scene, _lookup(_mi("UInt"), index, [(n, e) for n, b, f, e in self._scene._surface_table()]))
 
 
 class MeshPtr(_ShapePointer):
@@ -361,4 +352,4 @@ def _bytes(n):
     return f"{n:.4g} GiB"
 
 
-Shape.class_name, Shape.__repr__ = _class_name, _repr
+Shape.class_name, Shape.to_string, Shape.__repr__, Shape.__str__ = _class_name, _repr, _repr, _repr

@@ -1,14 +1,5 @@
-# umbel/_system.py: versions, command lines, blocks of an image, and what was built in.
+# umbel/_system.py: versions, command lines, and blocks of an image.
 from ._variant_types import resolve
-
-# The version of Mitsuba whose names these are; Umbel's own is umbel.__version__.
-MI_VERSION_MAJOR, MI_VERSION_MINOR, MI_VERSION_PATCH = 3, 9, 1
-MI_VERSION = f"{MI_VERSION_MAJOR}.{MI_VERSION_MINOR}.{MI_VERSION_PATCH}"
-MI_YEAR, MI_AUTHORS = "2026", "The Umbel developers"
-MI_ENABLE_CUDA, MI_ENABLE_EMBREE, MI_ENABLE_METAL = False, True, False
-MI_FILTER_RESOLUTION = 31
-MI_WAVELENGTH_SAMPLES = 4
-MI_CIE_D65_NORMALIZATION = 0.010101273599490354
 
 
 class Version:
@@ -122,7 +113,7 @@ class Spiral:
 
     def __init__(self, size, offset, block_size=32, passes=1):
         self._size, self._offset = [int(s) for s in _host(size)], [int(o) for o in _host(offset)]
-        self._block, self._left = block_size, passes
+        self._block, self._passes, self._left = block_size, passes, passes
         self._blocks = [-(-s // block_size) for s in self._size]
         self.reset()
 
@@ -130,7 +121,8 @@ class Spiral:
     def block_count(self): return self._blocks[0] * self._blocks[1]
 
     def reset(self):
-        """Back to the middle, for the same pass."""
+        """Back to the middle, for the same pass; after the last one, for all of them."""
+        self._left = self._left or self._passes
         self._place, self._direction = [b // 2 for b in self._blocks], 0
         self._steps_left, self._steps, self._counter = 1, 1, 0
 
@@ -138,10 +130,10 @@ class Spiral:
         """(offset, size, number); the size is 0 at the end."""
         V, P = resolve("ScalarVector2u"), resolve("ScalarVector2i")
         if self._counter == self.block_count():
-            self._left -= 1
-            if self._left > 0:
+            self._left = max(0, self._left - 1)
+            if self._left:
                 self.reset()
-        if self._left <= 0 or self._counter == self.block_count():
+        if not self._left or self._counter == self.block_count():
             return P(0, 0), V(0, 0), 0xffffffff
         offset = [p * self._block for p in self._place]
         size = [min(self._block, s - o) for s, o in zip(self._size, offset)]
@@ -165,8 +157,3 @@ class Spiral:
 
 def _host(v):
     return [float(e[0]) if hasattr(e, "__len__") else e for e in v]
-
-
-__all__ = ["MI_VERSION", "MI_VERSION_MAJOR", "MI_VERSION_MINOR", "MI_VERSION_PATCH", "MI_YEAR", "MI_AUTHORS", "MI_ENABLE_CUDA",
-           "MI_ENABLE_EMBREE", "MI_ENABLE_METAL", "MI_FILTER_RESOLUTION", "MI_WAVELENGTH_SAMPLES",
-           "MI_CIE_D65_NORMALIZATION", "Version", "ArgParser", "Spiral"]

@@ -46,12 +46,17 @@ void check_gradient(const char *what, const Value &v, const Value &g) {
              what, g.size(), v.grad_id(), v.size());
 }
 
-// In evaluated control flow, lanes that are not active take no part.
-Value of_active_lanes(const Value &g) {
+// A gradient for each lane of v: one number is that of every lane, or operands of size 1 would get it once. In
+// evaluated control flow, lanes that are not active take no part.
+Value for_lanes(const Value &v, const Value &gradient) {
+    Value g = gradient.detached();
+    if (g.size() == 1 && v.size() != 1)
+        g = g.is_literal() ? literal(g.type(), g.literal_bits(), v.size())
+                           : binary(Op::Add, g, literal(g.type(), 0, v.size()));
     Context &c = g.context();
     if (c.masks.empty())
-        return g.detached();
-    return ternary(Op::Select, Value::share(c, c.masks.back()), g.detached(), literal(g.type(), 0));
+        return g;
+    return ternary(Op::Select, Value::share(c, c.masks.back()), g, literal(g.type(), 0));
 }
 
 } // namespace
@@ -97,13 +102,13 @@ Value grad(const Value &v) {
 void set_grad(Value &v, const Value &g) {
     need_grad("set_grad", v);
     check_gradient("set_grad", v, g);
-    tape_of(v).set_grad(v.grad_id(), of_active_lanes(g));
+    tape_of(v).set_grad(v.grad_id(), for_lanes(v, g));
 }
 
 void accumulate_grad(Value &v, const Value &g) {
     need_grad("accumulate_grad", v);
     check_gradient("accumulate_grad", v, g);
-    tape_of(v).accumulate(v.grad_id(), of_active_lanes(g));
+    tape_of(v).accumulate(v.grad_id(), for_lanes(v, g));
 }
 
 void clear_grad(Value &v) {

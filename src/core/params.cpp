@@ -65,6 +65,13 @@ Param &Params::string(const char *name, std::string &v, std::string otherwise) {
 Param &Params::choice(const char *name, std::string &v, std::string otherwise,
                       std::vector<std::string> words) {
     string(name, v, otherwise);
+    if (loading() && std::find(words.begin(), words.end(), v) == words.end()) { // RGBA is rgba
+        std::string lower = v;
+        for (char &c : lower)
+            c = char(std::tolower(static_cast<unsigned char>(c)));
+        if (std::find(words.begin(), words.end(), lower) != words.end())
+            v = lower;
+    }
     if (loading() && std::find(words.begin(), words.end(), v) == words.end())
         reject(name, fmt::format("is {}; it must be one of {}", quote(v), fmt::join(words, ", ")));
     m_list.back().type = fmt::format("{}", fmt::join(words, " | "));

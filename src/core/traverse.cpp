@@ -26,7 +26,7 @@ bool is_traced(const Slot &slot) {
 } // namespace
 
 SceneParameters::SceneParameters(Ref<Object> root) : m_root(std::move(root)) {
-    visit(*m_root, nullptr, "", 0);
+    visit(*m_root, { nullptr, 0, "" }, "");
 }
 
 std::string SceneParameters::unique(std::string name) {
@@ -35,8 +35,9 @@ std::string SceneParameters::unique(std::string name) {
 }
 
 // Depth is bounded by the scene file's nesting.
-void SceneParameters::visit(Object &object, Object *parent, const std::string &prefix, int depth) {
-    m_places[&object] = { parent, depth };
+void SceneParameters::visit(Object &object, Place place, const std::string &prefix) {
+    int depth = place.depth;
+    m_places[&object] = std::move(place);
     Params params(Params::Mode::Traverse);
     object.declare(params);
     std::string dot = prefix.empty() ? "" : prefix + ".";
@@ -56,7 +57,7 @@ void SceneParameters::visit(Object &object, Object *parent, const std::string &p
                 name = unique(child->plugin());
             else
                 name = dot + name;
-            visit(*child, &object, name, depth + 1);
+            visit(*child, { &object, depth + 1, p.name }, name);
         }
     }
 }
@@ -115,18 +116,26 @@ void SceneParameters::update(const std::vector<std::string> &keys) {
     jit::eval(); // what assign() has scheduled
     // The innermost first, so that each finds what it is made of up to date
     std::map<int, std::vector<Object *>, std::greater<>> by_depth;
-    std::unordered_set<Object *> seen, parents;
+    std::unordered_set<Object *> seen;
+    std::unordered_map<Object *, std::vector<std::string>> parents; // what changed inside them
     for (auto &[owner, names] : owners)
         for (Object *o = owner; o && seen.insert(o).second; o = m_places.at(o).parent)
             by_depth[m_places.at(o).depth].push_back(o);
     for (auto &[depth, objects] : by_depth)
         for (Object *o : objects) {
-            if (parents.count(o))
-                o->child_changed();
+            if (auto it = parents.find(o); it != parents.end())
+                o->children_changed(it->second);
             if (auto it = owners.find(o); it != owners.end())
                 o->changed(it->second);
-            parents.insert(m_places.at(o).parent);
+            parents[m_places.at(o).parent].push_back(m_places.at(o).name);
         }
+}
+
+std::pair<const Object *, std::string_view> SceneParameters::parent_of(const Object *object) const {
+    auto it = m_places.find(const_cast<Object *>(object));
+    if (it == m_places.end())
+        return { nullptr, {} };
+    return { it->second.parent, it->second.name };
 }
 
 void SceneParameters::each_value(

@@ -152,7 +152,10 @@ bool trace_loop(Context &c, const char *name, const std::vector<Value *> &state,
         bool invariant = c.has(Flag::OptimizeLoops) && state[k]->id() == phi[k];
         record->next.push_back(state[k]->id());
         record->invariant.push_back(invariant);
-        if (invariant && init[k].is_literal() && fixed[k] != Varies) {
+        bool set_again = c.has(Flag::OptimizeLoops) && state[k]->is_literal() && // to what it was
+                         init[k].is_literal() && state[k]->size() == init[k].size() &&
+                         state[k]->literal_bits() == init[k].literal_bits();
+        if ((invariant || set_again) && init[k].is_literal() && fixed[k] != Varies) {
             fixed[k] = Constant;
             again = true;
         }

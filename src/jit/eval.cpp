@@ -509,6 +509,18 @@ void Context::evaluate_group(uint32_t size, Group &group) {
         task->grain = std::max<uint64_t>(128, task->main.kernel->width());
     task->externs = a.program.externs;
     auto array_of = [&](NodeId id) { return add_array(*task, graph, id, TaskArray::Read); };
+    for (std::vector<NodeId> stack(effects.begin(), effects.end()); !stack.empty();) {
+        NodeId id = stack.back();
+        stack.pop_back();
+        if (graph[id].op == Op::Extern)
+            if (auto &r = static_cast<ExternRecord &>(*graph.record_of(id)); r.effect) {
+                task->sums.push_back({ r.effect, {} });
+                for (NodeId t : r.targets)
+                    task->sums.back().targets.push_back(array_of(t));
+            }
+        for (NodeId e : effects_inside(graph, id))
+            stack.push_back(e);
+    }
     for (CallLayout &layout : a.layouts)
         task->tables.push_back(call_tables(graph, layout, array_of));
     std::vector<uint32_t> results(outputs.size(), KernelTask::NoArray); // arrays of the task
@@ -572,7 +584,7 @@ void Context::evaluate_group(uint32_t size, Group &group) {
     }
 
     if (!effects.empty())
-        task->sums = summed_arrays(*task, a);
+        task->summed = summed_arrays(*task, a);
 
     // Off it goes
     task->record = { .name = task->name,

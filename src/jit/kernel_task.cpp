@@ -1,11 +1,15 @@
 // jit/kernel_task.cpp: binding a kernel's arguments, and running it over blocks of lanes.
 #include "jit/kernel_task.h"
+#include "jit/host_call.h"
 #include "jit/launch_log.h"
 #include "jit/stream.h"
 #include <algorithm>
 #include <cstring>
 
 namespace umbel::jit {
+
+static thread_local uint32_t t_block = 0;
+uint32_t current_block() { return t_block; }
 
 void CallTables::fill(const Task &task) {
     for (const Copy &c : copies) {
@@ -103,12 +107,18 @@ void KernelTask::run() {
         run_summing(copies, log);
     else
         run_blocks(log);
+    for (const Sum &s : sums) {
+        std::vector<void *> targets;
+        for (uint32_t t : s.targets)
+            targets.push_back(data(t));
+        s.effect->finish(targets);
+    }
     log.finish();
 }
 
 PrivateCopies KernelTask::private_copies() const {
     PrivateCopies copies;
-    for (uint32_t array : sums)
+    for (uint32_t array : summed)
         copies.targets.push_back({ arrays[array].type, data(array), arrays[array].size });
     return copies;
 }
@@ -119,8 +129,8 @@ void KernelTask::run_summing(const PrivateCopies &copies, CollectingLog &log) {
     uint64_t few = std::max<uint64_t>(128, main.kernel->width());
     copies.run(size, few, [&](const std::vector<void *> &copy) {
         auto replace = [&](uint32_t array, auto &&store) {
-            for (size_t k = 0; k < sums.size(); ++k)
-                if (sums[k] == array)
+            for (size_t k = 0; k < summed.size(); ++k)
+                if (summed[k] == array)
                     store(copy[k]);
         };
         std::vector<void *> args = main.args;
@@ -151,8 +161,10 @@ void KernelTask::run_blocks(CollectingLog &log) {
     if (size * operations < 1u << 16)
         per_block = size;
     per_block = (per_block + grain - 1) / grain * grain;
-    parallel_blocks(size, per_block,
-                    [&](uint64_t begin, uint64_t end) { main.kernel->run(launch, begin, end); });
+    parallel_blocks(size, per_block, [&](uint64_t begin, uint64_t end) {
+        t_block = uint32_t(begin / per_block);
+        main.kernel->run(launch, begin, end);
+    });
 }
 
 // The kernel's name is a hash of its program, so equal arguments do equal things.

@@ -9,6 +9,7 @@
 namespace umbel::jit {
 
 class CollectingLog;
+class HostEffect;
 
 /// The records of all instances of a call site, and the table that leads to them.
 struct CallTables {
@@ -45,9 +46,14 @@ struct KernelTask final : Task {
     std::vector<ExternSite> externs;
     BlockScatter scatters; // done with each block of lanes
     bool by_region = false;
-    RegionScatter regions;      // or in the order of the target's regions, found by
-    Call index;                 // ... a kernel with one slot
-    std::vector<uint32_t> sums; // arrays that lanes add to inside of loops, branches and calls
+    RegionScatter regions; // or in the order of the target's regions, found by
+    Call index;            // ... a kernel with one slot
+    struct Sum {           // of a host function, that ends when all lanes have run
+        std::shared_ptr<HostEffect> effect;
+        std::vector<uint32_t> targets; // arrays of the task
+    };
+    std::vector<Sum> sums;
+    std::vector<uint32_t> summed; // arrays that lanes add to inside of loops, branches and calls
     uint64_t operations = 0;
     uint64_t grain = Grain; // lanes that are handed out together, at least
 

@@ -1,6 +1,7 @@
 // jit/memory.cpp: gathers, scatters, local arrays, messages: operations that touch memory.
 #include "jit/array.h"
 #include "jit/exchange.h"
+#include "jit/host_call.h"
 #include "jit/host_pointer.h"
 #include "jit/launch.h"
 #include "jit/record.h"
@@ -535,6 +536,46 @@ std::vector<Value> call_host(std::string name, ExternFn fn, void *user,
                              std::span<const Value> inputs, std::span<const Type> outputs,
                              const Value &mask, bool effect) {
     return call_host(std::move(name), fn, host_pointer(user), inputs, outputs, mask, effect);
+}
+
+// Pending effects on the target must be sums, as this one: all others come first.
+static void order_sums(Context &c, const Value &target) {
+    if (!(target.node().flags & Dirty))
+        return;
+    for (NodeId e : c.graph.region(0).effects) {
+        const Node &n = c.graph[e];
+        bool sum = n.op == Op::Extern ||
+                   (n.op == Op::Scatter &&
+                    (ReduceOp(n.imm) == ReduceOp::Add || c.graph[n.dep[0]].dep[0] != target.id()));
+        if (!sum) {
+            c.settle(target.id(), "call_host");
+            return;
+        }
+    }
+}
+
+void call_host_adding(std::string name, ExternFn fn, std::shared_ptr<HostEffect> effect,
+                      std::span<Value *const> targets, std::span<const Value> inputs,
+                      const Value &mask) {
+    Context &c = check_args("call_host", { &mask });
+    auto record = std::make_unique<ExternRecord>();
+    record->text = std::move(name);
+    std::vector<Value> addresses;
+    for (Value *t : targets) {
+        order_sums(c, *t);
+        own_target(c, *t, "call_host");
+        addresses.push_back(address_of(c, *t));
+        record->targets.push_back(t->id());
+        record->nodes.push_back(addresses.back().id());
+    }
+    Value f = address_of(c, host_pointer(reinterpret_cast<void *>(fn)));
+    Value u = address_of(c, host_pointer(effect.get()));
+    record->fn = f.id();
+    record->user = u.id();
+    record->effect = std::move(effect);
+    make_extern(c, std::move(record), inputs, mask, true);
+    for (Value *t : targets)
+        c.mark_dirty(t->id());
 }
 
 } // namespace umbel::jit

@@ -5,6 +5,7 @@
 #include "jit/graph.h"
 #include "jit/program.h"
 #include <array>
+#include <memory>
 
 namespace umbel::jit {
 
@@ -51,12 +52,16 @@ struct CallRecord : Record {
     std::vector<uint8_t> live_out, live_param; // params: args, then captures
 };
 
+class HostEffect; // jit/host_call.h
+
 struct ExternRecord : Record {
     ExternSite::Kind kind = ExternSite::Function;
     std::string text;
     NodeId fn = 0, user = 0, mask = 0; // fn, user: Address nodes
     std::vector<NodeId> inputs;
     std::vector<Type> out_types;
+    std::shared_ptr<HostEffect> effect; // that ends by adding to the arrays `targets`
+    std::vector<NodeId> targets;
 };
 
 } // namespace umbel::jit

@@ -16,6 +16,7 @@ void bind_arrays(nanobind::module_ &m);        // jit_arrays.cpp
 void bind_memory(nanobind::module_ &m);        // jit_memory.cpp
 void bind_gradients(nanobind::module_ &m);     // jit_gradients.cpp
 void bind_control(nanobind::module_ &m);       // jit_control.cpp
+void bind_matvec(nanobind::module_ &m);        // jit_matvec.cpp
 void bind_introspection(nanobind::module_ &m); // jit_introspection.cpp
 void bind_freeze(nanobind::module_ &m);        // freeze.cpp
 void set_hooks(nanobind::dict hooks);          // jit_context.cpp

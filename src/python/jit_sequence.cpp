@@ -27,7 +27,7 @@ std::vector<int> components(PyObject *name, const Object *o) {
     Py_ssize_t n = 0;
     const char *s = PyUnicode_AsUTF8AndSize(name, &n);
     const Class *c = o->cls;
-    if (!s || n < 1 || n > 4 || c->depth < 1 || !has_components(c))
+    if (!s || n < 1 || c->depth < 1 || !has_components(c))
         return {};
     for (Py_ssize_t i = 0; i < n; ++i) {
         int k = component(s[i]);
@@ -38,6 +38,13 @@ std::vector<int> components(PyObject *name, const Object *o) {
     return r;
 }
 
+std::vector<int> counting(size_t n) {
+    std::vector<int> r(n);
+    for (size_t i = 0; i < n; ++i)
+        r[i] = int(i);
+    return r;
+}
+
 PyObject *swizzle(Object *o, const std::vector<int> &list) {
     const Class *c = o->cls;
     Sense sense = c->depth == 1 ? c->sense : Sense::Plain;
@@ -45,10 +52,14 @@ PyObject *swizzle(Object *o, const std::vector<int> &list) {
     const Class *cls = find_class(c->type, Kind::Array, c->depth, dims, sense, c->host);
     if (!cls)
         cls = find_class(c->type, Kind::Array, c->depth, dims, Sense::Plain, c->host);
+    if (!cls && c->depth == 1) { // more entries than a class of fixed size has
+        dims[0] = Dynamic;
+        cls = find_class(c->type, Kind::Array, 1, dims, Sense::Plain, c->host);
+    }
     if (!cls)
         raise(PyExc_AttributeError,
               fmt::format("no class has {} entries like those of {}", n, c->name));
-    Object *out = make_object(cls);
+    Object *out = make_object(cls, nullptr, uint32_t(n));
     uint32_t block = uint32_t(o->n / dim(o, 0));
     for (size_t i = 0; out && i < list.size(); ++i)
         for (uint32_t k = 0; k < block; ++k)
@@ -275,9 +286,23 @@ int array_setattr(PyObject *self, PyObject *name, PyObject *value) {
             set_entry(o, size_t(list[0]), value);
             return 0;
         }
-        for (size_t i = 0; i < list.size(); ++i) { // numbers broadcast
-            PyObject *e =
-                is_number(value) ? Py_NewRef(value) : PySequence_GetItem(value, Py_ssize_t(i));
+        bool one = is_number(value) || (is_array(value) && as_array(value)->cls->depth == 0 &&
+                                        !is_tensor(as_array(value))); // broadcasts
+        if (!one && PyObject_Length(value) != Py_ssize_t(list.size())) {
+            PyErr_Clear();
+            raise(PyExc_IndexError,
+                  fmt::format("{}: as many entries are needed as the swizzle has: {}", o->cls->name,
+                              list.size()));
+        }
+        PyObject *copy = // entries of the same array must not change on the way
+            is_array(value) && !one ? swizzle(as_array(value), counting(list.size())) : nullptr;
+        struct Release {
+            PyObject *o;
+            ~Release() { Py_XDECREF(o); }
+        } release{ copy };
+        value = copy ? copy : value;
+        for (size_t i = 0; i < list.size(); ++i) {
+            PyObject *e = one ? Py_NewRef(value) : PySequence_GetItem(value, Py_ssize_t(i));
             if (!e) {
                 PyErr_Clear();
                 PyObject *k = PyLong_FromSize_t(i);

@@ -182,6 +182,12 @@ PyObject *tensor_call(PyObject *type, PyObject *const *args, size_t nargsf, PyOb
 
 PyObject *array_call(PyObject *type, PyObject *const *args, size_t nargsf, PyObject *names) {
     auto *t = reinterpret_cast<PyTypeObject *>(type);
+    if (names && PyTuple_GET_SIZE(names) == 1 && PyVectorcall_NARGS(nargsf) == 1 &&
+        PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(names, 0), "flip_axes") == 0)
+        return guarded([&] { // of a tensor whose first dimension is that of the lanes
+            return PyObject_CallFunctionObjArgs(hook("from_tensor"), type, args[0], args[1],
+                                                nullptr);
+        });
     if (names && PyTuple_GET_SIZE(names)) {
         PyErr_Format(PyExc_TypeError, "%s: Constructor does not take keyword arguments.",
                      t->tp_name);

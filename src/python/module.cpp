@@ -27,6 +27,7 @@ NB_MODULE(_core, m) {
     bind_memory(m);
     bind_gradients(m);
     bind_control(m);
+    bind_matvec(m);
     bind_introspection(m);
     bind_render(m);
     bind_freeze(m);

@@ -26,8 +26,11 @@ void Scene::declare(Params &p) {
         if (!o)
             continue;
         property.queried = true; // definitions that nothing refers to are not made at all
-        if ((*o)->kind == "emitter" && (*o)->type != "area")
+        if ((*o)->kind == "emitter" && (*o)->type != "area") {
             m_free_emitters.push_back(p.loader()->load_as<Emitter>(*o));
+            m_described.push_back(m_free_emitters.back());
+        } else if ((*o)->kind == "shape")
+            m_described.push_back(p.loader()->load(*o));
     }
     if (!m_integrator)
         m_integrator =
@@ -40,7 +43,19 @@ void Scene::configure() {
     build_arena();
 }
 
+std::vector<Ref<Emitter>> Scene::lights() const {
+    std::vector<Ref<Emitter>> out;
+    for (const Ref<Object> &o : m_described) {
+        auto shape = std::dynamic_pointer_cast<Shape>(o);
+        Ref<Emitter> e = shape ? shape->emitter() : std::dynamic_pointer_cast<Emitter>(o);
+        if (e)
+            out.push_back(std::move(e));
+    }
+    return out;
+}
+
 void Scene::release() {
+    m_described.clear();
     m_shapes.clear();
     m_free_emitters.clear();
     m_sensors.clear();

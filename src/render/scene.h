@@ -85,6 +85,9 @@ public:
     const Table<BSDF> &bsdfs() const { return m_bsdfs; }
     const Table<Emitter> &emitters() const { return m_emitters; }
 
+    /// All lights in the order of the scene's description, those of shapes among them.
+    std::vector<Ref<Emitter>> lights() const;
+
     const std::vector<Ref<Sensor>> &sensors() const { return m_sensors; }
     /// As the scene names them, groups and instances among them.
     const std::vector<Ref<Shape>> &shapes() const { return m_shapes; }
@@ -125,6 +128,7 @@ private:
     std::vector<std::pair<uint32_t, const Instance *>> m_placed; // with the number of their part
     InstanceTable m_instances;
     std::vector<Ref<Emitter>> m_free_emitters;
+    std::vector<Ref<Object>> m_described; // shapes and free emitters, in order
     std::vector<Ref<Sensor>> m_sensors;
     Ref<Integrator> m_integrator;
     BoundingBox m_bounds;

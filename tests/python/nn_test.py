@@ -209,3 +209,69 @@ def test_encodings_are_layers():
     net = nn.pack(nn.Sequential(nn.HashEncodingLayer(grid), nn.Linear(-1, 3)).alloc(TensorXf, 2))
     assert len(net(nn.CoopVec(Float(.1), Float(.2)))) == 3 and list(net) == ["weights"]
     assert net.layers[1].config[0] == 8 and math.isclose(grid.init_scale, 1e-4)
+
+
+@pytest.mark.parametrize("tensor", [TensorXf, TensorXf16])
+@pytest.mark.parametrize("transpose", [False, True])
+@pytest.mark.parametrize("together", [False, True])
+def test_host_functions_compute_what_the_program_would(tensor, transpose, together, monkeypatch):
+    n, m, lanes = 9, 3, 1003  # no multiples of what is done together
+    leaf = dr.leaf_t(tensor)
+    rows, columns = (m, n) if transpose else (n, m)
+    results = []
+    for small in (0, 10**6):
+        monkeypatch.setattr(nn.coop, "SmallBuffer", small)
+        a, b = tensor(normal((n, m)) * .25), tensor(normal(rows, 2))
+        A, bias = nn.pack(a, b) if together else (nn.pack(a), nn.pack(b))
+        x = [leaf(r) for r in normal((columns, lanes), 3) * .25]
+        dr.enable_grad(A.buffer, bias.buffer, x)
+        y = nn.matvec(A, nn.CoopVec(x), bias, transpose=transpose)
+        loss = Float(0)
+        for k, e in enumerate(y):
+            loss += dr.sum(Float(e) * Float(normal(lanes, 10 + k))) * (1 / 64)
+        dr.backward(loss)
+        results.append([np.array(g.grad, np.float32) for g in (A.buffer, bias.buffer, *x)])
+        A, bias = nn.pack(a, b) if together else (nn.pack(a), nn.pack(b))
+        dr.enable_grad(A.buffer, bias.buffer, x)
+        A.buffer.grad, bias.buffer.grad = A.buffer * 2, bias.buffer * 2
+        for v in x:
+            v.grad = v * 3
+        y = list(nn.matvec(A, nn.CoopVec(x), bias, transpose=transpose))
+        dr.forward_to(y)
+        results[-1] += [np.array(e.grad, np.float32) for e in y]
+    tolerance = 2e-4 if tensor is TensorXf else 2e-2
+    assert all(np.allclose(p, q, rtol=tolerance, atol=tolerance) for p, q in zip(*results))
+
+
+def test_gradients_are_taken_inside_loops():
+    A = nn.pack(TensorXf(np.arange(100).reshape(10, 10) * .01), layout="training")
+    dr.enable_grad(A.buffer)
+    with dr.suspend_grad():
+        def body(i):
+            with dr.resume_grad():
+                y = nn.matvec(A, nn.CoopVec([Float(1)] * 10))
+                dr.backward(list(y)[0] * Float(i + 1))
+            return (i + 1,)
+        dr.eval(dr.while_loop((dr.arange(UInt, 40) * 0,), lambda i: i < 3, body))
+    g = np.array(A.buffer.grad).reshape(10, 10)
+    assert np.allclose(g[0], 40 * (1 + 2 + 3)) and not g[1:].any()
+
+
+def test_a_training_step_is_few_kernels_and_compiles_once():
+    net = nn.Sequential(nn.Linear(-1, 32), nn.ReLU(), nn.Linear(-1, 32), nn.ReLU(), nn.Linear(-1, 3)).alloc(TensorXf16, 2)
+    net = nn.pack(net, layout="training")
+    opt = dr.opt.Adam(lr=1e-3, params=net)
+    u = dr.linspace(Float16, 0, 1, 1000)
+
+    def step():
+        net.update(opt)
+        rgb = Array3f(*(Float(e) for e in net(nn.CoopVec(u, 1 - u))))
+        dr.backward(dr.mean(dr.squared_norm(rgb - .5)))
+        opt.step()
+    step()
+    step()
+    with dr.scoped_set_flag(dr.JitFlag.KernelHistory, True):
+        dr.kernel_history_clear()
+        step()
+        kernels = dr.kernel_history([dr.KernelType.JIT])
+    assert len(kernels) <= 5 and all(k["cache_hit"] for k in kernels)

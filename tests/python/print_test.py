@@ -93,6 +93,26 @@ def test_assertions_hold_in_debug_mode():
             dr.assert_equal(Float(1), Float(2))
 
 
+def test_debug_mode_reports_indices_out_of_range(capsys):
+    buffer, local = dr.opaque(UInt, 0, 10), dr.alloc_local(UInt, 10, UInt(0))
+
+    def body(i, s):
+        dr.assert_true(i < 11, "beyond")
+        return i + 1, s + local[i]
+    with dr.scoped_set_flag(dr.JitFlag.Debug, True):
+        assert list(dr.gather(UInt, buffer, UInt(0, 12))) == [0, 0]
+        dr.scatter(buffer, 5, dr.arange(UInt, 11))
+        dr.eval()
+        dr.eval(dr.while_loop((UInt(0), UInt(0)), lambda i, s: i < 12, body))
+    assert list(buffer) == [5] * 10
+    text = capsys.readouterr().err
+    for line in ("read from position 12 in an array of size 10", "write to position 10 in", "read from position 11 in",
+                 "Assertion failure! beyond"):
+        assert line in text
+    dr.eval(dr.gather(UInt, buffer, UInt(0, 1)))
+    assert capsys.readouterr().err == ""
+
+
 def test_labels_are_kept():
     a, b = Float(1, 2), Float(3, 4)
     dr.set_label(a, "first")

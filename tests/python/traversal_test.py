@@ -107,6 +107,33 @@ def test_a_constant_that_is_no_number_stays_behind_select():
     assert values(x.grad) == [1, 1, 1]
 
 
+def test_one_number_as_a_gradient_is_that_of_every_lane():
+    x, y = Float(1, 2, 3), Float(2)
+    dr.enable_grad(x, y)
+    dr.backward(x + y)
+    assert values(y.grad) == [3]
+    z = x - y
+    dr.clear_grad(x, y)
+    dr.set_grad(z, 2)
+    assert values(dr.backward_to(y)) == [-6]
+    z = x + y
+    dr.clear_grad(x, y)
+    g = Float(5)
+    dr.make_opaque(g)
+    dr.set_grad(z, g)
+    assert values(dr.backward_to(y)) == [15]
+
+
+def test_a_gradient_that_is_one_number_passes_through_a_second_scatter():
+    x = Float(2)
+    dr.enable_grad(x)
+    target = dr.zeros(Float, 4)
+    dr.scatter(target, x * 2, UInt(1))
+    dr.scatter(target, Float(7), UInt(0))
+    dr.backward(target)
+    assert values(x.grad) == [2]
+
+
 def test_traversals_from_nothing_are_errors_unless_allowed():
     for f in (dr.forward_from, dr.forward_to, dr.backward_from, dr.backward_to):
         with pytest.raises(RuntimeError, match="the argument does not depend on the input variable"):
@@ -129,6 +156,16 @@ def test_replaced_gradients_need_fitting_types_and_sizes():
     dr.enable_grad(y)
     z = dr.replace_grad(x, y)
     assert type(z) is Array2f and z.x.index_ad == z.y.index_ad == y.index_ad
+
+
+@modes
+def test_calls_see_gradients_that_a_scatter_has_cleared(mode):
+    y = Float(1, 2, 3)
+    dr.enable_grad(y)
+    z = dr.switch(UInt(0, 1, 0), [lambda a: a * 2, lambda a: a * a], y, mode=mode)
+    dr.scatter(z, Float(7, 8), UInt(2, 0))
+    dr.backward(z)
+    assert values(y.grad) == [0, 4, 0]
 
 
 # ---- scopes
@@ -255,3 +292,18 @@ def test_arrays_have_names():
     assert x.label == "other" and (x + 1).label is None
     with pytest.raises(TypeError, match="incompatible function arguments"):
         dr.set_label(x, "x", v=v)
+
+
+@modes
+def test_members_of_instances_get_gradients_of_the_lanes_that_call_them(mode):
+    class Shape:
+        def __init__(self, k): self.k = Float(k)
+    shapes = [Shape(2), Shape(3)]
+    dr.enable_grad([s.k for s in shapes])
+    pointers = dr.InstancePtr(shapes, UInt(1, 0, 1, 7))  # there is no eighth
+    r = dr.dispatch(pointers, lambda s, x, active: s.k * x, Float(1, 2, 3, 4), Bool(True, True, False, True), mode=mode)
+    assert values(r) == [3, 4, 0, 0]
+    dr.backward(r)
+    assert [values(s.k.grad) for s in shapes] == [[2], [1]]
+    with pytest.raises(dr.UserError, match="must be an array of instances"):
+        dr.dispatch(Float(1), lambda s: s)

@@ -14,7 +14,7 @@ from ._hooks import ArgumentError, DeviceError, InsideBody, InternalError, State
 _core.set_hooks({
     "UserError": UserError, "DeviceError": DeviceError, "InternalError": InternalError,
     "StateAccess": StateAccess, "InsideBody": InsideBody,
-    "ArgumentError": ArgumentError, "complex_parts": _hooks.complex_parts,
+    "ArgumentError": ArgumentError, "complex_parts": _hooks.complex_parts, "from_tensor": _hooks.from_tensor,
     "number_unary": _hooks.number_unary, "number_binary": _hooks.number_binary, "fma": _hooks.fma,
     "select": _hooks.select, "and_mask": _hooks.and_mask, "power": _hooks.power, "matmul": _hooks.matmul,
     "special_binary": _hooks.special_binary, "special_unary": _hooks.special_unary, "norm": _hooks.norm,
@@ -60,7 +60,7 @@ from . import hashgrid, nn, opt
 from ._filter import convolve, resample, sh_eval, upsample
 from .interop import wrap
 from ._calls import InstancePtr, dispatch, func, switch
-from . import _methods, config, detail, random
+from . import _methods, config, dda, detail, random
 from ._event import Event
 from ._methods import VarState
 
@@ -114,6 +114,7 @@ for _name in ("cuda", "metal"):
 scalar = _array_module("umbel.jit.scalar", "Python's numbers, and arrays of them.")
 for _name, _cls in _core.host_classes.items():
     setattr(scalar, _name, _cls)
+scalar.PCG32 = random.ScalarPCG32
 for _suffix, _name in zip("b i u i64 u64 f16 f f64".split(), "Bool Int UInt Int64 UInt64 Float16 Float Float64".split()):
     setattr(scalar, "ArrayX" + _suffix, _core.classes[_name])  # as many numbers as one likes: lanes
 scalar.Float = scalar.Float32 = scalar.Float64 = float

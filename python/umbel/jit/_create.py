@@ -4,7 +4,7 @@ import math
 
 from .. import _core
 from ._hooks import ShapeError
-from ._types import (ArrayBase, Matrix, Tensor, array_t, describe, is_array_v, is_float_v, is_mask_v,
+from ._types import (ArrayBase, Matrix, Tensor, array_t, describe, is_array_v, is_float_v, is_host_v, is_mask_v,
                      is_struct_v, is_tensor_v, leaf_t, tensor_t, value_t)
 from ._tree import _fields, leaves, map_leaves
 
@@ -19,17 +19,30 @@ def _count(shape):
 def _check_shape(dtype, shape):
     """Lengths of the dimensions, and lanes, of an object of this shape: an int, or one length for each dimension."""
     dims = describe(dtype)[3]
-    if isinstance(shape, int):
+    if is_host_v(dtype):  # no lanes
+        if isinstance(shape, int):
+            return tuple(shape if d < 0 else d for d in dims), 1
+        dims, shape = dims[:-1], tuple(shape)
+        lanes = describe(dtype)[3][-1]
+        if lanes not in (-1, shape[-1] if shape else None):
+            dims = None
+    elif isinstance(shape, int):
         return tuple(1 if d < 0 else d for d in dims), shape
     shape = tuple(shape)
-    if len(shape) != len(dims) + 1 or builtins.any(d not in (-1, s) for d, s in zip(dims, shape)):
+    if dims is None or len(shape) != len(dims) + 1 or builtins.any(d not in (-1, s) for d, s in zip(dims, shape)):
         raise ShapeError(f'{dtype.__name__}: the provided "shape" and "dtype" parameters are incompatible. '
-                         f'The shape is {shape}; the type has ({", ".join("*" if d < 0 else str(d) for d in (*dims, -1))})')
-    return shape[:-1], shape[-1]
+                         f'The shape is {shape}; see umbel.jit.shape() of an object of the type')
+    return (shape, 1) if is_host_v(dtype) else (shape[:-1], shape[-1])
+
+
+_usual = {c for c in _core.classes.values()
+          if describe(c)[1] not in (Matrix, Tensor) and builtins.all(d > 0 for d in describe(c)[3])}
 
 
 def full(dtype, value, shape=1):
     """An array (or structure of arrays) filled with a constant, which is part of the program."""
+    if dtype in _usual and type(shape) is int:
+        return _core.full(dtype, value, shape)
     if isinstance(dtype, ArrayBase):
         dtype = type(dtype)
     if is_array_v(dtype):
@@ -37,6 +50,8 @@ def full(dtype, value, shape=1):
             shape = (shape,) if isinstance(shape, int) else tuple(shape)
             return _core.tensor(dtype, _core.full(leaf_t(dtype), value, _count(shape)), shape)
         dims, lanes = _check_shape(dtype, shape)
+        if 0 in dims:
+            return dtype()
         open_or_matrix = dims and (describe(dtype)[3][0] < 0 or describe(dtype)[1] == Matrix)
         if not open_or_matrix or not isinstance(value, (bool, int, float)):
             return _core.full(dtype, value, lanes)
@@ -66,6 +81,8 @@ def full(dtype, value, shape=1):
 
 def zeros(dtype, shape=1):
     """Zeros."""
+    if dtype in _usual and type(shape) is int:
+        return _core.full(dtype, 0, shape)
     return full(dtype, 0 if not is_array_v(dtype) or describe(dtype)[0] != 1 else False, shape)
 
 
@@ -133,6 +150,8 @@ def arange(dtype, start=None, stop=None, step=1, *, size=None):
     if is_mask_v(dtype):
         raise TypeError(f"arange(): {dtype.__name__} must be an arithmetic type")
     n = builtins.max(0, math.ceil((stop - start) / step))
+    if is_host_v(dtype) and describe(dtype)[3] == (-1,):
+        return dtype([start + i * step for i in range(n)])
     leaf = leaf_t(dtype)
     if describe(dtype)[3]:
         raise TypeError(f"arange(): {dtype.__name__} has more than one dimension")
@@ -156,6 +175,9 @@ def linspace(dtype, start, stop, num=1, endpoint=True):
         raise TypeError(f"linspace(): {dtype.__name__} must be a floating point type")
     if num == 0:
         return _as_tensor(dtype, leaf_t(dtype)(), (0,))
+    if is_host_v(dtype) and describe(dtype)[3] == (-1,):
+        n = num - 1 if endpoint else num
+        return dtype([start + i * (stop - start) / n if n else start for i in range(num)])
     leaf = leaf_t(dtype)
     if num == 1:
         r = leaf(start)
@@ -172,6 +194,9 @@ def meshgrid(*args, indexing="xy"):
         raise ValueError("meshgrid(): indexing must be 'xy' or 'ij'")
     if not args:
         return ()
+    if builtins.all(is_host_v(a) and describe(type(a))[3] == (-1,) for a in args):
+        grids = meshgrid(*(leaf_t(a)(list(a)) for a in args), indexing=indexing)
+        return tuple(type(a)(list(g)) for a, g in zip(args, grids if len(args) > 1 else (grids,)))
     for a in args:
         if not is_array_v(a) or describe(type(a))[3] or is_tensor_v(a):
             raise TypeError(f"meshgrid(): arrays of one dimension are needed, not {type(a).__name__}")
@@ -189,8 +214,9 @@ def meshgrid(*args, indexing="xy"):
     return tuple(out)
 
 
-def shape(a):
+def shape(arg):
     """Lengths of all dimensions; an error where the entries of a dimension differ in theirs."""
+    a = arg
     if isinstance(a, ArrayBase):
         return _core.shape(a)
     if hasattr(a, "shape"):

@@ -167,6 +167,8 @@ def kernel_history(types=None):
         k["type"] = KernelType.JIT if name.startswith("kernel") else kind
         k["hash"] = name
         k["uses_optix"] = False
+        if k["type"] != KernelType.JIT:
+            k["cache_hit"] = True  # nothing to compile
         k["backend"] = JitBackend.Interp if k["backend"] == "interp" else JitBackend.LLVM
         k["recording_mode"] = KernelRecordingMode.Inactive
         k["ir"] = None

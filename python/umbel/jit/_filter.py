@@ -1,7 +1,9 @@
 # jit/_filter.py: resampling and blurring along axes; spherical harmonics.
 import math
+import warnings
 
 from .. import _core
+from ._hooks import UserError
 from ._memory import repeat
 from ._tensor import _axis, _count
 from ._types import ArrayBase, describe, is_tensor_v, leaf_t
@@ -32,12 +34,15 @@ _filters = {  # radius, function
 def _kernel(what, kernel, radius):
     if callable(kernel):
         if radius is None:
-            raise ValueError(f"{what}(): a filter of your own needs filter_radius")
+            raise UserError(f"{what}(): 'filter_radius' must be specified with a filter function of your own")
         return radius, kernel
     if kernel not in _filters:
-        raise ValueError(f"{what}(): filter \"{kernel}\" is unknown; there are {', '.join(_filters)}")
+        raise UserError(f"{what}(): filter \"{kernel}\" is unknown; there are {', '.join(_filters)}")
     own, f = _filters[kernel]
     return (own, f) if radius is None else (own * radius, lambda x: f(x / radius))  # stretched so much
+
+
+_boundaries = ("zero", "nearest", "wrap", "reflect", "mirror")
 
 
 def _inside(boundary, i, n):
@@ -56,7 +61,7 @@ def _inside(boundary, i, n):
     if boundary in ("reflect", "mirror"):
         i %= 2 * n
         return i if i < n else 2 * n - 1 - i
-    raise ValueError(f"boundary \"{boundary}\" is unknown; it is zero, nearest, wrap, reflect or mirror")
+    raise AssertionError(boundary)
 
 
 def _apply(source, axis, rows):
@@ -98,83 +103,123 @@ def _as_tensor(source):
                                                            (len(source),))
 
 
+def _check_mode(what, mode, boundary):
+    if mode not in (None, "evaluated", "symbolic"):
+        raise UserError(f"{what}(): 'mode' must be None, 'evaluated', or 'symbolic' (got {mode!r}).")
+    if boundary not in _boundaries:
+        raise UserError(f"{what}(): invalid boundary {boundary!r}; it is {', '.join(_boundaries)}")
+
+
 def resample(source, shape, filter="cubic", filter_radius=None, boundary="zero", mode=None):
-    """The array at another resolution. Where that is lower, the filter is as much wider; weights sum to 1."""
+    """The array at another resolution. Where that is lower, the filter is as much wider; weights sum to 1.
+
+    `filter` is box, linear, hamming, cubic, lanczos, gaussian, or a function of the distance with `filter_radius`.
+    `boundary` says what lies beyond the border: zero (left out), nearest, wrap, reflect or mirror. `mode` is accepted.
+    """
+    _check_mode("resample", mode, boundary)
     tensor = _as_tensor(source)
     if len(shape) != len(tensor.shape):
-        raise ValueError(f"resample(): a tensor of shape {tuple(tensor.shape)} cannot become one of {tuple(shape)}")
+        raise UserError(f"resample(): 'source' and 'shape' must have the same number of axes; they are "
+                        f"{tuple(tensor.shape)} and {tuple(shape)}")
     radius, f = _kernel("resample", filter, filter_radius)
-    for axis, m in enumerate(shape):
-        n = tensor.shape[axis]
-        if m == n:
-            continue
-        stretch = max(n / m, 1.0)
-        rows = []
-        for i in range(m):
-            centre = (i + 0.5) * n / m - 0.5
-            first, last = math.ceil(centre - radius * stretch - 1e-6), math.floor(centre + radius * stretch + 1e-6)
-            row = [(_inside(boundary, j, n), f((j - centre) / stretch)) for j in range(first, last + 1)]
-            row = [(p, w) for p, w in row if p is not None and w]
-            total = sum(w for _, w in row)
-            rows.append([(p, w / total) for p, w in row])
-        tensor = _apply(tensor, axis, rows)
+    for axis in reversed(range(len(shape))):
+        n, m = tensor.shape[axis], shape[axis]
+        if m != n:
+            tensor = _apply(tensor, axis, _resample_rows(n, m, radius, f, boundary))
     return tensor if is_tensor_v(source) else _core.tensor_array(tensor)
 
 
+def _resample_rows(n, m, radius, f, boundary):
+    stretch, rows = max(n / m, 1.0), []
+    for i in range(m):
+        centre = (i + 0.5) * n / m - 0.5
+        first, last = math.ceil(centre - radius * stretch - 1e-6), math.floor(centre + radius * stretch + 1e-6)
+        row = [(_inside(boundary, j, n), float(f((j - centre) / stretch))) for j in range(first, last + 1)]
+        row = [(p, w) for p, w in row if p is not None and w]
+        total = sum(w for _, w in row)
+        rows.append([(p, w / total) for p, w in row])
+    return rows
+
+
 def convolve(source, filter, filter_radius=None, *, axis=None, boundary="zero", normalize=False, mode=None):
-    """The array blurred along axes (all, unless given), at its resolution. A filter may be a list of odd length."""
+    """The array filtered along axes (all, unless given), at its resolution, as numpy.convolve(..., mode="same").
+
+    `filter` is a list of weights, a function of the distance in elements with `filter_radius`, or a name that
+    resample() knows, whose radius is multiplied by `filter_radius`. `normalize` makes the weights of each result sum to
+    1, also near a border beyond which there is nothing.
+    """
+    _check_mode("convolve", mode, boundary)
     tensor = _as_tensor(source)
-    if isinstance(filter, (list, tuple)) or hasattr(filter, "__len__") and not isinstance(filter, str):
-        weights = [float(w) for w in filter]
-        if len(weights) % 2 == 0:
-            raise ValueError("convolve(): a filter of an even number of weights has no centre")
-        half = len(weights) // 2
-    else:
+    if isinstance(filter, str) or callable(filter):
+        if callable(filter) and filter_radius is None:
+            raise UserError("convolve(): 'filter_radius' must be specified when using a custom (continuous) filter "
+                            "function.")
         radius, f = _kernel("convolve", filter, filter_radius)
-        half = math.floor(radius)
-        weights = [f(float(j)) for j in range(-half, half + 1)]
-    if normalize:
-        total = sum(weights)
-        weights = [w / total for w in weights]
+        before = after = math.floor(radius + 1e-6)
+        weights = [float(f(float(j))) for j in range(-before, after + 1)]
+    else:
+        if filter_radius is not None:
+            raise UserError("convolve(): 'filter_radius' must be None when using a discrete filter kernel.")
+        weights = [float(w) for w in filter][::-1]  # a convolution turns the kernel round
+        if not weights:
+            raise UserError("convolve(): the filter kernel is empty.")
+        after = (len(weights) - 1) // 2
+        before = len(weights) - 1 - after
     axes = range(len(tensor.shape)) if axis is None else [axis] if isinstance(axis, int) else axis
     for a in axes:
         a = _axis(a, len(tensor.shape))
         n = tensor.shape[a]
+        if boundary != "zero" and len(weights) > n:
+            raise UserError(f"convolve(): the filter kernel ({len(weights)}) cannot be larger than the array ({n}) unless "
+                            "the boundary is 'zero'")
         rows = []
         for i in range(n):
-            row = [(_inside(boundary, i + j, n), weights[j + half]) for j in range(-half, half + 1)]
+            row = [(_inside(boundary, i + j, n), weights[j + before]) for j in range(-before, after + 1)]
             row = [(p, w) for p, w in row if p is not None and w]
-            if normalize and boundary == "zero":
+            if normalize:
                 total = sum(w for _, w in row)
-                row = [(p, w / total) for p, w in row]
+                row = [(p, w / total) for p, w in row] if total else row
             rows.append(row or [(0, 0.0)])
         tensor = _apply(tensor, a, rows)
     return tensor if is_tensor_v(source) else _core.tensor_array(tensor)
 
 
 def upsample(t, shape=None, scale_factor=None):
-    """A tensor with each element repeated, or a texture evaluated on a finer grid."""
-    if hasattr(t, "eval_fetch"):  # a texture
-        from ._create import arange, meshgrid
-        size = t.shape[:-1]
-        new = tuple(shape) if shape is not None else tuple(int(s * k) for s, k in zip(size, scale_factor))
-        axes = [(leaf_t(t.value())(_core.lane_index(n)) + 0.5) * (1 / n) for n in new[::-1]]
-        grid = meshgrid(*axes) if len(axes) > 1 else axes
-        values = t.eval(_core.lookup(t._element, 0, (len(axes),), 0)(*grid))
-        from ._memory import ravel
-        return type(t)(_core.tensor(t._tensor_type, ravel(values), (*new, t.shape[-1])),
-                       filter_mode=t.filter_mode(), wrap_mode=t.wrap_mode())
-    size = tuple(t.shape)
+    """A tensor with each element repeated, or a texture evaluated on a finer grid. Prefer resample()."""
+    warnings.warn("upsample() is deprecated, please use resample() instead.", DeprecationWarning, stacklevel=2)
+    texture = getattr(t, "IsTexture", False)
+    if not texture and not is_tensor_v(t):
+        raise TypeError("upsample(): unsupported input type, expected Jit tensor or texture type!")
+    for what, given in (("shape", shape), ("scale_factor", scale_factor)):
+        if given is not None and not isinstance(given, (list, tuple)):
+            raise TypeError(f"upsample(): unsupported {what} type, expected a list!")
+    if shape is None and scale_factor is None:
+        raise TypeError("upsample(): unsupported scale_factor type, expected a list!")
+    size = tuple(t.shape)[:-1] if texture else tuple(t.shape)
     if shape is not None:
+        if len(shape) > len(size):
+            raise TypeError(f"upsample(): the shape {tuple(shape)} has more axes than there are: {len(size)}")
         shape = tuple(shape) + size[len(shape):]
-        if any(s % o for s, o in zip(shape, size)):
-            raise ValueError(f"upsample(): the shape {shape} is no multiple of {size}")
-        scale_factor = [s // o for s, o in zip(shape, size)]
-    for axis, k in enumerate(scale_factor):
-        if int(k) != k:
-            raise TypeError("upsample(): factors of tensors must be whole numbers")
-        if k > 1:
-            t = repeat(t, int(k), axis=axis)
+    else:
+        if any(not isinstance(k, int) for k in scale_factor):
+            raise TypeError("upsample(): scale_factor must contain integer values!")
+        shape = tuple(s * k for s, k in zip(size, tuple(scale_factor) + (1,) * len(size)))
+    for new, old in zip(shape, size):
+        if new < old:
+            raise TypeError(f"upsample(): target shape values must be larger or equal to input shape! ({new} vs {old})")
+        if not texture and new % old:
+            raise TypeError(f"upsample(): target shape must be multiples of the input shape! ({new} vs {old})")
+    if texture:
+        from ._create import meshgrid
+        from ._memory import ravel
+        axes = [(Float(_core.lane_index(n)) + 0.5) * (1 / n) for n in shape[::-1]]
+        grid = meshgrid(*axes) if len(axes) > 1 else axes
+        values = type(t.value())(ravel(t.eval(list(grid))))
+        return type(t)(_core.tensor(type(t.tensor()), values, (*shape, t.shape[-1])), t.use_accel(),
+                       filter_mode=t.filter_mode(), wrap_mode=t.wrap_mode())
+    for axis, (new, old) in enumerate(zip(shape, size)):
+        if new > old:
+            t = repeat(t, new // old, axis=axis)
     return t
 
 

@@ -52,9 +52,11 @@ def _sample(n, limit=None):
     return list(range(_edge)) + [None] + list(range(n - _edge, n))
 
 
-def _nest(flat, dims):
+def _nest(flat, dims, limit=None):
     if not dims:
         return flat[0]
+    if limit is not None:  # an array of any number of entries, without lanes
+        return [_skip(len(flat) - 2 * _edge) if i is None else flat[i] for i in _sample(len(flat), limit)]
     step = len(flat) // dims[0] if dims[0] else 0
     return [_nest(flat[i * step:(i + 1) * step], dims[1:]) for i in range(dims[0])]
 
@@ -104,7 +106,8 @@ def format_array(a, limit=None):
         elif kind == Quaternion:
             rows.append(_quaternion(*flat))
         else:
-            rows.append(_nest([_number(x) for x in flat], shape))
+            rows.append(_nest([_number(x) for x in flat], shape,
+                              (limit or _limit) if _core.is_host(type(a)) and dims == (-1,) else None))
     if _core.is_host(type(a)):
         return _block(rows[0], 0) if isinstance(rows[0], list) else rows[0]
     if kind in (Complex, Quaternion):

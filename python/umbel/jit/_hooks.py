@@ -3,7 +3,7 @@ import math
 
 from .. import _core
 from ._types import (ArrayBase, Array, Complex, Matrix, Quaternion, Tensor, describe, is_array_v,
-                     is_tensor_v, leaf_t, mask_t, vectors)
+                     is_host_v, is_tensor_v, leaf_t, like, mask_t, vectors)
 
 ops = _core.ops
 op_names = {v: k for k, v in ops.items()}
@@ -165,6 +165,9 @@ def select(mask, a, b):
         return _core.tensor(_core.lookup(describe(type(r))[0], Tensor, (), 0), r, shape)
     if isinstance(a, ArrayBase) or isinstance(b, ArrayBase):
         return _core.select(mask, a, type(a)(b)) if isinstance(a, ArrayBase) else _core.select(mask, type(b)(a), b)
+    own = getattr(type(a), "_umbel_select", None) or getattr(type(b), "_umbel_select", None)
+    if own is not None:
+        return own(mask, a, b)
     x, y = children(a), children(b)
     if x is None or y is None or len(x) != len(y) or type(a) is not type(b):
         if a is b or (x is None and y is None and type(a) is type(b) and a == b):
@@ -315,6 +318,11 @@ def matmul(a, b):
 
 # ---- entries
 
+def _from_end(key, n):
+    """Negative indices count from the end."""
+    return _core.select(key < 0, key + n, key) if describe(type(key))[0] in (2, 4, 6, 8) else key
+
+
 def get_item(self, key):
     """self[key] of arrays, where the key is no integer."""
     dims = describe(type(self))[3]
@@ -333,6 +341,8 @@ def get_item(self, key):
             n = len(range(start, stop, step))
             if n == 0:
                 return type(self)()
+            if n == len(self) and step == 1:
+                return _core.copy(self)
             index = _core.lane_index(n)
             if step < 0:
                 i = _core.cast(index, 6) * step + start
@@ -341,6 +351,8 @@ def get_item(self, key):
             return _core.gather(type(self), self, i, None)
         parts = [self[i] for i in range(*key.indices(len(self)))]
         e, kind, sense, d = describe(type(self))
+        if is_host_v(self):
+            return like(self, (-1,))(parts) if d == (-1,) else like(self, (len(parts), *d[1:]))(parts)
         tp = _core.lookup(e, Array, (len(parts), *d[1:]), sense) or _core.lookup(e, Array, (len(parts), *d[1:]), 0) \
             or (_core.lookup(e, Array, (-1,), 0) if len(d) == 1 else None)
         if tp is None:
@@ -350,6 +362,7 @@ def get_item(self, key):
         if describe(type(key))[0] == 1:
             return _core.copy(self)  # for a[mask] += b, which must not change a before it is masked
         if not dims:
+            key = _from_end(key, len(self))
             return _core.gather(_core.with_type(type(key), describe(type(self))[0]) if describe(type(key))[3] else type(self),
                                 self, key, None)
     elif isinstance(key, bool):
@@ -386,7 +399,10 @@ def set_item(self, key, value):
             return
         start, stop, step = key.indices(len(self))
         n = len(range(start, stop, step))
-        if n:
+        if n == len(self) and step == 1:
+            fresh = value if isinstance(value, type(self)) else type(self)(value)
+            _core.assign(self, fresh if len(fresh) == n else _core.full(type(self), fresh, n))
+        elif n:
             i = _core.cast(_core.lane_index(n), 6) * step + start
             _core.scatter(self, value, i, None, 0)
         return
@@ -397,6 +413,8 @@ def set_item(self, key, value):
             if not 0 <= k < n:
                 raise IndexError(f"{type(self).__name__}: entry {key} is out of bounds (the array is of size {n})")
             key = k
+        else:
+            key = _from_end(key, len(self))
         _core.scatter(self, value, key, None, 0)
         return
     if not dims and isinstance(key, list):
@@ -410,6 +428,14 @@ def iterate(self):
     if is_tensor_v(self) or describe(type(self))[3]:
         return iter([self[i] for i in range(len(self))])
     return iter(self.numpy().tolist() if len(self) else [])
+
+
+def from_tensor(cls, tensor, flip_axes):
+    """An array of a tensor; with `flip_axes`, of one whose dimensions are in reverse order."""
+    if flip_axes and is_tensor_v(tensor):
+        from ._tensor import transpose
+        tensor = transpose(tensor)
+    return cls(tensor)
 
 
 def complex_parts(o):

@@ -7,7 +7,7 @@ from .. import _core
 from ._hooks import ArgumentError, ShapeError
 from ._types import (ArrayBase, Complex, Matrix, Quaternion, Tensor, VarType, describe, expr_t, is_array_v,
                      is_complex_v, is_float_v, is_integral_v, is_matrix_v, is_quaternion_v, is_tensor_v,
-                     itemsize_v, leaf_t, mask_t, replace_type_t, uint_array_t, vectors)
+                     itemsize_v, leaf_t, like, mask_t, replace_type_t, uint_array_t, vectors)
 from ._tree import children, leaves, map_leaves, rebuild
 
 # Functions that the compiled part offers as they are
@@ -243,7 +243,8 @@ def dot(a, b):
             (Complex, Quaternion):
         return _core.fold_dot(_plain(a), _plain(b))
     if isinstance(a, ArrayBase) or isinstance(b, ArrayBase):
-        return sum(a * b)
+        product = a * b
+        return sum(product, axis=0) if is_tensor_v(product) and product.shape else sum(product)
     if len(a) != len(b):
         raise ShapeError(f"dot(): invalid input sizes ({len(a)} and {len(b)})")
     return builtins.sum(x * y for x, y in zip(a, b))
@@ -252,8 +253,12 @@ def dot(a, b):
 def abs_dot(a, b): return abs(dot(a, b))
 
 
-def squared_norm(a):
-    """Sum of the squared entries."""
+def squared_norm(value, axis=..., mode=None, keepdims=False):
+    """Sum of the squared entries, along an axis."""
+    if axis is not ... or keepdims:
+        from ._reduce import sum
+        return sum(value * value, axis, keepdims=keepdims)
+    a = value
     if isinstance(a, ArrayBase):
         d = describe(type(a))
         if d[1] in (Complex, Quaternion):
@@ -267,12 +272,12 @@ def squared_norm(a):
 
 def _plain(a):
     e, kind, sense, dims = describe(type(a))
-    return _core.from_entries(_core.lookup(e, 0, dims, 0), _core.entries(a))
+    return _core.from_entries(like(a, dims), _core.entries(a))
 
 
-def norm(a):
-    """Length of a vector, magnitude of a complex number or quaternion."""
-    return sqrt(squared_norm(a))
+def norm(value, axis=..., mode=None, keepdims=False):
+    """Length of a vector, magnitude of a complex number or quaternion; of other arrays along an axis."""
+    return sqrt(squared_norm(value, axis, mode, keepdims))
 
 
 def normalize(a):
@@ -314,7 +319,7 @@ def rotate(dtype, axis, angle):
     """Rotation by `angle` around a unit axis, as a quaternion or matrix."""
     s, c = sincos(angle * 0.5)
     e = describe(leaf_t(axis))[0]
-    q = _core.lookup(e, Quaternion, (4,), 0)(axis[0] * s, axis[1] * s, axis[2] * s, c)
+    q = like(axis, (4,), Quaternion)(axis[0] * s, axis[1] * s, axis[2] * s, c)
     if is_quaternion_v(dtype):
         return dtype(q)
     from ._special import quat_to_matrix
@@ -421,7 +426,9 @@ def assert_true(cond, fmt=None, *args, tb_depth=3, tb_skip=0, **kwargs):
         return
     if isinstance(cond, ArrayBase):
         if _core.state(cond) == 5:
-            _core.assert_lanes(cond, "Assertion failure! " + (fmt or "the condition does not hold"), None)
+            from ._print import report
+            text = "Assertion failure! " + (fmt or "The condition does not hold.").replace("{", "(").replace("}", ")")
+            report(text, _core.classes["UInt"](0), ~cond)
             return
         cond = bool(cond.numpy().all())
     if not cond:

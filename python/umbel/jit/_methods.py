@@ -6,7 +6,7 @@ from ._hooks import ArgumentError, ComponentError
 from ._print import _pending, flush
 from ._special import imag, real
 from ._tensor import transpose
-from ._types import ArrayBase, Complex, Quaternion, Tensor, describe, is_tensor_v, leaf_t
+from ._types import ArrayBase, Complex, Quaternion, Tensor, describe, is_tensor_v, leaf_t, like
 
 
 class VarState(enum.IntEnum):
@@ -47,7 +47,8 @@ def _dtypes():
 
 
 def __array__(self, dtype=None, copy=None):
-    a = numpy(self)
+    import numpy as np
+    a = np.asarray(numpy(self))
     return a.astype(dtype) if dtype is not None and a.dtype != dtype else a.copy() if copy else a
 
 
@@ -105,7 +106,7 @@ def _array(self):
     e, kind, sense, dims = describe(type(self))
     if kind == Tensor:
         return _core.tensor_view(self)  # a change of it is one of the tensor
-    return _core.from_entries(_core.lookup(e, 0, dims, 0), _core.entries(self))
+    return _core.from_entries(like(self, dims), _core.entries(self))
 
 
 def _label(self):
@@ -176,12 +177,13 @@ def __format__(self, spec):
 def _meta(cls):
     """What the class is, in words, as tests choose among types."""
     e, kind, _, dims = describe(cls)
-    facts = [f"type={_names[e]}", "backend=llvm", "is_jit=1"]
+    host = _core.is_host(cls)
+    facts = [f"type={_names[e]}"] + ([] if host else ["backend=llvm", "is_jit=1"])
     if kind or dims:
         facts.append(("is_vector=1", "is_matrix=1", "is_complex=1", "is_quaternion=1", "is_tensor=1")[kind])
-    shape = () if kind == Tensor else (*dims, -1)
-    facts += ["is_diff=1", f"shape=({', '.join('*' if d < 0 else str(d) for d in shape)})"]
-    return f"{cls.__module__}.{cls.__name__}[\n  " + ",\n  ".join(facts) + "\n]"
+    shape = () if kind == Tensor else dims if host else (*dims, -1)
+    facts += ([] if host else ["is_diff=1"]) + [f"shape=({', '.join('*' if d < 0 else str(d) for d in shape)})"]
+    return "ArrayMeta[\n  " + ",\n  ".join(facts) + "\n]"
 
 
 _names = ("void", "bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "float16", "float32",
@@ -205,6 +207,6 @@ def install():
         setattr(ArrayBase, name, _component(name))
     ArrayBase.__array_priority__ = 1000
     ArrayBase.__class_getitem__ = classmethod(lambda cls, key: cls)  # for annotations
-    for cls in _core.classes.values():
+    for cls in (*_core.classes.values(), *_core.host_classes.values()):
         cls.__slots__ = ()
         cls.__meta__ = _meta(cls)

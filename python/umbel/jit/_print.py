@@ -132,10 +132,13 @@ def flush():
         (args, kwargs), lane, total = capture.read()
         if total == 0:
             continue  # a body that no lane ran, or that was recorded again
-        if total > capture.limit:
+        if total > capture.limit and getattr(file, "__name__", "") != "Errors":
             warnings.warn(f"print(): symbolic print statement only captured {capture.limit} of {total} available outputs; "
                           "raise its limit", RuntimeWarning)
         kwargs["thread_id"] = lane
+        if file is not None and getattr(file, "__name__", "") == "Errors":
+            file.write("".join(fmt.replace("{}", str(x)) + end for x in args[0]))
+            continue
         _write(format(fmt, *args, limit=capture.limit, **kwargs) + end, file)
 
 
@@ -144,6 +147,15 @@ atexit.register(flush)
 
 def _write(text, file):
     (sys.stdout if file is None else file).write(text)
+
+
+def report(message, place, active):
+    """With the next evaluation, a line of `message` for each lane of the mask, to the standard error stream; {} is the
+    lane's element of `place`."""
+    class Errors:
+        @staticmethod
+        def write(text): sys.stderr.write(text)
+    _pending.append((_Capture(((place,), {}), active, 1024), message, "\n", Errors))
 
 
 def print(fmt="{}", *args, active=True, sep=" ", end="\n", file=None, mode="auto", method=None, limit=20, **kwargs):

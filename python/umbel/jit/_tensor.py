@@ -3,8 +3,8 @@ import builtins
 
 from .. import _core
 from ._hooks import ArgumentError, PlaceError, ShapeError
-from ._types import (ArrayBase, Array, Tensor, describe, expr_t, is_array_v, is_mask_v, is_tensor_v, leaf_t,
-                     replace_type_t, tensor_t, vectors)
+from ._types import (ArrayBase, Array, Tensor, describe, expr_t, is_array_v, is_host_v, is_mask_v, is_tensor_v,
+                     leaf_t, replace_type_t, tensor_t, vectors)
 
 UInt = _core.classes["UInt"]
 newaxis = None
@@ -67,7 +67,7 @@ def _from_foreign(leaf, value):
         raise ShapeError("a tensor cannot be made of a ragged input: its rows have different lengths") from None
     if array.dtype == object:
         raise TypeError("a tensor cannot be made of a ragged input: its rows have different lengths")
-    shape = array.shape
+    shape = getattr(value, "_tensor_shape", array.shape)  # of images: also a single channel is one
     return leaf(numpy.ascontiguousarray(array).reshape(-1)) if array.size else leaf(), shape
 
 
@@ -89,6 +89,8 @@ def _infer(shape, total):
         raise ShapeError(f"the shape {shape}: only a single entry may be equal to -1")
     if -1 in shape:
         known = -_count(shape)
+        if not known or total % known:
+            raise ShapeError(f"cannot infer a compatible shape: {total} elements do not fill {shape}")
         shape = tuple(total // known if s == -1 and known else s for s in shape)
     return shape
 
@@ -273,9 +275,15 @@ def _resolve(shape, key):
 
 def slice_index(dtype, shape, indices):
     """Shape of a tensor's part and the flat index of each of its elements."""
-    if not is_array_v(dtype) or describe(dtype)[0] != 7 or describe(dtype)[3] or is_tensor_v(dtype):
+    host = is_array_v(dtype) and is_host_v(dtype) and describe(dtype)[3] == (-1,)
+    if not is_array_v(dtype) or describe(dtype)[0] != 7 or describe(dtype)[3] and not host or is_tensor_v(dtype):
         raise TypeError("slice_index(): the type must be an array of unsigned integers of 32 bits")
+    if host:
+        plain = lambda k: UInt(list(k)) if isinstance(k, ArrayBase) and is_host_v(k) else k
+        indices = tuple(plain(k) for k in (indices if isinstance(indices, tuple) else (indices,)))
     out, index = _resolve(tuple(shape), indices)
+    if host:
+        return out, dtype(list(index) if index is not None else [])
     return out, dtype(index if index is not None else UInt())
 
 
@@ -334,7 +342,17 @@ def reshape(dtype, value=None, shape=None, order="A", shrink=False):
     from ._memory import _unravel, ravel
     if not isinstance(dtype, type):  # reshape(value, shape)
         dtype, value, shape = type(dtype), dtype, value if shape is None else shape
+    if isinstance(value, ArrayBase) and isinstance(shape, int) and is_array_v(dtype) and describe(dtype)[3] and \
+            not is_tensor_v(dtype):
+        shape = (*describe(dtype)[3], shape)  # lanes
+        if shrink and type(value) is dtype:
+            return _core.from_entries(dtype, [e if len(e) == 1 else e[:shape[-1]] for e in _core.entries(value)])
     shape = (shape,) if isinstance(shape, int) else tuple(shape)
+    if not isinstance(value, ArrayBase):
+        from ._tree import children, rebuild
+        kids = children(value)
+        if kids is not None and dtype is type(value):
+            return rebuild(value, [reshape(type(v), v, shape, order, shrink) for _, v in kids])
     flat = ravel(value, order=order) if isinstance(value, ArrayBase) else value
     n = len(flat) if isinstance(flat, ArrayBase) else 1
     shape = _infer(shape, n)
@@ -375,11 +393,11 @@ def transpose(a, axes=None):
     return _core.tensor(type(a), _core.gather(leaf, _core.tensor_array(a), index, None), out)
 
 
-def swapaxes(a, axis0, axis1):
+def swapaxes(a, axis1, axis2):
     """Exchanges two dimensions."""
     n = len(_need("swapaxes", a))
     order = list(range(n))
-    i, j = _axis(axis0, n), _axis(axis1, n)
+    i, j = _axis(axis1, n), _axis(axis2, n)
     order[i], order[j] = order[j], order[i]
     return transpose(a, order)
 
@@ -432,6 +450,8 @@ def concat(arrays, axis=0):
     arrays = list(arrays)
     if not arrays:
         raise ShapeError("concat(): at least one array is needed")
+    if axis is None:  # all elements in a row
+        arrays, axis = [_core.tensor_array(a) if is_tensor_v(a) else a for a in arrays], 0
     if not builtins.any(is_tensor_v(a) for a in arrays):
         if axis not in (0, -1):
             raise ShapeError("concat(): arrays have no axis but 0")

@@ -120,7 +120,7 @@ def itemsize_v(arg):
 
 def backend_v(arg=None):
     """Backend that computes arrays of a type; of what is no array, JitBackend.Invalid."""
-    if arg is not None and not is_array_v(arg):
+    if arg is not None and not is_jit_v(arg):
         return JitBackend.Invalid
     return JitBackend.Interp if _core.variant_info(_core.variant())[0] == "interp" else JitBackend.LLVM
 
@@ -155,6 +155,12 @@ def array_t(arg):
         return tp
     e, kind, sense, dims = describe(tp)
     return _core.array_of(tp) if kind == Tensor else _core.lookup(e, Array, dims, 0, _core.is_host(tp))
+
+
+def like(arg, dims, kind=Array):
+    """The type of these dimensions and kind with the elements of `arg`, and lanes if it has any."""
+    tp = _type(arg)
+    return _core.lookup(describe(tp)[0], kind, dims, 0, _core.is_host(tp))
 
 
 def mask_t(arg):

@@ -8,6 +8,7 @@ from ._tree import children, map_leaves, rebuild
 from ._types import ArrayBase, VarType, describe, expr_t, is_array_v, is_tensor_v, leaf_t, vectors
 
 UInt = _core.classes["UInt"]
+SmallBuffer = 64
 
 
 def _fail(what, message):
@@ -298,6 +299,13 @@ def matvec(A, x, b=None, /, transpose=False):
     if x.type is not leaf or b is not None and type(b.buffer) is not leaf or describe(leaf)[0] not in (10, 11, 12):
         _fail("matvec()", f"incompatible input types: the matrix is of {leaf.__name__}, the vector of "
               f"{x.type.__name__}; both must be Float16, or both Float")
+    # A host function serves each packet of lanes; small products are better off in the program, and those of a body
+    # that is differentiated as a whole must be there.
+    if describe(leaf)[0] != 12 and len(A.buffer) > SmallBuffer and not _core.is_collecting():
+        contiguous = b is None or b.shape[1] == 1 and b.stride == 1 or b.shape[0] == 1
+        if contiguous:
+            return CoopVec._of(_core.matvec(A.buffer, (A.offset, A.stride, *A.shape), transpose,
+                                            None if b is None else b.buffer, 0 if b is None else b.offset, x._parts))
     return CoopVec._of(_product(A, x._parts, b, transpose, rows, columns))
 
 

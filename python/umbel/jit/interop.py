@@ -105,7 +105,7 @@ def _torch_class():
             ctx.inputs = [_torch_to_umbel(t) for t in tensors]
             ctx.dtypes = [t.dtype for t in tensors]
             ctx.followed = [i for i, t in enumerate(tensors) if t.is_floating_point() and
-                            (t.requires_grad or torch.autograd.forward_ad.unpack_dual(t).tangent is not None)]
+                            (t.requires_grad or call.has_tangent[i])]
             enable_grad([ctx.inputs[i] for i in ctx.followed])
             with torch.enable_grad():  # the function may use PyTorch itself
                 ctx.outputs = [_as_tensor(a) for a in call(ctx.inputs)]
@@ -152,7 +152,10 @@ def _torch_function(f):
             a, k = _replace((args, kwargs), _is_torch, iter(arrays))
             result.append(f(*a, **k))
             return leaves(result[0])
-        out = iter(_torch_class().apply(call, *_flat((args, kwargs), _is_torch, [])))
+        tensors = _flat((args, kwargs), _is_torch, [])
+        from torch.autograd.forward_ad import unpack_dual
+        call.has_tangent = [unpack_dual(t).tangent is not None for t in tensors]  # not to be seen from inside
+        out = iter(_torch_class().apply(call, *tensors))
         return _replace(result[0], _is_array, out)
     return wrapper
 

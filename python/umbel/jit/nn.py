@@ -15,7 +15,7 @@ from ._create import zeros
 from ._tensor import reshape, stack
 from ._types import ArrayBase, float32_array_t, is_tensor_v, tensor_t
 from .coop import CoopVec, MatrixView, cast, matvec, pack, unpack, view
-from . import hashgrid
+from . import coop, hashgrid
 from .hashgrid import HashGridEncoding, PermutoEncoding
 
 T = TypeVar("T")

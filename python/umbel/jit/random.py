@@ -169,6 +169,37 @@ class PCG32:
     def __repr__(self): return f"PCG32[\n  state={self.state},\n  inc={self.inc}\n]"
 
 
+class ScalarPCG32:
+    """The PCG32 of umbel.jit.scalar: one stream, whose numbers are Python's."""
+
+    def __init__(self, size=1, initstate=0x853C49E6748FEA9B, initseq=0xDA3E39CB94B95BDB):
+        self._generator = PCG32(size._generator) if isinstance(size, ScalarPCG32) else PCG32(1, initstate, initseq)
+
+    def __getattr__(self, name):
+        if not name.startswith(("next_", "prev_")):
+            raise AttributeError(f"PCG32 has no attribute '{name}'")
+        draw = getattr(self._generator, name)
+        return lambda *args, **kwargs: draw(*args, **kwargs)[0]
+
+    def seed(self, initstate=0x853C49E6748FEA9B, initseq=0xDA3E39CB94B95BDB):
+        """Starts anew."""
+        self._generator.seed(initstate, initseq)
+        return self
+
+    state = property(lambda self: self._generator.state[0], lambda self, v: setattr(self._generator, "state", v))
+    inc = property(lambda self: self._generator.inc[0], lambda self, v: setattr(self._generator, "inc", v))
+
+    def __add__(self, steps):
+        r = ScalarPCG32(self)
+        r._generator += steps
+        return r
+
+    def __sub__(self, other):
+        if isinstance(other, ScalarPCG32):
+            return (self._generator - other._generator)[0]
+        return self + (-other)
+
+
 def _float_type(dtype):
     """Number of the float type of an array type's elements; Python's float has 64 bits."""
     e = 12 if dtype is float else describe(leaf_t(dtype))[0] if is_array_v(dtype) else 0

@@ -15,7 +15,12 @@ from ._types import ArrayBase
 def fields(tp):
     """Names of the attributes of a class that are inputs, or None."""
     own = getattr(tp, "_umbel_frozen_fields", None)
-    return tuple(own) if own is not None else _fields(tp)
+    if own is not None:
+        return tuple(own)
+    names = _fields(tp)
+    if names is not None and tp.__module__.startswith("umbel._"):  # records and pointers refer to a scene
+        names = (*names, "_scene")
+    return names
 
 
 def _children(tree):

@@ -448,7 +448,16 @@ def test_interactions_bring_their_scene_along():
     assert len(traces) == 2
 
 
-def test_textures_and_samplers_are_inputs():
+def test_samplers_go_on_in_replays():
+    f, traces = counted(lambda sampler: sampler.next_2d())
+    a, b = (mi.load_dict({"type": "independent"}) for _ in range(2))
+    a.seed(3, 5), b.seed(3, 5)
+    for _ in range(6):
+        assert dr.allclose(f(a), b.next_2d())
+    assert len(traces) <= 2
+
+
+def test_textures_are_inputs():
     f, traces = counted(lambda tex, x: tex.eval(x))
     for i in range(3):
         tex = Texture1f(TensorXf(numbers(0, i), (2, 1)))

@@ -6,6 +6,7 @@
 #include "jit/launch.h"
 #include "jit/record.h"
 #include "jit/state_access.h"
+#include <algorithm>
 #include <atomic>
 
 namespace umbel::jit {
@@ -199,6 +200,12 @@ static void order_effects(Context &c, const Value &target, uint32_t size, uint64
         bool direct = n.op == Op::Scatter || n.op == Op::ScatterInc;
         if (direct && c.graph[n.dep[0]].dep[0] != target.id())
             continue;
+        if (n.op == Op::Extern) { // says what it writes to, if it does
+            auto &r = static_cast<ExternRecord &>(*c.graph.record_of(e));
+            if (r.effect && std::find(r.targets.begin(), r.targets.end(), target.id()) ==
+                                r.targets.end())
+                continue;
+        }
         bool in_order = c.region ? n.size == size && !(n.flags & Ordered)
                                  : n.op == Op::Scatter && n.size == size && n.imm == kind;
         if (!in_order) {
@@ -506,9 +513,13 @@ void assert_lanes(const Mask &condition, std::string message, const Mask &mask) 
     make_extern(c, std::move(record), std::array<Value, 1>{ condition }, mask);
 }
 
-Value host_pointer(void *p) { // bound at launch, so that the program does not depend on it
+Value host_pointer(void *p, std::shared_ptr<void> owner) {
+    // Bound at launch, so that the program does not depend on it
     Context &c = Context::current();
-    return Value::adopt(c, c.graph.buffer(Type::U8, borrow(p, 1, {}), 1));
+    std::function<void()> keep; // the buffer's handle holds the owner
+    if (owner)
+        keep = [owner] {};
+    return Value::adopt(c, c.graph.buffer(Type::U8, borrow(p, 1, std::move(keep)), 1));
 }
 
 std::vector<Value> call_host(std::string name, ExternFn fn, const Value &user,

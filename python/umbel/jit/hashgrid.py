@@ -114,20 +114,26 @@ class HashEncoding:
         index = index & (size - 1) if size & (size - 1) == 0 else index % size
         return index + first if first else index
 
-    def _add_vertex(self, values, level, weight, index, active):
+    def _table(self):
+        """The parameters to read from. Those of half precision are widened, so that sums, above all of gradients, keep
+        single precision; not inside a recorded body, which reads arrays that exist before it."""
+        return self.data if not is_half_v(self._dtype) or _core.is_recording() else _core.classes["Float"](self.data)
+
+    def _add_vertex(self, table, values, level, weight, index, active):
         if self._smooth_weight_gradients:
             from ._math import cos, pi
             smooth = 0.5 * (1 - cos(weight * pi))
             weight = weight + self._smooth_weight_lambda * (smooth - _core.detach(smooth))
         n = self._n_features_per_level
-        weight = self._dtype(weight)
+        dtype = type(table)
+        weight = weight if type(weight) is dtype else dtype(weight)
         mask = None if active is True else active
         if n == 1:
-            features = [_core.gather(self._dtype, self.data, index, mask)]
+            features = [_core.gather(dtype, table, index, mask)]
         else:
-            packet = _core.lookup(describe(self._dtype)[0], 0, (n,), 0)
-            features = _core.entries(_core.gather(packet, self.data, index, mask)) if packet is not None else \
-                [_core.gather(self._dtype, self.data, index * n + k, mask) for k in range(n)]
+            packet = _core.lookup(describe(dtype)[0], 0, (n,), 0)
+            features = _core.entries(_core.gather(packet, table, index, mask)) if packet is not None else \
+                [_core.gather(dtype, table, index * n + k, mask) for k in range(n)]
         for k, f in enumerate(features):
             old = values[level * n + k]
             values[level * n + k] = f * weight if old is None else _core.fma(f, weight, old)
@@ -137,15 +143,15 @@ class HashEncoding:
         p = list(p)
         assert len(p) == self._dimension, (f"This encoding expects an input of feature dimension {self._dimension} but "
                                            f"got {len(p)}.")
-        values = [None] * self.n_output_features
+        values, table = [None] * self.n_output_features, self._table()
         for level in range(self._n_levels):
             scale = self._level_scale(level)
             shift = self._shift()
             x = [_core.fma(c, type(c)(scale), type(c)(shift)) for c in p]
             for weight, key in self._vertices(x):
-                self._add_vertex(values, level, weight, self.indexing_function(key, level), active)
+                self._add_vertex(table, values, level, weight, self.indexing_function(key, level), active)
         array = _core.lookup(describe(self._dtype)[0], 0, (-1,), 0)
-        return _core.from_entries(array, values)
+        return _core.from_entries(array, [v if type(v) is self._dtype else self._dtype(v) for v in values])
 
     def _facts(self):
         names = ("dimension", "hashmap_size", "n_levels", "n_features_per_level", "base_resolution", "per_level_scale",

@@ -23,8 +23,7 @@ const char *name(Component c);
 size_t bytes(Component c);
 inline bool is_float(Component c) { return c >= Component::F16; }
 
-using ImageValue =
-    std::variant<std::string, double, int64_t, std::array<double, 3>, TransformData>;
+using ImageValue = std::variant<std::string, double, int64_t, std::array<double, 3>, TransformData>;
 using ImageMetadata = std::map<std::string, ImageValue>;
 
 class Image {

@@ -112,7 +112,8 @@ ImageMetadata read_metadata(const Imf::Header &header) {
         } else if (auto *v = dynamic_cast<const Imf::V3dAttribute *>(&a)) {
             out[name] = std::array{ v->value().x, v->value().y, v->value().z };
         } else if (auto *v = dynamic_cast<const Imf::V3fAttribute *>(&a)) {
-            out[name] = std::array{ double(v->value().x), double(v->value().y), double(v->value().z) };
+            out[name] =
+                std::array{ double(v->value().x), double(v->value().y), double(v->value().z) };
         } else {
             // OpenEXR's matrices act on row vectors
             TransformData t;

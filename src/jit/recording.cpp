@@ -80,6 +80,9 @@ Recorder::~Recorder() { t_recorder = nullptr; }
 uint32_t Recorder::constant(NodeId id) {
     const Graph &g = m_context.graph;
     bool older = g[id].seq < m_start;
+    // Counts of instances are shared by calls, and nobody replaces them
+    for (auto &[count, live] : m_context.instance_counts)
+        older = older && (live.node != id || live.seq != g[id].seq);
     if (older && !m_found)
         fail("a frozen function uses an array of {} elements that existed before, and is not among "
              "its inputs: it would not "

@@ -80,7 +80,7 @@ public:
         enter();
         Context &c = context();
         FrozenInputs in(inputs, m_fields, m_python.attr("fields"));
-        bool any = has_backend;
+        bool any = has_backend || !in.objects.empty();
         for (const FrozenInput &v : in.values)
             any |= v.place->valid();
         if (!any)

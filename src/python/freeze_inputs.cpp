@@ -169,6 +169,8 @@ void FrozenInputs::walk_object(nb::handle h) {
         f.keys.push_back(key);
     });
     objects.push_back(std::move(f));
+    if (dynamic_cast<const Sampler *>(object)) // where it is in its sequences
+        walk(from_package("_state.state_of")(h), 1);
     if (scene)
         for (const Ref<Sensor> &s : scene->sensors()) {
             put(uint64_t(s->sampler().sample_count()));

@@ -86,7 +86,8 @@ void show(const Ref<Film> &film, const Float &image, std::vector<size_t> shape) 
 nb::object last_image(const Ref<Film> &film) {
     std::vector<size_t> shape;
     Value image = shown_image(film, &shape);
-    return image.valid() ? steal(wrap_tensor(tensor_class(image.type()), image, shape)) : nb::none();
+    return image.valid() ? steal(wrap_tensor(tensor_class(image.type()), image, shape))
+                         : nb::none();
 }
 
 struct Options {

@@ -432,7 +432,32 @@ def test_objects_of_scenes_are_inputs():
     assert frozen.n_recordings == 1
 
 
-def test_textures_and_samplers_are_inputs():
+def test_interactions_bring_their_scene_along():
+    scenes = [small_box(), mi.load_dict({"type": "scene", "ball": {"type": "sphere", "bsdf": {
+        "type": "diffuse", "reflectance": {"type": "rgb", "value": [.1, .2, .3]}}}})]
+
+    def f(si):
+        wo = mi.Vector3f(0, 0, 1)
+        return si.bsdf().eval(mi.BSDFContext(), si, wo), si.p * 2
+    frozen, traces = counted(f)
+    for i in range(4):
+        ray = mi.Ray3f(mi.Point3f(0, 0, 3), mi.Vector3f(dr.opaque(mi.Float, .01 * i, 5), 0, -1))
+        si = scenes[i % 2].ray_intersect(ray)
+        for a, b in zip(frozen(si), f(si)):
+            assert dr.allclose(a, b)
+    assert len(traces) == 2
+
+
+def test_samplers_go_on_in_replays():
+    f, traces = counted(lambda sampler: sampler.next_2d())
+    a, b = (mi.load_dict({"type": "independent"}) for _ in range(2))
+    a.seed(3, 5), b.seed(3, 5)
+    for _ in range(6):
+        assert dr.allclose(f(a), b.next_2d())
+    assert len(traces) <= 2
+
+
+def test_textures_are_inputs():
     f, traces = counted(lambda tex, x: tex.eval(x))
     for i in range(3):
         tex = Texture1f(TensorXf(numbers(0, i), (2, 1)))

@@ -15,7 +15,12 @@ from ._types import ArrayBase
 def fields(tp):
     """Names of the attributes of a class that are inputs, or None."""
     own = getattr(tp, "_umbel_frozen_fields", None)
-    return tuple(own) if own is not None else _fields(tp)
+    if own is not None:
+        return tuple(own)
+    names = _fields(tp)
+    if names is not None and tp.__module__.startswith("umbel._"):  # records and pointers refer to a scene
+        names = (*names, "_scene")
+    return names
 
 
 def _children(tree):
@@ -26,15 +31,26 @@ def _children(tree):
         return list(tree.items())
     if isinstance(tree, (ArrayBase, type)):
         return None
+    if isinstance(tree, _core.Sampler):
+        return list(_state_of(tree).items())
     names = fields(type(tree))
     return None if names is None else [(n, getattr(tree, n)) for n in names if hasattr(tree, n)]
 
 
+def _state_of(sampler):
+    from .._state import state_of
+    return state_of(sampler)
+
+
 def _get(container, key):
+    if isinstance(container, _core.Sampler):
+        container = _state_of(container)
     return container[key] if isinstance(container, (list, tuple, dict)) else getattr(container, key)
 
 
 def _set(container, key, value):
+    if isinstance(container, _core.Sampler):
+        container = _state_of(container)
     if isinstance(container, (list, dict)):
         container[key] = value
     else:

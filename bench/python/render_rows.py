@@ -65,6 +65,16 @@ def define_render(mi, dr, row):
                 finish(mi.render(scene, spp=1, seed=100 * round + k))
         return best(once, 3)
 
+    @row("100 frozen renders")
+    def frozen():
+        scene = cornell_box(mi, 64, "path")
+        f = dr.freeze(lambda scene, seed: mi.render(scene, spp=1, seed=seed))
+
+        def once(round):
+            for k in range(100):
+                finish(f(scene, dr.opaque(mi.UInt32, 100 * round + k)))
+        return best(once, 3)
+
     def primal_of(scene):
         return best(lambda k: finish(mi.render(scene, spp=16, seed=k)), 3)
 

@@ -72,6 +72,18 @@ def define(dr, types, grad_types, start):
                 sin(a)
         return seconds(once) / count
 
+    @row("frozen call")
+    def frozen():
+        a, b, _ = arrays(types, False)
+        f = dr.freeze(lambda x, y: dr.sin(x) * y + x)
+        f(a, b)
+
+        def once():
+            for _ in range(200):
+                f(a, b)
+            dr.sync_thread()
+        return seconds(once) / 200
+
     @row("start")
     def import_():
         best = float("inf")

@@ -15,9 +15,10 @@ from ._streams import *
 from ._system import *
 from ._properties import ObjectType, PluginManager, Properties
 from ._bitmap import Bitmap, FilterBoundaryCondition
+from ._resampler import Resampler
 from ._phase import *
 from ._volume_grid import VolumeGrid
-from . import chi2, detail, filesystem, math, misc, mueller, quad, spline, tensor_io, util, warp, xml
+from . import chi2, detail, filesystem, math, misc, mueller, parser, quad, spline, tensor_io, util, warp, xml
 from .jit import while_loop
 from ._variants import public_type as _public_type, set_variant, variant, variants
 from ._variant_types import type_names as _type_names
@@ -28,15 +29,23 @@ __version__ = "0.1.0"
 from ._core import (BSDF, BSDFContext, Emitter, Film, Integrator, Mesh, Object, ReconstructionFilter, Sampler, Scene, Sensor,
                     Shape, Texture, load_file, load_string)
 from ._records import (BSDFSample3f, DirectionSample3f, Interaction3f, PositionSample3f, PreliminaryIntersection3f,
-                       Ray3f, RayDifferential3f, SurfaceInteraction3f)
-from ._scene import (BSDFFlags, BSDFPtr, EmitterPtr, ParamFlags, RayFlags, ShapePtr, TransportMode, has_flag, load_dict,
-                     register_bsdf, register_emitter, register_integrator, register_sensor, register_texture, render)
-from . import _mesh
-SamplingIntegrator = MonteCarloIntegrator = Integrator  # one interface for all
+                       Ray2d, Ray2f, Ray3d, Ray3f, RayDifferential3f, SurfaceInteraction3f)
+from ._scene import BSDFFlags, RayFlags, TransportMode, has_flag, load_dict
+from ._plugins import (ParamFlags, TraversalCallback, cast_object, register_bsdf, register_emitter,
+                       register_film, register_integrator, register_medium, register_phasefunction, register_rfilter,
+                       register_sampler, register_sensor, register_shape, register_texture, register_volume)
+from ._shape import DiscontinuityFlags, MeshPtr, ShapePtr, ShapeType
+from . import _mesh, _sampler
+from ._endpoints import EmitterFlags, Endpoint, ProjectiveCamera, parse_fov
+from ._film import FilmFlags, ImageBlock
+from ._integrators import render
+from ._pointers import BSDFPtr, EmitterPtr, MediumPtr, SensorPtr, TexturePtr
+SamplingIntegrator = MonteCarloIntegrator = AdjointIntegrator = Integrator  # one interface for all
 from ._params import SceneParameters, traverse
 from . import ad
 
-ScalarRay3f, math_py = Ray3f, math  # scalars are arrays of one lane
+ScalarRay2f, ScalarRay2d, ScalarRay3f, ScalarRay3d = Ray2f, Ray2d, Ray3f, Ray3d  # scalars are arrays of one lane
+math_py, BitmapReconstructionFilter = math, ReconstructionFilter
 
 
 def __getattr__(name):

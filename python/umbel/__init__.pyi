@@ -125,6 +125,7 @@ from ._scene import BSDFFlags as BSDFFlags
 from ._scene import BSDFPtr as BSDFPtr
 from ._records import BSDFSample3f as BSDFSample3f
 from ._core import Bitmap as Bitmap
+from ._core import ReconstructionFilter as BitmapReconstructionFilter
 from .jit.auto import Bool as Bool
 from ._geometry import BoundingBox2f as BoundingBox2f
 from ._geometry import BoundingBox3f as BoundingBox3f
@@ -149,6 +150,7 @@ from ._distributions import ContinuousDistribution as ContinuousDistribution
 from ._logging import DefaultFormatter as DefaultFormatter
 from .jit._hooks import DeviceError as DeviceError
 from ._records import DirectionSample3f as DirectionSample3f
+from ._shape import DiscontinuityFlags as DiscontinuityFlags
 from ._distributions import DiscreteDistribution as DiscreteDistribution
 from ._distributions import DiscreteDistribution2D as DiscreteDistribution2D
 from ._streams import DummyStream as DummyStream
@@ -228,6 +230,7 @@ from .jit.auto import Matrix4f16 as Matrix4f16
 from ._streams import MemoryMappedFile as MemoryMappedFile
 from ._streams import MemoryStream as MemoryStream
 from ._core import Mesh as Mesh
+from ._shape import MeshPtr as MeshPtr
 from ._optics import MicrofacetDistribution as MicrofacetDistribution
 from ._optics import MicrofacetType as MicrofacetType
 from ._core import Integrator as MonteCarloIntegrator
@@ -288,10 +291,14 @@ from .jit.auto import Quaternion4f64 as Quaternion4d
 from .jit.auto import Quaternion4f as Quaternion4f
 from .jit.auto import Quaternion4f16 as Quaternion4f16
 from ._random import RadicalInverse as RadicalInverse
+from ._records import Ray2d as Ray2d
+from ._records import Ray2f as Ray2f
+from ._records import Ray3d as Ray3d
 from ._records import Ray3f as Ray3f
 from ._records import RayDifferential3f as RayDifferential3f
 from ._scene import RayFlags as RayFlags
 from ._core import ReconstructionFilter as ReconstructionFilter
+from ._resampler import Resampler as Resampler
 from ._phase import SGGXPhaseFunctionParams as SGGXPhaseFunctionParams
 from ._core import Sampler as Sampler
 from ._core import Integrator as SamplingIntegrator
@@ -309,6 +316,9 @@ from ._transform import ScalarTransform3f as ScalarProjectiveTransform3d
 from ._transform import ScalarTransform3f as ScalarProjectiveTransform3f
 from ._transform import ScalarTransform4f as ScalarProjectiveTransform4d
 from ._transform import ScalarTransform4f as ScalarProjectiveTransform4f
+from ._records import Ray2d as ScalarRay2d
+from ._records import Ray2f as ScalarRay2f
+from ._records import Ray3d as ScalarRay3d
 from ._records import Ray3f as ScalarRay3f
 from ._transform import ScalarTransform3f as ScalarTransform3d
 from ._transform import ScalarTransform3f as ScalarTransform3f
@@ -319,7 +329,8 @@ from ._params import SceneParameters as SceneParameters
 from ._logging import ScopedSetThreadEnvironment as ScopedSetThreadEnvironment
 from ._core import Sensor as Sensor
 from ._core import Shape as Shape
-from ._scene import ShapePtr as ShapePtr
+from ._shape import ShapePtr as ShapePtr
+from ._shape import ShapeType as ShapeType
 from .jit.auto import Color3f as Spectrum
 from .jit.auto import Spectrum4f64 as Spectrum4d
 from .jit.auto import Spectrum4f as Spectrum4f
@@ -429,6 +440,7 @@ from . import math as math_py
 from . import misc as misc
 from . import mueller as mueller
 from ._transform import orthographic_projection as orthographic_projection
+from . import parser as parser
 from ._colour import pdf_rgb_spectrum as pdf_rgb_spectrum
 from ._random import permute as permute
 from ._random import permute_kensler as permute_kensler

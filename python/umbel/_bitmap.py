@@ -11,7 +11,7 @@ import threading
 
 from . import _core
 from . import jit as dr
-from ._properties import Properties
+from ._properties import Properties, _host
 from ._struct import Struct, Type, numpy_type, type_of
 from ._transform import Transform4f
 
@@ -191,7 +191,7 @@ class Metadata(Properties):
     def __init__(self, bitmap):
         super().__init__()
         for key, value in bitmap._metadata().items():
-            super().__setitem__(key, Transform4f(value) if isinstance(value, list) else value)
+            super().__setitem__(key, Transform4f([value[i:i + 4] for i in (0, 4, 8, 12)]) if isinstance(value, list) else value)
         self._bitmap = bitmap
 
     def __setitem__(self, key, value):
@@ -212,10 +212,12 @@ class Metadata(Properties):
         self._bitmap._set_metadata({k: self._stored(*self._entry(k), kinds) for k in self.keys()})
 
     def _stored(self, kind, value, kinds):
-        """What files have a place for: texts, numbers and matrices."""
+        """What files have a place for: texts, numbers, vectors and matrices."""
         if kind is kinds.Transform:
             return value.numpy().ravel().tolist()
-        return float(value) if kind in (kinds.Integer, kinds.Float, kinds.Bool) else str(value)
+        if kind in (kinds.Vector, kinds.Color):
+            return tuple(_host(value))
+        return value if kind in (kinds.Integer, kinds.Float) else int(value) if kind is kinds.Bool else str(value)
 
 
 def metadata(self):
@@ -530,6 +532,7 @@ Bitmap.__reduce__ = _reduce
 Bitmap.__copy__ = lambda self: _copied(self)
 Bitmap.__deepcopy__ = lambda self, memo: _copied(self)
 Bitmap.__array_interface__ = property(_array_interface)
+Bitmap._tensor_shape = property(lambda self: (self.height(), self.width(), self.channel_count()))
 Bitmap.__module__ = "umbel"
 Bitmap.__doc__ = """An image on the host.
 

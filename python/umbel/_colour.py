@@ -90,7 +90,10 @@ def sample_wavelength(u):
 # ---- spectra for colours [Jakob 2019]
 
 def srgb_model_fetch(rgb):
-    """Coefficients of a smooth reflectance whose colour is the given one, linear sRGB in [0, 1]."""
+    """Coefficients of a smooth reflectance whose colour is the given one, linear sRGB in [0, 1]. Of many colours they come
+    from a table, which is off by up to 0.004."""
+    if isinstance(rgb, dr.ArrayBase) and (_core.width(rgb) > 1 or dr.grad_enabled(rgb)):
+        return resolve("Array3f")(_core.table_coefficients(rgb))
     c = [float(e[0]) if isinstance(e, dr.ArrayBase) else float(e) for e in rgb]
     return resolve("Array3f")(*_core.rgb_to_coefficients(c))
 
@@ -135,10 +138,19 @@ def spectrum_list_to_srgb(wavelengths, values, bounded=True, d65=False):
 
 
 def spectrum_from_file(filename):
-    """(wavelengths, values) of a text file with one of each in a line."""
+    """(wavelengths, values) of a file: text (.spd) with one of each in a line, or binary (.spb)."""
     from ._logging import file_resolver
+    path = str(file_resolver().resolve(filename))
+    if path.endswith(".spb"):
+        from ._streams import FileStream
+        f = FileStream(path)
+        if f.read(3) != b"SPB" or f.read_uint8() != 1:
+            raise dr.UserError(f"{filename}: this is no binary spectrum of version 1")
+        n = f.read_uint64()
+        return [f.read_double() for _ in range(n)], [f.read_double() for _ in range(n)]
+    _check_extension(path)
     wavelengths, values = [], []
-    with open(file_resolver().resolve(filename)) as f:
+    with open(path) as f:
         for number, line in enumerate(f, 1):
             words = line.split("#")[0].split()
             if not words:
@@ -154,9 +166,23 @@ def spectrum_from_file(filename):
 
 
 def spectrum_to_file(filename, wavelengths, values):
-    """Writes such a file."""
+    """Writes such a file; its extension decides."""
+    if str(filename).endswith(".spb"):
+        from ._streams import FileStream
+        f = FileStream(filename, FileStream.ETruncReadWrite)
+        f.write(b"SPB\x01")
+        f.write_uint64(len(wavelengths))
+        for v in (*wavelengths, *values):
+            f.write_double(float(v))
+        return f.close()
+    _check_extension(str(filename))
     with open(filename, "w") as f:
-        f.writelines(f"{w} {v}\n" for w, v in zip(wavelengths, values))
+        f.writelines(f"{float(w)!r} {float(v)!r}\n" for w, v in zip(wavelengths, values))
+
+
+def _check_extension(path):
+    if not path.endswith(".spd"):
+        raise dr.UserError(f"{path}: a spectrum's file ends in .spd (text) or .spb (binary)")
 
 
 def unpolarized_spectrum(s):

@@ -1,6 +1,7 @@
 # umbel/_geometry.py: frames, boxes and spheres around things, spherical coordinates.
 from . import _core
 from . import jit as dr
+from ._fields import Typed
 from ._variant_types import Fields, resolve
 
 
@@ -26,8 +27,9 @@ def dir_to_sph(v):
     return resolve("Point2f")(dr.safe_acos(v.z), dr.atan2(v.y, v.x))
 
 
-class Frame3f:
+class Frame3f(Typed):
     """Three directions, s, t and n, that are perpendicular and of unit length."""
+    _kinds = {"s": "Vector3f", "t": "Vector3f", "n": "Vector3f"}
     DRJIT_STRUCT = Fields(s="Vector3f", t="Vector3f", n="Vector3f")
 
     def __init__(self, *args):
@@ -41,8 +43,6 @@ class Frame3f:
         else:
             self.n = V(args[0])
             self.s, self.t = coordinate_system(self.n)
-
-    def assign(self, other): self.s, self.t, self.n = (dr.copy(v) for v in (other.s, other.t, other.n))
 
     def to_world(self, v):
         """From the frame's coordinates to the world's."""
@@ -92,7 +92,7 @@ class Frame3f:
     def __repr__(self): return f"Frame[\n  s={self.s},\n  t={self.t},\n  n={self.n}\n]"
 
 
-class _Box:
+class _Box(Typed):
     """All points between `min` and `max`. Without arguments it contains nothing."""
     _n, _prefix = 3, ""
 
@@ -174,7 +174,7 @@ class _Box:
         parallel = ray.d == 0
         safe = dr.select(parallel, 1.0, ray.d)
         t1, t2 = (self.min - ray.o) / safe, (self.max - ray.o) / safe
-        inside = ~parallel | ((ray.o > self.min) & (ray.o < self.max))
+        inside = ~parallel | ((ray.o >= self.min) & (ray.o <= self.max))
         near = dr.max(dr.select(parallel, -dr.inf, dr.minimum(t1, t2)))
         far = dr.min(dr.select(parallel, dr.inf, dr.maximum(t1, t2)))
         return dr.all(inside) & (far >= near), near, far
@@ -195,16 +195,21 @@ class _Box:
 
 
 class BoundingBox2f(_Box):
+    """A rectangle with sides along the axes."""
     DRJIT_STRUCT = Fields(min="Point2f", max="Point2f")
+    _kinds = {"min": "Point2f", "max": "Point2f"}
     _n = 2
 
 
 class BoundingBox3f(_Box):
+    """A box with sides along the axes."""
     DRJIT_STRUCT = Fields(min="Point3f", max="Point3f")
+    _kinds = {"min": "Point3f", "max": "Point3f"}
 
 
-class BoundingSphere3f:
+class BoundingSphere3f(Typed):
     """All points within `radius` of `center`."""
+    _kinds = {"center": "Point3f", "radius": "Float"}
     DRJIT_STRUCT = Fields(center="Point3f", radius="Float")
     _prefix = ""
 
@@ -232,8 +237,12 @@ class BoundingSphere3f:
                                dr.squared_norm(o) - dr.square(self.radius))
 
     def __eq__(self, other): return dr.all(self.center == other.center) & (self.radius == other.radius)
+    def __ne__(self, other): return ~(self == other)
     __hash__ = object.__hash__
-    def __repr__(self): return f"BoundingSphere3f[\n  center = {self.center},\n  radius = {self.radius}\n]"
+    def __repr__(self):
+        if _core.width(self.radius) == 1 and dr.all(self.empty()):
+            return "BoundingSphere3f[empty]"
+        return f"BoundingSphere3f[\n  center = {self.center},\n  radius = {self.radius}\n]"
 
 
 class ScalarBoundingBox2f(BoundingBox2f):

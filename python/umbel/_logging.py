@@ -3,12 +3,20 @@ import enum
 import logging
 import os
 import pathlib
+import threading
 import time
 
 
 class LogLevel(enum.IntEnum):
-    """How much a message matters; the values are those of Python's logging."""
-    Trace, Debug, Info, Warn, Error = 5, 10, 20, 30, 40
+    """How much a message matters."""
+    Trace, Debug, Info, Warn, Error = 0, 100, 200, 300, 400
+
+    def __repr__(self): return f"LogLevel.{self.name}"
+    __str__ = __repr__
+
+
+def _python_level(level): return max(5, int(level) // 10)  # Python's logging counts in tens
+def _level(python): return max((l for l in LogLevel if _python_level(l) <= max(python, 5)), default=LogLevel.Trace)
 
 
 logging.addLevelName(5, "TRACE")
@@ -17,15 +25,32 @@ _log.addHandler(logging.NullHandler())
 
 
 class Formatter:
-    """Makes a line of a message."""
+    """Makes a line of a message; subclasses say how."""
 
-    def format(self, level, class_name, thread, file, line=0, message=""):
-        stamp = time.strftime("%Y-%m-%d %H:%M:%S")
-        return f"{stamp} {LogLevel(level).name.upper():5s} {class_name or 'umbel'}: {message}"
+    def format(self, level, cname, fname, line, msg): return msg
 
 
 class DefaultFormatter(Formatter):
-    pass
+    """Date, level, class or file, and message."""
+
+    def __init__(self): self._date = self._level = self._class = self._thread = True
+
+    def format(self, level, cname, fname, line, msg):
+        parts = [time.strftime("%Y-%m-%d %H:%M:%S")] if self._date else []
+        if self._level:
+            parts.append(f"{LogLevel(level).name.upper():5s}")
+        if self._class:
+            parts.append(f"[{cname}]" if cname else f"[{os.path.basename(fname)}:{line}]")
+        return " ".join([*parts, msg])
+
+    def has_date(self): return self._date
+    def set_has_date(self, value): self._date = bool(value)
+    def has_log_level(self): return self._level
+    def set_has_log_level(self, value): self._level = bool(value)
+    def has_class(self): return self._class
+    def set_has_class(self, value): self._class = bool(value)
+    def has_thread(self): return self._thread
+    def set_has_thread(self, value): self._thread = bool(value)
 
 
 class Appender:
@@ -59,9 +84,10 @@ class _Forward(logging.Handler):
         self.appender, self._logger = appender, logger
 
     def emit(self, record):
-        level = max((l for l in LogLevel if l <= max(record.levelno, 5)), default=LogLevel.Trace)
-        text = self._logger._formatter.format(level, record.name, None, record.filename, record.lineno,
-                                              record.getMessage())
+        level, message = _level(record.levelno), record.getMessage()
+        if record.funcName and not record.funcName.startswith("<"):
+            message = f"{record.funcName}(): {message}"
+        text = self._logger._formatter.format(level, None, record.pathname, record.lineno, message)
         self.appender.append(level, text)
 
 
@@ -72,8 +98,8 @@ class Logger:
         self._formatter, self._handlers, self._error = DefaultFormatter(), [], LogLevel.Error
         self.set_log_level(level)
 
-    def log_level(self): return max((l for l in LogLevel if l <= _log.getEffectiveLevel()), default=LogLevel.Trace)
-    def set_log_level(self, level): _log.setLevel(int(level))
+    def log_level(self): return _level(_log.getEffectiveLevel())
+    def set_log_level(self, level): _log.setLevel(_python_level(level))
     def error_level(self): return self._error
     def set_error_level(self, level): self._error = LogLevel(level)
     def formatter(self): return self._formatter
@@ -97,7 +123,7 @@ class Logger:
     def log(self, level, message):
         if level >= self._error:
             raise RuntimeError(message)
-        _log.log(int(level), message, stacklevel=3)
+        _log.log(_python_level(level), message, stacklevel=3)
 
     def log_progress(self, progress, name, formatted, eta, ptr=None):
         for h in self._handlers:
@@ -136,11 +162,21 @@ class FileResolver:
     def __repr__(self): return "FileResolver[\n" + "".join(f"  \"{p}\"\n" for p in self._paths) + "]"
 
 
-_logger, _resolver = Logger(), FileResolver()
+_logger, _resolver, _local = Logger(), FileResolver(), threading.local()
 
 
 def logger(): return _logger
-def file_resolver(): return _resolver
+
+
+def file_resolver():
+    """That of the calling thread: threads other than the main one have copies, which they may change."""
+    if threading.current_thread() is threading.main_thread():
+        return _resolver
+    if getattr(_local, "source", None) is not _resolver:
+        _local.source, _local.resolver = _resolver, FileResolver(_resolver)
+    return _local.resolver
+
+
 def log_level(): return _logger.log_level()
 def set_log_level(level):
     """Messages of less importance are dropped."""
@@ -159,6 +195,9 @@ def set_logger(logger):
 
 def set_file_resolver(resolver):
     global _resolver
+    if threading.current_thread() is not threading.main_thread():
+        _local.source, _local.resolver = _resolver, resolver
+        return
     _resolver = resolver
 
 

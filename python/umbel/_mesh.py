@@ -1,12 +1,12 @@
 # umbel/_mesh.py: what scripts read of meshes, vertex by vertex and triangle by triangle.
 from . import jit as dr
 from ._core import Mesh
-from ._records import _mi
+from ._records import _mi, PreliminaryIntersection3f
 
 
 def _rows(kind, buffer):
     def method(self, index, active=True):
-        return dr.gather(_mi(kind), getattr(self, buffer)(), index, active)
+        return dr.gather(_mi(kind), getattr(self, buffer)(), _mi("UInt")(index), active)
     method.__doc__ = f"Entries of {buffer}()."
     return method
 
@@ -17,10 +17,49 @@ Mesh.vertex_texcoord = _rows("Point2f", "vertex_texcoords_buffer")
 Mesh.face_indices = _rows("Vector3u", "faces_buffer")
 
 
+def add_attribute(self, name, size, buffer):
+    """Gives each vertex (`vertex_...`) or face (`face_...`) `size` numbers under a name."""
+    self._add_attribute(name, size, _mi("Float")(buffer))
+
+
 def face_normal(self, index, active=True):
     """Normals of triangles: to the side from which their vertices run counterclockwise."""
     a, b, c = (self.vertex_position(i, active) for i in self.face_indices(index, active))
     return _mi("Normal3f")(dr.normalize(dr.cross(b - a, c - a)))
 
 
-Mesh.face_normal = face_normal
+def edge_indices(self, tri_index, edge_index, active=True):
+    """The vertices at both ends of a triangle's edge: the first is from its first corner to the second."""
+    U = _mi("UInt")
+    tri, edge = U(tri_index) * 3, U(edge_index)
+    faces, following = self.faces_buffer(), dr.select(edge == 2, 0, edge + 1)
+    return _mi("Vector2u")(dr.gather(U, faces, tri + edge, active), dr.gather(U, faces, tri + following, active))
+
+
+def opposite_dedge(self, index, active=True):
+    """The edge, three a triangle, that runs along another one in the opposite direction; 2**32 - 1 where there is none."""
+    return dr.gather(_mi("UInt"), self._opposite_edges(), _mi("UInt")(index), active)
+
+
+def ray_intersect_triangle(self, index, ray, active=True):
+    """Where rays meet triangles, each ray one of them."""
+    from ._shape import _alone
+    index = _mi("UInt")(index)
+    a, b, c = (self.vertex_position(i, active) for i in self.face_indices(index, active))
+    if self._inside_out():  # as the scene has it
+        b, c = c, b
+    e1, e2, rel = b - a, c - a, ray.o - a
+    p, q = dr.cross(ray.d, e2), dr.cross(rel, e1)
+    inv_det = dr.rcp(dr.dot(e1, p))
+    pi = PreliminaryIntersection3f()
+    pi._u, pi._v, t = dr.dot(rel, p) * inv_det, dr.dot(ray.d, q) * inv_det, dr.dot(e2, q) * inv_det
+    hit = (pi._u >= 0) & (pi._v >= 0) & (pi._u + pi._v <= 1) & (t >= 0) & (t <= ray.maxt) & active
+    pi.t = dr.select(hit, t, dr.inf)
+    pi._prim = index
+    pi._geometry = pi._instance = dr.zeros(_mi("UInt"), dr.width(t))
+    pi._scene = _alone.scene(self)
+    return pi
+
+
+for f in (add_attribute, face_normal, edge_indices, opposite_dedge, ray_intersect_triangle):
+    setattr(Mesh, f.__name__, f)

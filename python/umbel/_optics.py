@@ -153,6 +153,14 @@ class MicrofacetDistribution:
         """(normal, density)"""
         return self._core.sample(wi, sample)
 
+    def sample_visible_11(self, cos_theta_i, sample):
+        """The slopes of a visible normal where both roughnesses are 1, seen along (sin_theta_i, 0, cos_theta_i)."""
+        F = resolve("Float")
+        c = F(cos_theta_i)
+        wi = resolve("Vector3f")(dr.safe_sqrt(1 - c * c), F(0), c)
+        m, _ = _core.Microfacet(self._type.name.lower(), F(1), F(1), True).sample(wi, resolve("Point2f")(sample))
+        return resolve("Vector2f")(-m.x / m.z, -m.y / m.z)
+
     def smith_g1(self, v, m):
         """Masking of one direction."""
         return self._core.smith_g1(v, m)

@@ -4,6 +4,7 @@ import re
 
 from . import _core
 from . import jit as dr
+from ._integrators import live_parameters
 
 
 class SceneParameters:
@@ -21,6 +22,7 @@ class SceneParameters:
         self._core = core or _core._Parameters(root)
         self._keys = list(self._core.keys()) if keys is None else keys
         self._values = {}  # what the script has been given, or has set
+        live_parameters.add(self)
 
     # ---- a dictionary
     def __contains__(self, key): return key in self._keys
@@ -39,6 +41,14 @@ class SceneParameters:
             self._values[key] = self._core.get(key)
         return self._values[key]
 
+    def copy(self):
+        """The same parameters; what is kept and dropped in one does not affect the other."""
+        out = SceneParameters(self.root, list(self._keys), self._core)
+        out._values = dict(self._values)
+        return out
+
+    def _ipython_key_completions_(self): return self.keys()
+
     def get(self, key, default=None): return self[key] if key in self else default
 
     def __setitem__(self, key, value):
@@ -52,8 +62,8 @@ class SceneParameters:
         self._values.pop(key, None)
 
     def flags(self, key):
-        """0 for a differentiable parameter."""
-        return 0 if self._core.describe(key)[0] else 1
+        """ParamFlags of a parameter: 0 where it is differentiable."""
+        return self._core.describe(key)[0]
 
     def set_dirty(self, key):
         """update() will pass this parameter on, whether it has changed or not."""
@@ -63,17 +73,23 @@ class SceneParameters:
     def keep(self, keys):
         """Drops all parameters but these: a list of names, or a pattern such as "*.reflectance.value"."""
         if isinstance(keys, str):
-            pattern = re.compile(keys if "(" in keys or ".*" in keys else fnmatch.translate(keys))
+            pattern = re.compile(fnmatch.translate(keys) if _is_glob(keys) else keys)
             self._keys = [k for k in self._keys if pattern.match(k)]
         else:
+            keys = set(keys)
             for k in keys:
                 self._core.describe(k)
-            self._keys = [k for k in self._keys if k in set(keys)]
+            self._keys = [k for k in self._keys if k in keys]
         self._values = {k: v for k, v in self._values.items() if k in self._keys}
 
     # ---- changes
     def _sync(self):
         changed = [k for k, v in self._values.items() if self._core.set(k, v)]
+        for k in changed:
+            if self.flags(k) & 1 and dr.grad_enabled(self._values[k]):
+                from . import Log, LogLevel
+                Log(LogLevel.Warn, f"Parameter '{k}' is marked as non-differentiable but has gradients enabled, unexpected "
+                                   "results may occur!")
         dirty = getattr(self, "_dirty", set())
         self._dirty = set()
         changed += [k for k in dirty if k not in changed]
@@ -82,27 +98,35 @@ class SceneParameters:
         return changed
 
     def update(self, values=None):
-        """Passes changes on to the scene. Returns [(object's key, set of changed names)]."""
+        """Passes changes on to the scene. Returns [(object, set of its parameters that changed)], the innermost first; what
+        changed inside of an object counts as a change of it."""
         if values is not None:
             for k in values.keys():
                 if k in self._keys:
                     self[k] = values[k]
-        changed = {}
+        found = {}  # by address: depth, object, names
         for key in self._sync():
-            owner, _, name = key.rpartition(".")
-            changed.setdefault(owner, set()).add(name)
-        return list(changed.items())
+            chain = self._core.chain(key)
+            for i, (o, name) in enumerate(chain):
+                found.setdefault(o.ptr, (len(chain) - i, o, set()))[2].add(name)
+        return [(o, names) for _, o, names in sorted(found.values(), key=lambda entry: -entry[0])]
 
     def __repr__(self):
         rows = []
         for k in self._keys:
-            differentiable, plugin = self._core.describe(k)
-            rows.append((k, "∂" if differentiable else "", type(self[k]).__name__, plugin))
+            flags = self.flags(k)
+            shown = ", ".join(["∂"] * (not flags & 1) + ["D"] * bool(flags & 2) + ["R"] * bool(flags & 4))
+            rows.append((k, shown, type(self[k]).__name__, self._core.owner(k).class_name()))
         widths = [max([len(r[i]) for r in rows] + [4]) + 2 for i in range(4)]
         line = lambda r: "  " + "".join(c.ljust(w) for c, w in zip(r, widths)).rstrip()
-        head = line(("Name", "", "Type", "Parent"))
+        head = line(("Name", "Flags", "Type", "Parent"))
         rule = "  " + "-" * (sum(widths))
         return "SceneParameters[\n" + "\n".join([rule, head, rule] + [line(r) for r in rows] + [rule]) + "\n]"
+
+
+def _is_glob(text):
+    """Whether a star stands for any text, as in file names; else the pattern is a regular expression."""
+    return "*" in text and not re.search(r"[\\()\[\]|+^$]|\.\*", text)
 
 
 def traverse(node):

@@ -5,7 +5,7 @@ import warnings
 
 from . import _core
 from . import jit as dr
-from ._transform import Transform3f, Transform4f, _Transform
+from ._transform import ScalarTransform4f, Transform4f, _Transform
 from ._variant_types import resolve
 
 
@@ -73,12 +73,59 @@ class ResolvedReference:
     def __repr__(self): return f"ResolvedReference[{self._index}]"
 
 
-def _vector(v): return resolve("Array3f64")(*(float(e) for e in v))
+class Spectrum:
+    """A spectrum as a scene has it: values at wavelengths in nm, or one value at all of them."""
+
+    def __init__(self, values, wavelengths=()):
+        self.values, self.wavelengths = [float(v) for v in values], [float(w) for w in wavelengths]
+        if self.wavelengths or len(self.values) != 1:
+            if len(self.values) < 2 or len(self.wavelengths) < 2:
+                raise RuntimeError("Spectrum must have at least two entries")
+            if len(self.values) != len(self.wavelengths):
+                raise RuntimeError(f"Spectrum: {len(self.wavelengths)} wavelengths and {len(self.values)} values")
+            if any(a >= b for a, b in zip(self.wavelengths, self.wavelengths[1:])):
+                raise RuntimeError("Wavelengths must be specified in increasing order")
+
+    @classmethod
+    def parse(cls, text):
+        """Of "0.5" or "400:0.1, 500:0.2"."""
+        words = text.replace(",", " ").split()
+        if len(words) == 1 and ":" not in words[0]:
+            try:
+                return cls([float(words[0])])
+            except ValueError:
+                pass
+        pairs = []
+        for word in words:
+            try:
+                wavelength, value = word.split(":")
+                pairs.append((float(wavelength), float(value)))
+            except ValueError:
+                raise RuntimeError(f"Invalid spectrum value \"{word}\" (expected wavelength:value pairs)") from None
+        return cls([v for _, v in pairs], [w for w, _ in pairs])
+
+    def is_uniform(self): return not self.wavelengths
+    def __eq__(self, other): return isinstance(other, Spectrum) and vars(self) == vars(other)
+    __hash__ = None
+
+    def to_dict(self):
+        """What load_dict() takes."""
+        return {"type": "spectrum", "value": self.values[0] if self.is_uniform() else list(zip(self.wavelengths, self.values))}
+
+    def __repr__(self):
+        return f"[spectrum: {self.values[0]:g}]" if self.is_uniform() else f"[spectrum: {len(self.values)} samples]"
+
+
+def _vector(v): return _core.host_of(resolve("Array3f64"))(*(float(e) for e in v))
+def _colour(v): return _core.host_of(resolve("Color3f64"))(*(float(e) for e in v))
+
+
+def _is_plain(a): return type(a).__module__ == "umbel.jit.scalar"  # its entries are numbers
 
 
 def _host(a):
     """The numbers of an array of one lane, or None."""
-    if _core.width(a) > 1 or dr.is_tensor_v(a) or dr.is_matrix_v(a):
+    if dr.is_tensor_v(a) or dr.is_matrix_v(a) or not _is_plain(a) and _core.width(a) > 1:
         return None
     return [float(e[0]) if isinstance(e, dr.ArrayBase) else float(e) for e in a]
 
@@ -103,15 +150,18 @@ def _read(key, value):
         return Type.Reference, value
     if isinstance(value, ResolvedReference):
         return Type.ResolvedReference, value
+    if isinstance(value, Spectrum):
+        return Type.Spectrum, value
     if isinstance(value, _Transform):
-        return Type.Transform, value if isinstance(value, Transform4f) else _to_space(value)
+        return Type.Transform, _to_space(value)
     if isinstance(value, (_core.Object, _core.Bitmap)) or hasattr(value, "_source"):
         return Type.Object, value
     if isinstance(value, dr.ArrayBase):
-        numbers_ = _host(value) if dr.is_float_v(value) and dr.depth_v(value) == 2 and dr.size_v(value) == 3 else None
+        is_triple = dr.is_float_v(value) and dr.size_v(value) == 3 and (_is_plain(value) or dr.depth_v(value) == 2)
+        numbers_ = _host(value) if is_triple else None
         if numbers_ is None:
             return Type.Any, value
-        return (Type.Color, resolve("Color3f64")(*numbers_)) if name.startswith("Color") else (Type.Vector, _vector(numbers_))
+        return (Type.Color, _colour(numbers_)) if name.startswith("Color") else (Type.Vector, _vector(numbers_))
     if isinstance(value, (list, tuple)) or name == "ndarray":
         try:
             if len(value) == 3 and not getattr(value, "ndim", 1) > 1:
@@ -125,10 +175,12 @@ def _read(key, value):
 
 
 def _to_space(t):
-    """A transform of the plane as one of space that leaves z alone."""
+    """A transform of numbers; one of the plane leaves z alone."""
     m = t._entries()
+    if isinstance(t, Transform4f):
+        return ScalarTransform4f(t) if all(isinstance(e, float) for e in m) else t
     a, b, c, d, e, f, g, h, i = m
-    return Transform4f._of([a, b, 0.0, c, d, e, 0.0, f, 0.0, 0.0, 1.0, 0.0, g, h, 0.0, i])
+    return ScalarTransform4f._of([a, b, 0.0, c, d, e, 0.0, f, 0.0, 0.0, 1.0, 0.0, g, h, 0.0, i])
 
 
 def _text(kind, value):
@@ -159,7 +211,7 @@ class MissingProperty(dr.UserError, KeyError):
 class Properties:
     """What a plugin is given, by name: `props["name"]`, `props.get("name", otherwise)`. Values keep their order; which
     were asked for is known."""
-    Type, Reference, ResolvedReference = Type, Reference, ResolvedReference
+    Type, Reference, ResolvedReference, Spectrum = Type, Reference, ResolvedReference, Spectrum
 
     def __init__(self, source=None):
         self._core = None  # of a plugin that is being loaded
@@ -308,6 +360,8 @@ class Properties:
             return value
         if kind is Type.Color:
             return _core.make_colour(_host(value), intent)
+        if kind is Type.Spectrum:
+            return _core.load_dict(value.to_dict())
         if kind in (Type.Float, Type.Integer):
             return _core.make_colour([float(value)] * 3, 2) if intent == 2 else _core.make_spectrum(float(value), intent)
         raise RuntimeError(f"The property \"{name}\" has the wrong type (expected texture/float/color/spectrum, got "
@@ -382,6 +436,8 @@ def to_dict(props):
         kind, value = props._entry(key)
         if kind is Type.Color:
             value = {"type": "rgb", "value": _host(value)}
+        elif kind is Type.Spectrum:
+            value = value.to_dict()
         elif kind is Type.Reference:
             value = {"type": "ref", "id": value.id()}
         elif kind is Type.Vector:

@@ -123,6 +123,11 @@ class RadicalInverse:
         """That of a base's digits."""
         return self._scrambled.permutation(index)
 
+    def inverse_permutation(self, index):
+        """What undoes it: the digit that becomes 0."""
+        import numpy as np
+        return int(np.argsort(self.permutation(index))[0])
+
     def eval(self, base_index, index):
         """The digits of numbers, mirrored at the point: in [0, 1)."""
         return self._plain.eval(base_index, resolve("UInt64")(index))

@@ -1,6 +1,7 @@
 # umbel/_records.py: rays, interactions and samples. Their fields may be traced in loops and calls.
 from . import _core
 from . import jit as dr
+from ._fields import Typed
 
 
 def _mi(name):
@@ -14,25 +15,54 @@ def frame(n=None):
     return Frame3f() if n is None else Frame3f(n)
 
 
-class _Record:
+class _Record(Typed):
     """Fields that are given by name; the others are zero."""
     _fields = {}
 
     def __init_subclass__(cls, **kw):
+        cls._kinds = cls._fields
         super().__init_subclass__(**kw)
         cls.DRJIT_STRUCT = {n: None for n in cls._fields}
 
     def __repr__(self):
-        rows = ",\n".join(f"  {n} = {getattr(self, n, None)}" for n in self._fields if not n.startswith("_"))
-        return f"{type(self).__name__}[\n{rows}\n]"
+        rows = ",\n".join(f"  {n}={_row(getattr(self, n, None))}" for n in self._shown())
+        return f"{type(self).__name__.removesuffix('3f')}[\n{rows}\n]"
+
+    def _shown(self): return [n for n in self._fields if not n.startswith("_")]
+
+    def __getattr__(self, name):
+        kind = type(self)._fields.get(name)
+        if kind is None:
+            raise AttributeError(f"'{type(self).__name__}' has no attribute '{name}'")
+        value = _zero(kind)  # made when it is asked for
+        self.__dict__[name] = value
+        return value
+
+    def __setattr__(self, name, value):
+        if not isinstance(value, dr.ArrayBase):  # numbers and lists
+            kind = type(self)._fields.get(name)
+            if kind is not None:
+                value = _convert(kind, value)
+        object.__setattr__(self, name, value)
+
+    def assign(self, other):
+        """Takes over all fields of another record."""
+        for name in self._fields:
+            setattr(self, name, dr.copy(getattr(other, name)))
 
     def zero_(self, size=1):
         """Sets all fields to zeros of that many lanes."""
         for name, kind in self._fields.items():
-            setattr(self, name, _zero(kind, size))
+            object.__setattr__(self, name, _zero(kind, size))
+
+
+def _row(value):
+    return f"{value}".replace("Frame3f[", "Frame[")
 
 
 def _zero(kind, size=1):
+    if kind == "distance":  # to nothing
+        return dr.full(_mi("Float"), float("inf"), size)
     if kind == "wavelengths":
         return dr.zeros(_mi("UnpolarizedSpectrum"), size) if "spectral" in _core.variant() else []
     if kind == "frame":
@@ -44,17 +74,28 @@ def _zero(kind, size=1):
 
 
 def _convert(kind, value):
-    return value if kind in ("wavelengths", "frame") else _mi(kind)(value)
+    if kind == "frame" or value is None or (kind == "wavelengths" and hasattr(value, "__len__") and not len(value)):
+        return value
+    if kind == "wavelengths":
+        return _mi("UnpolarizedSpectrum")(value)
+    return _mi("Float" if kind == "distance" else kind)(value)
+
+
+def _ray_fields(size, precision):
+    number = "Float" if precision == "f" else "Float64"
+    return {"o": f"Point{size}{precision}", "d": f"Vector{size}{precision}", "maxt": number, "time": number,
+            "wavelengths": "wavelengths"}
 
 
 class Ray3f(_Record):
     """A ray: origin, direction, how far it reaches, time, wavelengths."""
-    _fields = {"o": "Point3f", "d": "Vector3f", "maxt": "Float", "time": "Float", "wavelengths": "wavelengths"}
+    _fields = _ray_fields(3, "f")
 
     def __init__(self, o=None, d=None, *args, maxt=None, time=0., wavelengths=None):
         if isinstance(o, Ray3f):  # a copy
-            for n in self._fields:
-                setattr(self, n, getattr(o, n))
+            for n in o._fields:
+                if n in self._fields:
+                    setattr(self, n, getattr(o, n))
             return
         if o is None:
             return self.zero_()
@@ -62,29 +103,57 @@ class Ray3f(_Record):
             maxt, time, wavelengths = args[:3]
         elif args:
             time, wavelengths = (*args, None)[:2]
-        self.o, self.d = _mi("Point3f")(o), _mi("Vector3f")(d)
-        self.maxt = _mi("Float")(dr.largest(_mi("Float")) if maxt is None else maxt)
-        self.time = _mi("Float")(time)
+        number = _mi(self._fields["time"])
+        self.o, self.d = _mi(self._fields["o"])(o), _mi(self._fields["d"])(d)
+        self.maxt = number(dr.largest(number) if maxt is None else maxt)
+        self.time = number(time)
         self.wavelengths = _zero("wavelengths") if wavelengths is None else wavelengths
 
     def __call__(self, t):
         """The point at distance t."""
-        return _mi("Point3f")(dr.fma(self.d, t, self.o))
+        return _mi(self._fields["o"])(dr.fma(self.d, t, self.o))
+
+
+class Ray2f(Ray3f):
+    """A ray in the plane."""
+    _fields = _ray_fields(2, "f")
+
+
+class Ray2d(Ray3f):
+    """A ray in the plane, in double precision."""
+    _fields = _ray_fields(2, "d")
+
+
+class Ray3d(Ray3f):
+    """A ray in double precision."""
+    _fields = _ray_fields(3, "d")
 
 
 class RayDifferential3f(Ray3f):
-    """A ray; what it offers beyond is empty here."""
+    """A ray with two neighbours, a pixel to the right and a pixel below, if has_differentials is set."""
+    _fields = {**Ray3f._fields, "o_x": "Point3f", "o_y": "Point3f", "d_x": "Vector3f", "d_y": "Vector3f"}
     has_differentials = False
 
-    def scale_differential(self, amount): pass
+    def __init__(self, *args, **kwargs):
+        super().__init__(*args, **kwargs)
+        if args and isinstance(args[0], RayDifferential3f):
+            self.has_differentials = args[0].has_differentials
+
+    def scale_differential(self, amount):
+        """Moves the neighbours closer, or farther away."""
+        for a, a_x, a_y in (("o", "o_x", "o_y"), ("d", "d_x", "d_y")):
+            centre = getattr(self, a)
+            for name in (a_x, a_y):
+                setattr(self, name, type(centre)((getattr(self, name) - centre) * amount + centre))
+
+    scale = scale_differential
 
 
 class Interaction3f(_Record):
     """A reference point: on a surface, or elsewhere in space."""
-    _fields = {"t": "Float", "time": "Float", "wavelengths": "wavelengths", "p": "Point3f", "n": "Normal3f"}
+    _fields = {"t": "distance", "time": "Float", "wavelengths": "wavelengths", "p": "Point3f", "n": "Normal3f"}
 
     def __init__(self, *args, **fields):
-        self.zero_()
         if args and isinstance(args[0], Interaction3f):
             for n in Interaction3f._fields:
                 setattr(self, n, getattr(args[0], n))
@@ -102,11 +171,25 @@ class Interaction3f(_Record):
 class SurfaceInteraction3f(Interaction3f):
     """Where a ray has met a surface."""
     _fields = {**Interaction3f._fields, "uv": "Point2f", "sh_frame": "frame", "dp_du": "Vector3f", "dp_dv": "Vector3f",
-               "wi": "Vector3f", "prim_index": "UInt", "_shape": "UInt", "_bsdf": "UInt", "_bsdf_flags": "UInt",
+               "dn_du": "Vector3f", "dn_dv": "Vector3f", "duv_dx": "Vector2f", "duv_dy": "Vector2f", "wi": "Vector3f",
+               "prim_index": "UInt", "_shape": "UInt", "_instance": "UInt", "_bsdf": "UInt", "_bsdf_flags": "UInt",
                "_emitter": "UInt"}
     _scene = None
 
-    def __init__(self, *args, **fields): super().__init__(*args, **fields)
+    def __init__(self, *args, **fields):
+        if args and isinstance(args[0], PositionSample3f):  # (ps, wavelengths)
+            ps, wavelengths = (*args, None)[:2]
+            super().__init__(t=0, time=ps.time, p=ps.p, n=ps.n)
+            self.uv = ps.uv
+            self.wavelengths = _zero("wavelengths") if wavelengths is None else wavelengths
+            self.sh_frame = frame(ps.n)
+        else:
+            super().__init__(*args, **fields)
+
+    def _shown(self):
+        names = [n for n in self._fields if not n.startswith("_")]
+        names.insert(names.index("uv"), "shape")
+        return names + ["instance"]
 
     def to_world(self, v): return self.sh_frame.to_world(v)
 
@@ -114,42 +197,154 @@ class SurfaceInteraction3f(Interaction3f):
 
     def to_world_mueller(self, m, wi, wo): return _core.to_world_mueller(self, m, wi, wo)
 
+    def to_local_mueller(self, m, wi, wo):
+        """Of a Mueller matrix of directions in the world, that of directions in the shading frame."""
+        from . import mueller
+        if "polarized" not in _core.variant():
+            return m
+        wi_local, wo_local = self.to_local(wi), self.to_local(wo)
+        basis = mueller.stokes_basis
+        return mueller.rotate_mueller_basis(m, wi_local, self.to_local(basis(wi)), basis(wi_local),
+                                            wo_local, self.to_local(basis(wo)), basis(wo_local))
+
     @property
     def shape(self):
-        from ._scene import ShapePtr
-        return ShapePtr(self._scene, self._shape)
+        """The shapes that were met, one a lane."""
+        return self._pointer(self._shape)
+
+    @shape.setter
+    def shape(self, value): self._shape = _number_of(value)
+
+    @property
+    def instance(self):
+        """The instances that they are part of, one a lane."""
+        return self._pointer(self._instance)
+
+    @instance.setter
+    def instance(self, value): self._instance = _number_of(value)
+
+    def _pointer(self, numbers):
+        from ._shape import ShapePtr
+        out = ShapePtr(numbers)
+        out._scene = self._scene
+        return out
+
+    def initialize_sh_frame(self):
+        """Completes the shading frame around its normal; its first direction follows dp_du."""
+        n = self.sh_frame.n
+        s = dr.fma(n, -dr.dot(n, self.dp_du), self.dp_du)
+        good = dr.squared_norm(s) > 0
+        other = frame(n)
+        s = dr.select(good, dr.normalize(s), other.s)
+        self.sh_frame = type(other)(_mi("Vector3f")(s), _mi("Vector3f")(dr.cross(n, s)), n)
+
+    def compute_uv_partials(self, ray):
+        """How texture coordinates change from pixel to pixel: duv_dx and duv_dy."""
+        zero = dr.zeros(_mi("Vector2f"))
+        if not ray.has_differentials:
+            self.duv_dx = self.duv_dy = zero
+            return
+        # Where the neighbours meet the tangent plane
+        d = dr.dot(self.n, self.p)
+        at = lambda o, v: dr.fma(v, (d - dr.dot(self.n, o)) / dr.dot(self.n, v), o) - self.p
+        a, b = self.dp_du, self.dp_dv
+        aa, ab, bb = dr.squared_norm(a), dr.dot(a, b), dr.squared_norm(b)
+        det = aa * bb - ab * ab
+        good = (det > 0) & dr.isfinite(dr.rcp(det))
+
+        def solve(step):
+            x, y = dr.dot(a, step), dr.dot(b, step)
+            uv = _mi("Vector2f")(bb * x - ab * y, aa * y - ab * x) * dr.rcp(det)
+            return dr.select(good, uv, zero)
+        self.duv_dx, self.duv_dy = solve(at(ray.o_x, ray.d_x)), solve(at(ray.o_y, ray.d_y))
+
+    def is_medium_transition(self): return dr.zeros(_mi("Bool"), dr.width(self.t))
+
+    def target_medium(self, cos_theta): return None
 
     def bsdf(self, ray=None):
         """The BSDFs of the surfaces, one a lane."""
-        from ._scene import BSDFPtr
-        return BSDFPtr(self._scene, self._bsdf, self._bsdf_flags)
+        from ._pointers import BSDFPtr
+        pointer = BSDFPtr._of(self._scene, self._bsdf)
+        pointer._flags = self._bsdf_flags
+        return pointer
 
     def emitter(self, scene=None, active=True):
         """The lights that the rays have met: those of the surfaces, or the environment."""
-        from ._scene import EmitterPtr
+        from ._pointers import EmitterPtr
         scene = scene or self._scene
-        return EmitterPtr(scene, dr.select(active, scene._emitter_of(self), 0))
+        return EmitterPtr._of(scene, dr.select(active, scene._emitter_of(self), 0))
 
     def is_sensor(self): return dr.zeros(_mi("Bool"), dr.width(self.t))
 
-    def has_uv_partials(self): return dr.zeros(_mi("Bool"), dr.width(self.t))
+    def has_uv_partials(self):
+        """Whether compute_uv_partials() has found any."""
+        return dr.any(self.duv_dx != 0) | dr.any(self.duv_dy != 0)
+
+    def has_n_partials(self):
+        """Whether derivatives of the normal are known and not zero."""
+        return dr.any(self.dn_du != 0) | dr.any(self.dn_dv != 0)
+
+
+def _number_of(value):
+    if value is None:
+        return _mi("UInt")(0)
+    index = getattr(value, "index", None)
+    return index if isinstance(index, dr.ArrayBase) else _mi("UInt")(value._number())
 
 
 class PreliminaryIntersection3f(_Record):
     """A hit, before anything else is known about it."""
-    _fields = {"t": "Float", "_u": "Float", "_v": "Float", "prim_index": "UInt", "_geometry": "UInt",
+    _fields = {"t": "distance", "_u": "Float", "_v": "Float", "_prim": "UInt", "_geometry": "UInt",
                "_instance": "UInt"}
     _scene = None
 
-    def __init__(self): self.zero_()
+    def _shown(self): return ["t", "prim_uv", "prim_index", "shape_index", "shape", "instance"]
 
     def is_valid(self): return self.t < float("inf")
 
     @property
-    def prim_uv(self): return _mi("Point2f")(self._u, self._v)
+    def valid(self): return self.is_valid()
+
+    def _place(self):
+        if self._scene is not None:
+            return self._scene._place(self)
+        none = _mi("UInt")(0)
+        return self._prim, none, none, none, _mi("Point2f")(self._u, self._v)
+
+    @property
+    def prim_index(self):
+        """The triangle of the mesh; 0 for other shapes."""
+        return self._place()[0]
+
+    @property
+    def shape_index(self):
+        """The number of the shape in its scene."""
+        return self._place()[3]
+
+    @property
+    def prim_uv(self):
+        """Barycentric coordinates in a triangle."""
+        return self._place()[4]
+
+    @property
+    def shape(self):
+        """The shapes that were met, one a lane."""
+        return SurfaceInteraction3f._pointer(self, self._place()[1])
+
+    @property
+    def instance(self):
+        """The instances that they are part of, one a lane."""
+        return SurfaceInteraction3f._pointer(self, self._place()[2])
 
     def compute_surface_interaction(self, ray, ray_flags=None, active=True):
-        si = self._scene._interaction(ray, self, active)
+        """All about the points that were met."""
+        from ._scene import RayFlags
+        flags = int(RayFlags.All if ray_flags is None else ray_flags)
+        follow = 3 if flags & RayFlags.DetachShape else 2 if flags & RayFlags.FollowShape else 1
+        si = self._scene._interaction(ray, self, active, follow)
+        if flags & (RayFlags.dNGdUV | RayFlags.dNSdUV):
+            si.dn_du, si.dn_dv = self._scene._normal_partials(ray, self, si, bool(flags & RayFlags.dNSdUV), active)
         si._scene = self._scene
         return si
 
@@ -159,8 +354,9 @@ class PositionSample3f(_Record):
     _fields = {"p": "Point3f", "n": "Normal3f", "uv": "Point2f", "time": "Float", "pdf": "Float", "delta": "Bool"}
 
     def __init__(self, si=None):
-        self.zero_()
-        if si is not None:
+        if isinstance(si, PositionSample3f):
+            self.assign(si)
+        elif si is not None:
             self.p, self.n, self.uv, self.time = si.p, si.sh_frame.n, si.uv, si.time
 
 
@@ -170,17 +366,22 @@ class DirectionSample3f(PositionSample3f):
     _scene = None
 
     def __init__(self, scene=None, si=None, ref=None):
-        self.zero_()
         if si is not None:
-            made = scene._direction_to(ref if ref is not None else Interaction3f(), si)
+            ref, self._scene = ref if ref is not None else Interaction3f(), scene
+            if scene is None:  # geometry alone
+                PositionSample3f.__init__(self, si)
+                way = si.p - ref.p
+                self.dist = dr.norm(way)
+                self.d = _mi("Vector3f")(dr.select(si.is_valid(), way / self.dist, -si.wi))
+                return
+            made = scene._direction_to(ref, si)
             for n in self._fields:
                 setattr(self, n, getattr(made, n))
-            self._scene = scene
 
     @property
     def emitter(self):
-        from ._scene import EmitterPtr
-        return EmitterPtr(self._scene, self._emitter)
+        from ._pointers import EmitterPtr
+        return EmitterPtr._of(self._scene, self._emitter)
 
 
 class BSDFSample3f(_Record):
@@ -188,7 +389,6 @@ class BSDFSample3f(_Record):
     _fields = {"wo": "Vector3f", "pdf": "Float", "eta": "Float", "sampled_type": "UInt", "sampled_component": "UInt"}
 
     def __init__(self, wo=None):
-        self.zero_()
         self.eta = _mi("Float")(1)
         if wo is not None:
             self.wo = wo

@@ -1,14 +1,10 @@
-# umbel/_scene.py: scenes, lanes that refer to their objects, samplers, plugins in Python, and rendering.
+# umbel/_scene.py: scenes: loading them, and what scripts ask of them.
 import atexit
 import enum
-import sys
-import time
 
 from . import _core
 from . import jit as dr
-from ._properties import Properties
-from ._random import sample_tea_32
-from ._records import _mi, PreliminaryIntersection3f, Ray3f, SurfaceInteraction3f
+from ._records import _mi
 
 
 class BSDFFlags(enum.IntFlag):
@@ -21,17 +17,20 @@ class BSDFFlags(enum.IntFlag):
     GlossyTransmission = 0x10
     DeltaReflection = 0x20
     DeltaTransmission = 0x40
+    Delta1DReflection = 0x80
+    Delta1DTransmission = 0x100
     Anisotropic = 0x1000
     SpatiallyVarying = 0x2000
     NonSymmetric = 0x4000
     FrontSide = 0x8000
     BackSide = 0x10000
-    Reflection = DiffuseReflection | GlossyReflection | DeltaReflection
-    Transmission = DiffuseTransmission | GlossyTransmission | DeltaTransmission | Null
+    Reflection = DiffuseReflection | GlossyReflection | DeltaReflection | Delta1DReflection
+    Transmission = DiffuseTransmission | GlossyTransmission | DeltaTransmission | Delta1DTransmission | Null
     Diffuse = DiffuseReflection | DiffuseTransmission
     Glossy = GlossyReflection | GlossyTransmission
     Smooth = Diffuse | Glossy
     Delta = Null | DeltaReflection | DeltaTransmission
+    Delta1D = Delta1DReflection | Delta1DTransmission
     All = Reflection | Transmission
 
 
@@ -41,12 +40,11 @@ class RayFlags(enum.IntFlag):
     Minimal = 0x1
     UV = 0x2
     dPdUV = 0x4
-    dNGdUV = 0x8
-    dNSdUV = 0x10
-    ShadingFrame = 0x20
-    FollowShape = 0x40
-    DetachShape = 0x80
-    BoundaryTest = 0x100
+    ShadingFrame = 0x8
+    dNGdUV = 0x10
+    dNSdUV = 0x20
+    FollowShape = 0x80
+    DetachShape = 0x100
     All = UV | dPdUV | ShadingFrame
     AllNonDifferentiable = All | DetachShape
 
@@ -56,83 +54,9 @@ class TransportMode(enum.IntEnum):
     Importance = 1
 
 
-class ParamFlags(enum.IntFlag):
-    """Properties of a parameter."""
-    Differentiable = 0x0
-    NonDifferentiable = 0x1
-    Discontinuous = 0x2
-    ReadOnly = 0x4
-
-
 def has_flag(flags, bit):
     """Whether a bit is set, also for arrays of flags."""
     return (flags & int(bit)) != 0
-
-
-# ---- objects that lanes refer to
-
-class _Pointer:
-    DRJIT_STRUCT = {"index": None}
-
-    def __init__(self, scene=None, index=None):
-        self.index = _mi("UInt")(0) if index is None else index
-        self._scene = scene
-
-    def __eq__(self, other):
-        if other is None:
-            return self.index == 0
-        if isinstance(other, _Pointer):
-            return self.index == other.index
-        return NotImplemented
-
-    def __ne__(self, other):
-        return ~(self == other)
-
-    __hash__ = None
-
-    def __len__(self): return len(self.index)
-
-    def __repr__(self): return f"{type(self).__name__}{self.index}"
-
-
-class BSDFPtr(_Pointer):
-    """A BSDF for each lane, or none."""
-
-    def __init__(self, scene=None, index=None, flags=None):
-        super().__init__(scene, index)
-        self._flags = flags
-
-    def flags(self, active=True):
-        return dr.select(active, self._flags, 0)
-
-    def eval_pdf(self, ctx, si, wo, active=True):
-        return self._scene._bsdf_eval_pdf(self.index, ctx, si, wo, active)
-
-    def eval(self, ctx, si, wo, active=True):
-        return self.eval_pdf(ctx, si, wo, active)[0]
-
-    def pdf(self, ctx, si, wo, active=True):
-        return self.eval_pdf(ctx, si, wo, active)[1]
-
-    def sample(self, ctx, si, sample1, sample2, active=True):
-        return self._scene._bsdf_sample(self.index, ctx, si, sample1, sample2, active)
-
-    def eval_pdf_sample(self, ctx, si, wo, sample1, sample2, active=True):
-        return (*self.eval_pdf(ctx, si, wo, active), *self.sample(ctx, si, sample1, sample2, active))
-
-    def eval_diffuse_reflectance(self, si, active=True):
-        return self._scene._bsdf_reflectance(self.index, si, active)
-
-
-class EmitterPtr(_Pointer):
-    """A light for each lane, or none."""
-
-    def eval(self, si, active=True):
-        return self._scene._eval_emitter(si, self.index, active)
-
-
-class ShapePtr(_Pointer):
-    """A shape for each lane, or none."""
 
 
 # ---- the scene
@@ -140,6 +64,95 @@ class ShapePtr(_Pointer):
 def make_bbox(low, high):
     from . import ScalarBoundingBox3f
     return ScalarBoundingBox3f(low, high)
+
+
+def _chosen(self):
+    """How lights are chosen: their number, and a distribution where their weights differ."""
+    weights = [e.sampling_weight() for e in self.emitters()]
+    if len(set(weights)) < 2:
+        return len(weights), None
+    from . import DiscreteDistribution
+    return len(weights), DiscreteDistribution(weights)
+
+
+def sample_emitter(self, sample, active=True):
+    """Chooses lights: their places in emitters(), one over their probabilities, and the sample to be used again."""
+    Float, UInt = _mi("Float"), _mi("UInt")
+    count, distribution = _chosen(self)
+    sample = Float(sample)
+    if count == 0:
+        return UInt(0xffffffff), Float(0), sample
+    if distribution is not None:
+        index, reused, pmf = distribution.sample_reuse_pmf(sample, active)
+        return index, dr.rcp(pmf), reused
+    index = dr.minimum(UInt(sample * count), count - 1)
+    return index, Float(count), sample * count - Float(index)
+
+
+def pdf_emitter(self, index, active=True):
+    """The probability with which sample_emitter() chooses a light."""
+    Float, UInt = _mi("Float"), _mi("UInt")
+    count, distribution = _chosen(self)
+    if distribution is None:
+        return Float(1 / count if count else 0)
+    return distribution.eval_pmf_normalized(UInt(index), active)
+
+
+def sample_emitter_ray(self, time, sample1, sample2, sample3, active=True):
+    """A ray of light from a light chosen at random, its radiance over density, and the light."""
+    index, weight, sample1 = self.sample_emitter(sample1, active)
+    lights = self.emitters_dr()
+    emitter = dr.gather(type(lights), lights, index, active)
+    for e in self.emitters():
+        e.set_scene(self)
+    ray, value = emitter.sample_ray(time, sample1, sample2, sample3, active=active)
+    return ray, value * weight, emitter
+
+
+def eval_emitter_direction(self, ref, ds, active=True):
+    """The light that arrives at `ref` along ds.d from ds.emitter."""
+    return ds.emitter.eval_direction(ref, ds, active=active)
+
+
+def emitters_dr(self):
+    """emitters() as an array."""
+    from ._pointers import EmitterPtr
+    return EmitterPtr(self.emitters())
+
+
+def sensors_dr(self):
+    """sensors() as an array."""
+    from ._pointers import SensorPtr
+    return SensorPtr(self.sensors())
+
+
+def shapes_dr(self):
+    """shapes() as an array."""
+    from ._shape import ShapePtr
+    out = ShapePtr(self.shapes())
+    out._scene = self
+    return out
+
+
+def shape_types(self):
+    """The kinds of all shapes, as bits."""
+    found = 0
+    for s in self.shapes():
+        found |= int(s.shape_type())
+    return found
+
+
+def shapes_grad_enabled(self):
+    """Whether derivatives of the geometry are followed."""
+    for s in self.shapes():
+        p = _core._Parameters(s)
+        if any("." not in k and dr.grad_enabled(p.get(k)) for k in p.keys()):
+            return True
+    return False
+
+
+_light_methods = (sample_emitter, pdf_emitter, sample_emitter_ray, eval_emitter_direction)
+_object_methods = (emitters_dr, sensors_dr, shapes_dr, shape_types, shapes_grad_enabled)
 
 
 def _scene_methods():
@@ -152,9 +165,9 @@ def _scene_methods():
             active, ray_flags = ray_flags, None
         elif isinstance(ray_flags, bool):
             active = ray_flags
-        si = self._ray_intersect(ray, active, _plain(coherent))
-        si._scene = self
-        return si
+        pi = self._trace(ray, active, _plain(coherent))
+        pi._scene = self
+        return pi.compute_surface_interaction(ray, ray_flags, active)
 
     def ray_intersect_preliminary(self, ray, coherent=False, active=True, reorder=False,
                                   reorder_hint=0, reorder_hint_bits=0):
@@ -183,17 +196,12 @@ def _scene_methods():
         b = self._bounds()
         return make_bbox(list(b[:3]), list(b[3:]))
 
-    def emitters(self):
-        """All lights: those of shapes, then the others."""
-        found = [s.emitter() for s in self.shapes() if s.emitter() is not None]
-        return found + self._free_emitters()
-
     def environment(self):
         """The light that surrounds the scene, or None."""
-        return next((e for e in self._free_emitters() if e.is_environment()), None)
+        return next((e for e in self.emitters() if e.is_environment()), None)
 
     for f in (ray_intersect, ray_intersect_preliminary, ray_test, sample_emitter_direction, pdf_emitter_direction,
-              bbox, emitters, environment):
+              bbox, environment, *_light_methods, *_object_methods):
         setattr(Scene, f.__name__, f)
 
 
@@ -201,194 +209,15 @@ def _plain(v):
     return bool(v) if isinstance(v, bool) else False
 
 
-# ---- films, sensors, samplers
-
-class Stream:
-    """A sampler in mid-sequence: the random numbers of many samples, one a lane."""
-    DRJIT_STRUCT = {"_key0": None, "_key1": None, "_sample": None, "_dimension": None}
-
-    def __init__(self, source, seed=None, lanes=1):
-        self._source = source
-        if seed is not None:
-            self.seed(seed, lanes)
-
-    def seed(self, seed, wavefront_size=1):
-        """Starts that many sequences."""
-        lane = dr.arange(_mi("UInt"), wavefront_size)
-        count = max(1, self._source.sample_count())
-        pixel = lane // count
-        self._key0, self._key1, self._sample, self._dimension = self._source._begin(
-            dr.opaque(_mi("UInt"), seed), pixel, lane - pixel * count)
-
-    def next_1d(self, active=True):
-        u, self._dimension = self._source._next_1d(self._key0, self._key1, self._sample, self._dimension)
-        return u
-
-    def next_2d(self, active=True):
-        u, self._dimension = self._source._next_2d(self._key0, self._key1, self._sample, self._dimension)
-        return u
-
-    def sample_count(self): return self._source.sample_count()
-
-    def set_sample_count(self, n): self._source.set_sample_count(n)
-
-    def wavefront_size(self): return dr.width(self._key0)
-
-    def clone(self):
-        out = Stream(self._source)
-        out.__dict__.update(self.__dict__)
-        return out
-
-    fork = clone
-
-    def schedule_state(self): dr.schedule(self._dimension)
-
-
-def _film_methods():
-    Film, Sensor = _core.Film, _core.Sensor
-    Film.size = lambda self: _mi("ScalarVector2u")(*self._size())
-    Film.crop_size = lambda self: _mi("ScalarVector2u")(*self._crop()[2:])
-    Film.crop_offset = lambda self: _mi("ScalarPoint2u")(*self._crop()[:2])
-
-    def sampler(self):
-        """A sampler to be seeded: `sensor.sampler().seed(0, lanes)`."""
-        return Stream(self._sampler())
-
-    def sample_ray_differential(self, time, sample1, sample2, sample3, active=True):
-        ray, weight = self.sample_ray(time, sample1, sample2, sample3, active)
-        return _differential(ray), weight
-
-    def world_transform(self):
-        """From the sensor's coordinates to the scene's."""
-        from ._params import traverse
-        return traverse(self)["to_world"]
-
-    Sensor.sampler, Sensor.world_transform = sampler, world_transform
-    Sensor.sample_ray_differential = sample_ray_differential
-
-    def develop(self, raw=False):
-        """The last image that was rendered with this film, as a tensor."""
-        return _core.last_image(self)
-
-    def bitmap(self, raw=False):
-        """The last image that was rendered with this film."""
-        from ._bitmap import Bitmap
-        return Bitmap(_core.last_image(self))
-
-    def write(self, path):
-        """Writes the last image that was rendered with this film."""
-        self.bitmap().write(path)
-
-    Film.develop, Film.bitmap, Film.write = develop, bitmap, write
-
-    def sample(self, scene, sampler, ray, medium=None, active=True):
-        """Radiance along rays, whether they met anything, and further channels."""
-        return self._sample(scene, sampler, ray, active)
-
-    _core.Integrator.sample = sample
-
-    def render_with(self, scene, sensor=0, seed=0, spp=0, develop=True, evaluate=True):
-        """An image by this method; it is always developed, and computed when it is needed."""
-        return render(scene, sensor=sensor, integrator=self, seed=seed, spp=spp)
-
-    _core.Integrator.render = render_with
-
-
-def _differential(ray):
-    from ._records import RayDifferential3f
-    return RayDifferential3f(ray)
-
-
-# ---- plugins in Python
-
-class Callback:
-    """What traverse() of a plugin written in Python reports to."""
-
-    def __init__(self, found): self._found = found
-
-    def put_parameter(self, name, value, flags=ParamFlags.Differentiable):
-        self._found.append((name, value, not int(flags) & int(ParamFlags.NonDifferentiable)))
-
-    def put_object(self, name, value, flags=ParamFlags.Differentiable):
-        if value is not None:
-            self._found.append((name, value, False))
-
-    def put(self, name, value, flags=ParamFlags.Differentiable):
-        (self.put_object if isinstance(value, _core.Object) else self.put_parameter)(name, value, flags)
-
-    put_value = put_parameter
-
-
-def _register(kind):
-    def register(name, make):
-        _core.register_plugin(kind, name, lambda core: make(Properties(core)))
-    register.__name__ = f"register_{kind}"
-    register.__doc__ = f"Makes `make(props)`, usually a class, the {kind} plugin of that name."
-    return register
-
-
-register_bsdf, register_emitter, register_texture = _register("bsdf"), _register("emitter"), _register("texture")
-register_sensor, register_integrator = _register("sensor"), _register("integrator")
-
-
 # ---- loading
 
 def load_dict(dict, parallel=True, optimize=True):
     """Loads a scene, or one object, from nested dictionaries. Scenes load in one thread, and nothing is merged."""
-    loaded = _core.load_dict(dict)
-    return Stream(loaded) if isinstance(loaded, _core.Sampler) else loaded
-
-
-# ---- rendering
-
-class Progress:
-    """A bar for renders that take more than a second, on terminals and in notebooks."""
-
-    def __init__(self):
-        self._begin, self._shown = time.perf_counter(), False
-
-    def __call__(self, fraction):
-        spent = time.perf_counter() - self._begin
-        if spent < 1 or not (sys.stderr.isatty() or "ipykernel" in sys.modules):
-            return
-        left = spent / max(fraction, 1e-6) - spent
-        done = int(30 * fraction)
-        self._shown = True
-        print(f"\rrendering |{'#' * done}{' ' * (30 - done)}| {100 * fraction:3.0f} %, {left:.0f} s left ",
-              end="" if fraction < 1 else "\n", file=sys.stderr, flush=True)
-
-    def stop(self):
-        if self._shown:
-            print(file=sys.stderr)
-
-
-def render(scene, params=None, sensor=0, integrator=None, seed=0, seed_grad=0, spp=0, spp_grad=0):
-    """An image of the scene, a tensor of rows, columns and channels; differentiable in `params`.
-
-    `sensor` is one of the scene's, by number, or any other; `integrator` is the scene's unless given. The derivative is
-    computed with `spp_grad` samples a pixel (as many as `spp` unless given) of another seed, `seed_grad`.
-    """
-    from ._params import SceneParameters
-    if isinstance(seed, dr.ArrayBase):  # data of the program, so that a frozen function can change it
-        seed = _mi("UInt")(seed)
-    else:
-        seed = int(seed) & 0xffffffff
-    if not isinstance(seed_grad, dr.ArrayBase):
-        seed_grad = int(seed_grad) & 0xffffffff if seed_grad else sample_tea_32(seed, 1)[0]
-    if not isinstance(scene, _core.Scene):
-        raise TypeError("render: the first argument must be a scene")
-    if isinstance(params, SceneParameters):
-        params._sync()
-        pointer = params._core.pointer()
-    else:
-        pointer = 0
-        if params is not None and dr._tree.leaves(params):
-            raise TypeError("render: params must be what umbel.traverse() returns")
-    return _core.render(scene, pointer, sensor, integrator, seed, seed_grad, int(spp), int(spp_grad))
+    return _core.load_dict(dict)
 
 
 _scene_methods()
-_film_methods()
 atexit.register(_core.clear_plugins)
 atexit.register(_core.release_scenes)
 atexit.register(_core.forget_images)
+atexit.register(_core.forget_states)

@@ -122,7 +122,7 @@ class Spiral:
 
     def __init__(self, size, offset, block_size=32, passes=1):
         self._size, self._offset = [int(s) for s in _host(size)], [int(o) for o in _host(offset)]
-        self._block, self._left = block_size, passes
+        self._block, self._passes, self._left = block_size, passes, passes
         self._blocks = [-(-s // block_size) for s in self._size]
         self.reset()
 
@@ -130,7 +130,8 @@ class Spiral:
     def block_count(self): return self._blocks[0] * self._blocks[1]
 
     def reset(self):
-        """Back to the middle, for the same pass."""
+        """Back to the middle, for the same pass; after the last one, for all of them."""
+        self._left = self._left or self._passes
         self._place, self._direction = [b // 2 for b in self._blocks], 0
         self._steps_left, self._steps, self._counter = 1, 1, 0
 
@@ -138,10 +139,10 @@ class Spiral:
         """(offset, size, number); the size is 0 at the end."""
         V, P = resolve("ScalarVector2u"), resolve("ScalarVector2i")
         if self._counter == self.block_count():
-            self._left -= 1
-            if self._left > 0:
+            self._left = max(0, self._left - 1)
+            if self._left:
                 self.reset()
-        if self._left <= 0 or self._counter == self.block_count():
+        if not self._left or self._counter == self.block_count():
             return P(0, 0), V(0, 0), 0xffffffff
         offset = [p * self._block for p in self._place]
         size = [min(self._block, s - o) for s, o in zip(self._size, offset)]

@@ -172,19 +172,26 @@ class _Transform:
             self._it = _transposed(_inverted(self._entries(), self._n), self._n)
         return self._it
 
+    def _keep_inverse(self):
+        """What changes the matrix does not change its inverse; a matrix without one complains when it is needed."""
+        try:
+            self._inverse_entries()
+        except dr.UserError:
+            pass
+
     @property
     def matrix(self):
         """The matrix, as an array."""
         entries = self._entries()
         prefix = self._prefix_of(entries)
         if self._matrix is None or type(self._matrix) is not resolve(f"{prefix}Matrix{self._n}f"):
-            self._inverse_entries()
+            self._keep_inverse()
             self._matrix = _matrix(entries, self._n, prefix)
         return self._matrix
 
     @matrix.setter
     def matrix(self, value):
-        self._inverse_entries()
+        self._keep_inverse()
         self._m, self._matrix = _read_matrix(value, self._n), None
 
     @property

@@ -2,8 +2,11 @@
 #
 # Mitsuba's scalar_rgb ... are taken, too: variants of `interp` in which mi.Float, mi.UInt32, mi.Bool ... are Python's
 # numbers. Vectors and records stay arrays, of one lane where they are made of numbers.
-from . import _core
+import importlib
+
+from . import _aliases, _core
 from ._variant_types import resolve
+from .detail import variant_changed
 
 _numbers = {"Bool": bool, "Mask": bool, "Float": float, "Float16": float, "Float32": float, "Float64": float,
             **{name + bits: int for name in ("Int", "UInt") for bits in ("", "8", "16", "32", "64")}}
@@ -28,6 +31,7 @@ def set_variant(*names):
     scalar = name in known and name.startswith("scalar_")
     _core.choose_variant(name.replace("scalar", "interp", 1) if scalar else name)
     _scalar = scalar
+    variant_changed(before, variant())
     return _Variant(before)
 
 
@@ -47,5 +51,7 @@ def public_type(name):
     """mi.Float, mi.Vector3f ...: what the name means to scripts in the variant in use."""
     if _scalar and name in _numbers:
         return _numbers[name]
+    if name == "python" or name in variants():  # umbel.llvm_ad_rgb: see _aliases.py
+        return importlib.import_module(f"umbel.{name}")
     found = resolve(name)
     return _core.host_of(found) if _scalar and _core.is_array_type(found) else found

@@ -255,7 +255,10 @@ def SpectrumAdapter(value):
 
     def sample(numbers, *args):
         si = dr.zeros(umbel.SurfaceInteraction3f, dr.width(numbers))
-        wavelengths, _ = make(args).sample_spectrum(si, umbel.sample_shifted(numbers[0]))
+        n = dr.size_v(resolve("UnpolarizedSpectrum"))
+        shifted = [numbers[0] + i / n for i in range(n)]
+        u = resolve("UnpolarizedSpectrum")(*(dr.select(v > 1, v - 1, v) for v in shifted))
+        wavelengths, _ = make(args).sample_spectrum(si, u)
         return resolve("Vector1f")(wavelengths[0])
 
     def pdf(w, *args):

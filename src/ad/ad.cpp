@@ -22,9 +22,10 @@ void need(const char *what, const Value &v) {
 // What a body computes is on the tape only when the construct as a whole is differentiated.
 void need_tape(const char *what, const Value &v) {
     if (v.grad_id() && tape_of(v).node(v.grad_id()).mark)
-        fail("{}: inside a recorded body that is differentiated as a whole; to take derivatives "
-             "inside, put SuspendGrad around the construct and ResumeGrad into its body",
-             what);
+        throw InsideBody(fmt::format(
+            "{}: inside a recorded body that is differentiated as a whole; to take derivatives "
+            "inside, put SuspendGrad around the construct and ResumeGrad into its body",
+            what));
 }
 
 void need_grad(const char *what, const Value &v) {
@@ -40,8 +41,22 @@ void check_gradient(const char *what, const Value &v, const Value &g) {
     if (g.type() != v.type())
         fail("{}: a gradient of type {} for a value of type {}", what, name(g.type()),
              name(v.type()));
-    if (g.size() != v.size() && g.size() != 1)
-        fail("{}: a gradient of size {} for a value of size {}", what, g.size(), v.size());
+    if (g.size() != v.size() && g.size() != 1 && v.size() != 1)
+        fail("{}: attempted to store a gradient of size {} into AD variable g{}, which has size {}",
+             what, g.size(), v.grad_id(), v.size());
+}
+
+// A gradient for each lane of v: one number is that of every lane, or operands of size 1 would get it once. In
+// evaluated control flow, lanes that are not active take no part.
+Value for_lanes(const Value &v, const Value &gradient) {
+    Value g = gradient.detached();
+    if (g.size() == 1 && v.size() != 1)
+        g = g.is_literal() ? literal(g.type(), g.literal_bits(), v.size())
+                           : binary(Op::Add, g, literal(g.type(), 0, v.size()));
+    Context &c = g.context();
+    if (c.masks.empty())
+        return g;
+    return ternary(Op::Select, Value::share(c, c.masks.back()), g, literal(g.type(), 0));
 }
 
 } // namespace
@@ -54,8 +69,9 @@ void enable_grad(Value &v, std::string label, std::source_location where) {
         return;
     Tape &t = tape_of(v);
     if (tracker_of(v).tracing_body())
-        fail("enable_grad: inside a recorded body that is differentiated as a whole; put "
-             "SuspendGrad around the construct and ResumeGrad into its body");
+        throw InsideBody(
+            "enable_grad: inside a recorded body that is differentiated as a whole; put "
+            "SuspendGrad around the construct and ResumeGrad into its body");
     if (v.is_literal() &&
         v.context().region == 0) // a variable must not look like any other constant
         v = opaque(v);
@@ -86,13 +102,13 @@ Value grad(const Value &v) {
 void set_grad(Value &v, const Value &g) {
     need_grad("set_grad", v);
     check_gradient("set_grad", v, g);
-    tape_of(v).set_grad(v.grad_id(), g.detached());
+    tape_of(v).set_grad(v.grad_id(), for_lanes(v, g));
 }
 
 void accumulate_grad(Value &v, const Value &g) {
     need_grad("accumulate_grad", v);
     check_gradient("accumulate_grad", v, g);
-    tape_of(v).accumulate(v.grad_id(), g.detached());
+    tape_of(v).accumulate(v.grad_id(), for_lanes(v, g));
 }
 
 void clear_grad(Value &v) {

@@ -55,6 +55,12 @@ void forward(Value &x, uint32_t clear = ClearAll);
 void forward_from(Value &x, uint32_t clear = ClearAll); // with the gradient that x has
 Value forward_to(const Value &y, uint32_t clear = ClearAll);
 
+/// Derivatives are asked for in a recorded body that is differentiated as a whole. Who records on behalf of a
+/// script can suspend the latter and try again.
+struct InsideBody : UserError {
+    using UserError::UserError;
+};
+
 // ---- scopes, ended by their destructors
 /// Follows nothing (no arguments), or no longer the values given.
 class SuspendGrad {

@@ -305,38 +305,18 @@ void RecordedOp::take(const std::vector<Value> &tangents) {
 
 // ---- the tracker's side
 
-namespace {
-
-class EvaluatedOp final : public CustomOp {
-public:
-    EvaluatedOp(std::string what, std::vector<Value> outs,
-                const std::vector<Collector::Written> &written)
-        : m_what(std::move(what)), m_outs(std::move(outs)) {
-        for (const Collector::Written &w : written)
-            m_written.push_back(w.node);
-    }
-    const char *name() const override { return m_what.c_str(); }
-    std::vector<Value> eval(std::span<const Value>) override { return std::move(m_outs); }
-    void forward() override { refuse(); }
-    void backward() override { refuse(); }
-
-private:
-    [[noreturn]] void refuse() {
-        fail("{}: derivatives need the recorded form; turn Flag::RecordLoops, RecordIfs and "
-             "RecordCalls on",
-             m_what);
-    }
-    std::string m_what;
-    std::vector<Value> m_outs;
-};
-
-} // namespace
+// Evaluated control flow runs operation by operation: each goes onto the tape as it does elsewhere. A traversal
+// inside must not take down what other lanes or iterations still need.
+template <class Fn> static auto run_evaluated(Fn &&fn) {
+    IsolateGrad isolate;
+    return fn();
+}
 
 // Turns the results of a body that was traced without derivatives into results with derivatives: those
 // that `depends` tells to depend on something that is followed.
 std::vector<Value> AdTracker::differentiate(const char *name, std::vector<Value> outs,
                                             const std::vector<uint8_t> &depends,
-                                            Collector &collector, uint64_t since, bool evaluated) {
+                                            Collector &collector, uint64_t since) {
     if (tracing_body()) { // an outer body: what we read, it reads
         for (const Value &v : collector.values)
             collectors.back()->note(v);
@@ -349,12 +329,6 @@ std::vector<Value> AdTracker::differentiate(const char *name, std::vector<Value>
     }
     if (collector.values.empty())
         return outs;
-    if (evaluated) {
-        std::vector<Value> inputs = collector.values;
-        return custom(std::make_shared<EvaluatedOp>(std::string("evaluated ") + name,
-                                                    std::move(outs), collector.written),
-                      inputs);
-    }
     if (!collector.written.empty() && c.region)
         fail("scatter: values that carry gradients are added to an array inside a recorded body "
              "inside another one, where that is not differentiable; detach them, or return them "
@@ -435,6 +409,9 @@ std::vector<Value> AdTracker::if_(const char *name, const Value &condition,
                                   const detail::Branch &else_branch) {
     if (suspended() && !tracing_body())
         return detail::plain_if(name, condition, then_branch, else_branch);
+    if (!c.has(Flag::RecordIfs) && c.region == 0)
+        return run_evaluated(
+            [&] { return detail::plain_if(name, condition.detached(), then_branch, else_branch); });
     Collector collector(tape);
     std::vector<uint8_t> depends;
     uint64_t since = c.graph.sequence();
@@ -449,8 +426,7 @@ std::vector<Value> AdTracker::if_(const char *name, const Value &condition,
     std::vector<Value> outs = collect(*this, collector, [&] {
         return detail::plain_if(name, condition.detached(), plain(then_branch), plain(else_branch));
     });
-    return differentiate(name, std::move(outs), depends, collector, since,
-                         !c.has(Flag::RecordIfs) && c.region == 0);
+    return differentiate(name, std::move(outs), depends, collector, since);
 }
 
 std::vector<Value> AdTracker::call(const char *name, const Value &id, const Value &mask,
@@ -458,6 +434,9 @@ std::vector<Value> AdTracker::call(const char *name, const Value &id, const Valu
                                    const detail::Callee &callee) {
     if (suspended() && !tracing_body())
         return detail::plain_call(name, id, mask, args, instances, callee);
+    if (!c.has(Flag::RecordCalls) && c.region == 0)
+        return run_evaluated(
+            [&] { return detail::plain_call(name, id, mask, args, instances, callee); });
     Collector collector(tape);
     std::vector<uint8_t> depends;
     uint64_t since = c.graph.sequence();
@@ -491,16 +470,17 @@ std::vector<Value> AdTracker::call(const char *name, const Value &id, const Valu
     for (size_t k = 0; k < args.size(); ++k)
         *args[k] = saved[k];
     refuse_nested_writes("call", collector);
-    return differentiate(name, std::move(outs), depends, collector, since,
-                         !c.has(Flag::RecordCalls) && c.region == 0);
+    return differentiate(name, std::move(outs), depends, collector, since);
 }
 
-// State that turns out to depend on what is followed was not marked as such while the body was traced.
-// That matters only where the body acts on marks: then it is traced again.
+// State that turns out to depend on what is followed was not marked as such while the body was traced. It is traced
+// again then: what the body computes from that state depends on it, too.
 void AdTracker::loop(const char *name, const std::vector<Value *> &state,
                      const detail::Condition &condition, const detail::Body &body) {
     if (suspended() && !tracing_body())
         return detail::plain_loop(name, state, condition, body);
+    if (!c.has(Flag::RecordLoops) && c.region == 0)
+        return run_evaluated([&] { detail::plain_loop(name, state, condition, body); });
     struct Again {};
     uint64_t since = c.graph.sequence();
     std::vector<Value> outs, initial;
@@ -514,7 +494,7 @@ void AdTracker::loop(const char *name, const std::vector<Value *> &state,
             if (known[k])
                 *state[k] = marked(*state[k]);
     };
-    auto trace = [&](Collector &collector) {
+    auto trace = [&] {
         const std::vector<uint8_t> known = depends;
         for (Value *v : state)
             *v = primal(*v);
@@ -533,9 +513,7 @@ void AdTracker::loop(const char *name, const std::vector<Value *> &state,
                 strip(outs, depends);
                 for (size_t k = 0; k < state.size(); ++k)
                     *state[k] = outs[k];
-                bool acts =
-                    collector.asked || (c.region && !c.graph.region(c.region).effects.empty());
-                if (acts && depends != known)
+                if (depends != known)
                     throw Again();
             });
     };
@@ -554,7 +532,7 @@ void AdTracker::loop(const char *name, const std::vector<Value *> &state,
             collector.note_written(w);
         try {
             collect(*this, collector, [&] {
-                trace(collector);
+                trace();
                 return 0;
             });
             done = true;
@@ -569,8 +547,7 @@ void AdTracker::loop(const char *name, const std::vector<Value *> &state,
             outs.push_back(v->detached());
         initial.clear();
         refuse_nested_writes("loop", collector);
-        outs = differentiate(name, std::move(outs), depends, collector, since,
-                             !c.has(Flag::RecordLoops) && c.region == 0);
+        outs = differentiate(name, std::move(outs), depends, collector, since);
     }
     for (size_t k = 0; k < state.size(); ++k)
         *state[k] = outs[k];

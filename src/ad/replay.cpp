@@ -355,6 +355,10 @@ std::vector<Value> Replay::run_extern(NodeId id) {
     auto &r = static_cast<ExternRecord &>(*g.record_of(id));
     if (r.kind != ExternSite::Function)
         return {};
+    if (r.text == "scatter_exch" || r.text == "scatter_cas")
+        fail("a value of {} is needed again for a derivative, which would write twice; evaluate it "
+             "first, outside of the loop or call",
+             r.text);
     std::vector<Value> inputs;
     for (NodeId i : r.inputs)
         inputs.push_back(get(i).detached());

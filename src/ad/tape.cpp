@@ -1,6 +1,7 @@
 // ad/tape.cpp: storage of the graph of derivatives and the propagation along its edges.
 #include "ad/tape.h"
 #include <algorithm>
+#include <atomic>
 #include <unordered_set>
 
 namespace umbel::ad {
@@ -153,7 +154,7 @@ Value add_gradients(const Value &a, const Value &b) {
     return sum;
 }
 
-void Tape::accumulate(GradId id, const Value &g) {
+void Tape::accumulate(GradId id, const Value &g, bool lanes) {
     TapeNode &n = m_nodes[id];
     Value grad = g;
     if (grad.node().length) { // a local array's lanes are its own wherever it is
@@ -161,7 +162,7 @@ void Tape::accumulate(GradId id, const Value &g) {
         return;
     }
     auto total = [](const Value &v) { return v.size() == 1 ? v : reduce(ReduceOp::Add, v); };
-    bool outside = grad.node().region == 0;
+    bool outside = grad.node().region == 0 && !lanes;
     if (n.spread && (!outside || (n.grad.valid() && n.grad.size() != grad.size()))) {
         n.spread = false; // lanes of two sizes have no sum but that of their totals
         if (n.grad.valid())
@@ -178,13 +179,22 @@ void Tape::accumulate(GradId id, const Value &g) {
             return;
         }
     }
-    if (!n.inner && n.size != 1 && grad.node().region) {
+    if (!n.inner && n.size != 1 && !outside) {
         if (!n.grad.valid())
             n.grad = full(n.type, 0, n.size);
         scatter(n.grad, grad, lane_index(n.size), literal(Type::Bool, 1), ReduceOp::Add);
         return;
     }
     m_nodes[id].grad = n.grad.valid() ? add_gradients(n.grad, grad) : grad;
+}
+
+static bool is_finite_literal(const Value &v) {
+    if (!v.is_literal())
+        return false;
+    uint64_t exponent = v.type() == Type::F64   ? 0x7ffull << 52
+                        : v.type() == Type::F32 ? 0xffull << 23
+                                                : 0x1full << 10;
+    return (v.literal_bits() & exponent) != exponent;
 }
 
 void Tape::propagate(Mode mode, uint32_t id) {
@@ -216,7 +226,7 @@ void Tape::propagate(Mode mode, uint32_t id) {
         if (e.weight.valid()) {
             Value product = binary(Op::Mul, grad, m_edges[id].weight);
             // Where a branch was not taken its derivative may well be infinite, and counts for nothing
-            if (partial && !e.weight.is_literal())
+            if (partial && !is_finite_literal(e.weight))
                 product = ternary(Op::Select, binary(Op::Ne, grad, literal(grad.type(), 0)),
                                   product, literal(grad.type(), 0));
             grad = product;
@@ -227,7 +237,7 @@ void Tape::propagate(Mode mode, uint32_t id) {
     if (mode == Mode::Forward && m_nodes[to].size == 1 && grad.size() != 1)
         m_nodes[to].grad = m_nodes[to].grad.valid() ? add_gradients(m_nodes[to].grad, grad) : grad;
     else
-        accumulate(to, grad);
+        accumulate(to, grad, m_context.region && m_nodes[from].inner);
 }
 
 // ---- vertex elimination
@@ -280,7 +290,8 @@ size_t Tape::eliminate_vertices() {
 // ---- traversal
 
 ScopeState *Tape::isolation() {
-    for (auto it = m_scopes.rbegin(); it != m_scopes.rend(); ++it)
+    std::vector<ScopeState> &all = scopes();
+    for (auto it = all.rbegin(); it != all.rend(); ++it)
         if (it->isolate)
             return &*it;
     return nullptr;
@@ -391,7 +402,7 @@ void Tape::traverse(Mode mode, uint32_t clear) {
                     scopes.push_back(state);
                 }
                 ~Reinstate() { scopes.pop_back(); }
-            } reinstate(m_scopes, operation->scope ? *operation->scope : ScopeState());
+            } reinstate(scopes(), operation->scope ? *operation->scope : ScopeState());
             if (mode == Mode::Forward)
                 operation->forward();
             else
@@ -423,7 +434,7 @@ void Tape::clear_gradients(Mode mode, uint32_t clear, const std::vector<uint32_t
     };
     left.erase(std::unique(left.begin(), left.end()), left.end());
     std::vector<GradId> waiting; // part of what they give is postponed
-    for (const ScopeState &s : m_scopes)
+    for (const ScopeState &s : scopes())
         for (auto [e, m] : s.postponed)
             waiting.push_back(m == Mode::Forward ? m_edges[e].source : m_edges[e].target);
     std::sort(waiting.begin(), waiting.end());
@@ -438,21 +449,36 @@ void Tape::clear_gradients(Mode mode, uint32_t clear, const std::vector<uint32_t
 
 // ---- scopes
 
+uint64_t Tape::next_serial() {
+    static std::atomic<uint64_t> count = 0;
+    return ++count;
+}
+
+std::vector<ScopeState> &Tape::scopes() const {
+    struct Stack {
+        uint64_t tape;
+        std::unique_ptr<std::vector<ScopeState>> scopes;
+    };
+    thread_local std::vector<Stack> stacks; // one a backend, save in tests
+    for (Stack &s : stacks)
+        if (s.tape == m_serial)
+            return *s.scopes;
+    stacks.push_back({ m_serial, std::make_unique<std::vector<ScopeState>>(1) });
+    return *stacks.back().scopes;
+}
+
 bool Tape::follows(GradId id) const {
     if (!id)
         return false;
-    const ScopeState &s = m_scopes.back();
+    const ScopeState &s = scopes().back();
     bool listed = std::binary_search(s.ids.begin(), s.ids.end(), id);
     return s.complement ? !listed : listed;
 }
 
 void Tape::leave_isolation() {
-    auto postponed = std::move(m_scopes.back().postponed);
-    m_scopes.pop_back();
-    ScopeState *outer = nullptr;
-    for (auto it = m_scopes.rbegin(); it != m_scopes.rend() && !outer; ++it)
-        if (it->isolate)
-            outer = &*it;
+    auto postponed = std::move(scopes().back().postponed);
+    scopes().pop_back();
+    ScopeState *outer = isolation();
     std::vector<GradId> held;
     for (Mode mode : { Mode::Backward, Mode::Forward }) {
         for (auto [e, m] : postponed) {
@@ -474,7 +500,7 @@ void Tape::leave_isolation() {
 }
 
 void Tape::note_new(GradId id) {
-    ScopeState &s = m_scopes.back();
+    ScopeState &s = scopes().back();
     auto at = std::lower_bound(s.ids.begin(), s.ids.end(), id);
     if (!s.complement)
         s.ids.insert(at, id);

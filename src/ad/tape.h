@@ -93,10 +93,9 @@ Value barrier(const Value &v);
 
 class Tape {
 public:
-    explicit Tape(Context &c) : m_context(c) {
+    explicit Tape(Context &c) : m_context(c), m_serial(next_serial()) {
         m_nodes.resize(1);
         m_edges.resize(1);
-        m_scopes.emplace_back();
     }
 
     // ---- nodes; all functions that return an id give a reference
@@ -117,7 +116,8 @@ public:
     GradId make_hub(std::shared_ptr<Operation> operation);
 
     // ---- gradients
-    void accumulate(GradId id, const Value &grad);
+    /// `lanes`: of those that run the body being traced, also where the gradient is the same for all of them.
+    void accumulate(GradId id, const Value &grad, bool lanes = false);
     void set_grad(GradId id, Value grad) { m_nodes[id].grad = std::move(grad); }
 
     // ---- traversal
@@ -134,7 +134,8 @@ public:
     void traverse(Mode mode, uint32_t clear);
 
     // ---- scopes
-    std::vector<ScopeState> &scopes() { return m_scopes; }
+    /// Those of the calling thread: threads that share a context do not share what they suspend.
+    std::vector<ScopeState> &scopes() const;
     bool follows(GradId id) const;
     /// A node made inside a scope that follows a chosen few is followed, too.
     void note_new(GradId id);
@@ -150,13 +151,15 @@ private:
     ScopeState *isolation();
     void clear_gradients(Mode mode, uint32_t clear, const std::vector<uint32_t> &edges);
 
+    static uint64_t next_serial();
+
     Context &m_context;
+    uint64_t m_serial; // tells tapes apart, also from those that are gone
     std::vector<TapeNode> m_nodes;
     std::vector<Edge> m_edges;
     std::vector<GradId> m_free_nodes;
     std::vector<uint32_t> m_free_edges, m_todo;
     std::vector<GradId> m_dying;
-    std::vector<ScopeState> m_scopes;
     std::vector<GradId> m_starts; // where the next traversal begins
     std::vector<std::pair<uint32_t, Mode>>
         m_outside; // enqueued, but beyond an isolation's boundary

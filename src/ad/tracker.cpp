@@ -107,7 +107,7 @@ bool AdTracker::follow(std::span<const Value *const> operands) {
 }
 
 bool AdTracker::suspended() const {
-    const ScopeState &s = const_cast<Tape &>(tape).scopes().back();
+    const ScopeState &s = tape.scopes().back();
     return !s.complement && s.ids.empty();
 }
 
@@ -185,8 +185,9 @@ struct GatherTransfer final : Transfer {
 // What a scatter leaves of the target, and what it takes from the value.
 struct KeptTransfer final : Transfer {
     Value index, mask;
-    Value clear(Value g) { // entries that were overwritten
-        Value copy = binary(Op::Add, g, full(g.type(), 0, g.size()));
+    uint32_t target_size;
+    Value clear(Value g) { // entries that were overwritten; g may be one number for all
+        Value copy = binary(Op::Add, g, full(g.type(), 0, target_size));
         jit::scatter(copy, zero_of(g.type()), index, mask, ReduceOp::Store);
         return copy;
     }
@@ -212,10 +213,14 @@ struct WrittenTransfer final : Transfer {
     }
 };
 
+// The masks of evaluated control flow are gone when the derivative is computed.
 template <class T> std::unique_ptr<T> with(const Value &index, const Value &mask) {
     auto t = std::make_unique<T>();
     t->index = index.detached();
     t->mask = mask.detached();
+    Context &c = index.context();
+    if (!c.masks.empty())
+        t->mask = binary(Op::And, t->mask, Value::share(c, c.masks.back()));
     return t;
 }
 
@@ -342,10 +347,13 @@ void AdTracker::scatter(Value &target, const Value &value, const Value &index, c
         before = Value();
         GradId id = tape.make_node(type, size, c.region != 0, "Scatter");
         if (tape.follows(old)) {
-            if (op == ReduceOp::Store)
-                tape.connect(old, id, {}, {}, with<KeptTransfer>(index, mask));
-            else
+            if (op == ReduceOp::Store) {
+                auto t = with<KeptTransfer>(index, mask);
+                t->target_size = size;
+                tape.connect(old, id, {}, {}, std::move(t));
+            } else {
                 tape.connect(old, id, kept);
+            }
         }
         if (tape.follows(value.grad_id())) {
             auto t = with<WrittenTransfer>(index, survivors);

@@ -88,7 +88,7 @@ private:
     void strip(std::vector<Value> &values, std::vector<uint8_t> &depends);
     std::vector<Value> differentiate(const char *name, std::vector<Value> outputs,
                                      const std::vector<uint8_t> &depends, Collector &collector,
-                                     uint64_t since, bool evaluated);
+                                     uint64_t since);
     /// The result as a node that depends on `source` through a linear map.
     /// `whole`: of the array as such, not of lanes of the region that is being traced.
     Value linear(const Value &result, const Value &source, std::unique_ptr<Transfer> transfer,

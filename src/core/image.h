@@ -6,6 +6,7 @@
 #include "core/transform_data.h"
 #include "jit/error.h"
 #include "jit/type.h"
+#include <array>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -22,7 +23,8 @@ const char *name(Component c);
 size_t bytes(Component c);
 inline bool is_float(Component c) { return c >= Component::F16; }
 
-using ImageValue = std::variant<std::string, double, TransformData>;
+using ImageValue =
+    std::variant<std::string, double, int64_t, std::array<double, 3>, TransformData>;
 using ImageMetadata = std::map<std::string, ImageValue>;
 
 class Image {

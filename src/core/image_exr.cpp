@@ -19,6 +19,7 @@
 #include <ImfStandardAttributes.h>
 #include <ImfStringAttribute.h>
 #include <ImfTiledOutputFile.h>
+#include <ImfVecAttribute.h>
 
 #include "core/image_codec.h"
 #include <algorithm>
@@ -107,7 +108,11 @@ ImageMetadata read_metadata(const Imf::Header &header) {
             out[name] = d->value();
         } else if (auto *i = dynamic_cast<const Imf::IntAttribute *>(&a)) {
             if (name != "chunkCount")
-                out[name] = double(i->value());
+                out[name] = int64_t(i->value());
+        } else if (auto *v = dynamic_cast<const Imf::V3dAttribute *>(&a)) {
+            out[name] = std::array{ v->value().x, v->value().y, v->value().z };
+        } else if (auto *v = dynamic_cast<const Imf::V3fAttribute *>(&a)) {
+            out[name] = std::array{ double(v->value().x), double(v->value().y), double(v->value().z) };
         } else {
             // OpenEXR's matrices act on row vectors
             TransformData t;
@@ -139,6 +144,13 @@ void write_metadata(Imf::Header &header, const ImageMetadata &metadata) {
                 header.insert(name, Imf::FloatAttribute(float(*d)));
             else
                 header.insert(name, Imf::DoubleAttribute(*d));
+        } else if (auto *i = std::get_if<int64_t>(&value)) {
+            if (*i == int(*i))
+                header.insert(name, Imf::IntAttribute(int(*i)));
+            else // EXR's integers have 32 bits
+                header.insert(name, Imf::DoubleAttribute(double(*i)));
+        } else if (auto *v = std::get_if<std::array<double, 3>>(&value)) {
+            header.insert(name, Imf::V3dAttribute(Imath::V3d((*v)[0], (*v)[1], (*v)[2])));
         } else {
             const TransformData &t = std::get<TransformData>(value);
             Imath::M44d m;

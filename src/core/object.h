@@ -11,7 +11,7 @@ namespace umbel {
 template <class T> using Ref = std::shared_ptr<T>;
 
 /// A plugin instance. It belongs to the variant that was active when it was made.
-class Object {
+class Object : public std::enable_shared_from_this<Object> {
 public:
     Object() = default;
     Object(const Object &) = delete;
@@ -25,9 +25,12 @@ public:
     virtual void changed(std::span<const std::string>) { configure(); }
     /// Some object inside this one has changed.
     virtual void child_changed() {}
+    /// Likewise, with the parameters that the changed objects are.
+    virtual void children_changed(std::span<const std::string>) { child_changed(); }
 
     /// The name it was given in the scene; may be empty.
     const std::string &id() const { return m_id; }
+    void set_id(std::string id) { m_id = std::move(id); }
     const std::string &plugin() const { return m_plugin; }
     /// "bsdf", "shape" and so on.
     const std::string &kind() const { return m_kind; }

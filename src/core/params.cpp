@@ -1,6 +1,8 @@
 // core/params.cpp: filling members from Properties.
+#include "core/host_array.h"
 #include "core/nearest_name.h"
 #include "core/object.h"
+#include <cctype>
 
 namespace umbel {
 
@@ -63,6 +65,13 @@ Param &Params::string(const char *name, std::string &v, std::string otherwise) {
 Param &Params::choice(const char *name, std::string &v, std::string otherwise,
                       std::vector<std::string> words) {
     string(name, v, otherwise);
+    if (loading() && std::find(words.begin(), words.end(), v) == words.end()) { // RGBA is rgba
+        std::string lower = v;
+        for (char &c : lower)
+            c = char(std::tolower(static_cast<unsigned char>(c)));
+        if (std::find(words.begin(), words.end(), lower) != words.end())
+            v = lower;
+    }
     if (loading() && std::find(words.begin(), words.end(), v) == words.end())
         reject(name, fmt::format("is {}; it must be one of {}", quote(v), fmt::join(words, ", ")));
     m_list.back().type = fmt::format("{}", fmt::join(words, " | "));
@@ -143,6 +152,16 @@ Param &Params::scalar(const char *name, Float &v, double otherwise, double least
     return p;
 }
 
+const Value &BufferSlot::read() const {
+    if (data->valid())
+        return *data;
+    if (auto *floats = std::get_if<std::vector<double> *>(&host))
+        *data = float_array(**floats);
+    else
+        *data = jit::copy(**std::get_if<std::vector<uint32_t> *>(&host));
+    return *data;
+}
+
 Param &Params::exposed(const char *name, Slot slot) {
     Param &p = add(name, "", "");
     p.slot = std::move(slot);
@@ -154,8 +173,15 @@ Param &Params::exposed(const char *name, Slot slot) {
 std::shared_ptr<Object> Params::load_texture(const char *name,
                                              const std::optional<SpectrumData> &otherwise) {
     const Property *p = m_properties->query(name);
-    if (p && p->object())
-        return m_loader->load(*p->object());
+    if (p && p->object()) {
+        std::shared_ptr<Object> o = m_loader->load(*p->object());
+        if (o->kind() != "texture" && o->kind() != "spectrum") {
+            std::string kind = o->kind() == "bsdf" ? "BSDF" : o->kind();
+            kind[0] = char(std::toupper(kind[0]));
+            reject(name, "has an incompatible object type (expected Texture, got " + kind + ")");
+        }
+        return o;
+    }
     if (!p && !otherwise)
         return nullptr;
     SpectrumData data = p ? m_properties->get<SpectrumData>(name) : *otherwise;

@@ -22,10 +22,19 @@ struct TensorSlot {
     Value *data;
     std::vector<size_t> *shape;
 };
+/// Numbers of the host that scripts hold as an array of the program, of any size: made when it is asked for. Whoever owns
+/// them takes the array over in changed().
+struct BufferSlot {
+    Value *data;
+    std::variant<std::vector<double> *, std::vector<uint32_t> *> host;
+
+    const Value &read() const;
+};
 /// Where a parameter lives that can be read and replaced after loading.
-using Slot = std::variant<std::monostate, Float *, std::array<Float *, 3>, TensorSlot, // traced
-                          double *, std::array<int *, 2>, std::array<double *, 3>, TransformData *,
-                          std::vector<double> *, std::vector<uint32_t> *>; // of the host
+using Slot =
+    std::variant<std::monostate, Float *, std::array<Float *, 3>, TensorSlot, // traced
+                 BufferSlot, double *, std::array<int *, 2>, std::array<double *, 3>,
+                 TransformData *, std::vector<double> *, std::vector<uint32_t> *>; // of the host
 
 /// One declared parameter.
 struct Param {

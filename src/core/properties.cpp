@@ -134,6 +134,9 @@ template <class T> T Properties::convert(const Property &p) const {
     if constexpr (std::is_same_v<T, double>) {
         if (auto *v = std::get_if<int64_t>(&p.value))
             return double(*v);
+        if (auto *v = std::get_if<SpectrumData>(&p.value);
+            v && v->kind == SpectrumData::Kind::Uniform)
+            return v->value;
     } else if constexpr (std::is_same_v<T, SpectrumData>) {
         if (auto *v = std::get_if<double>(&p.value))
             return SpectrumData::uniform(*v);

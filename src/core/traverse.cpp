@@ -26,7 +26,7 @@ bool is_traced(const Slot &slot) {
 } // namespace
 
 SceneParameters::SceneParameters(Ref<Object> root) : m_root(std::move(root)) {
-    visit(*m_root, nullptr, "", 0);
+    visit(*m_root, { nullptr, 0, "" }, "");
 }
 
 std::string SceneParameters::unique(std::string name) {
@@ -35,8 +35,9 @@ std::string SceneParameters::unique(std::string name) {
 }
 
 // Depth is bounded by the scene file's nesting.
-void SceneParameters::visit(Object &object, Object *parent, const std::string &prefix, int depth) {
-    m_places[&object] = { parent, depth };
+void SceneParameters::visit(Object &object, Place place, const std::string &prefix) {
+    int depth = place.depth;
+    m_places[&object] = std::move(place);
     Params params(Params::Mode::Traverse);
     object.declare(params);
     std::string dot = prefix.empty() ? "" : prefix + ".";
@@ -56,7 +57,7 @@ void SceneParameters::visit(Object &object, Object *parent, const std::string &p
                 name = unique(child->plugin());
             else
                 name = dot + name;
-            visit(*child, &object, name, depth + 1);
+            visit(*child, { &object, depth + 1, p.name }, name);
         }
     }
 }
@@ -80,12 +81,18 @@ void SceneParameters::assign(std::string_view key, std::span<const Value> values
         slots.assign(c->begin(), c->end());
     else if (auto *t = std::get_if<TensorSlot>(&p.param.slot))
         slots = { t->data };
+    else if (auto *b = std::get_if<BufferSlot>(&p.param.slot)) {
+        b->read();
+        slots = { b->data };
+    }
+    bool any_size = std::holds_alternative<TensorSlot>(p.param.slot) ||
+                    std::holds_alternative<BufferSlot>(p.param.slot);
     if (slots.size() != values.size())
         fail("parameter {} consists of {} values, not of {}", quote(key), slots.size(),
              values.size());
     for (size_t i = 0; i < slots.size(); ++i) {
         Value v = jit::cast(slots[i]->type(), values[i]);
-        if (v.size() != slots[i]->size() && !std::holds_alternative<TensorSlot>(p.param.slot)) {
+        if (v.size() != slots[i]->size() && !any_size) {
             if (v.size() != 1)
                 fail("parameter {} has size {}; a value of size {} cannot take its place",
                      quote(key), slots[i]->size(), v.size());
@@ -109,18 +116,26 @@ void SceneParameters::update(const std::vector<std::string> &keys) {
     jit::eval(); // what assign() has scheduled
     // The innermost first, so that each finds what it is made of up to date
     std::map<int, std::vector<Object *>, std::greater<>> by_depth;
-    std::unordered_set<Object *> seen, parents;
+    std::unordered_set<Object *> seen;
+    std::unordered_map<Object *, std::vector<std::string>> parents; // what changed inside them
     for (auto &[owner, names] : owners)
         for (Object *o = owner; o && seen.insert(o).second; o = m_places.at(o).parent)
             by_depth[m_places.at(o).depth].push_back(o);
     for (auto &[depth, objects] : by_depth)
         for (Object *o : objects) {
-            if (parents.count(o))
-                o->child_changed();
+            if (auto it = parents.find(o); it != parents.end())
+                o->children_changed(it->second);
             if (auto it = owners.find(o); it != owners.end())
                 o->changed(it->second);
-            parents.insert(m_places.at(o).parent);
+            parents[m_places.at(o).parent].push_back(m_places.at(o).name);
         }
+}
+
+std::pair<const Object *, std::string_view> SceneParameters::parent_of(const Object *object) const {
+    auto it = m_places.find(const_cast<Object *>(object));
+    if (it == m_places.end())
+        return { nullptr, {} };
+    return { it->second.parent, it->second.name };
 }
 
 void SceneParameters::each_value(

@@ -36,13 +36,16 @@ public:
     /// Grows when update() passes on a parameter that is no value of the program, for any object in the tree.
     uint64_t host_revision() const;
     const Ref<Object> &root() const { return m_root; }
+    /// The object that this one was found in, and the parameter that it is there; null for the root.
+    std::pair<const Object *, std::string_view> parent_of(const Object *object) const;
 
 private:
     struct Place { // of an object in the tree
         Object *parent;
         int depth;
+        std::string name; // the parent's parameter
     };
-    void visit(Object &object, Object *parent, const std::string &prefix, int depth);
+    void visit(Object &object, Place place, const std::string &prefix);
     std::string unique(std::string name);
 
     Ref<Object> m_root;

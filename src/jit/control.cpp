@@ -81,6 +81,9 @@ void check_unchanged(const char *name, const char *what, size_t number, const Va
              number, jit::name(before.type()), jit::name(after.type()));
 }
 
+// Whether nothing was done to a value: it needs no selection.
+bool same(const Value &a, const Value &b) { return a.id() == b.id() && a.grad_id() == b.grad_id(); }
+
 // ---- loops
 
 Value check_condition(const char *name, Context &c, Value v) {
@@ -149,7 +152,10 @@ bool trace_loop(Context &c, const char *name, const std::vector<Value *> &state,
         bool invariant = c.has(Flag::OptimizeLoops) && state[k]->id() == phi[k];
         record->next.push_back(state[k]->id());
         record->invariant.push_back(invariant);
-        if (invariant && init[k].is_literal() && fixed[k] != Varies) {
+        bool set_again = c.has(Flag::OptimizeLoops) && state[k]->is_literal() && // to what it was
+                         init[k].is_literal() && state[k]->size() == init[k].size() &&
+                         state[k]->literal_bits() == init[k].literal_bits();
+        if ((invariant || set_again) && init[k].is_literal() && fixed[k] != Varies) {
             fixed[k] = Constant;
             again = true;
         }
@@ -227,7 +233,8 @@ void evaluate_loop(Context &c, const char *name, const std::vector<Value *> &sta
         c.masks.pop_back();
         for (size_t k = 0; k < state.size(); ++k) {
             check_unchanged(name, "state variable", k + 1, before[k], *state[k]);
-            *state[k] = ternary(Op::Select, active, *state[k], before[k]);
+            if (!same(before[k], *state[k]))
+                *state[k] = ternary(Op::Select, active, *state[k], before[k]);
         }
         active = active & Mask(check_condition(name, c, condition()));
         settle();
@@ -294,7 +301,8 @@ std::vector<Value> detail::plain_if(const char *name, const Value &condition,
             fail("{}: the branches give {} and {} values", name, a.size(), b.size());
         for (size_t k = 0; k < a.size(); ++k) {
             check_unchanged(name, "result", k + 1, a[k], b[k]);
-            a[k] = ternary(Op::Select, m, a[k], b[k]);
+            if (!same(a[k], b[k]))
+                a[k] = ternary(Op::Select, m, a[k], b[k]);
         }
         return a;
     }

@@ -418,6 +418,37 @@ static KernelTask::Call index_call(Context &c, const Assembly &a,
     return call;
 }
 
+// Arrays that the kernel reaches through pointers alone, to add floats to them from inside of loops, branches and
+// calls. (Sums of the top level follow the kernel: they are not part of it.)
+static std::vector<uint32_t> summed_arrays(const KernelTask &task, const Assembly &a) {
+    PointerUses uses(a.program);
+    std::vector<PointerUse> arrays(task.arrays.size());
+    for (uint32_t i = 0; i < a.bindings.size(); ++i)
+        if (task.main.arrays[i] != KernelTask::NoArray)
+            arrays[task.main.arrays[i]].add(a.program.args[i].kind == ArgKind::Pointer
+                                                ? uses.args[i]
+                                                : PointerUse{ false, true });
+    for (size_t t = 0; t < a.layouts.size(); ++t) { // fields in the order of call_tables
+        const CallLayout &layout = a.layouts[t];
+        size_t copy = 0;
+        for (const auto &instance : layout.record->instances) {
+            if (instance.body == ~0u)
+                continue;
+            uint32_t function = a.program.calls[t].callees[layout.callee[instance.body]];
+            for (const DataField &f : layout.fields[instance.body]) {
+                const CallTables::Copy &c = task.tables[t].copies[copy++];
+                arrays[c.array].add(c.bytes == 0 ? uses.field(function, f.offset)
+                                                 : PointerUse{ false, true });
+            }
+        }
+    }
+    std::vector<uint32_t> out;
+    for (uint32_t i = 0; i < arrays.size(); ++i)
+        if (arrays[i].sums_only() && is_float(task.arrays[i].type))
+            out.push_back(i);
+    return out;
+}
+
 void Context::evaluate_group(uint32_t size, Group &group) {
     // The program
     Clock::time_point start = Clock::now();
@@ -551,6 +582,9 @@ void Context::evaluate_group(uint32_t size, Group &group) {
             columns.push_back({ {}, {}, bytes(task->arrays[array].type), i, array });
         }
     }
+
+    if (!effects.empty())
+        task->summed = summed_arrays(*task, a);
 
     // Off it goes
     task->record = { .name = task->name,

@@ -103,6 +103,8 @@ void KernelTask::run() {
             compute);
     else if (!scatters.effects.empty())
         scatters.run(size, compute);
+    else if (PrivateCopies copies = private_copies(); copies.chunks(size) > 1)
+        run_summing(copies, log);
     else
         run_blocks(log);
     for (const Sum &s : sums) {
@@ -112,6 +114,44 @@ void KernelTask::run() {
         s.effect->finish(targets);
     }
     log.finish();
+}
+
+PrivateCopies KernelTask::private_copies() const {
+    PrivateCopies copies;
+    for (uint32_t array : summed)
+        copies.targets.push_back({ arrays[array].type, data(array), arrays[array].size });
+    return copies;
+}
+
+// The kernel with its pointers to the targets replaced, in its arguments and in the records of instances.
+void KernelTask::run_summing(const PrivateCopies &copies, CollectingLog &log) {
+    // Few lanes at a time: sums in single precision are to be short
+    uint64_t few = std::max<uint64_t>(128, main.kernel->width());
+    copies.run(size, few, [&](const std::vector<void *> &copy) {
+        auto replace = [&](uint32_t array, auto &&store) {
+            for (size_t k = 0; k < summed.size(); ++k)
+                if (summed[k] == array)
+                    store(copy[k]);
+        };
+        std::vector<void *> args = main.args;
+        for (size_t i = 0; i < args.size(); ++i)
+            replace(main.arrays[i], [&](void *p) { args[i] = p; });
+        std::vector<std::vector<uint8_t>> data(tables.size());
+        for (auto [arg, which] : table_args) {
+            if (!(which & 1))
+                continue;
+            std::vector<uint8_t> &records = data[which / 2] = tables[which / 2].data;
+            for (const CallTables::Copy &c : tables[which / 2].copies)
+                if (c.bytes == 0)
+                    replace(c.array,
+                            [&](void *p) { std::memcpy(&records[c.offset], &p, sizeof(p)); });
+            args[arg] = records.data();
+        }
+        return [this, &log, args = std::move(args), data = std::move(data)](uint64_t begin,
+                                                                            uint64_t end) {
+            main.kernel->run({ args.data(), main.sizes.data(), size, &log }, begin, end);
+        };
+    });
 }
 
 void KernelTask::run_blocks(CollectingLog &log) {

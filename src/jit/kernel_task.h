@@ -2,6 +2,7 @@
 #pragma once
 #include "jit/backend.h"
 #include "jit/block_scatter.h"
+#include "jit/private_copies.h"
 #include "jit/region_scatter.h"
 #include "jit/task.h"
 
@@ -47,11 +48,12 @@ struct KernelTask final : Task {
     bool by_region = false;
     RegionScatter regions; // or in the order of the target's regions, found by
     Call index;            // ... a kernel with one slot
-    struct Sum { // of a host function, that ends when all lanes have run
+    struct Sum {           // of a host function, that ends when all lanes have run
         std::shared_ptr<HostEffect> effect;
         std::vector<uint32_t> targets; // arrays of the task
     };
     std::vector<Sum> sums;
+    std::vector<uint32_t> summed; // arrays that lanes add to inside of loops, branches and calls
     uint64_t operations = 0;
     uint64_t grain = Grain; // lanes that are handed out together, at least
 
@@ -62,6 +64,8 @@ struct KernelTask final : Task {
 private:
     void bind();
     void run_blocks(CollectingLog &log);
+    PrivateCopies private_copies() const;
+    void run_summing(const PrivateCopies &copies, CollectingLog &log);
 };
 
 } // namespace umbel::jit

@@ -1,9 +1,13 @@
 // jit/memory.cpp: gathers, scatters, local arrays, messages: operations that touch memory.
+#include "jit/array.h"
+#include "jit/exchange.h"
 #include "jit/host_call.h"
 #include "jit/host_pointer.h"
 #include "jit/launch.h"
 #include "jit/record.h"
+#include "jit/state_access.h"
 #include <algorithm>
+#include <atomic>
 
 namespace umbel::jit {
 
@@ -48,6 +52,15 @@ void check_type(const char *what, const char *role, const Value &v, Type t) {
         fail("{}: the {} has type {}, not {}", what, role, name(v.type()), name(t));
 }
 
+void check_memory(const char *what, const Value &array) {
+    if (array.node().op == Op::Phi)
+        throw StateAccess(
+            fmt::format("{}: the array is part of the state of the loop that is being recorded; "
+                        "access one that exists before it and is not part of its state",
+                        what),
+            array.id());
+}
+
 // The address of an evaluated array as a node; evaluates it if need be.
 Value address_of(Context &c, const Value &array) {
     Value data = opaque(array);
@@ -82,6 +95,7 @@ Value gather(const Value &source, const Value &index, const Value &mask) {
     check_type("gather", "mask", mask, Type::Bool);
     if (source.node().length)
         fail("gather: the source is a local array; use its get()");
+    check_memory("gather", source);
     if (source.grad_id()) [[unlikely]]
         return c.tracker->gather(source, index, mask);
     uint32_t size = width("gather", c, { index.size(), mask.size() });
@@ -124,6 +138,7 @@ std::vector<Value> gather_packet(const Value &source, const Value &index, uint32
         fail("gather_packet: the source has {} elements, not a multiple of {}", source.size(), n);
     if (n == 1)
         return { gather(source, index, mask) };
+    check_memory("gather_packet", source);
     if (source.grad_id()) [[unlikely]]
         return c.tracker->gather_packet(source, index, n, mask);
     uint32_t size = width("gather_packet", c, { index.size(), mask.size() });
@@ -222,6 +237,7 @@ void scatter(Value &target, const Value &value, const Value &index, const Value 
     check_type("scatter", "index", index, Type::U32);
     check_type("scatter", "mask", mask, Type::Bool);
     check_type("scatter", "value", value, target.type());
+    check_memory("scatter", target);
     if (target.node().length || target.node().region)
         fail("scatter: the target must be an array that exists outside of the recorded {}",
              c.graph.region(target.node().region).kind);
@@ -268,6 +284,7 @@ Value scatter_inc(Value &target, const Value &index, const Value &mask) {
         fail("scatter_inc: the target is an uninitialized value");
     Context &c = check_args("scatter_inc", { &index, &mask }, &target.context());
     check_type("scatter_inc", "target", target, Type::U32);
+    check_memory("scatter_inc", target);
     check_type("scatter_inc", "index", index, Type::U32);
     check_type("scatter_inc", "mask", mask, Type::Bool);
     uint32_t size = width("scatter_inc", c, { index.size(), mask.size() });
@@ -377,6 +394,105 @@ static Value make_extern(Context &c, std::unique_ptr<ExternRecord> record,
     else
         c.graph.release(id);
     return result;
+}
+
+// ---- atomic exchanges: a host function, so that both backends have the same
+
+// The frame: indices, values, for Compare what to compare with; then room for what was there.
+template <class T, bool Compare>
+static void exchange_packet(void *target, uint64_t, uint32_t lanes, const int32_t *mask,
+                            void *frame) {
+    auto *bytes = static_cast<uint8_t *>(frame);
+    auto *index = bytes, *value = index + lanes * sizeof(uint32_t),
+         *compare = value + lanes * sizeof(T),
+         *before = Compare ? compare + lanes * sizeof(T) : compare;
+    for (uint32_t k = 0; k < lanes; ++k) {
+        T old = 0;
+        if (mask[k]) {
+            uint32_t i;
+            T fresh;
+            std::memcpy(&i, index + k * sizeof(i), sizeof(i));
+            std::memcpy(&fresh, value + k * sizeof(T), sizeof(T));
+            std::atomic_ref<T> element(static_cast<T *>(target)[i]);
+            if constexpr (Compare) {
+                std::memcpy(&old, compare + k * sizeof(T), sizeof(T));
+                element.compare_exchange_strong(old, fresh); // leaves in `old` what was there
+            } else {
+                old = element.exchange(fresh);
+            }
+        }
+        std::memcpy(before + k * sizeof(T), &old, sizeof(T));
+    }
+}
+
+static ExternFn exchange_function(size_t size, bool compare) {
+    switch (size) {
+    case 1: return compare ? exchange_packet<uint8_t, true> : exchange_packet<uint8_t, false>;
+    case 2: return compare ? exchange_packet<uint16_t, true> : exchange_packet<uint16_t, false>;
+    case 4: return compare ? exchange_packet<uint32_t, true> : exchange_packet<uint32_t, false>;
+    default: return compare ? exchange_packet<uint64_t, true> : exchange_packet<uint64_t, false>;
+    }
+}
+
+static Type bits_of(Type t) { // floats are compared by their bits, too
+    size_t n = bytes(t);
+    return n == 1 ? Type::U8 : n == 2 ? Type::U16 : n == 4 ? Type::U32 : Type::U64;
+}
+
+static Value exchange(const char *what, Value &target, const Value *compare, const Value &value,
+                      const Value &index, const Value &mask) {
+    if (!target.valid())
+        fail("{}: the target is an uninitialized value", what);
+    Context &c = check_args(what, { &value, &index, &mask }, &target.context());
+    check_memory(what, target);
+    check_type(what, "index", index, Type::U32);
+    check_type(what, "mask", mask, Type::Bool);
+    check_type(what, "value", value, target.type());
+    if (compare)
+        check_type(what, "value to compare with", *compare, target.type());
+    if (target.type() == Type::Bool)
+        fail("{}: not defined for masks; use an array of integers", what);
+    if (target.node().length || target.node().region)
+        fail("{}: the target must be an array that exists outside of the recorded {}", what,
+             c.graph.region(target.node().region).kind);
+    if (target.grad_id() | value.grad_id())
+        fail("{}: has no derivative; detach() the target and the value", what);
+    uint32_t size =
+        width(what, c, { index.size(), value.size(), mask.size(), compare ? compare->size() : 1 });
+    order_effects(c, target, size, ~0ull);
+    own_target(c, target, what);
+    Type bits = bits_of(target.type());
+    auto raw = [&](const Value &v) { return bitcast(bits, v); };
+    std::vector<Value> inputs{ expand(c, index, size), raw(value) };
+    if (compare)
+        inputs.push_back(raw(*compare));
+    auto function = reinterpret_cast<void *>(exchange_function(bytes(target.type()), compare));
+    Value holder = Value::adopt(c, c.graph.buffer(Type::U8, borrow(function, 1, {}), 1));
+    Value fn = address_of(c, holder), address = address_of(c, target);
+    auto record = std::make_unique<ExternRecord>();
+    record->text = what;
+    record->fn = fn.id();
+    record->user = address.id();
+    record->out_types = { bits };
+    Value site = make_extern(c, std::move(record), inputs, mask);
+    c.mark_dirty(target.id());
+    Value before = Value::adopt(c, c.graph.make({ .op = Op::ExternOut,
+                                                  .type = bits,
+                                                  .size = site.size(),
+                                                  .dep = { site.id(), 0, 0, 0 } }));
+    return before;
+}
+
+Value scatter_exchange(Value &target, const Value &value, const Value &index, const Value &mask) {
+    Value before = exchange("scatter_exch", target, nullptr, value, index, mask);
+    return bitcast(target.type(), before);
+}
+
+Swapped scatter_compare_exchange(Value &target, const Value &compare, const Value &value,
+                                 const Value &index, const Value &mask) {
+    Value before = exchange("scatter_cas", target, &compare, value, index, mask);
+    Value same = binary(Op::Eq, before, bitcast(bits_of(target.type()), compare));
+    return { bitcast(target.type(), before), binary(Op::And, same, mask) };
 }
 
 void print(std::string format, std::span<const Value> args, const Value &mask) {

@@ -158,6 +158,9 @@ void Recorder::launched(const Task &task, bool waits) {
         step.size = { task.size, { { lane, 1, 1 } }, false };
     else
         step.size = describe(task.size, read);
+    KernelRecord &record = step.task->record; // of replays: nothing is assembled or compiled
+    record.codegen_seconds = record.backend_seconds = 0;
+    record.memory_hit = record.backend != "builtin";
     m_recording->m_waits |= waits;
     m_recording->m_steps.push_back(std::move(step));
 }

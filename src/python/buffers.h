@@ -12,8 +12,8 @@ public:
     Foreign(const Foreign &) = delete;
     ~Foreign();
     explicit operator bool() const { return m_view.obj != nullptr; }
-    /// All elements in C order. In place where the layout allows it.
-    Value read();
+    /// All elements in C order. In place where the layout allows it, unless a copy is asked for.
+    Value read(bool copy = false);
 
     Type type = Type::Void;
     std::vector<size_t> shape;

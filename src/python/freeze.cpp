@@ -56,18 +56,12 @@ struct Recorded {
         shapes; // of tensors among the inputs that changed
     nb::object result_template, writes;
     std::vector<nb::object> kept;
-    std::vector<std::weak_ptr<SceneObject>> objects;
     uint64_t revision = 0, used = 0, flags = 0;
     std::string sizes;
 
     /// Whether nothing that is no part of the key has changed.
     bool valid(const FrozenInputs &in, uint64_t flags_now) const {
-        if (revision != in.revision || flags != flags_now || recording->stale())
-            return false;
-        for (size_t i = 0; i < objects.size(); ++i)
-            if (objects[i].lock() != in.objects[i].object)
-                return false;
-        return true;
+        return revision == in.revision && flags == flags_now && !recording->stale();
     }
     bool like(const Recorded &o) const {
         return result == o.result && inputs == o.inputs && films == o.films && shapes == o.shapes;
@@ -76,12 +70,13 @@ struct Recorded {
 
 class FrozenFunction {
 public:
-    FrozenFunction(nb::object python, int64_t limit, bool auto_opaque)
-        : m_python(std::move(python)), m_limit(limit), m_auto_opaque(auto_opaque) {}
+    FrozenFunction(int64_t limit, bool auto_opaque) : m_limit(limit), m_auto_opaque(auto_opaque) {}
 
     FrozenFunction(const FrozenFunction &) = delete;
 
-    nb::object call(nb::object inputs, bool has_backend) {
+    /// `python`: an object with functions that need Python; it is not kept, as it refers to this one.
+    nb::object call(nb::handle python, nb::object inputs, bool has_backend) {
+        m_python = python;
         enter();
         Context &c = context();
         FrozenInputs in(inputs, m_fields, m_python.attr("fields"));
@@ -110,6 +105,23 @@ public:
         m_exact.clear();
         m_literals.clear();
         m_count = 0;
+    }
+    /// For Python's collector of cycles: what is kept may refer to the function.
+    int visit(visitproc visit, void *arg) const {
+        auto one = [&](nb::handle h) { return h.is_valid() ? visit(h.ptr(), arg) : 0; };
+        for (auto &[key, r] : m_recordings) {
+            for (nb::handle h : r->kept)
+                if (int e = one(h))
+                    return e;
+            for (nb::handle h : { nb::handle(r->result_template), nb::handle(r->writes) })
+                if (int e = one(h))
+                    return e;
+        }
+        return one(m_fields);
+    }
+    void forget() {
+        m_recordings.clear();
+        m_fields.reset();
     }
     size_t count() const { return m_count; }
     size_t cached() const { return m_recordings.size(); }
@@ -167,8 +179,6 @@ private:
             describe(*fresh, recorder, in, nb::borrow<nb::list>(d[1]));
         }
         fresh->kept = in.kept;
-        for (const FrozenObject &o : in.objects)
-            fresh->objects.push_back(o.object);
         fresh->revision = in.revision;
         fresh->flags = flags(c);
         fresh->used = ++m_clock;
@@ -381,7 +391,7 @@ private:
         std::vector<uint64_t> last;
         std::vector<bool> opaque;
     };
-    nb::object m_python;
+    nb::handle m_python; // during a call
     nb::dict m_fields;
     int64_t m_limit;
     bool m_auto_opaque;
@@ -394,9 +404,23 @@ private:
 
 } // namespace
 
+static int visit_frozen(PyObject *self, visitproc visit, void *arg) {
+    Py_VISIT(Py_TYPE(self));
+    return nb::inst_ready(self) ? nb::inst_ptr<FrozenFunction>(self)->visit(visit, arg) : 0;
+}
+
+static int forget_frozen(PyObject *self) {
+    if (nb::inst_ready(self))
+        nb::inst_ptr<FrozenFunction>(self)->forget();
+    return 0;
+}
+
 void bind_freeze(nb::module_ &m) {
-    nb::class_<FrozenFunction>(m, "FrozenFunction")
-        .def(nb::init<nb::object, int64_t, bool>())
+    static PyType_Slot slots[] = { { Py_tp_traverse, reinterpret_cast<void *>(visit_frozen) },
+                                   { Py_tp_clear, reinterpret_cast<void *>(forget_frozen) },
+                                   { 0, nullptr } };
+    nb::class_<FrozenFunction>(m, "FrozenFunction", nb::type_slots(slots))
+        .def(nb::init<int64_t, bool>())
         .def("call", &FrozenFunction::call)
         .def("clear", &FrozenFunction::clear)
         .def("count", &FrozenFunction::count)

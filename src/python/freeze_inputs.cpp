@@ -10,21 +10,32 @@ namespace umbel::python {
 
 namespace {
 
-// Names of parameters do not change while an object lives, and finding them takes longer than a small kernel.
+// Names of parameters do not change while an object lives, and finding them takes longer than a small kernel. An object is
+// known by what stands for it in Python: while that lives, so does the object.
 struct Known {
-    std::weak_ptr<SceneObject> object;
+    PyObject *reference = nullptr; // weak
     std::shared_ptr<SceneParameters> params;
 };
 
-std::shared_ptr<SceneParameters> parameters_of(const Ref<SceneObject> &object) {
+bool is_alive(const Known &k, nb::handle h) {
+    return k.reference && PyWeakref_GetObject(k.reference) == h.ptr();
+}
+
+std::shared_ptr<SceneParameters> parameters_of(SceneObject *object, nb::handle h) {
     static auto *known = new std::unordered_map<SceneObject *, Known>;
-    if (known->size() > 256)
-        std::erase_if(*known, [](const auto &k) { return k.second.object.expired(); });
-    Known &k = (*known)[object.get()];
-    if (k.object.lock() != object) {
-        Ref<SceneObject> unowned(Ref<SceneObject>(), object.get());
-        k = { object, std::make_shared<SceneParameters>(unowned) };
+    auto it = known->find(object);
+    if (it != known->end() && is_alive(it->second, h))
+        return it->second.params;
+    if (known->size() >= 64) { // of objects that are gone, most likely
+        for (auto &[o, k] : *known)
+            Py_XDECREF(k.reference);
+        known->clear();
     }
+    Known &k = (*known)[object];
+    Py_XDECREF(k.reference);
+    k = { PyWeakref_NewRef(h.ptr(), nullptr),
+          std::make_shared<SceneParameters>(Ref<SceneObject>(Ref<SceneObject>(), object)) };
+    PyErr_Clear();
     return k.params;
 }
 
@@ -71,7 +82,7 @@ void FrozenInputs::walk(nb::handle h, int depth) {
         PyModule_Check(o) || PyType_Check(o) || PyFunction_Check(o) || PyCFunction_Check(o))
         return walk_constant(h);
     if (nb::isinstance<SceneObject>(h))
-        return walk_object(nb::cast<Ref<SceneObject>>(h));
+        return walk_object(h);
     // Fields of a structure
     PyObject *type = reinterpret_cast<PyObject *>(Py_TYPE(o));
     nb::object names = nb::borrow(PyDict_GetItem(m_fields.ptr(), type));
@@ -116,7 +127,8 @@ void FrozenInputs::walk_constant(nb::handle h) {
     if (!by_value) {
         if (hash == -1 || hash == 0)
             put(reinterpret_cast<uintptr_t>(o));
-        kept.push_back(nb::borrow(o));
+        if (!PyModule_Check(o))
+            kept.push_back(nb::borrow(o));
     }
 }
 
@@ -135,16 +147,20 @@ void FrozenInputs::walk_array(Object *o) {
         values.push_back({ &o->v[i], {}, {}, FrozenInput::NoSlot, FrozenInput::NoSlot });
 }
 
-void FrozenInputs::walk_object(const Ref<SceneObject> &object) {
-    put(reinterpret_cast<uintptr_t>(object.get()));
-    FrozenObject f{ object, parameters_of(object), values.size(), {} };
+void FrozenInputs::walk_object(nb::handle h) {
+    SceneObject *object = nb::cast<SceneObject *>(h);
+    put(reinterpret_cast<uintptr_t>(object));
+    auto *scene = dynamic_cast<const Scene *>(object);
+    if (!scene) // a recording of a scene's is stale once that is gone: it uses arrays of its own
+        kept.push_back(nb::borrow(h));
+    FrozenObject f{ parameters_of(object, h), values.size(), {} };
     revision = std::max(revision, f.params->host_revision());
     f.params->each_value([&](Value &v, const std::string &key) {
         values.push_back({ &v, {}, {}, FrozenInput::NoSlot, FrozenInput::NoSlot });
         f.keys.push_back(key);
     });
     objects.push_back(std::move(f));
-    if (auto *scene = dynamic_cast<const Scene *>(object.get()))
+    if (scene)
         for (const Ref<Sensor> &s : scene->sensors()) {
             put(uint64_t(s->sampler().sample_count()));
             films.push_back({ s->film_ref(), shown_image(s->film_ref()) });

@@ -21,7 +21,6 @@ struct FrozenInput {
 
 /// A scene object among the inputs, with the values that it and what is in it have.
 struct FrozenObject {
-    Ref<SceneObject> object;
     std::shared_ptr<SceneParameters> params;
     size_t first = 0;              // input
     std::vector<std::string> keys; // by input: the parameter's; empty: derived from others
@@ -62,7 +61,7 @@ public:
 private:
     void walk(nb::handle h, int depth);
     void walk_array(Object *o);
-    void walk_object(const Ref<SceneObject> &object);
+    void walk_object(nb::handle h);
     void walk_constant(nb::handle h);
     void put(uint64_t v) { m_structure.append(reinterpret_cast<const char *>(&v), sizeof v); }
     uint32_t slot_of(const Value &v);

@@ -3,7 +3,13 @@
 #include <nanobind/nanobind.h>
 #include <Python.h>
 
+namespace umbel {
+struct UserError;
+}
+
 namespace umbel::python {
+
+void set_user_error(const UserError &e); // jit_context.cpp; as Python's error
 
 void add_functions(PyObject *module);          // jit_functions.cpp
 void bind_arrays(nanobind::module_ &m);        // jit_arrays.cpp

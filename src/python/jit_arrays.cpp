@@ -144,8 +144,13 @@ nb::object shape_of(nb::handle h) {
     } else {
         for (int i = 0; i < o->cls->depth; ++i)
             out.append(dim(o, i));
+        uint32_t lanes = width(o);
+        for (uint32_t i = 0; i < o->n; ++i)
+            if (o->v[i].size() != lanes && o->v[i].size() != 1)
+                fail("shape: the input is ragged: {} has entries of {} and of {} lanes",
+                     o->cls->name, lanes, o->v[i].size());
         if (!o->cls->host)
-            out.append(width(o));
+            out.append(lanes);
     }
     return nb::tuple(out);
 }
@@ -279,8 +284,14 @@ void bind_arrays(nb::module_ &m) {
     });
     m.def("assign", [](nb::handle target, nb::handle source) {
         Object *t = array_of(target), *s = array_of(source);
-        if (t->cls != s->cls || t->n != s->n)
+        bool open = t->cls->depth && t->cls->dims[0] == Dynamic;
+        if (t->cls != s->cls || (t->n != s->n && !open))
             fail("a {} cannot take the value of a {}", t->cls->name, s->cls->name);
+        if (t->n != s->n) {
+            nb::object copy = map_values(s, [](const Value &v) { return v; });
+            replace_values(t, as_array(copy.ptr()));
+            return;
+        }
         for (uint32_t i = 0; i < t->n; ++i)
             t->v[i] = s->v[i];
         if (is_tensor(t))
@@ -293,6 +304,10 @@ void bind_arrays(nb::module_ &m) {
     m.def("tensor_array", [](nb::handle h) {
         Object *o = array_of(h);
         return steal(wrap(o->cls->array, o->v[0]));
+    });
+    m.def("tensor_view", [](nb::handle h) { // changes of it are changes of the tensor
+        Object *o = array_of(h);
+        return steal(view_of(o, o->cls->array, o->v));
     });
     m.def("shape", shape_of);
     m.def("width", [](nb::handle h) { return width(array_of(h)); });
@@ -313,6 +328,10 @@ void bind_arrays(nb::module_ &m) {
     m.def("recorded_size",
           [](nb::handle h) { return steal(wrap(jit::recorded_size(array_of(h)->v[0]))); });
     m.def("state", state);
+    m.def("is_local", [](nb::handle h) {
+        Object *o = array_of(h);
+        return o->n && o->v[0].valid() && o->v[0].node().length != 0;
+    });
     m.def("opaque", [](nb::handle h) { // in place
         Object *o = array_of(h);
         for (uint32_t i = 0; i < o->n; ++i)

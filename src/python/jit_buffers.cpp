@@ -88,7 +88,7 @@ Foreign::~Foreign() {
         PyBuffer_Release(&m_view);
 }
 
-Value Foreign::read() {
+Value Foreign::read(bool copy) {
     release_foreign();
     size_t n = 1;
     for (size_t s : shape)
@@ -99,7 +99,7 @@ Value Foreign::read() {
         fail("an array of {} elements is too large: the limit is 2^32 - 1", n);
     context();
     bool aligned = reinterpret_cast<uintptr_t>(m_view.buf) % jit::bytes(type) == 0;
-    if (!PyBuffer_IsContiguous(&m_view, 'C') || !aligned) {
+    if (copy || !PyBuffer_IsContiguous(&m_view, 'C') || !aligned) {
         std::vector<uint8_t> data(size_t(m_view.len));
         if (PyBuffer_ToContiguous(data.data(), &m_view, m_view.len, 'C') != 0)
             throw PythonError();

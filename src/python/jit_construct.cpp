@@ -1,4 +1,5 @@
 // python/jit_construct.cpp: arrays from numbers, sequences, other arrays and foreign memory.
+#include "ad/ad.h"
 #include "python/buffers.h"
 #include "python/objects.h"
 #include <limits>
@@ -48,6 +49,16 @@ uint64_t integer_bits(Type t, PyObject *o, bool wrap) {
     } else {
         long long limit = (long long)(mask >> 1);
         fits = s >= -limit - 1 && s <= limit;
+    }
+    // Beside an array, the bits of either kind of integer of its width will do
+    bool either = overflow ? fits || (width == 64 && PyLong_AsUnsignedLongLong(o) != uint64_t(-1))
+                           : s >= -(long long)(mask >> 1) - 1 && (s < 0 || uint64_t(s) <= mask);
+    PyErr_Clear();
+    if (wrap && !either) {
+        PyErr_Format(hook("ArgumentError"),
+                     "the integer %S does not fit into elements of type %s (could not promote)", o,
+                     jit::name(t));
+        throw PythonError();
     }
     if (!fits && !wrap) {
         PyErr_Format(PyExc_TypeError, "the integer %S does not fit into elements of type %s", o,
@@ -124,8 +135,10 @@ Value from_sequence(Context &c, Type t, PyObject *o) {
             bits = 0;
             jit::read(v, &bits, 0, 1);
         } else {
-            raise(PyExc_TypeError, fmt::format("element {} has type '{}'; a number is needed", i,
-                                               type_name(items[i])));
+            raise(PyExc_TypeError,
+                  fmt::format("Could not construct from sequence (invalid type in input). Element "
+                              "{} has type '{}'; a number is needed",
+                              i, type_name(items[i])));
         }
         std::memcpy(data.data() + size_t(i) * size, &bits, size);
     }
@@ -155,7 +168,7 @@ Value one_value(Context &c, const Class *cls, PyObject *o) {
             raise(PyExc_TypeError, fmt::format("an array of {} dimensions does not fit into {}; "
                                                "one dimension is needed",
                                                memory.shape.size(), cls->name));
-        return cast_to(t, memory.read());
+        return cast_to(t, memory.read(memory.type != t));
     }
     if (PySequence_Check(o) && !PyUnicode_Check(o) && !PyBytes_Check(o))
         return from_sequence(c, t, o);
@@ -222,14 +235,21 @@ void fill_from_array(Context &c, const Class *cls, Value *out, uint32_t count, i
 void fill_from_memory(Context &c, const Class *cls, Value *out, uint32_t count, int level,
                       const std::vector<size_t> &shape, Value all) {
     int rest = cls->depth - level;
+    if (shape.empty()) { // a number
+        for (uint32_t i = 0; i < count; ++i)
+            out[i] = cast_to(cls->type, all);
+        return;
+    }
     bool fits = int(shape.size()) == rest || int(shape.size()) == rest + 1;
     for (int i = 0; fits && i < rest; ++i)
         fits = cls->dims[level + i] == Dynamic || size_t(cls->dims[level + i]) == shape[i];
     if (!fits)
         raise(PyExc_TypeError,
-              fmt::format("{}: an array of shape ({}) does not fit; its first dimensions must be "
-                          "those of the class, and at most one more may follow",
-                          cls->name, fmt::join(shape, ", ")));
+              fmt::format("{}: Unable to initialize from an array of shape ({}). Its first "
+                          "dimensions must be those of the class ({}), and at most one more may "
+                          "follow",
+                          cls->name, fmt::join(shape, ", "),
+                          fmt::join(cls->dims + level, cls->dims + cls->depth, ", ")));
     all = cast_to(cls->type, all);
     size_t lanes = int(shape.size()) == rest ? 1 : shape.back();
     Value yes = Value::adopt(c, c.graph.literal(Type::Bool, 1));
@@ -258,7 +278,7 @@ void fill(Context &c, const Class *cls, Value *out, uint32_t count, int level, P
         return;
     }
     if (Foreign memory(o); memory)
-        return fill_from_memory(c, cls, out, count, level, memory.shape, memory.read());
+        return fill_from_memory(c, cls, out, count, level, memory.shape, memory.read(true));
     PyObject *items = PySequence_Fast(o, "");
     if (!items) {
         PyErr_Clear();
@@ -272,8 +292,9 @@ void fill(Context &c, const Class *cls, Value *out, uint32_t count, int level, P
     auto n = uint32_t(PySequence_Fast_GET_SIZE(items));
     int wanted = cls->dims[level];
     if (wanted == Dynamic ? n != count : n != uint32_t(wanted))
-        raise(PyExc_TypeError, fmt::format("{}: {} elements are needed, not {}", cls->name,
-                                           wanted == Dynamic ? int(count) : wanted, n));
+        raise(PyExc_TypeError,
+              fmt::format("{}: Input has the wrong size (expected {} elements, got {}).", cls->name,
+                          wanted == Dynamic ? int(count) : wanted, n));
     for (uint32_t i = 0; i < n; ++i)
         fill(c, cls, out + i * (count / n), count / n, level + 1,
              PySequence_Fast_GET_ITEM(items, i));
@@ -292,15 +313,51 @@ uint32_t dynamic_count(PyObject *const *args, size_t count) {
 }
 
 PyObject *construct_checked(const Class *cls, PyTypeObject *type, PyObject *const *args,
+                            size_t count);
+
+// The arguments as another list of them: an iterator's items, a complex number's parts, all entries of a
+// matrix in one sequence. Null: they are what they are.
+PyObject *unpacked(const Class *cls, PyObject *o) {
+    bool sequence = PyList_Check(o) || PyTuple_Check(o);
+    if (cls->depth && PyIter_Check(o))
+        return PySequence_Tuple(o);
+    if (cls->kind == Kind::Matrix && cls->depth == 2 && sequence &&
+        PySequence_Size(o) == Py_ssize_t(cls->count))
+        return PySequence_Tuple(o);
+    if (cls->kind == Kind::Complex && PyComplex_Check(o))
+        return Py_BuildValue("dd", PyComplex_RealAsDouble(o), PyComplex_ImagAsDouble(o));
+    if (cls->kind == Kind::Complex && !sequence && !is_array(o) && !is_number(o))
+        return PyObject_CallOneArg(hook("complex_parts"), o);
+    return Py_NewRef(Py_None);
+}
+
+PyObject *construct_checked(const Class *cls, PyTypeObject *type, PyObject *const *args,
                             size_t count) {
+    if (count == 1 && cls->depth && !is_array(args[0])) {
+        PyObject *parts = unpacked(cls, args[0]);
+        if (!parts)
+            throw PythonError();
+        if (parts != Py_None) {
+            auto *items = reinterpret_cast<PyTupleObject *>(parts)->ob_item;
+            auto n = size_t(PyTuple_GET_SIZE(parts));
+            PyObject *r = n == 1 ? construct_checked(cls, type, &parts, 1)
+                                 : construct_checked(cls, type, items, n);
+            Py_DECREF(parts);
+            return r;
+        }
+        Py_DECREF(parts);
+    }
     Context &c = context();
     bool dynamic = cls->depth && cls->dims[0] == Dynamic;
     Object *out = make_object(cls, type, dynamic ? dynamic_count(args, count) : 0);
     if (!out)
         return nullptr;
     try {
-        if (count == 0)
+        if (count == 0) {
+            for (uint32_t i = 0; cls->host && i < out->n; ++i) // no lanes that could be missing
+                out->v[i] = Value::adopt(c, c.graph.literal(cls->type, 0));
             return as_py(out);
+        }
         PyObject *o = args[0];
         bool scalar = count == 1 && (is_number(o) || (is_array(o) && !is_tensor(as_array(o)) &&
                                                       as_array(o)->cls->depth == 0));
@@ -314,6 +371,10 @@ PyObject *construct_checked(const Class *cls, PyTypeObject *type, PyObject *cons
                 out->v[0] = one_value(c, cls, all);
                 Py_DECREF(all);
             }
+        } else if (scalar && cls->count == 0 && !dynamic) {
+            raise(PyExc_TypeError,
+                  fmt::format("{}: Input has the wrong size (expected 0 elements, got 1).",
+                              cls->name));
         } else if (scalar) {
             fill_all(c, cls, out, one_value(c, cls->array, o));
         } else if (count == 1 && is_array(o) && is_special(cls) &&
@@ -340,9 +401,8 @@ PyObject *construct_checked(const Class *cls, PyTypeObject *type, PyObject *cons
                 out->v[i] = one_value(c, cls->array, args[i]);
         } else {
             raise(PyExc_TypeError,
-                  fmt::format("{}: 1{} or {} arguments are needed, not {}", cls->name,
-                              cls->depth == 2 ? fmt::format(", {}", out->n) : "", dim(out, 0),
-                              count));
+                  fmt::format("{}: Input has the wrong size (expected {} elements, got {}).",
+                              cls->name, dim(out, 0), count));
         }
         if (cls->host && width(out) > 1)
             raise(PyExc_TypeError,
@@ -353,6 +413,9 @@ PyObject *construct_checked(const Class *cls, PyTypeObject *type, PyObject *cons
         Py_DECREF(as_py(out));
         throw;
     }
+    for (uint32_t i = 0; i < out->n; ++i) // a copy of what is not followed here has no derivatives
+        if (out->v[i].grad_id() && !ad::tape().follows(out->v[i].grad_id()))
+            out->v[i] = ad::detach(out->v[i]);
     return as_py(out);
 }
 

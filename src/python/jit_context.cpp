@@ -1,5 +1,8 @@
 // python/jit_context.cpp: the recording context of Python's arrays; errors; functions supplied by Python.
+#include "ad/ad.h"
 #include "core/variant.h"
+#include "jit/state_access.h"
+#include "python/functions.h"
 #include "python/objects.h"
 #include <chrono>
 #include <memory>
@@ -70,6 +73,14 @@ void raise(PyObject *type, const std::string &message) {
     throw PythonError();
 }
 
+void set_user_error(const UserError &e) {
+    if (auto *access = dynamic_cast<const jit::StateAccess *>(&e))
+        PyErr_SetObject(hook("StateAccess"), nb::make_tuple(e.what(), access->node).ptr());
+    else
+        PyErr_SetString(hook(dynamic_cast<const ad::InsideBody *>(&e) ? "InsideBody" : "UserError"),
+                        e.what());
+}
+
 void set_python_error() {
     try {
         throw;
@@ -79,7 +90,7 @@ void set_python_error() {
     } catch (const nb::builtin_exception &e) {
         PyErr_SetString(PyExc_TypeError, e.what());
     } catch (const UserError &e) {
-        PyErr_SetString(hook("UserError"), e.what());
+        set_user_error(e);
     } catch (const DeviceError &e) {
         PyErr_SetString(hook("DeviceError"), e.what());
     } catch (const InternalError &e) {

@@ -152,6 +152,45 @@ void bind_control(nb::module_ &m) {
                               jit::Mask(mask_value(mask)));
         },
         nb::arg(), nb::arg(), nb::arg().none());
+    m.def("valid", [](nb::handle h) {
+        Object *o = array_of(h);
+        for (uint32_t i = 0; i < o->n; ++i)
+            if (!o->v[i].valid() || o->v[i].size() == 0)
+                return false;
+        return true;
+    });
+    m.def("count", [](nb::handle h) { return array_of(h)->n; });
+    m.def("indices", [](nb::handle h) {
+        Object *o = array_of(h);
+        nb::list out;
+        for (uint32_t i = 0; i < o->n; ++i)
+            out.append(o->v[i].valid() ? o->v[i].id() : 0);
+        return out;
+    });
+    m.def("active_lanes", [](nb::handle h) { // under the masks of evaluated control flow
+        Value m = mask_value(h);
+        Context &c = context();
+        if (!c.masks.empty())
+            m = jit::binary(Op::And, m, Value::share(c, c.masks.back()));
+        return steal(wrap(m));
+    });
+    m.def("dirty", [](nb::handle h) { // effects on it are pending
+        Object *o = array_of(h);
+        bool any = false;
+        for (uint32_t i = 0; i < o->n; ++i)
+            any |= o->v[i].valid() && o->v[i].node().flags & jit::Dirty;
+        return any;
+    });
+    m.def("same_values", [](nb::handle x, nb::handle y) {
+        Object *a = array_of(x), *b = array_of(y);
+        bool same = a->n == b->n;
+        for (uint32_t i = 0; same && i < a->n; ++i) {
+            const Value &v = a->v[i], &w = b->v[i];
+            same = v.valid() == w.valid() &&
+                   (!v.valid() || (v.id() == w.id() && v.grad_id() == w.grad_id()));
+        }
+        return same;
+    });
     m.def("is_recording", [] { return context().region != 0; });
 }
 

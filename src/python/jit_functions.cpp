@@ -82,7 +82,7 @@ const Class *common_class(Operand *ops, int n, const Class *shape = nullptr) {
             const Class *c = ops[i].array()->cls;
             cls = cls ? promote(cls, c) : c;
             if (!cls)
-                raise(PyExc_TypeError, "the operands' shapes differ");
+                raise(hook("ArgumentError"), "Incompatible arguments: their shapes differ");
         }
     Type t = cls ? cls->type : Type::Bool;
     for (int i = 0; i < n; ++i) {
@@ -157,8 +157,13 @@ PyObject *select(PyObject *, PyObject *const *args, Py_ssize_t n) {
         if (n != 3)
             raise(PyExc_TypeError, "select() takes three arguments: mask, value, value elsewhere");
         PyObject *m = args[0];
-        if (PyBool_Check(m))
-            return Py_NewRef(m == Py_True ? args[1] : args[2]);
+        if (PyBool_Check(m)) {
+            PyObject *chosen = args[m == Py_True ? 1 : 2], *other = args[m == Py_True ? 2 : 1];
+            if (!is_number(chosen) || !is_array(other) || is_tensor(as_array(other)))
+                return Py_NewRef(chosen);
+            Operand ops[2] = { { chosen }, { other } }; // the type does not depend on the mask
+            return convert(common_class(ops, 2), chosen);
+        }
         if (!is_array(m) || as_array(m)->cls->type != Type::Bool)
             raise(PyExc_TypeError, fmt::format("select(): the first argument must be a mask, not "
                                                "'{}'",

@@ -77,24 +77,28 @@ private:
 /// An operation whose methods a Python object supplies. Inputs and outputs are lists of arrays.
 class PythonOp final : public ad::CustomOp {
 public:
-    PythonOp(nb::object self, nb::list inputs) : m_self(std::move(self)), m_inputs(inputs) {}
+    PythonOp(nb::object self, nb::list inputs)
+        : m_self(std::move(self)), m_inputs(inputs),
+          m_name(nb::cast<std::string>(m_self.attr("name")())) {}
     ~PythonOp() override {
         nb::gil_scoped_acquire lock;
         m_self.reset();
         m_inputs.reset();
         m_outputs.reset();
     }
-    const char *name() const override { return "custom operation"; }
+    const char *name() const override { return m_name.c_str(); }
 
     std::vector<Value> eval(std::span<const Value> in) override {
         set_values(m_inputs, { in.begin(), in.end() });
-        m_outputs = nb::cast<nb::list>(m_self.attr("_eval")(m_inputs));
-        for (nb::handle h : nb::cast<nb::list>(m_self.attr("_implicit")())) {
-            Object *o = array_of(h);
-            for (uint32_t i = 0; i < o->n; ++i)
-                if (followable(o->v[i]))
-                    add_input(o->v[i]);
+        {
+            Reinstate scope; // scripts ask in eval() what is followed outside
+            m_outputs = nb::cast<nb::list>(m_self.attr("_eval")(m_inputs));
         }
+        for_each("_implicit_inputs", [&](const Value &v) { add_input(v); });
+        for_each("_implicit_outputs", [&](const Value &v) {
+            if (ad::tape().follows(v.grad_id()))
+                m_written.push_back(v.grad_id());
+        });
         return values_of(m_outputs);
     }
     void forward() override { m_self.attr("_forward")(nb::cast(this, nb::rv_policy::reference)); }
@@ -133,6 +137,25 @@ public:
     }
 
 private:
+    // The scope around the one in which operations compute.
+    struct Reinstate {
+        std::vector<ad::ScopeState> &scopes = ad::tape().scopes();
+        Reinstate() {
+            ad::ScopeState outer = scopes[scopes.size() - 2];
+            outer.isolate = false;
+            outer.postponed.clear();
+            scopes.push_back(std::move(outer));
+        }
+        ~Reinstate() { scopes.pop_back(); }
+    };
+    template <class F> void for_each(const char *list, F &&f) {
+        for (nb::handle h : nb::cast<nb::list>(m_self.attr(list)())) {
+            Object *o = array_of(h);
+            for (uint32_t i = 0; i < o->n; ++i)
+                if (followable(o->v[i]))
+                    f(o->v[i]);
+        }
+    }
     static size_t first_value(nb::list &list, size_t i) {
         size_t n = 0;
         for (size_t k = 0; k < i; ++k)
@@ -141,12 +164,17 @@ private:
     }
     nb::object m_self;
     nb::list m_inputs, m_outputs;
+    std::string m_name;
 };
 
 } // namespace
 
 void bind_gradients(nb::module_ &m) {
     m.def("enable_grad", [](nb::handle h) {
+        context();
+        const ad::ScopeState &scope = ad::tape().scopes().back();
+        if (!scope.complement && scope.ids.empty()) // nothing is followed here
+            return;
         for_values(h, [](Value &v, uint32_t) { ad::enable_grad(v, script_line()); });
     });
     m.def("disable_grad",
@@ -161,7 +189,7 @@ void bind_gradients(nb::module_ &m) {
     m.def("grad", [](nb::handle h) {
         context();
         return map_values(array_of(h), [](const Value &v) {
-            return followable(v) ? ad::grad(v)
+            return followable(v) ? ad::grad(ad::tape().follows(v.grad_id()) ? v : v.detached())
                    : v.valid()   ? jit::literal(v.type(), 0, v.size())
                                  : v;
         });
@@ -169,11 +197,11 @@ void bind_gradients(nb::module_ &m) {
     m.def("set_grad", [](nb::handle h, nb::handle gradient, bool add) {
         nb::object converted = gradient_like(h, gradient);
         Object *g = array_of(converted);
+        if (!add) // entries may be the same variable, which then gets the sum
+            for_values(h, [&](Value &v, uint32_t) { ad::clear_grad(v); });
         for_values(h, [&](Value &v, uint32_t i) {
-            if (!v.grad_id())
-                return;
-            const Value &x = g->v[g->n == 1 ? 0 : i];
-            add ? ad::accumulate_grad(v, x) : ad::set_grad(v, x);
+            if (v.grad_id())
+                ad::accumulate_grad(v, g->v[g->n == 1 ? 0 : i]);
         });
     });
     m.def("clear_grad",
@@ -202,6 +230,16 @@ void bind_gradients(nb::module_ &m) {
     m.def("traverse", [](bool forward, uint32_t clear) {
         context();
         ad::traverse(forward ? ad::Mode::Forward : ad::Mode::Backward, clear);
+    });
+    m.def("node_sequence", [](nb::handle h) { // told apart from nodes that had the number before
+        const Value &v = array_of(h)->v[0];
+        return v.valid() ? nb::make_tuple(uintptr_t(&v.context()), v.node().seq) : nb::make_tuple();
+    });
+    m.def("set_ad_label", [](nb::handle h, const std::string &label) {
+        for_values(h, [&](Value &v, uint32_t) {
+            if (v.grad_id())
+                ad::tape().node(v.grad_id()).label = label;
+        });
     });
     m.def("ad_listing", [] {
         context();

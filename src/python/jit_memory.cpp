@@ -1,4 +1,5 @@
 // python/jit_memory.cpp: gathering, scattering, reductions and other operations on whole arrays.
+#include "jit/exchange.h"
 #include "python/functions.h"
 #include "python/helpers.h"
 #include "python/sequence.h"
@@ -18,13 +19,17 @@ Value offset(const Value &index, uint32_t stride, uint32_t k) {
 }
 
 // Records of `cls` from a flat array, or entry by entry from an array of the same shape.
-nb::object gather(nb::handle type, nb::handle source, nb::handle index, nb::handle active) {
+// `count` is for classes that leave the number of entries open.
+nb::object gather(nb::handle type, nb::handle source, nb::handle index, nb::handle active,
+                  uint32_t count) {
     const Class *cls = class_from(type);
     Object *s = array_of(source);
     Value mask = mask_value(active);
     if (cls->kind == Kind::Tensor)
         fail("gather: a tensor is no result; gather an array and reshape it");
-    Object *out = make_object(cls, nullptr, s->cls->depth ? s->n : 1);
+    if (s->n && !s->v[0].valid() && active.is_none() && s->cls->depth == 0)
+        fail("gather: the source has no elements");
+    Object *out = make_object(cls, nullptr, s->cls->depth ? s->n : count ? count : 1);
     nb::object result = steal(out);
     bool indexed = is_array(index.ptr()) && as_array(index.ptr())->cls->depth;
     if (indexed && s->cls->depth == 0) { // an index for each entry
@@ -45,6 +50,9 @@ nb::object gather(nb::handle type, nb::handle source, nb::handle index, nb::hand
                             : jit::gather(s->v[k], i, mask);
     } else if (out->n == 1) {
         out->v[0] = jit::gather(s->v[0], i, mask);
+    } else if (s->v[0].size() % out->n) { // no whole number of records: element by element
+        for (uint32_t k = 0; k < out->n; ++k)
+            out->v[k] = jit::gather(s->v[0], offset(i, out->n, k), mask);
     } else {
         std::vector<Value> values = jit::gather_packet(s->v[0], i, out->n, mask);
         for (uint32_t k = 0; k < out->n; ++k)
@@ -102,7 +110,7 @@ nb::object fold(int op, nb::handle h) {
     nb::object result = steal(out);
     for (uint32_t k = 0; k < block; ++k) {
         Value v = o->v[k];
-        for (size_t i = 1; i < n; ++i)
+        for (size_t i = 1; v.valid() && i < n; ++i)
             v = jit::binary(Op(op), v, o->v[i * block + k]);
         out->v[k] = std::move(v);
     }
@@ -124,7 +132,7 @@ nb::object fold_dot(nb::handle a, nb::handle b) {
 } // namespace
 
 void bind_memory(nb::module_ &m) {
-    m.def("gather", gather, nb::arg(), nb::arg(), nb::arg(), nb::arg().none());
+    m.def("gather", gather, nb::arg(), nb::arg(), nb::arg(), nb::arg().none(), nb::arg() = 0);
     m.def("scatter", scatter, nb::arg(), nb::arg(), nb::arg(), nb::arg().none(), nb::arg());
     m.def(
         "scatter_inc",
@@ -133,6 +141,27 @@ void bind_memory(nb::module_ &m) {
             return steal(wrap(jit::scatter_inc(t->v[0], index_value(index), mask_value(active))));
         },
         nb::arg(), nb::arg(), nb::arg().none());
+    m.def(
+        "scatter_exch",
+        [](nb::handle target, nb::handle value, nb::handle index, nb::handle active) {
+            Object *t = array_of(target);
+            Value v = lane_value(value, t->cls->type, 0);
+            return steal(
+                wrap(jit::scatter_exchange(t->v[0], v, index_value(index), mask_value(active))));
+        },
+        nb::arg(), nb::arg(), nb::arg(), nb::arg().none());
+    m.def(
+        "scatter_cas",
+        [](nb::handle target, nb::handle compare, nb::handle value, nb::handle index,
+           nb::handle active) {
+            Object *t = array_of(target);
+            Type type = t->cls->type;
+            Value c = lane_value(compare, type, 0), v = lane_value(value, type, 0);
+            jit::Swapped r = jit::scatter_compare_exchange(t->v[0], c, v, index_value(index),
+                                                           mask_value(active));
+            return nb::make_tuple(steal(wrap(std::move(r.before))), steal(wrap(std::move(r.done))));
+        },
+        nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg().none());
     m.def("fold", fold);
     m.def("fold_dot", fold_dot);
     m.def("reduce", [](int op, nb::handle h) { // over the lanes of each entry

@@ -63,8 +63,10 @@ PyObject *elementwise(Op op, const Class *cls, const Object *x, const Object *y)
     uint32_t n = cls->count;
     if (cls->depth && cls->dims[0] == Dynamic) {
         n = std::max(x->cls->depth ? x->n : 0, y->cls->depth ? y->n : 0);
-        if ((x->cls->depth && x->n != n) || (y->cls->depth && y->n != n))
-            fail("{}: {} and {} entries do not match", jit::name(op), x->n, y->n);
+        auto fits = [n](const Object *o) { return !o->cls->depth || o->n == n || o->n == 1; };
+        if (!fits(x) || !fits(y))
+            fail("{}: operands have incompatible sizes: {} and {} entries", jit::name(op), x->n,
+                 y->n);
     }
     Object *out = make_object(result, nullptr, n);
     if (!out)
@@ -115,10 +117,18 @@ PyObject *combine(Op op, PyObject *a, PyObject *b) {
             return PyObject_CallFunction(hook("and_mask"), "OO", a, b);
     }
     const Class *cls = promote(x->cls, y->cls);
-    if (!cls)
-        raise(PyExc_TypeError,
-              fmt::format("{}: {} and {} have no common type (their shapes differ)", jit::name(op),
-                          x->cls->name, y->cls->name));
+    if ((op == Op::Lt || op == Op::Le) && !(x->cls->plain && y->cls->plain) && cls &&
+        cls->kind != Kind::Tensor)
+        raise(hook("ArgumentError"),
+              fmt::format("{}: inequality comparisons are not defined for {} and {}; compare their "
+                          "entries or norms",
+                          jit::name(op), x->cls->name, y->cls->name));
+    bool vectors = x->cls->depth == 1 && y->cls->depth == 1;
+    if (!cls || (vectors && x->cls->kind != y->cls->kind)) // such as a complex number and a vector
+        raise(hook("ArgumentError"),
+              fmt::format("{}: Incompatible arguments. {} and {} have no common type: their shapes "
+                          "differ",
+                          jit::name(op), x->cls->name, y->cls->name));
     if (!allowed(op, cls->type))
         return not_implemented();
     if (cls->kind == Kind::Tensor)
@@ -150,6 +160,19 @@ PyObject *mixed(Op op, PyObject *a, PyObject *b) {
         Py_DECREF(scalar);
         return r;
     }
+    if (PyComplex_Check(o) && x->cls->kind == Kind::Complex) {
+        PyObject *z = construct(x->cls, x->cls->py, &o, 1);
+        if (!z)
+            throw PythonError();
+        PyObject *r = left ? binary_op(op, a, z) : binary_op(op, z, b);
+        Py_DECREF(z);
+        return r;
+    }
+    if (!compares(op) && (o == Py_None || PyUnicode_Check(o) || PyComplex_Check(o)))
+        raise(hook("ArgumentError"),
+              fmt::format("{}: Incompatible arguments. Encountered an unsupported argument of type "
+                          "'{}' beside {}; a number or an array is needed",
+                          jit::name(op), Py_TYPE(o)->tp_name, x->cls->name));
     PyObject *converted = beside(x->cls, o);
     if (!converted)
         return not_implemented();
@@ -180,10 +203,16 @@ template <Op op> PyObject *slot(PyObject *a, PyObject *b) {
 
 /// a op= b keeps the object: all that refer to it see the new value.
 PyObject *assign(PyObject *self, PyObject *result) {
-    if (!result || result == Py_NotImplemented || Py_TYPE(result) != Py_TYPE(self) ||
-        as_array(result)->n != as_array(self)->n)
+    if (!result || result == Py_NotImplemented || Py_TYPE(result) != Py_TYPE(self))
         return result;
     Object *a = as_array(self), *r = as_array(result);
+    if (a == r)
+        return result;
+    if (a->n != r->n) { // of a class that leaves the number open
+        replace_values(a, r);
+        Py_DECREF(result);
+        return Py_NewRef(self);
+    }
     for (uint32_t i = 0; i < a->n; ++i)
         std::swap(a->v[i], r->v[i]);
     if (is_tensor(a))
@@ -194,9 +223,7 @@ PyObject *assign(PyObject *self, PyObject *result) {
 template <Op op> PyObject *in_place(PyObject *a, PyObject *b) { return assign(a, slot<op>(a, b)); }
 
 bool all_float(PyObject *a, PyObject *b) {
-    auto ok = [](PyObject *o) {
-        return !is_array(o) || jit::is_float(as_array(o)->cls->type) || !as_array(o)->cls->plain;
-    };
+    auto ok = [](PyObject *o) { return !is_array(o) || jit::is_float(as_array(o)->cls->type); };
     auto real = [](PyObject *o) {
         return PyFloat_Check(o) || (is_array(o) && jit::is_float(as_array(o)->cls->type));
     };
@@ -260,10 +287,12 @@ const Class *promote(const Class *a, const Class *b) {
     Type t = std::max(a->type, b->type);
     if (a->kind == Kind::Tensor || b->kind == Kind::Tensor)
         return (a->kind == Kind::Tensor ? a : b)->with[int(t)];
-    const Class *shape = a->depth != b->depth   ? (a->depth > b->depth ? a : b)
-                         : a->kind != b->kind   ? (a->plain ? b : a)
-                         : a->sense != b->sense ? (a->sense > b->sense ? a : b)
-                                                : a;
+    auto dynamic = [](const Class *c) { return c->depth == 1 && c->dims[0] == Dynamic; };
+    const Class *shape = a->depth != b->depth       ? (a->depth > b->depth ? a : b)
+                         : dynamic(a) != dynamic(b) ? (dynamic(a) ? a : b)
+                         : a->kind != b->kind       ? (a->plain ? b : a)
+                         : a->sense != b->sense     ? (a->sense > b->sense ? a : b)
+                                                    : a;
     const Class *other = shape == a ? b : a;
     for (int i = 0; i < other->depth; ++i) {
         int x = shape->dims[shape->depth - other->depth + i], y = other->dims[i];
@@ -278,7 +307,7 @@ const Class *promote(const Class *a, const Class *b) {
 
 Value operand(const Class *cls, Type type, const Object *o, uint32_t i) {
     const Class *oc = o->cls;
-    uint32_t k = oc->depth == cls->depth ? i : o->n ? i % o->n : 0;
+    uint32_t k = oc->depth == cls->depth && o->n != 1 ? i : o->n ? i % o->n : 0;
     if (!cls->plain && oc->depth == 0) { // a real number as a matrix, complex number or quaternion
         bool set = cls->kind == Kind::Complex      ? i == 0
                    : cls->kind == Kind::Quaternion ? i == 3
@@ -306,7 +335,9 @@ PyObject *unary_op(Op op, PyObject *a) {
         Object *x = as_array(a);
         const Class *cls = x->cls;
         if (!allowed(op, cls->type))
-            raise(PyExc_TypeError, fmt::format("{}: not defined for {}", jit::name(op), cls->name));
+            raise(hook("ArgumentError"),
+                  fmt::format("{}: operation not supported for this type: {}", jit::name(op),
+                              cls->name));
         if (cls->depth == 0 && cls->plain) [[likely]]
             return wrap(cls, jit::unary(op, x->v[0]));
         if (cls->kind == Kind::Tensor)

@@ -17,13 +17,17 @@ int component(char c) {
     return -1;
 }
 
+bool has_components(const Class *c) {
+    return c->kind == Kind::Array || c->kind == Kind::Quaternion;
+}
+
 // The components that a name such as "xzy" stands for; empty if it is no such name.
 std::vector<int> components(PyObject *name, const Object *o) {
     std::vector<int> r;
     Py_ssize_t n = 0;
     const char *s = PyUnicode_AsUTF8AndSize(name, &n);
     const Class *c = o->cls;
-    if (!s || n < 1 || n > 4 || c->depth < 1 || c->kind == Kind::Matrix || c->kind == Kind::Tensor)
+    if (!s || n < 1 || c->depth < 1 || !has_components(c))
         return {};
     for (Py_ssize_t i = 0; i < n; ++i) {
         int k = component(s[i]);
@@ -34,6 +38,13 @@ std::vector<int> components(PyObject *name, const Object *o) {
     return r;
 }
 
+std::vector<int> counting(size_t n) {
+    std::vector<int> r(n);
+    for (size_t i = 0; i < n; ++i)
+        r[i] = int(i);
+    return r;
+}
+
 PyObject *swizzle(Object *o, const std::vector<int> &list) {
     const Class *c = o->cls;
     Sense sense = c->depth == 1 ? c->sense : Sense::Plain;
@@ -41,10 +52,14 @@ PyObject *swizzle(Object *o, const std::vector<int> &list) {
     const Class *cls = find_class(c->type, Kind::Array, c->depth, dims, sense, c->host);
     if (!cls)
         cls = find_class(c->type, Kind::Array, c->depth, dims, Sense::Plain, c->host);
+    if (!cls && c->depth == 1) { // more entries than a class of fixed size has
+        dims[0] = Dynamic;
+        cls = find_class(c->type, Kind::Array, 1, dims, Sense::Plain, c->host);
+    }
     if (!cls)
         raise(PyExc_AttributeError,
               fmt::format("no class has {} entries like those of {}", n, c->name));
-    Object *out = make_object(cls);
+    Object *out = make_object(cls, nullptr, uint32_t(n));
     uint32_t block = uint32_t(o->n / dim(o, 0));
     for (size_t i = 0; out && i < list.size(); ++i)
         for (uint32_t k = 0; k < block; ++k)
@@ -62,16 +77,24 @@ bool as_index(PyObject *key, size_t length, const Object *o, size_t &index) {
     Py_ssize_t k = i < 0 ? i + Py_ssize_t(length) : i;
     if (k < 0 || size_t(k) >= length)
         raise(PyExc_IndexError,
-              fmt::format("{}: entry {} is out of bounds (there are {})", o->cls->name, i, length));
+              fmt::format("{}: entry {} is out of bounds (the array is of size {})", o->cls->name,
+                          i, length));
     index = size_t(k);
     return true;
 }
 
 const Value &single(Object *o, const char *what) {
-    if (o->cls->depth || o->v[0].size() != 1)
-        raise(PyExc_TypeError,
-              fmt::format("{}: only an array of one element is a Python {}; this {} has {}", what,
-                          what, o->cls->name, width(o)));
+    int ndim = is_tensor(o) ? 0 : o->cls->depth + 1;
+    if (ndim > 1)
+        raise(hook("ArgumentError"),
+              fmt::format("{}: implicit conversion to '{}' requires an array with at most 1 "
+                          "dimension (this one has {} dimensions)",
+                          o->cls->name, what, ndim));
+    if (o->v[0].size() != 1)
+        raise(hook("ArgumentError"),
+              fmt::format("{}: implicit conversion to '{}' requires an array with at most 1 "
+                          "element (this one has {} elements)",
+                          o->cls->name, what, width(o)));
     return o->v[0];
 }
 
@@ -121,13 +144,9 @@ PyObject *element(Value v, uint32_t lane) {
 
 PyObject *get_entry(Object *o, size_t i) {
     const Class *entry = o->cls->entry;
-    uint32_t block = uint32_t(o->n / dim(o, 0));
     if (entry->host && entry->depth == 0)
         return guarded([&] { return element(o->v[i], 0); });
-    Object *out = make_object(entry);
-    for (uint32_t k = 0; out && k < block; ++k)
-        out->v[k] = o->v[i * block + k];
-    return as_py(out);
+    return view_of(o, entry, o->v + i * (o->n / dim(o, 0)));
 }
 
 void set_entry(Object *o, size_t i, PyObject *value) {
@@ -146,8 +165,8 @@ int array_bool(PyObject *self) {
         Object *o = as_array(self);
         if (o->cls->type != Type::Bool)
             raise(PyExc_TypeError,
-                  fmt::format("a {} is neither true nor false; compare it, or use umbel.jit.any() "
-                              "or all()",
+                  fmt::format("{}: implicit conversion to 'bool' is only supported for scalar mask "
+                              "arrays; compare it, or use umbel.jit.any() or all()",
                               o->cls->name));
         const Value &v = single(o, "bool");
         if (v.node().region)
@@ -182,10 +201,8 @@ PyObject *array_float(PyObject *self) {
 Py_ssize_t array_length(PyObject *self) {
     Object *o = as_array(self);
     if (is_tensor(o)) {
-        if (as_tensor(o)->shape.empty()) {
-            PyErr_SetString(PyExc_TypeError, "a tensor without dimensions has no length");
-            return -1;
-        }
+        if (as_tensor(o)->shape.empty())
+            return 0; // no dimension
         return Py_ssize_t(as_tensor(o)->shape[0]);
     }
     return Py_ssize_t(o->cls->depth ? dim(o, 0) : o->v[0].size());
@@ -243,7 +260,8 @@ PyObject *array_repr(PyObject *self) {
 
 PyObject *array_getattr(PyObject *self, PyObject *name) {
     Object *o = as_array(self);
-    if (PyUnicode_GET_LENGTH(name) == 1 && o->cls->depth) { // x, y, z, w: by far the most frequent
+    if (PyUnicode_GET_LENGTH(name) == 1 && o->cls->depth &&
+        has_components(o->cls)) { // x, y, z, w: by far the most frequent
         int k = component(char(PyUnicode_READ_CHAR(name, 0)));
         if (k >= 0 && size_t(k) < dim(o, 0))
             return get_entry(o, size_t(k));
@@ -268,9 +286,23 @@ int array_setattr(PyObject *self, PyObject *name, PyObject *value) {
             set_entry(o, size_t(list[0]), value);
             return 0;
         }
-        for (size_t i = 0; i < list.size(); ++i) { // numbers broadcast
-            PyObject *e =
-                is_number(value) ? Py_NewRef(value) : PySequence_GetItem(value, Py_ssize_t(i));
+        bool one = is_number(value) || (is_array(value) && as_array(value)->cls->depth == 0 &&
+                                        !is_tensor(as_array(value))); // broadcasts
+        if (!one && PyObject_Length(value) != Py_ssize_t(list.size())) {
+            PyErr_Clear();
+            raise(PyExc_IndexError,
+                  fmt::format("{}: as many entries are needed as the swizzle has: {}", o->cls->name,
+                              list.size()));
+        }
+        PyObject *copy = // entries of the same array must not change on the way
+            is_array(value) && !one ? swizzle(as_array(value), counting(list.size())) : nullptr;
+        struct Release {
+            PyObject *o;
+            ~Release() { Py_XDECREF(o); }
+        } release{ copy };
+        value = copy ? copy : value;
+        for (size_t i = 0; i < list.size(); ++i) {
+            PyObject *e = one ? Py_NewRef(value) : PySequence_GetItem(value, Py_ssize_t(i));
             if (!e) {
                 PyErr_Clear();
                 PyObject *k = PyLong_FromSize_t(i);

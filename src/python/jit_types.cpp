@@ -162,7 +162,8 @@ PyObject *array_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
             return result;
         });
     if (kwargs && PyDict_GET_SIZE(kwargs)) {
-        PyErr_Format(PyExc_TypeError, "%s() takes no keyword arguments", type->tp_name);
+        PyErr_Format(PyExc_TypeError, "%s: Constructor does not take keyword arguments.",
+                     type->tp_name);
         return nullptr;
     }
     return construct(c, type, reinterpret_cast<PyTupleObject *>(args)->ob_item,
@@ -181,8 +182,15 @@ PyObject *tensor_call(PyObject *type, PyObject *const *args, size_t nargsf, PyOb
 
 PyObject *array_call(PyObject *type, PyObject *const *args, size_t nargsf, PyObject *names) {
     auto *t = reinterpret_cast<PyTypeObject *>(type);
+    if (names && PyTuple_GET_SIZE(names) == 1 && PyVectorcall_NARGS(nargsf) == 1 &&
+        PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(names, 0), "flip_axes") == 0)
+        return guarded([&] { // of a tensor whose first dimension is that of the lanes
+            return PyObject_CallFunctionObjArgs(hook("from_tensor"), type, args[0], args[1],
+                                                nullptr);
+        });
     if (names && PyTuple_GET_SIZE(names)) {
-        PyErr_Format(PyExc_TypeError, "%s() takes no keyword arguments", t->tp_name);
+        PyErr_Format(PyExc_TypeError, "%s: Constructor does not take keyword arguments.",
+                     t->tp_name);
         return nullptr;
     }
     return construct(class_of(t), t, args, size_t(PyVectorcall_NARGS(nargsf)));
@@ -264,6 +272,7 @@ Object *make_object(const Class *cls, PyTypeObject *type, uint32_t count) {
             return nullptr;
     }
     o->cls = cls;
+    o->views = nullptr;
     if (cls->kind == Kind::Tensor) {
         auto *t = static_cast<TensorObject *>(o);
         new (&t->value) Value();
@@ -275,19 +284,72 @@ Object *make_object(const Class *cls, PyTypeObject *type, uint32_t count) {
         o->v = new Value[count];
     } else {
         o->n = cls->count;
-        o->v = reinterpret_cast<Value *>(o + 1);
+        o->v = own_values(o);
         for (uint32_t i = 0; i < o->n; ++i)
             new (o->v + i) Value();
     }
     return o;
 }
 
+namespace {
+
+ViewLink &link_of(Object *view) { return *reinterpret_cast<ViewLink *>(own_values(view)); }
+
+void leave_parent(Object *view) {
+    Object *parent = link_of(view).parent, **at = &parent->views;
+    while (*at != view)
+        at = &link_of(*at).next;
+    *at = link_of(view).next;
+    Py_DECREF(as_py(parent));
+}
+
+// Gives the views of an object values of their own: those that they refer to are about to go.
+void detach_views(Object *o) {
+    while (Object *view = o->views) {
+        std::vector<Value> values(view->v, view->v + view->n);
+        leave_parent(view);
+        view->v = own_values(view);
+        for (uint32_t i = 0; i < view->n; ++i)
+            new (view->v + i) Value(std::move(values[i]));
+    }
+}
+
+} // namespace
+
+PyObject *view_of(Object *parent, const Class *cls, Value *at) {
+    for (Object *view = parent->views; view; view = link_of(view).next)
+        if (view->v == at && view->cls == cls)
+            return Py_NewRef(as_py(view));
+    FreeList *list = free_list(cls);
+    void *memory =
+        list && list->size ? list->items[--list->size] : PyObject_Malloc(object_size(cls));
+    if (!memory)
+        return PyErr_NoMemory();
+    auto *o = reinterpret_cast<Object *>(PyObject_Init(static_cast<PyObject *>(memory), cls->py));
+    o->cls = cls;
+    o->v = at;
+    o->n = cls->count;
+    o->views = nullptr;
+    Py_INCREF(as_py(parent));
+    link_of(o) = { parent, parent->views };
+    parent->views = o;
+    return as_py(o);
+}
+
+void replace_values(Object *o, Object *by) {
+    Py_INCREF(as_py(o)); // views may hold the last reference
+    detach_views(o);
+    std::swap(o->v, by->v);
+    std::swap(o->n, by->n);
+    Py_DECREF(as_py(o));
+}
+
 void array_dealloc(PyObject *self) {
     Object *o = as_array(self);
     PyTypeObject *type = Py_TYPE(self);
     const Class *c = o->cls;
-    if (c->depth == 0 && c->plain && type == c->py && free_singles.size < FreeList::Capacity)
-        [[likely]] {
+    if (c->depth == 0 && c->plain && o->v == own_values(o) && type == c->py &&
+        free_singles.size < FreeList::Capacity) [[likely]] {
         o->v[0].~Value();
         free_singles.items[free_singles.size++] = self;
         Py_DECREF(type);
@@ -299,6 +361,8 @@ void array_dealloc(PyObject *self) {
         t->shape.~vector();
     } else if (c->depth && c->dims[0] == Dynamic) {
         delete[] o->v;
+    } else if (o->v != own_values(o)) {
+        leave_parent(o);
     } else {
         for (uint32_t i = 0; i < o->n; ++i)
             o->v[i].~Value();

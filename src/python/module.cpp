@@ -13,7 +13,7 @@ NB_MODULE(_core, m) {
             std::rethrow_exception(p);
         } catch (const PythonError &) {
         } catch (const umbel::UserError &e) {
-            PyErr_SetString(hook("UserError"), e.what());
+            set_user_error(e);
         } catch (const umbel::DeviceError &e) {
             PyErr_SetString(hook("DeviceError"), e.what());
         } catch (const umbel::InternalError &e) {

@@ -42,9 +42,16 @@ struct Class {
 
 struct Object {
     PyObject_HEAD const Class *cls;
-    Value *v;   // entries
-    uint32_t n; // and their number
+    Value *v;      // entries
+    uint32_t n;    // and their number
+    Object *views; // live objects of this one's entries, such as v.x: they refer to its values
 };
+/// What a view has in the place of values of its own.
+struct ViewLink {
+    Object *parent; // a reference
+    Object *next;   // of the parent's views
+};
+static_assert(sizeof(ViewLink) <= sizeof(Value));
 /// A tensor has one value and a shape.
 struct TensorObject : Object {
     Value value;
@@ -76,6 +83,12 @@ inline PyObject *as_py(Object *o) { return reinterpret_cast<PyObject *>(o); }
 
 /// An object with values that are not set. `count` is for classes that leave it open. Null: a Python error.
 Object *make_object(const Class *cls, PyTypeObject *type = nullptr, uint32_t count = 0);
+/// The place of values in the object's own memory.
+inline Value *own_values(Object *o) { return reinterpret_cast<Value *>(o + 1); }
+/// An object of class `cls` that refers to values of `parent` from `at` on; the same one while it lives.
+PyObject *view_of(Object *parent, const Class *cls, Value *at);
+/// Makes a list of entries of another length of an object whose class leaves the length open.
+void replace_values(Object *o, Object *by);
 /// Memory of objects that hold one value, the most frequent ones; guarded by the interpreter's lock.
 struct FreeList {
     static constexpr int Capacity = 128;
@@ -92,7 +105,8 @@ inline PyObject *wrap(const Class *cls, Value value) {
         Py_SET_REFCNT(as_py(o), 1);
         o->cls = cls;
         o->n = 1;
-        o->v = reinterpret_cast<Value *>(o + 1);
+        o->views = nullptr;
+        o->v = own_values(o);
         new (o->v) Value(std::move(value));
         return as_py(o);
     }

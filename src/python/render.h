@@ -10,6 +10,7 @@ using SceneObject = umbel::Object; // Object is that of arrays here
 
 void bind_render(nb::module_ &m);  // render_module.cpp
 void bind_objects(nb::module_ &m); // render_objects.cpp
+void bind_shapes(nb::module_ &m);  // render_shape.cpp
 void bind_mesh(nb::module_ &m);    // render_mesh.cpp
 void bind_loading(nb::module_ &m); // render_loading.cpp
 void bind_params(nb::module_ &m);  // render_params.cpp
@@ -18,11 +19,17 @@ void bind_plugins(nb::module_ &m); // render_plugins.cpp
 void bind_bitmap(nb::module_ &m);  // render_bitmap.cpp
 void bind_warp(nb::module_ &m);    // render_warp.cpp
 void bind_core(nb::module_ &m);    // render_core.cpp
+void bind_state(nb::module_ &m);   // render_state.cpp
 
 /// The object as what its interface is: a BSDF, a Shape...
 nb::object to_python(const Ref<SceneObject> &object);
+nb::object to_python(const SceneObject *object);
+/// Drops an entry of what scripts have attached to an object; see render_state.cpp.
+void forget_state(const SceneObject &object, const char *entry);
 /// A scene from Python's dictionary; see render_loading.cpp.
 PropertiesPtr from_dict(nb::dict d, std::string id);
+/// Tells all scenes that some shape has changed.
+void update_scenes();
 /// Whatever Python has as a transform: 16 numbers, row by row.
 bool is_transform(nb::handle h);
 TransformData to_transform(nb::handle h);

@@ -8,6 +8,7 @@
 #include "python/helpers.h"
 #include "python/render.h"
 #include <cstring>
+#include <nanobind/stl/array.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -79,6 +80,10 @@ nb::dict metadata(const Image &image) {
             d[key.c_str()] = *text;
         else if (auto *number = std::get_if<double>(&value))
             d[key.c_str()] = *number;
+        else if (auto *integer = std::get_if<int64_t>(&value))
+            d[key.c_str()] = *integer;
+        else if (auto *v = std::get_if<std::array<double, 3>>(&value))
+            d[key.c_str()] = nb::make_tuple((*v)[0], (*v)[1], (*v)[2]);
         else {
             nb::list m;
             for (double x : std::get<TransformData>(value).m)
@@ -102,6 +107,10 @@ void set_metadata(Image &image, nb::dict d) {
                 fail("bitmap: metadata \"{}\" has {} numbers; a matrix has 16", name, m.size());
             std::copy(m.begin(), m.end(), t.m.begin());
             data[name] = t;
+        } else if (nb::isinstance<nb::tuple>(value)) {
+            data[name] = nb::cast<std::array<double, 3>>(value);
+        } else if (nb::isinstance<nb::int_>(value)) {
+            data[name] = nb::cast<int64_t>(value);
         } else {
             data[name] = nb::cast<double>(value);
         }

@@ -140,6 +140,14 @@ PropertyValue value_from(nb::handle h, const std::string &key) {
 
 } // namespace
 
+void update_scenes() {
+    for (const std::weak_ptr<Scene> &s : live_scenes())
+        if (Ref<Scene> scene = s.lock()) {
+            VariantScope scope(scene->scene_variant());
+            scene->child_changed();
+        }
+}
+
 PropertiesPtr from_dict(nb::dict d, std::string id) {
     if (!d.contains("type"))
         fail("a dictionary of a scene has no \"type\": {}",

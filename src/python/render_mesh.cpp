@@ -5,11 +5,13 @@
 //     params["vertex_positions"], params["faces"] = ...
 //     params.update()
 #include "core/host_array.h"
+#include "python/arrays.h"
 #include "python/helpers.h"
 #include "python/render.h"
 #include "render/scene.h"
 #include <bit>
 #include <fstream>
+#include <map>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 
@@ -33,9 +35,29 @@ public:
         normals.assign(m_has_normals ? 3 * n : 0, 0);
         uvs.assign(m_has_uvs ? 2 * n : 0, 0);
         indices.assign(3 * size_t(m_faces), 0);
+        orient(false);
         m_inv_area = opaque_float(0); // an area light is prepared once there is a surface
         if (!m_emitter)
-            finish_mesh();
+            finish_mesh(false);
+    }
+
+    /// The triangles of both.
+    void take(const Mesh &a, const Mesh &b) {
+        m_bsdf = a.bsdf();
+        m_to_world = {};
+        m_flip_normals = a.flips_normals();
+        auto join = [](const auto &x, const auto &y) {
+            auto out = x;
+            out.insert(out.end(), y.begin(), y.end());
+            return out;
+        };
+        positions = join(a.positions, b.positions);
+        normals = join(a.normals, b.normals);
+        uvs = join(a.uvs, b.uvs);
+        indices = a.indices;
+        for (uint32_t i : b.indices)
+            indices.push_back(i + uint32_t(a.vertex_count()));
+        finish_mesh(false);
     }
 
 private:
@@ -68,24 +90,51 @@ Ref<Mesh> make_mesh(const std::string &name, int vertices, int faces, nb::object
     return loader.load_as<Mesh>(p);
 }
 
-template <class T> void put(std::ofstream &f, T v) {
+template <class T> void put(std::string &f, T v) {
     static_assert(std::endian::native == std::endian::little);
-    f.write(reinterpret_cast<const char *>(&v), sizeof v);
+    f.append(reinterpret_cast<const char *>(&v), sizeof v);
 }
 
-void write_ply(const Mesh &m, nb::object path) {
-    std::string name = nb::cast<std::string>(nb::str(path));
-    std::ofstream f(name, std::ios::binary);
+// Attributes of vertices, or of faces, with their numbers: `vertex_heat` becomes heat_0, heat_1...
+struct Column {
+    std::string name;
+    uint32_t size;
+    std::vector<double> values;
+};
+std::vector<Column> columns(const Mesh &m, bool per_face) {
+    std::vector<Column> out;
+    for (auto &[name, a] : m.attributes())
+        if (a.per_face == per_face)
+            out.push_back({ name.substr(name.find('_') + 1), a.size,
+                            read_floats(Float(a.values.detached())) });
+    return out;
+}
+void declare(std::string &f, const std::vector<Column> &columns) {
+    for (const Column &c : columns)
+        for (uint32_t k = 0; k < c.size; ++k)
+            f += fmt::format("property float {}_{}\n", c.name, k);
+}
+void put(std::string &f, const std::vector<Column> &columns, size_t i) {
+    for (const Column &c : columns)
+        for (uint32_t k = 0; k < c.size; ++k)
+            put(f, float(c.values[c.size * i + k]));
+}
+
+std::string ply_of(const Mesh &m) {
     bool has_normals = !m.normals.empty(), has_uvs = !m.uvs.empty();
-    f << "ply\nformat binary_little_endian 1.0\nelement vertex " << m.vertex_count() << "\n";
-    for (const char *c : { "x", "y", "z" })
-        f << "property float " << c << "\n";
+    std::vector<Column> of_vertices = columns(m, false), of_faces = columns(m, true);
+    std::string f =
+        fmt::format("ply\nformat binary_little_endian 1.0\nelement vertex {}\n", m.vertex_count());
+    f += "property float x\nproperty float y\nproperty float z\n";
     if (has_normals)
-        f << "property float nx\nproperty float ny\nproperty float nz\n";
+        f += "property float nx\nproperty float ny\nproperty float nz\n";
     if (has_uvs)
-        f << "property float u\nproperty float v\n";
-    f << "element face " << m.triangle_count()
-      << "\nproperty list uchar int vertex_indices\nend_header\n";
+        f += "property float u\nproperty float v\n";
+    declare(f, of_vertices);
+    f += fmt::format("element face {}\nproperty list uchar int vertex_indices\n",
+                     m.triangle_count());
+    declare(f, of_faces);
+    f += "end_header\n";
     for (size_t i = 0; i < m.vertex_count(); ++i) {
         for (size_t k = 0; k < 3; ++k)
             put(f, float(m.positions[3 * i + k]));
@@ -93,17 +142,65 @@ void write_ply(const Mesh &m, nb::object path) {
             put(f, float(m.normals[3 * i + k]));
         for (size_t k = 0; has_uvs && k < 2; ++k)
             put(f, float(m.uvs[2 * i + k]));
+        put(f, of_vertices, i);
     }
     for (size_t t = 0; t < m.triangle_count(); ++t) {
         put(f, uint8_t(3));
         for (size_t k = 0; k < 3; ++k)
             put(f, m.indices[3 * t + k]);
+        put(f, of_faces, t);
     }
+    return f;
+}
+
+void write_ply(const Mesh &m, nb::object to) {
+    enter();
+    std::string bytes = ply_of(m);
+    if (nb::hasattr(to, "write")) {
+        to.attr("write")(nb::bytes(bytes.data(), bytes.size()));
+        return;
+    }
+    std::string name = nb::cast<std::string>(nb::str(to));
+    std::ofstream f(name, std::ios::binary);
+    f << bytes;
     if (!f.flush())
         fail("{}: cannot be written; is there such a folder, and room in it?", name);
 }
 
-nb::object buffer(const std::vector<double> &v) { return steal(wrap(float_array(v))); }
+nb::object array(const Value &v) { return steal(wrap(v)); }
+
+// For each edge of a triangle, from corner k to the next, the one on the other side; 2^32 - 1 where there is none or are several.
+UInt32 opposite_edges(const Mesh &m) {
+    std::map<std::pair<uint32_t, uint32_t>, uint32_t> edges;
+    constexpr uint32_t None = ~0u;
+    auto end = [&](size_t i, size_t step) { return m.indices[i / 3 * 3 + (i + step) % 3]; };
+    for (size_t i = 0; i < m.indices.size(); ++i) {
+        auto [it, fresh] = edges.emplace(std::pair(end(i, 0), end(i, 1)), uint32_t(i));
+        if (!fresh)
+            it->second = None;
+    }
+    std::vector<uint32_t> out;
+    for (size_t i = 0; i < m.indices.size(); ++i) {
+        auto it = edges.find({ end(i, 1), end(i, 0) });
+        bool single = edges.at({ end(i, 0), end(i, 1) }) != None;
+        out.push_back(it == edges.end() || !single ? None : it->second);
+    }
+    return jit::copy(out);
+}
+
+// All of `a`, then all of `b`; their BSDF is that of `a`.
+Ref<Mesh> merged(const Mesh &a, const Mesh &b) {
+    enter();
+    if (a.bsdf() != b.bsdf() || a.emitter() || b.emitter() ||
+        a.normals.empty() != b.normals.empty() || a.uvs.empty() != b.uvs.empty() ||
+        a.is_inside_out() != b.is_inside_out() || !a.attributes().empty() ||
+        !b.attributes().empty())
+        a.complain("merge(): the two meshes are incompatible; they must share their BSDF, have the "
+                   "same kinds of data, neither attributes nor emission");
+    auto out = std::make_shared<ArrayMesh>();
+    out->take(a, b);
+    return out;
+}
 
 } // namespace
 
@@ -114,15 +211,80 @@ void bind_mesh(nb::module_ &m) {
              nb::arg("has_vertex_texcoords") = false,
              "Room for a mesh; traverse() gives its arrays to be filled in. `props` has its BSDF "
              "and the like.")
-        .def("vertex_count", &Mesh::vertex_count)
-        .def("face_count", &Mesh::triangle_count)
-        .def("has_vertex_normals", [](const Mesh &s) { return !s.normals.empty(); })
-        .def("has_vertex_texcoords", [](const Mesh &s) { return !s.uvs.empty(); })
-        .def("vertex_positions_buffer", [](const Mesh &s) { return buffer(s.positions); })
-        .def("vertex_normals_buffer", [](const Mesh &s) { return buffer(s.normals); })
-        .def("vertex_texcoords_buffer", [](const Mesh &s) { return buffer(s.uvs); })
-        .def("faces_buffer", [](const Mesh &s) { return steal(wrap(jit::copy(s.indices))); })
-        .def("write_ply", &write_ply, nb::arg("filename"), "Writes a binary PLY file.");
+        .def("vertex_count", &Mesh::vertex_count, "Number of vertices.")
+        .def("face_count", &Mesh::triangle_count, "Number of triangles.")
+        .def(
+            "has_vertex_normals", [](const Mesh &s) { return !s.normals.empty(); },
+            "Whether vertices have normals.")
+        .def(
+            "has_vertex_texcoords", [](const Mesh &s) { return !s.uvs.empty(); },
+            "Whether vertices have texture coordinates.")
+        .def("has_face_normals", &Mesh::has_face_normals,
+             "Whether the mesh was asked to look faceted.")
+        .def(
+            "has_mesh_attributes", [](const Mesh &s) { return !s.attributes().empty(); },
+            "Whether vertices or faces have attributes.")
+        .def("_attributes",
+             [](const Mesh &s) {
+                 nb::list out;
+                 for (auto &[name, a] : s.attributes())
+                     out.append(nb::make_tuple(name, a.size));
+                 return out;
+             })
+        .def("_inside_out", &Mesh::is_inside_out)
+        .def(
+            "vertex_positions_buffer", [](const Mesh &s) { return array(s.positions_array()); },
+            "Positions, three numbers a vertex.")
+        .def(
+            "vertex_normals_buffer", [](const Mesh &s) { return array(s.normals_array()); },
+            "Normals, three numbers a vertex; empty if the mesh is faceted.")
+        .def(
+            "vertex_texcoords_buffer", [](const Mesh &s) { return array(s.uvs_array()); },
+            "Texture coordinates, two numbers a vertex, or empty.")
+        .def(
+            "faces_buffer", [](const Mesh &s) { return array(s.indices_array()); },
+            "Vertices of triangles, three numbers each.")
+        .def("_opposite_edges", &opposite_edges)
+        .def(
+            "_add_attribute",
+            [](Mesh &m, const std::string &name, uint32_t size, const Float &values) {
+                enter();
+                m.add_attribute(name, size, values);
+            },
+            nb::arg("name"), nb::arg("size"), nb::arg("buffer"))
+        .def(
+            "attribute_buffer",
+            [](const Mesh &m, const std::string &name) {
+                auto it = m.attributes().find(name);
+                if (it == m.attributes().end())
+                    m.complain("attribute_buffer(): attribute {} doesn't exist.", name);
+                return array(it->second.values);
+            },
+            nb::arg("name"), "The numbers of an attribute.")
+        .def(
+            "initialize",
+            [](Mesh &m) {
+                enter();
+                m.refresh();
+                update_scenes();
+            },
+            "Brings what depends on vertices and faces up to date.")
+        .def(
+            "recompute_vertex_normals",
+            [](Mesh &m) {
+                enter();
+                m.smooth_normals();
+                m.refresh();
+                update_scenes();
+            },
+            "Normals at vertices from those of the triangles around.")
+        .def(
+            "recompute_bbox", [](const Mesh &) {}, "The bounding box is always up to date.")
+        .def(
+            "build_directed_edges", [](const Mesh &) {}, "Edges are found when they are asked for.")
+        .def("merge", &merged, nb::arg("other"), "A mesh of the triangles of both.")
+        .def("write_ply", &write_ply, nb::arg("filename"),
+             "Writes a binary PLY file: to a path, or to what has a write() method.");
 }
 
 } // namespace python

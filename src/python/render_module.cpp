@@ -12,6 +12,7 @@ void bind_render(nb::module_ &m) {
     bind_bitmap(m);
     bind_warp(m);
     bind_core(m);
+    bind_state(m);
 }
 
 } // namespace umbel::python

@@ -1,4 +1,5 @@
 // python/render_objects.cpp: the kinds of objects that a scene is made of.
+#include "core/image.h"
 #include "python/helpers.h"
 #include "python/render_plugins.h"
 #include "python/render_records.h"
@@ -35,14 +36,6 @@ template <class T> bool try_cast(const Ref<SceneObject> &o, nb::object &out) {
 template <class... Ts> nb::object cast_to_first(const Ref<SceneObject> &o) {
     nb::object out;
     (void)(try_cast<Ts>(o, out) || ...);
-    return out;
-}
-
-/// [x, y, z] of plain numbers.
-template <class A> nb::list as_list(const A &a) {
-    nb::list out;
-    for (auto v : a)
-        out.append(v);
     return out;
 }
 
@@ -113,15 +106,22 @@ void bind_bsdf(nb::module_ &m) {
             [](BSDFContext *c, int mode, uint32_t type_mask, uint32_t component) {
                 new (c) BSDFContext{ BSDFContext::Mode(mode), type_mask, component };
             },
-            nb::arg("mode") = 0, nb::arg("type_mask") = uint32_t(BSDFFlags::All),
+            nb::arg("mode") = 0, nb::arg("type_mask") = 0x1ffu, // BSDFFlags.All
             nb::arg("component") = ~0u)
         .def_prop_rw(
-            "mode", [](BSDFContext &c) { return int(c.mode); },
+            "mode", [](BSDFContext &c) { return from_package("TransportMode")(int(c.mode)); },
             [](BSDFContext &c, int mode) { c.mode = BSDFContext::Mode(mode); })
         .def_rw("type_mask", &BSDFContext::type_mask)
         .def_rw("component", &BSDFContext::component)
         .def("reverse", [](BSDFContext &c) { c.mode = BSDFContext::Mode(1 - int(c.mode)); })
-        .def("is_enabled", &BSDFContext::is_enabled, nb::arg("type"), nb::arg("component") = 0);
+        .def("is_enabled", &BSDFContext::is_enabled, nb::arg("type"), nb::arg("component") = 0)
+        .def("__repr__", [](const BSDFContext &c) {
+            std::string component = c.component == ~0u ? "all" : fmt::format("{}", c.component);
+            return fmt::format("BSDFContext[\n  mode = {},\n  type_mask = {},\n  component = {}\n]",
+                               int(c.mode) ? "importance" : "radiance",
+                               c.type_mask == 0x1ff ? "all" : fmt::format("{}", c.type_mask),
+                               component);
+        });
 
     nb::class_<BSDF, SceneObject, PyBSDF> bsdf(m, "BSDF", "How a surface scatters light.");
     bind_attributes(bsdf);
@@ -248,29 +248,14 @@ void bind_lights(nb::module_ &m) {
         .def("pdf_direction", &Emitter::pdf_direction, nb::arg("it"), nb::arg("ds"),
              nb::arg("active") = true)
         .def("is_environment", &Emitter::is_environment)
-        .def("sampling_weight", &Emitter::sampling_weight);
-}
-
-nb::object box_of(const BoundingBox &b) {
-    return from_package("_scene.make_bbox")(as_list(b.min), as_list(b.max));
-}
-
-void bind_shapes(nb::module_ &m) {
-    nb::class_<Shape, SceneObject>(m, "Shape", "A surface.")
-        .def("bbox", [](const Shape &s) { return box_of(s.bounds()); })
-        .def("surface_area", &Shape::area)
-        .def("bsdf", [](const Shape &s) { return to_python(s.bsdf()); })
-        .def("emitter",
-             [](const Shape &s) { return s.emitter() ? to_python(s.emitter()) : nb::none(); })
-        .def("is_emitter", [](const Shape &s) { return bool(s.emitter()); })
-        .def("is_mesh", [](const Shape &s) { return dynamic_cast<const Mesh *>(&s) != nullptr; })
-        .def("sample_position", &Shape::sample_position, nb::arg("time"), nb::arg("sample"),
-             nb::arg("active") = true)
-        .def("sample_direction", &Shape::sample_direction, nb::arg("it"), nb::arg("sample"),
-             nb::arg("active") = true)
-        .def("pdf_direction", &Shape::pdf_direction, nb::arg("it"), nb::arg("ds"),
-             nb::arg("active") = true);
-    bind_mesh(m);
+        .def("_is_delta", &Emitter::is_delta)
+        .def(
+            "get_shape",
+            [](const Emitter &e) { return to_python(static_cast<const SceneObject *>(e.shape())); },
+            "The surface of an area light, else None.")
+        .def(
+            "sampling_weight", [](const Emitter &e, nb::object) { return e.sampling_weight(); },
+            nb::arg("active") = true, "How often the light is chosen, relative to others.");
 }
 
 } // namespace
@@ -284,24 +269,49 @@ nb::object to_python(const Ref<SceneObject> &o) {
                          Integrator, Filter, SceneObject>(o);
 }
 
+nb::object to_python(const SceneObject *o) {
+    if (!o)
+        return nb::none();
+    if (PyObject *known = python_side(*o)) // perhaps Python's alone
+        return nb::borrow(known);
+    return to_python(std::const_pointer_cast<SceneObject>(o->shared_from_this()));
+}
+
 void bind_objects(nb::module_ &m) {
-    nb::class_<SceneObject>(m, "Object", "A part of a scene.")
+    nb::class_<SceneObject>(m, "Object", "A part of a scene.", nb::is_weak_referenceable())
         .def("id", &SceneObject::id)
-        .def("class_name", [](nb::handle self) { return self.type().attr("__name__"); })
+        .def("set_id", &SceneObject::set_id, nb::arg("id"))
         .def("plugin_name", &SceneObject::plugin)
         .def("_kind", &SceneObject::kind)
-        .def("__repr__", [](const SceneObject &o) {
-            return fmt::format("{}[{}{}{}]", o.kind(), o.plugin(), o.id().empty() ? "" : ", id ",
-                               o.id());
-        });
+        .def("_where", &SceneObject::where)
+        .def_prop_ro("ptr", [](const SceneObject &o) { return reinterpret_cast<uintptr_t>(&o); })
+        .def("_is_python", [](const SceneObject &o) { return python_side(o) != nullptr; });
     bind_bsdf(m);
     bind_lights(m);
     bind_shapes(m);
 
-    nb::class_<Filter, SceneObject>(m, "ReconstructionFilter", "A reconstruction filter.")
-        .def("radius", &Filter::radius)
-        .def("eval", &Filter::eval, nb::arg("x"));
-    nb::class_<Film, SceneObject>(m, "Film", "Where an image is collected.")
+    nb::class_<Filter, SceneObject, PyFilter>(m, "ReconstructionFilter", "A reconstruction filter.")
+        .def(nb::init<nb::object>(), nb::arg("props") = nb::none())
+        .def("radius", &Filter::radius, "Beyond it, the filter is zero; in pixels.")
+        .def("is_box_filter", &Filter::is_box)
+        .def(
+            "eval",
+            [](const Filter &f, nb::handle x, const Mask &active) {
+                if (PyNumber_Check(x.ptr()) && !is_array(x.ptr())) {
+                    enter();
+                    return select(active, Float(f.eval(nb::cast<double>(nb::float_(x)))), Float(0));
+                }
+                return select(active, f.eval(nb::cast<Float>(x)), Float(0));
+            },
+            nb::arg("x"), nb::arg("active") = true, "The filter at a distance, in pixels.");
+    nb::class_<Film, SceneObject, PyFilm>(m, "Film", "Where an image is collected.")
+        .def(nb::init<nb::object>(), nb::arg("props") = nb::none())
+        .def("sample_border", &Film::sample_border,
+             "Whether pixels at the border see what lies beyond it.")
+        .def("_has_alpha", &Film::has_alpha)
+        .def("_pixel_format", &Film::pixel_format)
+        .def("_write", [](const Film &f, const std::string &path,
+                          const Image &image) { return f.write(path, image).string(); })
         .def("_size", [](const Film &f) { return std::pair(f.width(), f.height()); })
         .def("_crop",
              [](const Film &f) {
@@ -313,12 +323,19 @@ void bind_objects(nb::module_ &m) {
                 std::static_pointer_cast<const SceneObject>(f.filter_ref())));
         });
     // A sampler in mid-sequence, as scripts see it
-    nb::class_<Sampler, SceneObject>(m, "Sampler", "A source of random numbers.")
-        .def("sample_count", &Sampler::sample_count)
-        .def("set_sample_count", &Sampler::set_sample_count)
+    nb::class_<Sampler, SceneObject, PySampler>(m, "Sampler", "A source of random numbers.",
+                                                nb::dynamic_attr())
+        .def(nb::init<nb::object>(), nb::arg("props") = nb::none())
+        .def("sample_count", &Sampler::sample_count, "Samples a pixel.")
+        .def("set_sample_count", &Sampler::set_sample_count, nb::arg("spp"),
+             "Changes the count, rounded up where the sampler needs that.")
+        .def("_own_seed", &Sampler::seed)
+        .def("_clone", [](const Sampler &s) { return to_python(s.clone()); })
         .def("_begin",
              [](const Sampler &s, const UInt32 &seed, const UInt32 &pixel, const UInt32 &sample) {
-                 SamplerState t = s.begin(seed, pixel, sample);
+                 // Called by seed() of Python, which a plugin there extends
+                 SamplerState t = python_side(s) ? s.Sampler::begin(seed, pixel, sample)
+                                                 : s.begin(seed, pixel, sample);
                  return std::tuple(t.key0, t.key1, t.sample, t.dimension);
              })
         .def("_next_1d",
@@ -337,13 +354,18 @@ void bind_objects(nb::module_ &m) {
     nb::class_<Sensor, SceneObject, PySensor>(m, "Sensor", "What looks at the scene.")
         .def(nb::init<nb::object>(), nb::arg("props") = nb::none())
         .def("film", [](const Sensor &s) { return to_python(s.film_ref()); })
-        .def("_sampler", [](const Sensor &s) { return to_python(s.sampler_ref()); })
+        .def(
+            "sampler", [](const Sensor &s) { return to_python(s.sampler_ref()); },
+            "The sensor's source of random numbers; seed() it first.")
+        .def("_up", &Sensor::up)
         .def("sample_ray", &Sensor::sample_ray, nb::arg("time"), nb::arg("sample1"),
              nb::arg("sample2"), nb::arg("sample3"), nb::arg("active") = true)
         .def("needs_aperture_sample", &Sensor::needs_aperture_sample);
     nb::class_<Integrator, SceneObject, PyIntegrator>(m, "Integrator", "A method of rendering.")
         .def(nb::init<nb::object>(), nb::arg("props") = nb::none())
-        .def("aov_names", &Integrator::aov_names)
+        .def("aov_names", &Integrator::aov_names, "Names of channels beyond the colour.")
+        .def_prop_rw("hide_emitters", &Integrator::hide_emitters, &Integrator::set_hide_emitters,
+                     "Whether the camera does not see lights directly.")
         .def(
             "_sample",
             [](const Integrator &i, const Scene &scene, nb::handle sampler, const Ray &ray,

@@ -2,7 +2,7 @@
 #include "core/host_array.h"
 #include "core/traverse.h"
 #include "python/helpers.h"
-#include "python/render.h"
+#include "python/render_plugins.h"
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -61,6 +61,7 @@ struct Reader {
     nb::object operator()(const TensorSlot &t) {
         return steal(wrap_tensor(tensor_class(t.data->type()), *t.data, *t.shape));
     }
+    nb::object operator()(const BufferSlot &b) { return from_values({ b.read() }, Sense::Plain); }
     nb::object operator()(double *v) { return nb::cast(*v); }
     nb::object operator()(const std::array<int *, 2> &v) {
         return from_values({ jit::UInt32(uint32_t(*v[0])), jit::UInt32(uint32_t(*v[1])) },
@@ -96,12 +97,18 @@ public:
 
     /// Takes over what the script has under this key; false where that is what the scene has.
     bool set(const std::string &key, nb::handle h) {
-        const Slot &slot = params.at(key).param.slot;
+        const SceneParameter &p = params.at(key);
+        if (auto *side = dynamic_cast<PySide *>(p.owner);
+            side && side->get(p.param.name).is_valid())
+            return side->set(p.param.name, h);
+        const Slot &slot = p.param.slot;
         if (std::holds_alternative<Float *>(slot) ||
             std::holds_alternative<std::array<Float *, 3>>(slot))
             return set_traced(key, slot, h);
         if (auto *t = std::get_if<TensorSlot>(&slot))
             return set_tensor(key, *t, h);
+        if (auto *b = std::get_if<BufferSlot>(&slot))
+            return set_buffer(key, *b, h);
         if (auto *t = std::get_if<TransformData *>(&slot))
             return replace(**t, to_transform(h));
         if (auto *v = std::get_if<double *>(&slot)) {
@@ -129,6 +136,27 @@ public:
         return false;
     }
 
+    nb::object get(const std::string &key) const {
+        const SceneParameter &p = params.at(key);
+        if (auto *side = dynamic_cast<PySide *>(p.owner))
+            if (nb::object value = side->get(p.param.name); value.is_valid())
+                return value;
+        return std::visit(Reader(), p.param.slot);
+    }
+
+    /// ParamFlags: what is inside of something that is not differentiable is not, either.
+    uint32_t flags(const std::string &key) const {
+        constexpr uint32_t NonDifferentiable = 1;
+        const SceneParameter &p = params.at(key);
+        uint32_t flags = p.param.is_differentiable ? 0 : NonDifferentiable;
+        if (auto *side = dynamic_cast<const PySide *>(p.owner))
+            flags |= side->flags(p.param.name);
+        for (auto [o, name] = params.parent_of(p.owner); o; std::tie(o, name) = params.parent_of(o))
+            if (auto *side = dynamic_cast<const PySide *>(o))
+                flags |= side->flags(name) & NonDifferentiable;
+        return flags & NonDifferentiable ? NonDifferentiable : flags;
+    }
+
     SceneParameters params;
 
 private:
@@ -141,6 +169,18 @@ private:
     static void need(const std::string &key, size_t got, size_t want) {
         if (got != want)
             fail("parameter {} consists of {} numbers, not of {}", quote(key), want, got);
+    }
+    bool set_buffer(const std::string &key, const BufferSlot &slot, nb::handle h) {
+        const Class *cls = scalar_class(slot.read().type());
+        nb::object array = nb::borrow(h);
+        if (!is_array(h.ptr()) || as_array(h.ptr())->cls != cls)
+            array = steal(convert(cls, h.ptr()));
+        Object *o = as_array(array.ptr());
+        if (same(o->v[0], *slot.data))
+            return false;
+        params.assign(key, std::span<const Value>(o->v, 1));
+        o->v[0] = *slot.data; // the script's object stays in step
+        return true;
     }
     bool set_traced(const std::string &key, const Slot &slot, nb::handle h) {
         std::vector<Float *> slots;
@@ -188,7 +228,31 @@ private:
 
 } // namespace
 
+// What traverse() of an object written in C++ reports to `callback`: see _plugins.TraversalCallback.
+static void report(SceneObject &o, nb::handle callback) {
+    if (python_side(o))
+        return; // its own traverse() has done so
+    enter();
+    Params p(Params::Mode::Traverse);
+    o.declare(p);
+    for (const Param &q : p.all()) {
+        int flags = q.is_differentiable ? 0 : 1;
+        if (!std::holds_alternative<std::monostate>(q.slot))
+            callback.attr("put")(q.name, std::visit(Reader(), q.slot), flags);
+        for (const Ref<SceneObject> &child : q.objects)
+            if (child)
+                callback.attr("put")(q.name, to_python(child), flags);
+    }
+}
+
 void bind_params(nb::module_ &m) {
+    m.def("report_parameters", &report);
+    m.def("parameters_changed", [](SceneObject &o, const std::vector<std::string> &names) {
+        if (!python_side(o)) {
+            enter();
+            o.changed(names);
+        }
+    });
     nb::class_<PyParameters>(m, "_Parameters")
         .def(nb::init<Ref<SceneObject>>())
         .def("keys",
@@ -201,13 +265,29 @@ void bind_params(nb::module_ &m) {
         .def("get",
              [](const PyParameters &p, const std::string &key) {
                  enter();
-                 return std::visit(Reader(), p.params.at(key).param.slot);
+                 return p.get(key);
              })
         .def("set", &PyParameters::set)
         .def("describe",
              [](const PyParameters &p, const std::string &key) {
                  const SceneParameter &s = p.params.at(key);
-                 return nb::make_tuple(s.param.is_differentiable, s.owner->plugin());
+                 return nb::make_tuple(p.flags(key), s.owner->plugin());
+             })
+        .def("owner",
+             [](const PyParameters &p, const std::string &key) {
+                 return to_python(static_cast<const SceneObject *>(p.params.at(key).owner));
+             })
+        .def("chain", // [(object, its parameter)] from the owner to the root
+             [](const PyParameters &p, const std::string &key) {
+                 const SceneParameter &s = p.params.at(key);
+                 nb::list out;
+                 const SceneObject *o = s.owner;
+                 std::string_view name = s.param.name;
+                 while (o) {
+                     out.append(nb::make_tuple(to_python(o), nb::str(name.data(), name.size())));
+                     std::tie(o, name) = p.params.parent_of(o);
+                 }
+                 return out;
              })
         .def("update",
              [](PyParameters &p, const std::vector<std::string> &keys) {

@@ -1,5 +1,6 @@
 // python/render_plugins.cpp: see python/render_plugins.h.
 #include "python/render_plugins.h"
+#include "core/image_io.h"
 #include "python/helpers.h"
 #include "python/render_records.h"
 #include <nanobind/stl/shared_ptr.h>
@@ -7,99 +8,6 @@
 #include <nanobind/stl/vector.h>
 
 namespace umbel::python {
-
-PySide::PySide(nb::object) {}
-
-PyObject *python_side(const SceneObject &o) {
-    if (auto *p = dynamic_cast<const PyBSDF *>(&o))
-        return p->self().ptr();
-    if (auto *p = dynamic_cast<const PyTexture *>(&o))
-        return p->self().ptr();
-    if (auto *p = dynamic_cast<const PyEmitter *>(&o))
-        return p->self().ptr();
-    if (auto *p = dynamic_cast<const PySensor *>(&o))
-        return p->self().ptr();
-    if (auto *p = dynamic_cast<const PyIntegrator *>(&o))
-        return p->self().ptr();
-    return nullptr;
-}
-
-nb::object overridden(nb::handle self, nb::handle base, const char *name) {
-    nb::object theirs = nb::getattr(self.type(), name, nb::none());
-    if (theirs.is_none() || theirs.is(nb::getattr(base, name, nb::none())))
-        return {};
-    return self.attr(name);
-}
-
-void set_components(BSDF &bsdf, std::vector<uint32_t> components) {
-    if (auto *p = dynamic_cast<PyBSDF *>(&bsdf))
-        p->set(std::move(components));
-    else
-        bsdf.complain("its components follow from its parameters");
-}
-
-// ---- parameters: `traverse(self, cb)` calls cb.put_parameter(name, array, flags) and cb.put_object(name, object)
-
-void PySide::traverse(nb::handle self, Params &p) {
-    m_kept.clear();
-    if (!nb::hasattr(self, "traverse"))
-        return;
-    nb::list found;
-    self.attr("traverse")(from_package("_scene.Callback")(found));
-    for (nb::handle entry : found) {
-        std::string name = nb::cast<std::string>(entry[0]);
-        nb::object value = entry[1];
-        bool differentiable = nb::cast<bool>(entry[2]);
-        if (nb::isinstance<SceneObject>(value)) {
-            p.child(name.c_str(), nb::cast<Ref<SceneObject>>(value));
-            continue;
-        }
-        if (!is_array(value.ptr()))
-            continue; // numbers of Python's are no data of the program
-        Object *a = as_array(value.ptr());
-        m_kept.push_back(value);
-        Slot slot;
-        if (is_tensor(a))
-            slot = TensorSlot{ &as_tensor(a)->value, &as_tensor(a)->shape };
-        else if (a->n == 1)
-            slot = static_cast<Float *>(&a->v[0]);
-        else if (a->n == 3)
-            slot = std::array{ static_cast<Float *>(&a->v[0]), static_cast<Float *>(&a->v[1]),
-                               static_cast<Float *>(&a->v[2]) };
-        else
-            continue;
-        Param &param = p.exposed(name.c_str(), slot);
-        param.is_differentiable = differentiable;
-    }
-}
-
-void PySide::changed(nb::handle self, std::span<const std::string> names) {
-    if (nb::hasattr(self, "parameters_changed"))
-        self.attr("parameters_changed")(
-            nb::cast(std::vector<std::string>(names.begin(), names.end())));
-}
-
-// ---- samplers in mid-sequence
-
-SampleStream stream_from(nb::handle h) {
-    SampleStream s;
-    s.sampler = nb::cast<Sampler *>(h.attr("_source"));
-    s.state = { nb::cast<UInt32>(h.attr("_key0")), nb::cast<UInt32>(h.attr("_key1")),
-                nb::cast<UInt32>(h.attr("_sample")), nb::cast<UInt32>(h.attr("_dimension")) };
-    return s;
-}
-void stream_to(const SampleStream &s, nb::handle h) {
-    h.attr("_key0") = nb::cast(s.state.key0);
-    h.attr("_key1") = nb::cast(s.state.key1);
-    h.attr("_sample") = nb::cast(s.state.sample);
-    h.attr("_dimension") = nb::cast(s.state.dimension);
-}
-nb::object make_stream(const SampleStream &s) {
-    nb::object out = from_package("_scene.Stream")(
-        nb::cast(const_cast<Sampler *>(s.sampler), nb::rv_policy::reference));
-    stream_to(s, out);
-    return out;
-}
 
 // ---- methods
 
@@ -116,14 +24,24 @@ std::pair<Spectrum, Float> PyBSDF::eval_pdf(const BSDFContext &ctx, const Surfac
 }
 BSDFSample PyBSDF::sample(const BSDFContext &ctx, const SurfaceInteraction &si, const Float &u1,
                           const Vector2 &u2, const Mask &active) const {
-    nb::object r = need("sample")(ctx, si, u1, u2, active);
+    nb::object r = need("sample")(ctx, si, u1, as_point(u2), active);
     BSDFSample s = nb::cast<BSDFSample>(r[0]);
     s.weight = nb::cast<Spectrum>(r[1]);
     return s;
 }
+Spectrum PyBSDF::eval_delta(const BSDFContext &ctx, const SurfaceInteraction &si,
+                            const BSDFSample &s, const Mask &active) const {
+    nb::object f = method("eval_delta");
+    return f.is_valid() ? nb::cast<Spectrum>(f(ctx, si, s, active)) : Spectrum(0);
+}
 Spectrum PyBSDF::eval_null_transmission(const SurfaceInteraction &si, const Mask &active) const {
     nb::object f = method("eval_null_transmission");
     return f.is_valid() ? nb::cast<Spectrum>(f(si, active)) : Spectrum(0);
+}
+Spectrum PyBSDF::eval_diffuse_reflectance(const SurfaceInteraction &si, const Mask &active) const {
+    nb::object f = method("eval_diffuse_reflectance");
+    return f.is_valid() ? nb::cast<Spectrum>(f(si, active))
+                        : BSDF::eval_diffuse_reflectance(si, active);
 }
 
 Spectrum PyTexture::eval(const SurfaceInteraction &si, const Mask &active) const {
@@ -137,13 +55,21 @@ Vector3 PyTexture::eval_3(const SurfaceInteraction &si, const Mask &active) cons
     nb::object f = method("eval_3");
     return f.is_valid() ? nb::cast<Vector3>(f(si, active)) : Texture::eval_3(si, active);
 }
+bool PyTexture::is_spatially_varying() const {
+    nb::object f = method("is_spatially_varying");
+    return !f.is_valid() || nb::cast<bool>(f());
+}
 
+void PyEmitter::declare(Params &p) {
+    Emitter::declare(p);
+    PyObjectOf::declare(p);
+}
 Spectrum PyEmitter::eval(const SurfaceInteraction &si, const Mask &active) const {
     return nb::cast<Spectrum>(need("eval")(si, active));
 }
 std::pair<DirectionSample, Spectrum>
 PyEmitter::sample_direction(const Interaction &it, const Vector2 &u, const Mask &active) const {
-    nb::object r = need("sample_direction")(it, u, active);
+    nb::object r = need("sample_direction")(it, as_point(u), active);
     return { nb::cast<DirectionSample>(r[0]), nb::cast<Spectrum>(r[1]) };
 }
 Float PyEmitter::pdf_direction(const Interaction &it, const DirectionSample &ds,
@@ -151,31 +77,51 @@ Float PyEmitter::pdf_direction(const Interaction &it, const DirectionSample &ds,
     nb::object f = method("pdf_direction");
     return f.is_valid() ? nb::cast<Float>(f(it, ds, active)) : Float(0);
 }
+// EmitterFlags: 1 and 2 are for points and directions, 4 for what surrounds the scene
+static uint32_t emitter_flags(nb::handle self) { return nb::cast<uint32_t>(self.attr("m_flags")); }
 bool PyEmitter::is_environment() const {
     nb::object f = method("is_environment");
-    return f.is_valid() && nb::cast<bool>(f());
+    return f.is_valid() ? nb::cast<bool>(f()) : emitter_flags(python()) & 4;
 }
+bool PyEmitter::is_delta() const { return emitter_flags(python()) & 3; }
 
 void PySensor::declare(Params &p) {
-    if (p.traversing())
-        return PyObjectOf::declare(p);
     Sensor::declare(p);
     PyObjectOf::declare(p);
+}
+void PySensor::changed(std::span<const std::string> names) {
+    Sensor::configure();
+    notify(names);
 }
 std::pair<Ray, Spectrum> PySensor::sample_ray(const Float &time, const Float &wavelength_sample,
                                               const Vector2 &position, const Vector2 &aperture,
                                               const Mask &active) const {
-    nb::object r =
-        need("sample_ray")(time, wavelength_sample, as_point(position), as_point(aperture), active);
+    nb::object f = method("sample_ray");
+    if (!f.is_valid())
+        f = need("sample_ray_differential");
+    nb::object r = f(time, wavelength_sample, as_point(position), as_point(aperture), active);
     return { nb::cast<Ray>(r[0]), nb::cast<Spectrum>(r[1]) };
 }
+bool PySensor::needs_aperture_sample() const {
+    nb::object f = method("needs_aperture_sample");
+    return nb::cast<bool>(f.is_valid() ? f() : python().attr("m_needs_sample_3"));
+}
 
+void PyIntegrator::declare(Params &p) {
+    Integrator::declare(p);
+    PyObjectOf::declare(p);
+}
 Radiance PyIntegrator::sample(const Scene &scene, SampleStream &sampler, const Ray &ray,
                               const Mask &active) const {
-    nb::object stream = make_stream(sampler);
-    nb::object r = need("sample")(nb::cast(const_cast<Scene *>(&scene), nb::rv_policy::reference),
-                                  stream, ray, nb::none(), active);
-    sampler = stream_from(stream);
+    // The sampler's Python object stands for this sequence until the method returns
+    nb::object source = nb::cast(const_cast<Sampler *>(sampler.sampler), nb::rv_policy::reference);
+    nb::object before = from_package("_sampler.save")(source);
+    stream_to(sampler, source);
+    nb::object r =
+        need("sample")(nb::cast(const_cast<Scene *>(&scene), nb::rv_policy::reference), source,
+                       from_package("RayDifferential3f")(ray), nb::none(), active);
+    sampler = stream_from(source);
+    from_package("_sampler.restore")(source, before);
     Radiance out;
     out.L = nb::cast<Spectrum>(r[0]);
     out.valid = nb::cast<Mask>(r[1]);
@@ -187,6 +133,37 @@ Radiance PyIntegrator::sample(const Scene &scene, SampleStream &sampler, const R
 std::vector<std::string> PyIntegrator::aov_names() const {
     nb::object f = method("aov_names");
     return f.is_valid() ? nb::cast<std::vector<std::string>>(f()) : std::vector<std::string>();
+}
+
+void PyFilm::declare(Params &p) {
+    Film::declare(p);
+    PyObjectOf::declare(p);
+}
+void PyFilm::changed(std::span<const std::string> names) {
+    Film::changed(names);
+    notify(names);
+}
+std::filesystem::path PyFilm::write(const std::filesystem::path &path, const Image &image) const {
+    write_image(path, image);
+    return path;
+}
+bool PyFilm::sample_border() const {
+    nb::object f = method("sample_border");
+    return f.is_valid() && nb::cast<bool>(f());
+}
+bool PyFilm::has_alpha() const { // FilmFlags.Alpha
+    return nb::cast<uint32_t>(python().attr("m_flags")) & 1;
+}
+
+double PyFilter::eval(double x) const { return nb::cast<double>(nb::float_(need("eval")(x))); }
+Float PyFilter::eval(const Float &x) const { return nb::cast<Float>(need("eval")(x)); }
+double PyFilter::radius() const {
+    nb::object f = method("radius");
+    return nb::cast<double>(f.is_valid() ? f() : python().attr("m_radius"));
+}
+bool PyFilter::is_box() const {
+    nb::object f = method("is_box_filter");
+    return f.is_valid() && nb::cast<bool>(f());
 }
 
 // ---- registration
@@ -251,6 +228,14 @@ void bind_plugins(nb::module_ &m) {
     m.def("register_plugin", [](const std::string &kind, const std::string &name, nb::object make) {
         PyObject *held =
             make.release().ptr(); // until clear_plugins(): the registry outlives Python
+        std::erase_if(registered(), [&](const Registered &r) { // made anew, as notebooks do
+            bool same = r.kind == kind && r.name == name;
+            if (same) {
+                PluginRegistry::instance().remove(kind, name);
+                Py_DECREF(r.make);
+            }
+            return same;
+        });
         registered().push_back({ kind, name, held });
         PluginRegistry::instance().add(
             { kind, name, [held](const Properties &p) {

@@ -6,17 +6,34 @@
 
 namespace umbel::python {
 
-/// What all of them share: the Python object, and the methods that it overrides.
+/// What all of them share: the Python object, its parameters, and the methods that it overrides.
 class PySide {
 public:
-    explicit PySide(nb::object props);
+    explicit PySide(nb::object) {}
     virtual ~PySide() = default;
+    virtual nb::handle python() const = 0;
+
     /// Fills parameters from the Python object's traverse().
-    void traverse(nb::handle self, Params &p);
-    void changed(nb::handle self, std::span<const std::string> names);
+    void traverse(Params &p);
+    void notify(std::span<const std::string> names);
+
+    /// A parameter as scripts read it; invalid where traverse() named none.
+    nb::object get(std::string_view name) const;
+    /// False where that is what the plugin has.
+    bool set(std::string_view name, nb::handle value);
+    /// ParamFlags of a parameter, or of an object inside.
+    uint32_t flags(std::string_view name) const;
 
 private:
-    std::vector<nb::object> m_kept; // what slots point into
+    struct Exposed { // what traverse() put
+        std::string name;
+        nb::object value;
+        uint32_t flags;
+    };
+    const Exposed *find(std::string_view name) const;
+
+    std::vector<Exposed> m_exposed;
+    double m_unused = 0; // in the place of parameters that C++ has no slot for
 };
 
 /// The Python object behind a plugin written in Python; null for others.
@@ -25,16 +42,17 @@ PyObject *python_side(const SceneObject &object);
 nb::object overridden(nb::handle self, nb::handle base, const char *name);
 void set_components(BSDF &bsdf, std::vector<uint32_t> components);
 
-/// A sampler in mid-sequence as Python has it: see _scene.Stream.
+/// A sampler in mid-sequence, from and to the Python object of that sampler: see _sampler.py.
 SampleStream stream_from(nb::handle h);
 void stream_to(const SampleStream &s, nb::handle h);
-nb::object make_stream(const SampleStream &s);
 
 template <class Base> class PyObjectOf : public Base, public PySide {
 public:
     explicit PyObjectOf(nb::object props) : PySide(std::move(props)) {}
-    nb::handle self() const { return nb::find(static_cast<const Base *>(this)); }
-    nb::object method(const char *name) const { return overridden(self(), nb::type<Base>(), name); }
+    nb::handle python() const override { return nb::find(static_cast<const Base *>(this)); }
+    nb::object method(const char *name) const {
+        return overridden(python(), nb::type<Base>(), name);
+    }
     nb::object need(const char *name) const {
         nb::object f = method(name);
         if (!f.is_valid())
@@ -43,13 +61,14 @@ public:
     }
     void declare(Params &p) override {
         if (p.traversing())
-            PySide::traverse(self(), p);
+            PySide::traverse(p);
         else if (p.loading())
             for (const Property &q : p.properties()->all())
                 q.queried = true; // the constructor has seen them
     }
     void configure() override {}
-    void changed(std::span<const std::string> names) override { PySide::changed(self(), names); }
+    void changed(std::span<const std::string> names) override { notify(names); }
+    void children_changed(std::span<const std::string> names) override { notify(names); }
 };
 
 class PyBSDF final : public PyObjectOf<BSDF> {
@@ -59,8 +78,12 @@ public:
                                         const Vector3 &wo, const Mask &active) const override;
     BSDFSample sample(const BSDFContext &ctx, const SurfaceInteraction &si, const Float &u1,
                       const Vector2 &u2, const Mask &active) const override;
+    Spectrum eval_delta(const BSDFContext &ctx, const SurfaceInteraction &si, const BSDFSample &s,
+                        const Mask &active) const override;
     Spectrum eval_null_transmission(const SurfaceInteraction &si,
                                     const Mask &active) const override;
+    Spectrum eval_diffuse_reflectance(const SurfaceInteraction &si,
+                                      const Mask &active) const override;
     void set(std::vector<uint32_t> components) { m_components = std::move(components); }
 };
 
@@ -70,19 +93,25 @@ public:
     Spectrum eval(const SurfaceInteraction &si, const Mask &active) const override;
     Float eval_1(const SurfaceInteraction &si, const Mask &active) const override;
     Vector3 eval_3(const SurfaceInteraction &si, const Mask &active) const override;
-    bool is_spatially_varying() const override { return true; }
+    bool is_spatially_varying() const override;
 };
 
 class PyEmitter final : public PyObjectOf<Emitter> {
 public:
     using PyObjectOf::PyObjectOf;
+    void declare(Params &p) override;
     Spectrum eval(const SurfaceInteraction &si, const Mask &active) const override;
     std::pair<DirectionSample, Spectrum> sample_direction(const Interaction &it, const Vector2 &u,
                                                           const Mask &active) const override;
     Float pdf_direction(const Interaction &it, const DirectionSample &ds,
                         const Mask &active) const override;
     bool is_environment() const override;
-    void attach(const Shape *) override {}
+    bool is_delta() const override;
+    void attach(const Shape *shape) override { m_shape = shape; }
+    const Shape *shape() const override { return m_shape; }
+
+private:
+    const Shape *m_shape = nullptr;
 };
 
 class PySensor final : public PyObjectOf<Sensor> {
@@ -90,17 +119,53 @@ public:
     using PyObjectOf::PyObjectOf;
     void declare(Params &p) override;
     void configure() override { Sensor::configure(); }
+    void changed(std::span<const std::string> names) override;
     std::pair<Ray, Spectrum> sample_ray(const Float &time, const Float &wavelength_sample,
                                         const Vector2 &position, const Vector2 &aperture,
                                         const Mask &active) const override;
+    bool needs_aperture_sample() const override;
 };
 
 class PyIntegrator final : public PyObjectOf<Integrator> {
 public:
     using PyObjectOf::PyObjectOf;
+    void declare(Params &p) override;
     Radiance sample(const Scene &scene, SampleStream &sampler, const Ray &ray,
                     const Mask &active) const override;
     std::vector<std::string> aov_names() const override;
+};
+
+class PyFilm final : public PyObjectOf<Film> {
+public:
+    using PyObjectOf::PyObjectOf;
+    void declare(Params &p) override;
+    void changed(std::span<const std::string> names) override;
+    std::filesystem::path write(const std::filesystem::path &path,
+                                const Image &image) const override;
+    bool sample_border() const override;
+    bool has_alpha() const override;
+};
+
+/// Numbers may depend on anything that the Python object holds: its arrays travel with the state of a sequence.
+class PySampler final : public PyObjectOf<Sampler> {
+public:
+    using PyObjectOf::PyObjectOf;
+    void declare(Params &p) override;
+    SamplerState begin(const UInt32 &seed, const UInt32 &pixel,
+                       const UInt32 &sample) const override;
+    Float next_1d(SamplerState &s) const override;
+    Vector2 next_2d(SamplerState &s) const override;
+    Ref<Sampler> clone() const override;
+};
+
+class PyFilter final : public PyObjectOf<Filter> {
+public:
+    using PyObjectOf::PyObjectOf;
+    void configure() override { Filter::configure(); }
+    double eval(double x) const override;
+    Float eval(const Float &x) const override;
+    double radius() const override;
+    bool is_box() const override;
 };
 
 } // namespace umbel::python

@@ -41,7 +41,8 @@ template <> struct Record<SurfaceInteraction> {
         f("dp_dv", r.dp_dv, Sense::Vector);
         f("wi", r.wi, Sense::Vector);
         f("prim_index", r.prim, Sense::Plain);
-        f("_shape", r.shape, Sense::Plain);
+        f("_shape", r.shape_number, Sense::Plain);
+        f("_instance", r.instance, Sense::Plain);
         f("_bsdf", r.bsdf, Sense::Plain);
         f("_bsdf_flags", r.bsdf_flags, Sense::Plain);
         f("_emitter", r.emitter, Sense::Plain);
@@ -91,7 +92,7 @@ template <> struct Record<Hit> {
         f("t", r.t, Sense::Plain);
         f("_u", r.u, Sense::Plain);
         f("_v", r.v, Sense::Plain);
-        f("prim_index", r.prim, Sense::Plain);
+        f("_prim", r.prim, Sense::Plain);
         f("_geometry", r.geometry, Sense::Plain);
         f("_instance", r.instance, Sense::Plain);
     }
@@ -120,7 +121,11 @@ nb::object field_to_python(const T &v, Sense);
 template <class T> nb::object record_to_python(const T &r) {
     nb::object out = from_package(Record<T>::name)();
     Record<T>::visit(r, [&](const char *name, const auto &field, Sense s) {
-        out.attr(name) = field_to_python(field, s);
+        // Past the class's own __setattr__: the types are right
+        nb::object key = nb::steal(PyUnicode_InternFromString(name)),
+                   value = field_to_python(field, s);
+        if (PyObject_GenericSetAttr(out.ptr(), key.ptr(), value.ptr()) != 0)
+            throw nb::python_error();
     });
     return out;
 }

@@ -2,10 +2,14 @@
 #include "ad/ad.h"
 #include "python/freeze_inputs.h"
 #include "python/helpers.h"
+#include "python/render_plugins.h"
 #include "python/render_records.h"
 #include "render/render_image.h"
+#include <mutex>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string_view.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 namespace umbel::python {
@@ -25,6 +29,42 @@ template <class T> nb::list to_list(const std::vector<T> &objects) {
     return out;
 }
 
+/// What lanes name 1, 2...
+template <class T> nb::list table_list(const Table<T> &table) {
+    nb::list out;
+    for (const T *o : table.objects())
+        out.append(to_python(static_cast<const SceneObject *>(o)));
+    return out;
+}
+
+// A script may drop a scene before the rays that it has traced are computed. A value that they depend on keeps the scene;
+// it may be given up on any thread, so the scene waits here for the next call.
+struct Retired {
+    std::mutex mutex;
+    std::vector<Ref<Scene>> scenes;
+};
+Retired &retired() {
+    static auto *r = new Retired;
+    return *r;
+}
+void drop_retired() {
+    std::vector<Ref<Scene>> scenes;
+    std::lock_guard lock(retired().mutex);
+    scenes.swap(retired().scenes);
+}
+/// `active`, such that what uses it keeps the scene.
+Mask keeping(const Scene &scene, const Mask &active) {
+    static uint32_t zero = 0;
+    drop_retired();
+    auto owner =
+        std::static_pointer_cast<Scene>(const_cast<Scene &>(scene).SceneObject::shared_from_this());
+    UInt32 kept(jit::borrow_from(jit::Type::U32, &zero, 1, [owner]() mutable {
+        std::lock_guard lock(retired().mutex);
+        retired().scenes.push_back(std::move(owner));
+    }));
+    return active & (kept == UInt32(0u));
+}
+
 // What films show: the last image of each, as it was rendered by a script.
 struct Shown {
     std::weak_ptr<Film> film;
@@ -41,40 +81,103 @@ void show(const Ref<Film> &film, const Float &image, std::vector<size_t> shape) 
         return !other || other == film;
     });
     shown().push_back({ film, Float(ad::detach(image)), std::move(shape) });
+    forget_state(*film, "storage"); // of blocks that were put before
 }
 nb::object last_image(const Ref<Film> &film) {
     std::vector<size_t> shape;
     Value image = shown_image(film, &shape);
-    if (!image.valid())
-        film->complain("no image has been rendered yet; call umbel.render() first");
-    return steal(wrap_tensor(tensor_class(image.type()), image, shape));
+    return image.valid() ? steal(wrap_tensor(tensor_class(image.type()), image, shape)) : nb::none();
+}
+
+struct Options {
+    RenderOptions primal;
+    Ref<Film> film;
+    Ref<Integrator> integrator;
+};
+void set_seed(RenderOptions &o, nb::handle h) { // a number, or data of the program
+    if (is_array(h.ptr()))
+        o.seed_value = jit::opaque(UInt32(index_value(h)));
+    else
+        o.seed = nb::cast<uint32_t>(h);
+}
+Options options_of(const Ref<Scene> &scene, nb::handle sensor, nb::handle integrator,
+                   nb::handle seed, int spp) {
+    Options o;
+    if (nb::isinstance<nb::int_>(sensor))
+        o.primal.sensor = nb::cast<int>(sensor);
+    else
+        o.primal.from = nb::cast<Ref<Sensor>>(sensor);
+    if (!integrator.is_none())
+        o.primal.integrator = nb::cast<Ref<Integrator>>(integrator);
+    if (!o.primal.from && size_t(o.primal.sensor) >= scene->sensors().size())
+        fail("the scene has {} sensors; there is no number {}", scene->sensors().size(),
+             o.primal.sensor);
+    set_seed(o.primal, seed);
+    o.primal.spp = spp;
+    o.film =
+        (o.primal.from ? *o.primal.from : *scene->sensors()[size_t(o.primal.sensor)]).film_ref();
+    o.integrator = std::const_pointer_cast<Integrator>(o.primal.integrator ? o.primal.integrator
+                                                                           : scene->integrator());
+    return o;
+}
+
+// A method whose render() is Python's own; films that collect in Python.
+bool is_python_render(const Options &o) {
+    if (PyObject *p = python_side(*o.integrator);
+        p && overridden(p, nb::type<Integrator>(), "render").is_valid())
+        return true;
+    PyObject *film = python_side(*o.film);
+    return film && nb::cast<uint32_t>(nb::handle(film).attr("m_flags")) & 4; // FilmFlags.Special
+}
+
+/// Values of the scene whose derivatives are followed.
+std::vector<Value> followed(const Ref<Scene> &scene) {
+    std::vector<Value> out = SceneParameters(scene).traced();
+    std::erase_if(out, [](const Value &v) { return !ad::grad_enabled(v); });
+    return out;
+}
+
+/// Tangents on to the scene's values, or gradients from them on to what they were computed from.
+void pass_derivatives(const Ref<Scene> &scene, bool is_forward) {
+    enter();
+    std::vector<Value> inputs = followed(scene);
+    for (const Value &v : inputs)
+        ad::enqueue(ad::Mode::Backward, v); // what they depend on
+    if (!inputs.empty())
+        ad::traverse(is_forward ? ad::Mode::Forward : ad::Mode::Backward);
+}
+
+nb::object render_forward(const Ref<Scene> &scene, nb::object sensor, nb::object integrator,
+                          nb::object seed, int spp) {
+    enter();
+    Options o = options_of(scene, sensor, integrator, seed, spp);
+    pass_derivatives(scene, true);
+    Render render(*scene, o.primal);
+    std::array<size_t, 3> shape = render.tensor_shape();
+    Float image = render.forward();
+    return steal(wrap_tensor(tensor_class(image.type()), image, { shape.begin(), shape.end() }));
+}
+
+void render_backward(const Ref<Scene> &scene, const Float &gradient, nb::object sensor,
+                     nb::object integrator, nb::object seed, int spp) {
+    enter();
+    Options o = options_of(scene, sensor, integrator, seed, spp);
+    Render(*scene, o.primal).backward(gradient);
+    pass_derivatives(scene, false);
 }
 
 nb::object render(const Ref<Scene> &scene, uintptr_t params, nb::object sensor,
                   nb::object integrator, nb::object seed, nb::object seed_grad, int spp,
                   int spp_grad) {
-    RenderOptions primal;
-    if (nb::isinstance<nb::int_>(sensor))
-        primal.sensor = nb::cast<int>(sensor);
-    else
-        primal.from = nb::cast<Ref<Sensor>>(sensor);
-    if (!integrator.is_none())
-        primal.integrator = nb::cast<Ref<Integrator>>(integrator);
-    if (!primal.from && size_t(primal.sensor) >= scene->sensors().size())
-        fail("the scene has {} sensors; there is no number {}", scene->sensors().size(),
-             primal.sensor);
-    primal.spp = spp;
+    Options o = options_of(scene, sensor, integrator, seed, spp);
+    if (is_python_render(o))
+        return nb::none();
+    const RenderOptions &primal = o.primal;
     RenderOptions gradient = primal;
-    auto set_seed = [](RenderOptions &o, nb::handle h) { // a number, or data of the program
-        if (is_array(h.ptr()))
-            o.seed_value = UInt32(index_value(h));
-        else
-            o.seed = nb::cast<uint32_t>(h);
-    };
-    set_seed(primal, seed);
+    gradient.seed_value = UInt32(); // the gradient's own
     set_seed(gradient, seed_grad);
     gradient.spp = spp_grad ? spp_grad : spp;
-    nb::object progress = from_package("_scene.Progress")();
+    nb::object progress = from_package("_integrators.Progress")();
     auto between = [&](const Render &r) {
         {
             nb::gil_scoped_release others_may_run;
@@ -91,9 +194,11 @@ nb::object render(const Ref<Scene> &scene, uintptr_t params, nb::object sensor,
     Float image = render_image(scene, reinterpret_cast<const SceneParameters *>(params), primal,
                                gradient, &shape, between);
     std::vector<size_t> dims(shape.begin(), shape.end());
-    const Sensor &used = primal.from ? *primal.from : *scene->sensors()[size_t(primal.sensor)];
-    show(used.film_ref(), image, dims);
-    return steal(wrap_tensor(tensor_class(image.type()), image, dims));
+    show(o.film, image, dims);
+    nb::object tensor = steal(wrap_tensor(tensor_class(image.type()), image, dims));
+    if (std::string_view format = o.film->pixel_format(); !format.starts_with("rgb"))
+        return from_package("_film.in_pixel_format")(tensor, format);
+    return tensor;
 }
 
 } // namespace
@@ -120,33 +225,63 @@ void bind_scene(nb::module_ &m) {
     def("sensors", [](const Scene &s) { return to_list(s.sensors()); });
     def("shapes", [](const Scene &s) { return to_list(s.shapes()); });
     def("integrator", [](const Scene &s) { return to_python(s.integrator()); });
-    def("_free_emitters", [](Scene &s) { // as the scene itself lists them
-        Params p(Params::Mode::Traverse);
-        s.declare(p);
+    def(
+        "emitters", [](const Scene &s) { return to_list(s.lights()); },
+        "All lights, in the order of the scene's description.");
+    def("_bsdf_list", [](const Scene &s) { return table_list(s.bsdfs()); });
+    def("_emitter_list", [](const Scene &s) { return table_list(s.emitters()); });
+    def("_shape_list", [](const Scene &s) {
         nb::list out;
-        for (const Param &q : p.all())
-            if (q.name == "emitter")
-                for (const Ref<SceneObject> &o : q.objects)
-                    out.append(to_python(o));
+        for (const Shape *shape : s.surfaces())
+            out.append(to_python(static_cast<const SceneObject *>(shape)));
         return out;
     });
-    def("_bsdfs", [](const Scene &s) { return uint32_t(s.bsdfs().objects().size()); });
-    def("_emitter_count", [](const Scene &s) { return uint32_t(s.emitters().objects().size()); });
     def("_bounds", [](const Scene &s) {
         const BoundingBox &b = s.bounds();
         return nb::make_tuple(b.min[0], b.min[1], b.min[2], b.max[0], b.max[1], b.max[2]);
     });
     def("_ray_intersect", [](const Scene &s, const Ray &ray, const Mask &active, bool coherent) {
-        return s.ray_intersect(ray, active, Mask(coherent));
+        return s.ray_intersect(ray, keeping(s, active), Mask(coherent));
     });
     def("_trace", [](const Scene &s, const Ray &ray, const Mask &active, bool coherent) {
-        return s.trace(ray, active, Mask(coherent));
+        return s.trace(ray, keeping(s, active), Mask(coherent));
     });
-    def("_interaction", [](const Scene &s, const Ray &ray, const Hit &hit, const Mask &active) {
-        return s.interaction(ray, hit, active);
+    def("_interaction",
+        [](const Scene &s, const Ray &ray, const Hit &hit, const Mask &active, int follow) {
+            return s.interaction(ray, hit, active, Scene::Follow(follow));
+        });
+    def("_normal_partials", [](const Scene &s, const Ray &ray, const Hit &hit,
+                               const SurfaceInteraction &si, bool shading, const Mask &active) {
+        return s.normal_partials(ray, hit, si, shading, active);
     });
-    def("_ray_test",
-        [](const Scene &s, const Ray &ray, const Mask &active) { return s.ray_test(ray, active); });
+    def("_place", [](const Scene &s, const Hit &hit) {
+        Scene::HitPlace p = s.place_of(hit, Mask(true));
+        return std::tuple(p.prim, p.shape_number, p.instance, p.shape_index, as_point(p.uv));
+    });
+    def("_update", [](Scene &s) { s.child_changed(); });
+    def("_surface_table", [](const Scene &s) { // global number, BSDF, its flags, light
+        nb::list out;
+        auto find = [](const auto &objects, const void *p) {
+            for (uint32_t i = 0; i < objects.size(); ++i)
+                if (objects[i] == p)
+                    return i + 1;
+            return 0u;
+        };
+        for (const Shape *shape : s.surfaces())
+            out.append(nb::make_tuple(
+                shape->global_number(), find(s.bsdfs().objects(), shape->bsdf().get()),
+                shape->bsdf()->flags(), find(s.emitters().objects(), shape->emitter().get())));
+        return out;
+    });
+    def("_surface_numbers", [](const Scene &s) {
+        std::vector<uint32_t> out;
+        for (const Ref<Shape> &shape : s.shapes())
+            out.push_back(shape->global_number());
+        return out;
+    });
+    def("_ray_test", [](const Scene &s, const Ray &ray, const Mask &active) {
+        return s.ray_test(ray, keeping(s, active));
+    });
     def("_sample_emitter_direction",
         [](const Scene &s, const Interaction &it, const Vector2 &u, bool test, const Mask &active) {
             return s.sample_emitter_direction(it, u, test, active);
@@ -215,9 +350,15 @@ void bind_scene(nb::module_ &m) {
         return v;
     });
     m.def("last_image", &last_image);
-    m.def("forget_images", [] { shown().clear(); }); // before Python ends
+    m.def("forget_images", [] { // before Python ends
+        shown().clear();
+        drop_retired();
+    });
     m.def("render", &render, nb::arg(), nb::arg(), nb::arg(), nb::arg().none(), nb::arg(),
-          nb::arg(), nb::arg(), nb::arg());
+          nb::arg(), nb::arg(), nb::arg(), "None where the image is made in Python.");
+    m.def("render_forward", &render_forward);
+    m.def("render_backward", &render_backward);
+    m.def("pass_derivatives", &pass_derivatives);
 }
 
 } // namespace umbel::python

@@ -8,6 +8,11 @@
 
 namespace umbel {
 
+Float rgb_luminance(const Vector3 &rgb) {
+    const Colour3 &w = srgb_to_xyz_matrix()[1];
+    return dot(rgb, Vector3(w[0], w[1], w[2]));
+}
+
 ColourValue::ColourValue(const Colour3 &rgb, SpectrumData::Intent intent) : m_intent(intent) {
     for (double v : rgb)
         m_rgb.push_back(opaque_float(v));

@@ -6,6 +6,9 @@
 
 namespace umbel {
 
+/// Of linear sRGB.
+Float rgb_luminance(const Vector3 &rgb);
+
 /// Made from linear sRGB; data of the program.
 class ColourValue {
 public:

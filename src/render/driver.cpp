@@ -24,7 +24,8 @@ Render::Render(const Scene &scene, const RenderOptions &options)
     m_seed += uint32_t(sampler.seed());
     if (m_seed_value.valid())
         m_seed_value += UInt32(uint32_t(sampler.seed()));
-    sampler.set_sample_count(m_spp);
+    if (sampler.sample_count() != m_spp) // it has data of its own that depends on it
+        sampler.set_sample_count(m_spp);
     m_spp = sampler.sample_count();
     m_group_size = std::min(m_spp, GroupSize);
 

@@ -27,6 +27,8 @@ public:
     virtual void attach(const Shape *) {
         complain("cannot be attached to a shape; use an `area` emitter");
     }
+    /// That surface; null for lights that are none.
+    virtual const Shape *shape() const { return nullptr; }
     /// Called when the whole scene is known.
     virtual void set_scene(const BoundingBox &) {}
 

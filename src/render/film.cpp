@@ -24,9 +24,9 @@ void Film::declare(Params &p) {
     if (!m_filter)
         m_filter = p.loader()->load_as<Filter>(std::make_shared<Properties>("rfilter", "gaussian"));
     if (!c.width)
-        c.width = m_width - c.x;
+        c.width = m_width;
     if (!c.height)
-        c.height = m_height - c.y;
+        c.height = m_height;
     set_crop(c);
 }
 

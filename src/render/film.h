@@ -37,6 +37,8 @@ public:
     virtual bool splats() const { return false; }
     /// Whether the image has an alpha channel.
     virtual bool has_alpha() const { return false; }
+    /// The channels of the image as users know it: rgb, luminance_alpha...
+    virtual const char *pixel_format() const { return has_alpha() ? "rgba" : "rgb"; }
 
 protected:
     int m_width = 768, m_height = 576;

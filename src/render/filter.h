@@ -12,13 +12,15 @@ public:
 
     /// Of the host; zero beyond radius().
     virtual double eval(double x) const = 0;
+    /// The same in recorded code.
+    virtual Float eval(const Float &x) const { return profile(x); }
     virtual double radius() const = 0;
     virtual bool is_box() const { return false; }
 
     /// An offset drawn from the filter's absolute value, and its weight, 1 on average: filter importance
     /// sampling [Ernst 2006].
     std::pair<Float, Float> sample(const Float &u) const;
-    /// The profile in recorded code; zero beyond radius().
+    /// The profile in recorded code, from a table; zero beyond radius().
     Float profile(const Float &x) const;
     void configure() override;
     /// Integral from `a` to `b` over the whole one; of the host.

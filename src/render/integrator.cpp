@@ -8,9 +8,28 @@ void Integrator::declare(Params &p) {
         .doc("Lights are not seen directly by the camera");
 }
 
-Spectrum Integrator::differentiate(ad::Mode, const Scene &, SampleStream, const Ray &,
-                                   const Radiance &, const Spectrum &, const Mask &) const {
-    complain("has no derivative; use `prb`");
+Spectrum Integrator::differentiate(ad::Mode mode, const Scene &scene, SampleStream sampler,
+                                   const Ray &ray, const Radiance &, const Spectrum &gradient,
+                                   const Mask &active) const {
+    if (variant().polarized)
+        complain("derivatives are available in unpolarized variants only; this one is {}",
+                 variant().name);
+    Spectrum L = sample(scene, sampler, ray, active).L;
+    bool any = false;
+    for (size_t c = 0; c < L.c.size(); ++c) {
+        if (!ad::grad_enabled(L[c]))
+            continue;
+        any = true;
+        if (mode == ad::Mode::Backward)
+            ad::accumulate_grad(L[c], gradient[c]);
+        ad::enqueue(ad::Mode::Backward, L[c]); // what it depends on
+    }
+    if (any)
+        ad::traverse(mode);
+    if (mode == ad::Mode::Backward)
+        return {};
+    return map(L,
+               [](const Float &v) { return ad::grad_enabled(v) ? Float(ad::grad(v)) : Float(0); });
 }
 
 } // namespace umbel

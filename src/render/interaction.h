@@ -32,17 +32,21 @@ struct Interaction {
 };
 
 struct SurfaceInteraction : Interaction {
-    UInt32 shape;      // 1 + number of the shape in its scene; 0: none
-    UInt32 bsdf;       // likewise
-    UInt32 bsdf_flags; // what it does: BSDFFlags
-    UInt32 emitter;    // the shape's; 0 if it emits nothing
-    UInt32 prim;       // triangle within the scene's arena, or number of the analytic shape
+    UInt32 shape;        // 1 + number of the shape in its scene; 0: none
+    UInt32 bsdf;         // likewise
+    UInt32 bsdf_flags;   // what it does: BSDFFlags
+    UInt32 emitter;      // the shape's; 0 if it emits nothing
+    UInt32 shape_number; // of the shape in the process: Shape::global_number(); 0: none
+    UInt32 instance;     // likewise, of the instance that it is part of
+    UInt32 prim;         // triangle of the mesh; 0 for analytic shapes
     Vector2 uv;
+    Vector3
+        object_p;   // the position in the space of the shape: not `p` if it is part of an instance
     Frame sh_frame; // shading frame
     Vector3 dp_du, dp_dv;
     Vector3 wi; // towards where the ray came from, in the shading frame
-    UMBEL_STRUCT(t, p, n, time, wavelengths, shape, bsdf, bsdf_flags, emitter, prim, uv, sh_frame,
-                 dp_du, dp_dv, wi)
+    UMBEL_STRUCT(t, p, n, time, wavelengths, shape, bsdf, bsdf_flags, emitter, shape_number,
+                 instance, prim, uv, object_p, sh_frame, dp_du, dp_dv, wi)
 
     Vector3 to_world(const Vector3 &v) const { return sh_frame.to_world(v); }
     Vector3 to_local(const Vector3 &v) const { return sh_frame.to_local(v); }

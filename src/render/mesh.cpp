@@ -1,4 +1,5 @@
 // render/mesh.cpp: triangle meshes.
+#include "ad/ad.h"
 #include "core/host_array.h"
 #include "core/warp.h"
 #include "render/emitter.h"
@@ -11,6 +12,13 @@ BoundingBox Mesh::bounds() const {
     BoundingBox b;
     for (uint32_t i = 0; i < vertex_count(); ++i)
         b.extend(vertex(i));
+    return b;
+}
+
+BoundingBox Mesh::primitive_bounds(size_t triangle) const {
+    BoundingBox b;
+    for (size_t k = 0; k < 3; ++k)
+        b.extend(vertex(indices[3 * triangle + k]));
     return b;
 }
 
@@ -36,6 +44,7 @@ void Mesh::to_world_space() {
 }
 
 void Mesh::smooth_normals() {
+    m_normals_array = {};
     normals.assign(positions.size(), 0);
     for (size_t t = 0; t < triangle_count(); ++t) {
         auto n = area_normal(t);
@@ -64,16 +73,60 @@ void Mesh::smooth_normals() {
     }
 }
 
+UInt32 Mesh::corner(const UInt32 &triangle, uint32_t k) const {
+    UInt32 at = triangle * UInt32(3u) + UInt32(m_is_inside_out && k ? 3 - k : k);
+    return UInt32(jit::gather(indices_array(), at, Mask(true)));
+}
+
+// The same in recorded code, for derivatives.
+void Mesh::follow_smooth_normals() {
+    UInt32 lane(jit::lane_index(uint32_t(triangle_count())));
+    UInt32 at[3];
+    Vector3 p[3];
+    for (uint32_t k = 0; k < 3; ++k) {
+        at[k] = UInt32(jit::gather(indices_array(), lane * UInt32(3u) + UInt32(k), Mask(true))) *
+                UInt32(3u);
+        auto number = [&](uint32_t j) {
+            return Float(jit::gather(m_positions_array, at[k] + UInt32(j), Mask(true)));
+        };
+        p[k] = { number(0), number(1), number(2) };
+    }
+    Vector3 n = cross(p[1] - p[0], p[2] - p[0]);
+    n = select(squared_norm(n) > 0, normalize(n), Vector3(Float(0)));
+    Value sums = jit::full(variant().float_type(), 0, uint32_t(positions.size()));
+    for (uint32_t k = 0; k < 3; ++k) {
+        Vector3 a = normalize(p[(k + 1) % 3] - p[k]), b = normalize(p[(k + 2) % 3] - p[k]);
+        Float angle = acos(clamp(dot(a, b), -1, 1));
+        for (auto &[j, v] : { std::pair(0u, n.x), { 1u, n.y }, { 2u, n.z } })
+            jit::scatter(sums, v * angle, at[k] + UInt32(j), Mask(true), jit::ReduceOp::Add);
+    }
+    UInt32 number(jit::lane_index(uint32_t(positions.size()))),
+        base = number / UInt32(3u) * UInt32(3u);
+    auto sum = [&](uint32_t j) { return Float(jit::gather(sums, base + UInt32(j), Mask(true))); };
+    Float inv = rsqrt(squared_norm(Vector3(sum(0), sum(1), sum(2))));
+    Float followed(jit::gather(sums, number, Mask(true)));
+    m_normals_array = ad::replace_grad(float_array(normals), followed * inv);
+    jit::eval(m_normals_array);
+}
+
 void Mesh::declare(Params &p) {
     Shape::declare(p);
     if (!p.traversing())
         return;
-    p.exposed("faces", &indices);
-    p.exposed("vertex_positions", &positions);
-    if (!normals.empty())
-        p.exposed("vertex_normals", &normals);
-    if (!uvs.empty())
-        p.exposed("vertex_texcoords", &uvs);
+    p.exposed("faces", slot(m_indices_array, indices));
+    p.exposed("vertex_positions", slot(m_positions_array, positions)).differentiable();
+    p.exposed("vertex_normals", slot(m_normals_array, normals)).differentiable();
+    p.exposed("vertex_texcoords", slot(m_uvs_array, uvs)).differentiable();
+    for (auto &[name, a] : m_attributes) {
+        p.exposed(name.c_str(), &a.values).differentiable();
+        if (a.coefficients.valid())
+            p.derived(a.coefficients);
+    }
+}
+
+void Mesh::declare_normals(Params &p) {
+    p.boolean("face_normals", m_face_normals, false)
+        .doc("Makes the mesh look faceted. Without it, a mesh without normals gets smooth ones");
 }
 
 void Mesh::changed(std::span<const std::string> names) {
@@ -83,6 +136,22 @@ void Mesh::changed(std::span<const std::string> names) {
     if (is_changed("to_world"))
         complain("the vertices of a mesh are in the scene's coordinates; change vertex_positions "
                  "in place of to_world");
+    auto take = [&](const char *name, Value &array, std::vector<double> &host) {
+        if (is_changed(name) && array.valid())
+            host = read_floats(Float(array.detached()));
+    };
+    take("vertex_positions", m_positions_array, positions);
+    take("vertex_normals", m_normals_array, normals);
+    take("vertex_texcoords", m_uvs_array, uvs);
+    if (is_changed("faces") && m_indices_array.valid())
+        indices = UInt32(m_indices_array).read();
+    for (const std::string &name : names)
+        if (auto it = m_attributes.find(name); it != m_attributes.end())
+            upsample(it->second);
+    if (std::all_of(names.begin(), names.end(),
+                    [&](const std::string &n) { return m_attributes.count(n) != 0; }))
+        return; // the surface is where it was
+
     size_t n = vertex_count();
     if (positions.size() % 3 || indices.size() % 3 ||
         (!normals.empty() && normals.size() != 3 * n) || (!uvs.empty() && uvs.size() != 2 * n))
@@ -90,8 +159,18 @@ void Mesh::changed(std::span<const std::string> names) {
                  "faces do not make a mesh; there must be 3, 3, 2 a vertex and 3 a triangle",
                  positions.size(), normals.size(), uvs.size(), indices.size());
     check_mesh();
-    if (!normals.empty() && is_changed("vertex_positions") && !is_changed("vertex_normals"))
+    if (!normals.empty() && is_changed("vertex_positions") && !is_changed("vertex_normals")) {
         smooth_normals();
+        if (follows_positions())
+            follow_smooth_normals();
+    }
+    prepare_sampling();
+    ++m_revision;
+}
+
+void Mesh::refresh() {
+    m_positions_array = m_normals_array = m_uvs_array = m_indices_array = {};
+    check_mesh();
     prepare_sampling();
     ++m_revision;
 }
@@ -105,53 +184,66 @@ void Mesh::check_mesh() const {
             complain("a vertex position is not a finite number");
 }
 
-void Mesh::finish_mesh() {
+void Mesh::finish_mesh(bool normals_came_along) {
     check_mesh();
-    if (m_flip_normals) {
-        for (size_t t = 0; t < triangle_count(); ++t)
-            std::swap(indices[3 * t + 1], indices[3 * t + 2]);
-        for (double &n : normals)
-            n = -n;
-    }
-
+    m_positions_array = m_normals_array = m_uvs_array = m_indices_array = {};
+    orient(normals_came_along);
     prepare_sampling();
 }
 
+void Mesh::orient(bool normals_came_along) {
+    // A mirror turns the order of vertices around, but not which side is out.
+    auto column = [&](int c) {
+        return std::array{ m_to_world(0, c), m_to_world(1, c), m_to_world(2, c) };
+    };
+    auto [x, y, z] = std::array{ column(0), column(1), column(2) };
+    double det = x[0] * (y[1] * z[2] - y[2] * z[1]) - x[1] * (y[0] * z[2] - y[2] * z[0]) +
+                 x[2] * (y[0] * z[1] - y[1] * z[0]);
+    m_is_inside_out = m_flip_normals != (normals_came_along && det < 0);
+}
+
 void Mesh::prepare_sampling() {
-    std::vector<double> areas(triangle_count());
     m_area = 0;
-    for (size_t t = 0; t < areas.size(); ++t) {
+    for (size_t t = 0; t < triangle_count(); ++t) {
         auto n = area_normal(t);
-        m_area += areas[t] = std::hypot(n[0], n[1], n[2]) / 2;
+        m_area += std::hypot(n[0], n[1], n[2]) / 2;
     }
     m_inv_area = opaque_float(m_area > 0 ? 1 / m_area : 0);
+    m_records = {};
     if (!m_emitter)
         return;
     if (!(m_area > 0))
         complain("an area light needs a surface, and the area of this mesh is {}", m_area);
-    m_triangles = AliasTable(areas);
-    std::vector<double> records;
+    make_records();
+}
+
+void Mesh::make_records() const {
+    if (!(m_area > 0))
+        complain("points on it cannot be sampled: its area is {}", m_area);
+    std::vector<double> records, areas;
     for (size_t t = 0; t < triangle_count(); ++t) {
-        auto p0 = vertex(indices[3 * t]);
+        auto n = area_normal(t);
+        areas.push_back(std::hypot(n[0], n[1], n[2]) / 2);
+        auto p0 = vertex(corner(t, 0));
         records.insert(records.end(), p0.begin(), p0.end());
         for (size_t k = 1; k < 3; ++k) {
-            auto p = vertex(indices[3 * t + k]);
+            auto p = vertex(corner(t, k));
             for (size_t j = 0; j < 3; ++j)
                 records.push_back(p[j] - p0[j]);
         }
         for (size_t k = 0; k < 3; ++k)
             for (size_t j = 0; j < 2; ++j)
-                records.push_back(uvs.empty() ? double(k == j + 1)
-                                              : uvs[2 * indices[3 * t + k] + j]);
+                records.push_back(uvs.empty() ? double(k == j + 1) : uvs[2 * corner(t, k) + j]);
         records.push_back(0);
     }
+    m_triangles = AliasTable(areas);
     m_records = float_array(records);
 }
 
 PositionSample Mesh::sample_position(const Float &time, const Vector2 &u,
                                      const Mask &active) const {
-    if (m_triangles.empty())
-        complain("is no area light, so points on it cannot be sampled");
+    if (!m_records.valid())
+        make_records();
     auto [triangle, rest] = m_triangles.sample_reuse(u.x, active);
     std::vector<Value> r = jit::gather_packet(m_records, triangle, 16, active);
     auto at = [&](size_t i) { return Float(r[i]); };

@@ -15,9 +15,18 @@ public:
                       const Vector2 &, const Mask &active) const override {
         if (!ctx.is_enabled(BSDFFlags::Null))
             return BSDFSample::none();
-        return { -si.wi,     Float(1),
-                 Float(1),   UInt32(uint32_t(BSDFFlags::Null)),
-                 UInt32(0u), eval_null_transmission(si, active) };
+        return { -si.wi,
+                 Float(1),
+                 Float(1),
+                 UInt32(uint32_t(BSDFFlags::Null)),
+                 UInt32(0u),
+                 ctx.mode == BSDFContext::Mode::Radiance ? eval_null_transmission(si, active)
+                                                         : importance_transmission(si, active) };
+    }
+    /// The same for light that travels the other way, along -wi.
+    virtual Spectrum importance_transmission(const SurfaceInteraction &si,
+                                             const Mask &active) const {
+        return eval_null_transmission(si, active);
     }
     Spectrum eval_delta(const BSDFContext &, const SurfaceInteraction &si, const BSDFSample &,
                         const Mask &active) const override {
@@ -25,31 +34,40 @@ public:
     }
 };
 
-/// An optical element whose axis is the surface's tangent, turned by an angle.
+/// An optical element with an axis in the surface's plane, an angle `theta` from its tangent.
 class PolarizingPlate : public PassThrough {
 public:
     void declare(Params &p) override {
-        p.scalar("theta", m_theta, 0).doc("Angle of the axis in degrees, counter-clockwise");
+        p.scalar("theta", m_theta, 0).doc("Angle of the axis in degrees");
         p.texture("transmittance", m_transmittance, 1).doc("Multiplies what passes; 1 is ideal");
     }
     Spectrum eval_null_transmission(const SurfaceInteraction &si,
                                     const Mask &active) const override {
-        Spectrum t = m_transmittance->eval(si, active);
-        if (!variant().polarized)
-            return t * unpolarized_part();
-        Spectrum m = mueller::rotated_element(m_theta * (Pi / 180), element()) * t;
-        // Light travels along wi
-        Vector3 axis(1, 0, 0), basis = stokes_basis(si.wi);
-        return mueller::rotate_basis(m, si.wi, axis, basis, si.wi, axis, basis);
+        return transmission(si, si.wi, active);
+    }
+    Spectrum importance_transmission(const SurfaceInteraction &si,
+                                     const Mask &active) const override {
+        return transmission(si, -si.wi, active);
     }
 
 protected:
     /// The Mueller matrix, with its axis along x.
     virtual Spectrum element() const = 0;
+    /// The axis as light sees it that travels along `forward`: perpendicular to that, of any length.
+    virtual Vector3 axis(const Float &theta, const Vector3 &forward) const = 0;
     /// What it lets through of unpolarized light.
     virtual double unpolarized_part() const = 0;
 
 private:
+    Spectrum transmission(const SurfaceInteraction &si, const Vector3 &forward,
+                          const Mask &active) const {
+        Spectrum t = m_transmittance->eval(si, active);
+        if (!variant().polarized)
+            return t * unpolarized_part();
+        Vector3 a = normalize(axis(m_theta * (Pi / 180), forward)), basis = stokes_basis(forward);
+        return mueller::rotate_basis(element() * t, forward, a, basis, forward, a, basis);
+    }
+
     Float m_theta;
     Ref<Texture> m_transmittance;
 };

@@ -13,7 +13,8 @@ struct SamplerState {
     UInt32 key0, key1; // hash of seed, pixel and, where samples are independent, sample number
     UInt32 sample;
     UInt32 dimension;
-    UMBEL_STRUCT(key0, key1, sample, dimension)
+    std::vector<Value> more = {}; // of samplers whose state is of another form
+    UMBEL_STRUCT(key0, key1, sample, dimension, more)
 };
 
 class Sampler : public Object {
@@ -26,6 +27,9 @@ public:
     virtual Float next_1d(SamplerState &s) const = 0;
     virtual Vector2 next_2d(SamplerState &s) const = 0;
 
+    /// Another sampler with the same parameters.
+    virtual Ref<Sampler> clone() const = 0;
+
     int sample_count() const { return m_sample_count; }
     /// A count that the sampler can serve, at least `n`.
     virtual int round_sample_count(int n) const { return n; }
@@ -34,6 +38,14 @@ public:
     int seed() const { return m_seed; }
 
 protected:
+    /// A new sampler of this class, with the parameters that all samplers have.
+    template <class T> std::shared_ptr<T> copy_of(const T &) const {
+        auto copy = std::make_shared<T>();
+        copy->m_sample_count = m_sample_count;
+        copy->m_seed = m_seed;
+        return copy;
+    }
+
     int m_sample_count = 4, m_seed = 0;
 };
 

@@ -26,8 +26,11 @@ void Scene::declare(Params &p) {
         if (!o)
             continue;
         property.queried = true; // definitions that nothing refers to are not made at all
-        if ((*o)->kind == "emitter" && (*o)->type != "area")
+        if ((*o)->kind == "emitter" && (*o)->type != "area") {
             m_free_emitters.push_back(p.loader()->load_as<Emitter>(*o));
+            m_described.push_back(m_free_emitters.back());
+        } else if ((*o)->kind == "shape")
+            m_described.push_back(p.loader()->load(*o));
     }
     if (!m_integrator)
         m_integrator =
@@ -40,7 +43,19 @@ void Scene::configure() {
     build_arena();
 }
 
+std::vector<Ref<Emitter>> Scene::lights() const {
+    std::vector<Ref<Emitter>> out;
+    for (const Ref<Object> &o : m_described) {
+        auto shape = std::dynamic_pointer_cast<Shape>(o);
+        Ref<Emitter> e = shape ? shape->emitter() : std::dynamic_pointer_cast<Emitter>(o);
+        if (e)
+            out.push_back(std::move(e));
+    }
+    return out;
+}
+
 void Scene::release() {
+    m_described.clear();
     m_shapes.clear();
     m_free_emitters.clear();
     m_sensors.clear();
@@ -49,8 +64,10 @@ void Scene::release() {
 
 void Scene::child_changed() {
     weigh_emitters();
-    if (revisions() != m_revisions)
-        build_arena();
+    if (revisions() == m_revisions)
+        return;
+    collect_objects(); // a shape may have another BSDF now
+    build_arena();
 }
 
 std::vector<int> Scene::revisions() const {
@@ -86,6 +103,9 @@ void Scene::collect_surfaces() {
 }
 
 void Scene::collect_objects() {
+    m_bsdfs = {};
+    m_emitters = {};
+    m_environment = 0;
     for (const Ref<Emitter> &e : m_free_emitters) {
         uint32_t number = m_emitters.add(e.get());
         if (e->is_environment()) {
@@ -99,7 +119,7 @@ void Scene::collect_objects() {
         table.push_back(m_bsdfs.add(s->bsdf().get()));
         table.push_back(m_emitters.add(s->emitter().get()));
         table.push_back(s->bsdf()->flags());
-        table.push_back(0);
+        table.push_back(s->global_number());
     }
     m_shape_table = jit::copy(table);
     weigh_emitters();
@@ -134,6 +154,7 @@ void Scene::build_arena() {
     m_analytic = {};
     m_analytic_shapes.clear();
     m_has_normals = false;
+    std::vector<uint32_t> first_prims = { 0, 0 };
     Geometry g;
     std::vector<double> records, normals;
     for (const Shape *s : m_surfaces)
@@ -145,22 +166,29 @@ void Scene::build_arena() {
         for (; number < end; ++number) {
             const Shape *shape = m_surfaces[number];
             if (auto *analytic = dynamic_cast<const AnalyticShape *>(shape)) {
+                first_prims.insert(first_prims.end(), { uint32_t(g.analytic.size()), 0 });
                 m_analytic.append(analytic);
                 m_analytic_shapes.push_back(uint32_t(number + 1));
                 g.analytic.push_back(analytic);
-            } else if (auto *mesh = dynamic_cast<const Mesh *>(shape))
-                add_mesh(*mesh, uint32_t(number + 1), g, records, normals);
+            } else {
+                auto &mesh = dynamic_cast<const Mesh &>(*shape);
+                first_prims.insert(first_prims.end(),
+                                   { uint32_t(g.indices.size() / 3), mesh.is_inside_out() });
+                add_mesh(mesh, uint32_t(number + 1), g, records, normals);
+            }
         }
         part.triangles = uint32_t(g.indices.size() / 3) - part.first_triangle;
         part.analytic = uint32_t(g.analytic.size()) - part.first_analytic;
         g.parts.push_back(part);
     }
     place_instances(g);
+    m_first_prims = jit::copy(first_prims);
     m_has_triangles = !records.empty();
     if (m_has_triangles)
-        m_triangles = float_array(records);
+        m_arena.triangles = float_array(records);
     if (m_has_normals)
-        m_normals = float_array(normals);
+        m_arena.normals = float_array(normals);
+    follow_meshes();
     if (!m_analytic_shapes.empty())
         m_analytic_numbers = jit::copy(m_analytic_shapes);
     m_accelerator =
@@ -176,12 +204,15 @@ void Scene::place_instances(Geometry &g) {
                                                 std::max(interval->end, m->end) }
                                 : *m;
     TimeInterval all = interval.value_or(TimeInterval());
+    std::vector<uint32_t> numbers = { 0 };
     for (auto &[part, instance] : m_placed) {
+        numbers.push_back(instance->global_number());
         TransformSteps steps = instance->steps(all);
         m_instances.add(steps);
         g.instances.push_back({ part, steps, transform_bounds(steps, instance->group().bounds()) });
     }
     m_instances.finish(all);
+    m_instance_numbers = jit::copy(numbers);
     g.table = &m_instances;
 }
 
@@ -189,10 +220,11 @@ void Scene::add_mesh(const Mesh &mesh, uint32_t number, Geometry &g, std::vector
                      std::vector<double> &normals) const {
     uint32_t first = uint32_t(g.positions.size() / 3);
     g.positions.insert(g.positions.end(), mesh.positions.begin(), mesh.positions.end());
-    for (uint32_t i : mesh.indices)
-        g.indices.push_back(first + i);
+    double sign = mesh.flips_normals() ? -1 : 1;
     for (size_t t = 0; t < mesh.triangle_count(); ++t) {
-        const uint32_t *v = &mesh.indices[3 * t];
+        const uint32_t v[3] = { mesh.corner(t, 0), mesh.corner(t, 1), mesh.corner(t, 2) };
+        for (uint32_t i : v)
+            g.indices.push_back(first + i);
         auto p0 = mesh.vertex(v[0]), p1 = mesh.vertex(v[1]), p2 = mesh.vertex(v[2]);
         records.insert(records.end(), p0.begin(), p0.end());
         for (auto &p : { p1, p2 })
@@ -205,13 +237,62 @@ void Scene::add_mesh(const Mesh &mesh, uint32_t number, Geometry &g, std::vector
         if (!m_has_normals)
             continue;
         auto n = mesh.area_normal(t);
-        double length = std::hypot(n[0], n[1], n[2]);
+        double length = std::hypot(n[0], n[1], n[2]) * (mesh.is_inside_out() ? -1 : 1);
         for (size_t k = 0; k < 3; ++k)
             for (size_t j = 0; j < 3; ++j)
-                normals.push_back(mesh.normals.empty() ? (length > 0 ? n[j] / length : 0)
-                                                       : mesh.normals[3 * v[k] + j]);
+                normals.push_back(mesh.normals.empty() ? (length != 0 ? n[j] / length : 0)
+                                                       : sign * mesh.normals[3 * v[k] + j]);
         normals.insert(normals.end(), 3, 0.0);
     }
+}
+
+// Puts what scripts follow in place of the numbers of the host.
+void Scene::follow_meshes() {
+    m_followed = {};
+    uint32_t first = 0;
+    for (const Shape *s : m_surfaces) {
+        auto *mesh = dynamic_cast<const Mesh *>(s);
+        if (!mesh)
+            continue;
+        uint32_t begin = first, n = uint32_t(mesh->triangle_count());
+        first += n;
+        bool p = mesh->follows_positions(), uv = mesh->follows_uvs(),
+             normals = mesh->follows_normals();
+        if (n == 0 || !(p || uv || normals))
+            continue;
+        if (!m_followed.triangles.valid())
+            m_followed = m_arena;
+        UInt32 lane(jit::lane_index(n)), to = (lane + UInt32(begin)) * UInt32(16u);
+        auto put = [](Float &arena, const UInt32 &base, uint32_t at, const Float &v) {
+            Value target = arena;
+            jit::scatter(target, v, base + UInt32(at), Mask(true));
+            arena = Float(target);
+        };
+        UInt32 corner[3];
+        for (uint32_t k = 0; k < 3; ++k)
+            corner[k] = mesh->corner(lane, k);
+        auto number = [&](const Value &from, uint32_t k, uint32_t stride, uint32_t j) {
+            return Float(jit::gather(from, corner[k] * UInt32(stride) + UInt32(j), Mask(true)));
+        };
+        for (uint32_t k = 0; k < 3; ++k) {
+            for (uint32_t j = 0; p && j < 3; ++j) {
+                Float v = number(mesh->positions_array(), k, 3, j);
+                put(m_followed.triangles, to, 3 * k + j,
+                    k ? v - number(mesh->positions_array(), 0, 3, j) : v);
+            }
+            for (uint32_t j = 0; uv && j < 2; ++j)
+                put(m_followed.triangles, to, 9 + 2 * k + j, number(mesh->uvs_array(), k, 2, j));
+            UInt32 row = (lane + UInt32(begin)) * UInt32(12u);
+            for (uint32_t j = 0; normals && j < 3; ++j) {
+                Float v = number(mesh->normals_array(), k, 3, j);
+                put(m_followed.normals, row, 3 * k + j, mesh->flips_normals() ? -v : v);
+            }
+        }
+    }
+    if (m_followed.triangles.valid())
+        jit::eval(m_followed.triangles);
+    if (m_followed.normals.valid())
+        jit::eval(m_followed.normals);
 }
 
 Ref<Scene> load_scene(const Properties &root) {

@@ -32,8 +32,26 @@ public:
     }
     /// Whether anything lies between the ray's ends.
     Mask ray_test(const Ray &ray, const Mask &active) const;
+    /// What a hit's derivatives follow.
+    enum class Follow {
+        Nothing, // as rendering has it
+        Ray,     // the point stays on the ray
+        Shape,   // the point stays where it is on the surface
+        OnlyRay  // the point stays on the ray, and the surface where it is
+    };
     /// All about a hit.
-    SurfaceInteraction interaction(const Ray &ray, const Hit &hit, const Mask &active) const;
+    SurfaceInteraction interaction(const Ray &ray, const Hit &hit, const Mask &active,
+                                   Follow follow = Follow::Nothing) const;
+    /// Derivatives of the normal at a hit with respect to u and v: of the shading normal, or of the geometric one.
+    std::pair<Vector3, Vector3> normal_partials(const Ray &ray, const Hit &hit,
+                                                const SurfaceInteraction &si, bool shading,
+                                                const Mask &active) const;
+    /// The number of a hit's triangle in its mesh, its shape, and the place in it by the order of the mesh's indices.
+    struct HitPlace {
+        UInt32 prim, shape_number, instance, shape_index;
+        Vector2 uv;
+    };
+    HitPlace place_of(const Hit &hit, const Mask &active) const;
 
     // ---- lights
     /// A direction towards a light chosen at random, and radiance over density, zero if it is occluded.
@@ -67,6 +85,9 @@ public:
     const Table<BSDF> &bsdfs() const { return m_bsdfs; }
     const Table<Emitter> &emitters() const { return m_emitters; }
 
+    /// All lights in the order of the scene's description, those of shapes among them.
+    std::vector<Ref<Emitter>> lights() const;
+
     const std::vector<Ref<Sensor>> &sensors() const { return m_sensors; }
     /// As the scene names them, groups and instances among them.
     const std::vector<Ref<Shape>> &shapes() const { return m_shapes; }
@@ -85,7 +106,18 @@ private:
     void place_instances(Geometry &g);
     void add_mesh(const Mesh &mesh, uint32_t number, Geometry &g, std::vector<double> &records,
                   std::vector<double> &normals) const;
-    void triangle_interaction(const Hit &hit, const Mask &active, SurfaceInteraction &si) const;
+    /// One record a triangle of all meshes.
+    struct Arena {
+        Float triangles; // 16 numbers: p0 e1 e2 (9), uv0 uv1 uv2 (6), number of the shape
+        Float normals;   // n0 n1 n2 (9) and padding (3); none if all meshes are faceted
+    };
+    struct Triangle;
+    static Triangle triangle(const Float &arena, const UInt32 &prim, const Mask &active);
+    void triangle_interaction(const Arena &arena, const Hit &hit, const Mask &active,
+                              SurfaceInteraction &si) const;
+    Hit follow_ray(const Arena &arena, const Ray &ray, const Hit &hit, const Mask &valid,
+                   const Mask &triangle) const;
+    void follow_meshes();
     void analytic_interaction(const Ray &ray, const Hit &hit, const Mask &valid,
                               const Mask &triangle, SurfaceInteraction &si) const;
 
@@ -96,6 +128,7 @@ private:
     std::vector<std::pair<uint32_t, const Instance *>> m_placed; // with the number of their part
     InstanceTable m_instances;
     std::vector<Ref<Emitter>> m_free_emitters;
+    std::vector<Ref<Object>> m_described; // shapes and free emitters, in order
     std::vector<Ref<Sensor>> m_sensors;
     Ref<Integrator> m_integrator;
     BoundingBox m_bounds;
@@ -109,12 +142,13 @@ private:
     AliasTable m_emitter_choice; // where sampling weights differ
     Float m_emitter_pmf;         // probability of choosing each, by number
 
-    // The arena: one record a triangle of all meshes, 16 numbers each.
-    //   p0 e1 e2 (9), uv0 uv1 uv2 (6), number of the shape
-    Float m_triangles;
-    Float m_normals; // n0 n1 n2 (9) and padding (3); none if all meshes are faceted
+    Arena m_arena;
+    Arena m_followed; // the same, with derivatives; only if a mesh has some
     bool m_has_normals = false;
-    UInt32 m_shape_table; // by shape: bsdf, emitter, the bsdf's flags, 0
+    UInt32 m_shape_table; // by shape: bsdf, emitter, the bsdf's flags, the shape's global number
+    UInt32
+        m_first_prims; // by shape: where its triangles begin, or its number among analytic shapes; if it is inside out
+    UInt32 m_instance_numbers; // global, by instance
     bool m_has_triangles = false;
     Table<AnalyticShape> m_analytic;
     std::vector<uint32_t> m_analytic_shapes; // their numbers as shapes

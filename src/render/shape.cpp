@@ -1,9 +1,14 @@
 // render/shape.cpp: what all shapes share.
 #include "render/shape.h"
+#include "render/colour_value.h"
 #include "render/emitter.h"
+#include <atomic>
 #include <cmath>
+#include <mutex>
 
 namespace umbel {
+
+// ---- boxes
 
 void BoundingBox::extend(const std::array<double, 3> &p) {
     for (size_t i = 0; i < 3; ++i) {
@@ -27,6 +32,64 @@ double BoundingBox::radius() const {
     return is_empty() ? 0 : std::hypot(max[0] - min[0], max[1] - min[1], max[2] - min[2]) / 2;
 }
 
+// ---- all shapes of the process
+
+namespace {
+
+struct Registry {
+    std::mutex mutex;
+    std::vector<Shape *> shapes; // by global number less one; null: free
+    std::vector<uint32_t> free;  // numbers
+    std::atomic<uint64_t> epoch = 0;
+};
+Registry &registry() {
+    static Registry r;
+    return r;
+}
+
+} // namespace
+
+Shape::Shape() : m_variant(variant()), m_context(&variant().context()) {
+    Registry &r = registry();
+    std::lock_guard lock(r.mutex);
+    if (r.free.empty()) {
+        r.shapes.push_back(nullptr);
+        r.free.push_back(uint32_t(r.shapes.size()));
+    }
+    m_global_number = r.free.back();
+    r.free.pop_back();
+    r.shapes[m_global_number - 1] = this;
+    ++r.epoch;
+}
+
+Shape::~Shape() {
+    Registry &r = registry();
+    std::lock_guard lock(r.mutex);
+    r.shapes[m_global_number - 1] = nullptr;
+    r.free.push_back(m_global_number);
+    ++r.epoch;
+}
+
+bool Shape::is_at_home() const {
+    return &m_variant == &variant() && m_context == &variant().context();
+}
+
+std::vector<Shape *> live_shapes() {
+    Registry &r = registry();
+    std::lock_guard lock(r.mutex);
+    std::vector<Shape *> out;
+    for (Shape *s : r.shapes)
+        if (s && s->is_at_home())
+            out.push_back(s);
+    return out;
+}
+
+void Shape::attributes_changed() { ++registry().epoch; }
+
+uint64_t shapes_epoch() { return registry().epoch; }
+
+// ---- parameters
+
 void Shape::declare(Params &p) {
     p.transform("to_world", m_to_world)
         .doc("From the shape's own coordinates to those of the scene");
@@ -34,13 +97,85 @@ void Shape::declare(Params &p) {
     p.object("bsdf", m_bsdf)
         .doc("How the surface scatters light; a diffuse reflector of 0.5 if absent");
     p.object("emitter", m_emitter).doc("Makes the surface an area light");
+    if (p.traversing())
+        for (auto &[name, texture] : m_texture_attributes)
+            p.child(name.c_str(), texture);
     if (!p.loading())
         return;
+    for (const Property &property : p.properties()->all())
+        if (const PropertiesPtr *o = property.object(); o && (*o)->kind == Texture::Kind) {
+            property.queried = true;
+            m_texture_attributes[property.name] = p.loader()->load_as<Texture>(*o);
+        }
     if (!m_bsdf)
         m_bsdf = p.loader()->load_as<BSDF>(std::make_shared<Properties>("bsdf", "diffuse"));
     if (m_emitter)
         m_emitter->attach(this);
 }
+
+void Shape::set_bsdf(Ref<BSDF> bsdf) {
+    m_bsdf = std::move(bsdf);
+    ++m_revision;
+}
+
+// ---- attributes
+
+bool Shape::has_attribute(const std::string &name) const {
+    return m_texture_attributes.count(name) != 0;
+}
+
+void Shape::add_texture_attribute(const std::string &name, Ref<Texture> texture) {
+    m_texture_attributes[name] = std::move(texture);
+    attributes_changed();
+}
+
+const Ref<Texture> &Shape::texture_attribute(const std::string &name) const {
+    auto it = m_texture_attributes.find(name);
+    if (it == m_texture_attributes.end())
+        complain("texture_attribute(): attribute {} doesn't exist.", name);
+    return it->second;
+}
+
+void Shape::remove_attribute(const std::string &name) {
+    if (!m_texture_attributes.erase(name))
+        complain("remove_attribute(): Attribute \"{}\" not found.", name);
+    attributes_changed();
+}
+
+Spectrum Shape::eval_attribute(const std::string &name, const SurfaceInteraction &si,
+                               const Mask &active) const {
+    auto it = m_texture_attributes.find(name);
+    return it == m_texture_attributes.end() ? Spectrum(0) : it->second->eval(si, active);
+}
+
+std::vector<Float> Shape::eval_attribute_x(const std::string &name, const SurfaceInteraction &si,
+                                           const Mask &active) const {
+    auto it = m_texture_attributes.find(name);
+    if (it == m_texture_attributes.end())
+        return { Float(0) };
+    Vector3 v = it->second->eval_3(si, active);
+    return { v.x, v.y, v.z };
+}
+
+Float Shape::eval_attribute_1(const std::string &name, const SurfaceInteraction &si,
+                              const Mask &active) const {
+    auto it = m_texture_attributes.find(name);
+    if (it != m_texture_attributes.end())
+        return it->second->eval_1(si, active);
+    std::vector<Float> v = eval_attribute_x(name, si, active);
+    return v.size() == 3 ? rgb_luminance({ v[0], v[1], v[2] }) : v[0];
+}
+
+Vector3 Shape::eval_attribute_3(const std::string &name, const SurfaceInteraction &si,
+                                const Mask &active) const {
+    auto it = m_texture_attributes.find(name);
+    if (it != m_texture_attributes.end())
+        return it->second->eval_3(si, active);
+    std::vector<Float> v = eval_attribute_x(name, si, active);
+    return v.size() == 3 ? Vector3(v[0], v[1], v[2]) : Vector3(v[0]);
+}
+
+// ---- sampling
 
 DirectionSample Shape::sample_direction(const Interaction &it, const Vector2 &u,
                                         const Mask &active) const {

@@ -3,6 +3,7 @@
 #include "core/alias_table.h"
 #include "render/bsdf.h"
 #include <array>
+#include <map>
 
 namespace umbel {
 
@@ -20,15 +21,26 @@ struct BoundingBox {
     double radius() const;
 };
 
-class Shape : public Object {
+/// Kinds of shapes as scripts know them.
+namespace ShapeType {
+enum : uint32_t { Invalid = 0, Mesh = 1, Rectangle = 3, Cylinder = 16, Disk = 32, Sphere = 128 };
+}
+
+class Shape : public Object, public std::enable_shared_from_this<Shape> {
 public:
     static constexpr const char *Kind = "shape";
 
-    /// to_world, bsdf, emitter and the like; derived classes call it first.
+    Shape();
+    ~Shape() override;
+
+    /// to_world, bsdf, emitter, textures as attributes and the like; derived classes call it first.
     void declare(Params &p) override;
 
     virtual BoundingBox bounds() const = 0;
     virtual double area() const = 0;
+    virtual uint32_t type() const { return ShapeType::Invalid; }
+    virtual size_t primitive_count() const { return 1; }
+    virtual BoundingBox primitive_bounds(size_t) const { return bounds(); }
     /// A point on the surface, uniform in area.
     virtual PositionSample sample_position(const Float &time, const Vector2 &u,
                                            const Mask &active) const = 0;
@@ -37,25 +49,67 @@ public:
                                              const Mask &active) const;
     virtual Float pdf_direction(const Interaction &it, const DirectionSample &ds,
                                 const Mask &active) const;
+    /// Density of sample_position per area.
+    const Float &pdf_position() const { return m_inv_area; }
+
+    // ---- attributes: named quantities on the surface
+    virtual bool has_attribute(const std::string &name) const;
+    /// In the variant's channels; zero where there is no such attribute, as below.
+    virtual Spectrum eval_attribute(const std::string &name, const SurfaceInteraction &si,
+                                    const Mask &active) const;
+    virtual std::vector<Float> eval_attribute_x(const std::string &name,
+                                                const SurfaceInteraction &si,
+                                                const Mask &active) const;
+    virtual Float eval_attribute_1(const std::string &name, const SurfaceInteraction &si,
+                                   const Mask &active) const;
+    virtual Vector3 eval_attribute_3(const std::string &name, const SurfaceInteraction &si,
+                                     const Mask &active) const;
+    virtual void remove_attribute(const std::string &name);
+    /// Adds or replaces it.
+    void add_texture_attribute(const std::string &name, Ref<Texture> texture);
+    const Ref<Texture> &texture_attribute(const std::string &name) const;
 
     void changed(std::span<const std::string>) override {
         configure();
         ++m_revision;
     }
-    /// Grows when the surface changes.
+    /// Grows when the surface changes, or its BSDF.
     int revision() const { return m_revision; }
+    /// Of this shape among all that the process has, from 1 on; used again once the shape is gone.
+    uint32_t global_number() const { return m_global_number; }
+    /// Whether it belongs to the calling thread's variant and context.
+    bool is_at_home() const;
 
     const Ref<BSDF> &bsdf() const { return m_bsdf; }
+    /// Scenes notice with their next update.
+    void set_bsdf(Ref<BSDF> bsdf);
     const Ref<Emitter> &emitter() const { return m_emitter; }
+    bool flips_normals() const { return m_flip_normals; }
+    /// From the shape's unit form to the scene.
+    virtual TransformData placement() const { return m_to_world; }
 
 protected:
+    /// Tells textures that an attribute came or went.
+    static void attributes_changed();
+
     TransformData m_to_world;
     bool m_flip_normals = false;
     Ref<BSDF> m_bsdf; // never null after loading
     Ref<Emitter> m_emitter;
     Float m_inv_area; // set by configure() of the derived class
     int m_revision = 0;
+
+private:
+    const Variant &m_variant;
+    const jit::Context *m_context;
+    uint32_t m_global_number;
+    std::map<std::string, Ref<Texture>> m_texture_attributes;
 };
+
+/// The shapes that live in the calling thread's variant and context, in the order of their global numbers.
+std::vector<Shape *> live_shapes();
+/// Grows whenever a shape, or an attribute of one, comes or goes.
+uint64_t shapes_epoch();
 
 /// Triangles. What a plugin fills in is host data; the scene packs it into its arena.
 class Mesh : public Shape {
@@ -65,6 +119,9 @@ public:
 
     BoundingBox bounds() const override;
     double area() const override { return m_area; }
+    uint32_t type() const override { return ShapeType::Mesh; }
+    size_t primitive_count() const override { return triangle_count(); }
+    BoundingBox primitive_bounds(size_t triangle) const override;
     PositionSample sample_position(const Float &time, const Vector2 &u,
                                    const Mask &active) const override;
 
@@ -78,23 +135,82 @@ public:
     std::array<double, 3> vertex(uint32_t i) const {
         return { positions[3 * i], positions[3 * i + 1], positions[3 * i + 2] };
     }
-    /// Geometric normal of a triangle, times twice its area.
+    /// The vertex at corner k of a triangle, counter-clockwise as seen from the side that its normal points to.
+    uint32_t corner(size_t triangle, size_t k) const {
+        return indices[3 * triangle + (m_is_inside_out && k ? 3 - k : k)];
+    }
+    UInt32 corner(const UInt32 &triangle, uint32_t k) const;
+    bool is_inside_out() const { return m_is_inside_out; }
+    /// Whether scripts follow derivatives of these.
+    bool follows_positions() const { return m_positions_array.grad_id() != 0; }
+    bool follows_normals() const { return m_normals_array.grad_id() != 0; }
+    bool follows_uvs() const { return m_uvs_array.grad_id() != 0; }
+    /// Normal of a triangle by the order of its indices, times twice its area.
     std::array<double, 3> area_normal(size_t triangle) const;
-
-protected:
-    /// Call at the end of configure(): checks indices, applies flips, prepares sampling.
-    void finish_mesh();
-    void to_world_space(); // applies to_world to positions and normals
+    bool has_face_normals() const { return m_face_normals; }
     /// Normals at vertices: those of the triangles around, weighted by their angles.
     void smooth_normals();
+    /// To be called when positions, indices or the like have been changed in place.
+    void refresh();
+
+    /// The above as arrays of the program: `positions`, `normals`, `uvs`, `indices`.
+    const Value &positions_array() const { return slot(m_positions_array, positions).read(); }
+    const Value &normals_array() const { return slot(m_normals_array, normals).read(); }
+    const Value &uvs_array() const { return slot(m_uvs_array, uvs).read(); }
+    const Value &indices_array() const { return slot(m_indices_array, indices).read(); }
+
+    // ---- attributes of vertices and faces: mesh_attributes.cpp
+    struct Attribute {
+        uint32_t size; // numbers a vertex or face
+        bool per_face;
+        Float values;
+        Float
+            coefficients; // of spectra for colours, in spectral variants: 4 a colour, the last one a scale
+    };
+    /// `name` begins with vertex_ or face_.
+    void add_attribute(const std::string &name, uint32_t size, Float values);
+    const std::map<std::string, Attribute> &attributes() const { return m_attributes; }
+    bool has_attribute(const std::string &name) const override;
+    Spectrum eval_attribute(const std::string &name, const SurfaceInteraction &si,
+                            const Mask &active) const override;
+    std::vector<Float> eval_attribute_x(const std::string &name, const SurfaceInteraction &si,
+                                        const Mask &active) const override;
+    void remove_attribute(const std::string &name) override;
+
+protected:
+    /// Call at the end of configure(): checks indices, makes up normals, prepares sampling. Where normals came with the
+    /// mesh, they say which side is out, also if to_world mirrors it.
+    void finish_mesh(bool normals_came_along);
+    /// Part of it: which side is out.
+    void orient(bool normals_came_along);
+    void to_world_space(); // applies to_world to positions and normals
     void prepare_sampling();
     void check_mesh() const;
+    /// Declares face_normals.
+    void declare_normals(Params &p);
+    bool m_face_normals = false;
 
 private:
+    template <class T> static BufferSlot slot(Value &array, const std::vector<T> &host) {
+        return { &array, const_cast<std::vector<T> *>(&host) };
+    }
+    /// Corners' numbers and weights at a point.
+    struct Corners {
+        UInt32 index[3];
+        Float weight[3];
+    };
+    Corners corners(const SurfaceInteraction &si, const Mask &active) const;
+    void upsample(Attribute &a) const;
+    void make_records() const;
+    void follow_smooth_normals();
+
+    bool m_is_inside_out = false;
     double m_area = 0;
-    AliasTable m_triangles; // by area; made if the mesh emits
-    // What sampling needs of each triangle, 16 numbers: p0, e1, e2, n, uv0 and so on; if the mesh emits.
-    Float m_records;
+    std::map<std::string, Attribute> m_attributes;
+    mutable Value m_positions_array, m_normals_array, m_uvs_array, m_indices_array;
+    // For sampling; made for area lights when they load, else when they are first needed.
+    mutable AliasTable m_triangles; // by area
+    mutable Float m_records;        // 16 numbers a triangle: p0, e1, e2, uv0, uv1, uv2
 };
 
 /// A shape with a formula for its intersection, which is written once for all precisions and machines.
@@ -107,6 +223,8 @@ public:
                                   double mint, double maxt) const = 0;
     /// Fills in position, normal, uv and derivatives of the hit at distance t.
     virtual void fill_interaction(const Ray &ray, const Float &t, SurfaceInteraction &si) const = 0;
+    /// The factors of dp_du and dp_dv that give the normal's derivatives.
+    virtual Vector2 curvature() const { return { Float(0), Float(0) }; }
 };
 
 } // namespace umbel

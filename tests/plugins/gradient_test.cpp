@@ -246,13 +246,11 @@ TEST_P(ChangingParameters, MovesShapes) {
     params.update({ "ball.to_world" });
     double away = mean_of(render_image(scene, nullptr, o, o));
     EXPECT_NE(before, away);
-    auto &positions =
-        *std::get<std::vector<double> *>(params.at("cube.vertex_positions").param.slot);
-    for (double &v : positions)
-        v += 50;
+    auto positions = std::get<BufferSlot>(params.at("cube.vertex_positions").param.slot);
+    *positions.data = Float(positions.read()) + 50;
     params.update({ "cube.vertex_positions" });
     EXPECT_NE(mean_of(render_image(scene, nullptr, o, o)), away);
-    positions.pop_back();
+    *positions.data = float_array(std::vector<double>(71));
     EXPECT_THROW(params.update({ "cube.vertex_positions" }), UserError);
     EXPECT_THROW(params.update({ "cube.vertex_position" }), UserError);
 }

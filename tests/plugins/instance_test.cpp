@@ -278,8 +278,8 @@ TEST(Instances, CannotContainLightsGroupsOrInstances) {
         EXPECT_NE(m.find(text), std::string::npos) << m;
     };
     says(group("<shape type='sphere'><emitter type='area'/></shape>"), "a light cannot be part");
-    says(group(group(cube(""), "inner")), "a group cannot stand in another group");
-    says(group(cube(""), "h") + group(placed("", "h")), "an instance cannot stand in a group");
+    says(group(group(cube(""), "inner")), "Nested ShapeGroup is not permitted");
+    says(group(cube(""), "h") + group(placed("", "h")), "Nested instancing is not permitted");
     says("<shape type='shapegroup'/>", "the group is empty");
     says("<shape type='instance'/>", "which shapegroup?");
     says("<shape type='instance'><shape type='sphere'/></shape>", "\"sphere\" is no shapegroup");

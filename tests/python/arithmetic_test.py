@@ -143,7 +143,7 @@ def test_errors_say_what_does_not_fit():
         Array2f(1) + Array3f(1)
     with pytest.raises(TypeError, match="does not fit"):
         UInt(-1)
-    with pytest.raises(TypeError, match="neither true nor false"):
+    with pytest.raises(TypeError, match="only supported for scalar mask"):
         bool(Float(1))
     with pytest.raises(TypeError):
         Float(1) + "a"

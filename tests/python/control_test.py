@@ -37,11 +37,11 @@ def test_loops_of_python_numbers_stay_pythons():
 
 
 def test_state_keeps_its_type_and_structure():
-    with pytest.raises(dr.UserError, match="changes from Float to"):
+    with pytest.raises(dr.UserError, match=r"type of state variable 'state\[1\]' changed from .*Float' to .*Float64'"):
         dr.while_loop((UInt(0), Float(0)), lambda i, x: i < 3, lambda i, x: (i + 1, Float64(x)))
-    with pytest.raises(dr.UserError, match="is a Python int and changes"):
+    with pytest.raises(dr.UserError, match=r"'state\[1\]' of type 'int' changed from '0' to '1'"):
         dr.while_loop((UInt(0), 0), lambda i, x: i < 3, lambda i, x: (i + 1, x + 1))
-    with pytest.raises(dr.UserError, match="returns 1 variables"):
+    with pytest.raises(dr.UserError, match="1 state variables, not 2"):
         dr.while_loop((UInt(0), Float(0)), lambda i, x: i < 3, lambda i, x: (i + 1,))
 
 
@@ -49,12 +49,12 @@ def test_errors_in_bodies_reach_the_caller_and_leave_the_context_usable():
     def body(i):
         raise ValueError("stop here")
     for _ in range(3):
-        with pytest.raises(ValueError, match="stop here"):
-            dr.while_loop((UInt(0),), lambda i: i < 3, body)
-        with pytest.raises(ValueError, match="stop here"):
-            dr.if_stmt((UInt(1),), Bool(True, False), body, lambda i: i)
-        with pytest.raises(ValueError, match="stop here"):
-            dr.switch(UInt(0, 1), [lambda x: x, body], UInt(1))
+        for f in (lambda: dr.while_loop((UInt(0),), lambda i: i < 3, body),
+                  lambda: dr.if_stmt((UInt(1),), Bool(True, False), body, lambda i: i),
+                  lambda: dr.switch(UInt(0, 1), [lambda x: x, body], UInt(1))):
+            with pytest.raises(RuntimeError, match="raised ValueError: stop here") as e:
+                f()
+            assert type(e.value.__cause__) is ValueError
     assert list(dr.arange(UInt, 3) + 1) == [1, 2, 3]
 
 
@@ -63,8 +63,6 @@ def test_conditionals_choose_a_branch_a_lane(mode):
     x = Float(-2, 3)
     r = dr.if_stmt((x,), x > 0, lambda x: (x * 2, Int(1)), lambda x: (-x, Int(2)), mode=mode)
     assert list(r[0]) == [2, 6] and list(r[1]) == [2, 1]
-    a, b = dr.if_stmt((x,), x > 0, lambda x: (1, x), lambda x: (2.5, 0), mode=mode)
-    assert list(a) == [2.5, 1] and list(b) == [0, 3]
     assert dr.if_stmt((1,), True, lambda x: x + 1, lambda x: x) == 2
 
 
@@ -84,8 +82,8 @@ def test_switch_calls_one_of_several_functions(mode):
     r = dr.switch(UInt(0, 1, 2, 3), functions, Float(4, 5, 6, 7), Float(2), mode=mode)
     assert list(r) == [6, 10, 4, 0]
     assert dr.switch(1, functions, 3, 4) == 12
-    r = dr.switch(UInt(0, 1), [lambda x: (x, 1), lambda x: (x * 2, 2.5)], Float(1, 2))
-    assert list(r[0]) == [1, 4] and list(r[1]) == [1, 2.5]
+    r = dr.switch(UInt(0, 1), [lambda x: (x, 1), lambda x: (x * 2, 1)], Float(1, 2), mode=mode)
+    assert list(r[0]) == [1, 4] and r[1] == 1
 
 
 def test_dispatch_calls_methods_of_objects():
@@ -144,7 +142,7 @@ def mixed(n, x, flag):
     j = 0
     while dr.hint(j < 2, mode="scalar"):
         j += 1
-        if j == 5:
+        if dr.hint(j == 5, mode="scalar"):
             break
     return y, j
 
@@ -176,7 +174,7 @@ def test_syntax_keeps_closures_defaults_and_objects():
 
 
 def test_syntax_explains_what_it_cannot_do():
-    with pytest.raises(SyntaxError, match="'break' in a while loop"):
+    with pytest.raises(SyntaxError, match="use of 'break' inside a transformed 'while' loop"):
         @dr.syntax
         def f(n):
             while n > 0:
@@ -195,7 +193,7 @@ def test_kernels_print(capfd):
         return i
     dr.eval(f(UInt(2)))
     dr.sync_thread()
-    assert "step 0 of 2\nstep 1 of 2\n" in "".join(capfd.readouterr())
+    assert "step [0, 1] of [2, 2]\n" in "".join(capfd.readouterr())
 
 
 def test_a_loop_is_one_kernel():
@@ -215,15 +213,17 @@ def test_frozen_functions_compile_once():
             dr.kernel_history_clear()
             r = f(dr.arange(Float, 100) + k, Float(k))
             assert np.allclose(r.numpy(), np.sin(np.arange(100) + k) * k, atol=1e-5)
-            assert all(h["cache_hit"] for h in dr.kernel_history([dr.KernelType.JIT])[-1:])
-    assert f.n_recordings == 1
+            assert k < 2 or all(h["cache_hit"] for h in dr.kernel_history([dr.KernelType.JIT])[-1:])
+    assert f.n_recordings == 2  # a constant that changes becomes data
 
 
-def test_functions_of_a_switch_may_return_ever_wider_types():
-    r = dr.switch(UInt(0, 1, 2), [lambda x: 1, lambda x: Float(x), lambda x: Float64(x) * 2], Int(5, 6, 7))
-    assert type(r) is Float64 and list(r) == [1, 6, 14]
-    with pytest.raises(dr.UserError, match="is Float in one function and dict in another"):
-        dr.switch(UInt(0, 1), [lambda x: x, lambda x: {"a": x}], Float(1, 2))
+def test_functions_of_a_switch_must_agree_in_what_they_return():
+    for other, text in ((lambda x: UInt(x), "inconsistent types for field 'result'"), (lambda x: 1, "inconsistent types"),
+                        (lambda x: Float(), "field 'result' is uninitialized")):
+        with pytest.raises(dr.UserError, match=text):
+            dr.switch(UInt(0, 1), [lambda x: x, other], Float(1, 2))
+    with pytest.raises(dr.UserError, match=r"keys for field 'result' \(\['b'\] and \['a'\]\)"):
+        dr.switch(UInt(0, 1), [lambda x: {"a": x}, lambda x: {"b": x}], Float(1, 2))
 
 
 def test_threads_wait_while_another_records_a_body():

@@ -135,4 +135,4 @@ def test_steps_compile_once():
         for _ in range(5):
             step()
         history = dr.kernel_history()
-    assert history and all(k["cache_hit"] for k in history if k["backend"] != "builtin")
+    assert history and all(k["cache_hit"] for k in history if k["type"] == dr.KernelType.JIT)

@@ -106,6 +106,20 @@ def test_derivatives_of_long_paths_have_all_direct_light(depth):
     assert np.allclose(dr.grad(image).numpy(), image.numpy(), rtol=1e-3)
 
 
+def test_gradients_have_the_same_bits_each_time():
+    scene = mi.load_dict(box(size=64, spp=4))
+    params = mi.traverse(scene)
+
+    def gradient():
+        colour = mi.Color3f(.6, .2, .1)
+        dr.enable_grad(colour)
+        params[KEY] = colour
+        params.update()
+        dr.backward(dr.mean(mi.render(scene, params, seed=3), axis=None))
+        return dr.grad(colour).numpy().tobytes()
+    assert len({gradient() for _ in range(4)}) == 1
+
+
 def test_adam_recovers_a_colour():
     scene = mi.load_dict(box(size=16))
     reference = mi.render(scene, spp=256)

@@ -42,12 +42,12 @@ def test_errors():
         t[2]
     with pytest.raises(IndexError):
         t[0, 0, 0, 0]
-    with pytest.raises(ValueError, match="cannot be broadcast"):
+    with pytest.raises(ValueError, match="incompatible shapes"):
         t + TensorXf([1, 2])
-    with pytest.raises(dr.UserError, match="has 4 elements, but the array has 3"):
+    with pytest.raises(dr.UserError, match="got 3, expected 4"):
         TensorXf(Float(1, 2, 3), shape=(2, 2))
-    with pytest.raises(TypeError, match="mask"):
-        t[Bool(True, False)]
+    with pytest.raises(TypeError, match='unsupported type "str"'):
+        t["a"]
 
 
 @pytest.mark.parametrize("a,b", [((2, 3, 4), (3, 4)), ((2, 3, 4), (4,)), ((2, 1, 4), (3, 1)), ((2, 3, 4), ()),

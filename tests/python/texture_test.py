@@ -1,206 +1,125 @@
-# tests/python/texture_test.py: lookups of textures, their derivatives, 8-bit storage, writing; filters along axes.
+# tests/python/texture_test.py: textures and BSDFs as objects: their queries, sampling and attributes.
 import numpy as np
 import pytest
 
+import umbel as mi
 import umbel.jit as dr
-from umbel.jit import FilterMode, WrapMode, auto
-from umbel.jit.auto import (Array2f, Array2f16, Array2i, Array2u, Array3f, Bool, Float, TensorXf, TensorXu8,
-                            Texture1f, Texture2f, Texture2f16, Texture2f64, Texture2f8u, UInt)
+from umbel.chi2 import ChiSquareTest, LineDomain, PlanarDomain, SpectrumAdapter
+
+PIXELS = np.random.default_rng(1).random((5, 7, 3)).astype(np.float32)
+WEIGHTS = np.array([0.212671, 0.71516, 0.072169])  # of luminance
 
 
-def random(*shape, seed=0):
-    return np.random.default_rng(seed).random(shape).astype(np.float32)
+def bitmap(pixels=PIXELS, **more): return mi.load_dict({"type": "bitmap", "bitmap": mi.Bitmap(pixels), "raw": True, **more})
 
 
-@pytest.mark.parametrize("wrap, index", [(WrapMode.Repeat, lambda i, n: i % n),
-                                         (WrapMode.Clamp, lambda i, n: np.clip(i, 0, n - 1)),
-                                         (WrapMode.Mirror, lambda i, n: np.minimum(i % (2 * n), 2 * n - 1 - i % (2 * n)))])
-@pytest.mark.parametrize("channels", [1, 3, 6])
-def test_lookups_interpolate_and_wrap(wrap, index, channels):
-    data, u, v = random(4, 3, channels), random(50, seed=1) * 3 - 1, random(50, seed=2) * 3 - 1
-    x, y = u * 3 - .5, v * 4 - .5
-    i, j = np.floor(x).astype(int), np.floor(y).astype(int)
-    s, t = (x - i)[:, None], (y - j)[:, None]
-    texel = lambda a, b: data[index(j + b, 4), index(i + a, 3)]
-    expected = (texel(0, 0) * (1 - s) * (1 - t) + texel(1, 0) * s * (1 - t) + texel(0, 1) * (1 - s) * t + texel(1, 1) * s * t)
-    for cls, tolerance in ((Texture2f, 1e-5), (Texture2f64, 1e-5), (Texture2f16, 2e-3)):
-        texture = cls(dr.tensor_t(cls([1, 1], 1).value())(data), wrap_mode=wrap)
-        out = texture.eval(Array2f(u, v))
-        assert dr.leaf_t(out) is Float and len(out) == channels  # the precision is that of the position
-        assert np.allclose(np.array(out).T, expected, atol=tolerance)
-        corners = texture.eval_fetch(Array2f(u, v))
-        assert np.allclose(np.array(corners[1]).T, texel(1, 0), atol=tolerance)
-    nearest = Texture2f(TensorXf(data), filter_mode=FilterMode.Nearest, wrap_mode=wrap).eval(Array2f(u, v))
-    assert np.allclose(np.array(nearest).T, data[index(np.floor(v * 4).astype(int), 4), index(np.floor(u * 3).astype(int), 3)])
-    assert type(texture.eval(Array2f16(u, v))) is type(Array2f16(0, 0)) or channels != 2
-    assert list(Texture2f([4, 3], 1, wrap_mode=wrap).wrap(Array2i(-1, 5))) == [index(np.int64(-1), 3), index(np.int64(5), 4)]
+def at(u, v):
+    si = mi.SurfaceInteraction3f()
+    si.uv = [u, v]
+    return si
 
 
-def test_masked_lanes_read_zero():
-    texture, active = Texture1f(TensorXf([[1], [2]])), Bool(True, False)
-    assert np.array(texture.eval(Float(.5, .5), active)).tolist() == [[1.5, 0]]
-    assert np.array(texture.eval(Float(.5), False)).tolist() == [[0]]
+@pytest.mark.parametrize("filter_type", ["nearest", "bilinear"])
+@pytest.mark.parametrize("wrap_mode", ["repeat", "clamp", "mirror"])
+def test_positions_on_a_bitmap_follow_their_density(filter_type, wrap_mode):
+    t = bitmap(filter_type=filter_type, wrap_mode=wrap_mode)
+    test = ChiSquareTest(PlanarDomain(mi.BoundingBox2f(0, 1)), lambda u: t.sample_position(u)[0], t.pdf_position,
+                         sample_count=100000, res=35, ires=4)
+    assert test.run(test_count=12), test.messages
 
 
-def test_gradients_reach_texels_and_positions():
-    data = Float(random(24))
-    dr.enable_grad(data)
-    texture = Texture2f([4, 3], 2)
-    texture.set_value(data)
-    pos = Array2f(.4, .6)
-    dr.enable_grad(pos)
-    dr.backward(texture.eval(pos)[0])
-    assert dr.allclose(dr.sum(data.grad), 1) and dr.all(dr.isfinite(pos.grad))
-    for lookup in (texture.eval, texture.eval_cubic):
-        f = lambda p: float(lookup(Array2f(*p))[1][0])
-        h = 1e-3
-        pos = Array2f(.4, .6)
-        dr.enable_grad(pos)
-        dr.backward(lookup(pos)[1])
-        assert np.allclose(np.array(pos.grad)[:, 0], [(f((.4 + h, .6)) - f((.4 - h, .6))) / (2 * h),
-                                                      (f((.4, .6 + h)) - f((.4, .6 - h))) / (2 * h)], atol=5e-3)
+def test_the_density_of_a_position_comes_with_it():
+    t = bitmap()
+    p, pdf = t.sample_position(mi.Point2f([0.1, 0.7], [0.3, 0.9]))
+    assert np.allclose(pdf, t.pdf_position(p), rtol=1e-4)
 
 
-def test_cubic_derivatives_agree_with_differences():
-    texture = Texture2f64(auto.TensorXf64(random(5, 3, 2)), wrap_mode=WrapMode.Repeat)
-    p, h = np.array([.3, .45]), 1e-5
-    at = lambda q: texture.eval_cubic_grad(auto.Array2f64(*q))
-    value, slopes, curvature = texture.eval_cubic_hessian(auto.Array2f64(*p))
-    assert dr.allclose(value, texture.eval_cubic(auto.Array2f64(*p))) and dr.allclose(value, at(p)[0])
-    for axis in range(2):
-        step = h * np.eye(2)[axis]
-        (v1, s1), (v0, s0) = at(p + step), at(p - step)
-        for c in range(2):
-            assert np.isclose(slopes[c][axis][0], (v1[c][0] - v0[c][0]) / (2 * h), atol=1e-5)
-            for other in range(2):
-                assert np.isclose(curvature[c][axis][other][0], (s1[c][other][0] - s0[c][other][0]) / (2 * h), atol=1e-4)
+def test_mean_and_maximum_are_those_of_the_luminance():
+    y = PIXELS @ WEIGHTS
+    assert abs(float(bitmap().mean()[0]) - y.mean()) < 1e-4 and abs(bitmap().max() - y.max()) < 1e-4
+    assert list(np.ravel(bitmap().resolution())) == [7, 5]
 
 
-def test_splines_reproduce_constants_and_lines():
-    texture = Texture1f(TensorXf(np.arange(8.)[:, None]))
-    x = Float(.3, .5, .6)
-    assert dr.allclose(texture.eval_cubic(x)[0], x * 8 - .5) and dr.allclose(texture.eval_cubic_grad(x)[1][0][0], 8)
+def test_the_gradient_of_a_bitmap_matches_differences():
+    t, h = bitmap(to_uv=mi.ScalarTransform4f().rotate([0, 0, 1], 20)), 1e-3
+    g = t.eval_1_grad(at(0.5, 0.6))
+    for axis, (du, dv) in enumerate(((h, 0), (0, h))):
+        difference = (t.eval_1(at(0.5 + du, 0.6 + dv)) - t.eval_1(at(0.5 - du, 0.6 - dv))) / (2 * h)
+        assert abs(float(g[axis][0]) - float(difference[0])) < 2e-2
 
 
-def test_data_is_replaced_and_checked():
-    texture = Texture2f([2, 2], 1)
-    texture.set_tensor(TensorXf(np.arange(12).reshape(2, 3, 2)))
-    assert texture.shape == (2, 3, 2) and texture.channel_count() == 2 and texture.tensor().shape == (2, 3, 2)
-    assert dr.allclose(texture.eval(Array2f(1, 0)), Array2f(4, 5)) and not texture.migrated()
-    for wrong in (lambda: texture.set_value(Float(1, 2)), lambda: texture.set_tensor(TensorXf([[1]])), lambda: Texture2f([3], 1),
-                  lambda: Texture2f([3, 3], 0), lambda: Texture2f([2, 2], 1, srgb=True),
-                  lambda: texture.write(Array2u(0, 0), [Float(1), Float(2)])):
-        with pytest.raises(RuntimeError):
-            wrong()
-    with pytest.raises(TypeError, match="2 coordinates"):
-        texture.eval(Array3f(0))
+def test_a_grey_bitmap_has_no_colour():
+    with pytest.raises(RuntimeError, match="one channel"):
+        bitmap(PIXELS[:, :, :1]).eval_3(at(0.5, 0.5))
 
 
-@pytest.mark.parametrize("srgb", [False, True])
-def test_bytes_are_numbers_from_0_to_1(srgb):
-    data = (random(2, 2, 5) * 255).astype(np.uint8)
-    texture = Texture2f8u(TensorXu8(data), srgb=srgb, filter_mode=FilterMode.Nearest)
-    x = data[0, 0] / 255
-    decoded = np.where(x <= .04045, x / 12.92, ((x + .055) / 1.055)**2.4)
-    expected = np.where(np.arange(5) % 4 != 3, decoded, x) if srgb else x  # alpha stays
-    assert np.allclose(np.array(texture.eval(Array2f(.25, .25)))[:, 0], expected, atol=1e-4) and texture.srgb() == srgb
-    smooth = Texture2f8u(TensorXu8(data), srgb=srgb)
-    pos = Array2f(.45, .55)
-    dr.enable_grad(pos)
-    dr.backward(smooth.eval(pos)[0])
-    assert dr.all(dr.isfinite(pos.grad)) and np.array(pos.grad).any()
+def test_new_texels_change_where_positions_are():
+    t = bitmap()
+    before = float(t.pdf_position(mi.Point2f(0.1, 0.1))[0])
+    params = mi.traverse(t)
+    params["data"] = mi.TensorXf(np.ones_like(PIXELS))
+    params.update()
+    assert before != 1 and abs(float(t.pdf_position(mi.Point2f(0.1, 0.1))[0]) - 1) < 1e-5
 
 
-def test_textures_are_written():
-    for cls in (Texture2f, Texture2f16):
-        texture = cls([4, 8], 3, writable=True)
-        i = dr.arange(UInt, 32)
-        texture.write(Array2u(i % 8, i // 8), [Float(i * 3 + c) * .01 for c in range(3)], i < 30)
-        assert np.allclose(np.array(texture.value()), np.where(np.arange(96) < 90, np.arange(96) * .01, 0), atol=1e-3)
-    for srgb, expected in ((False, [128] * 4), (True, [188, 188, 188, 128])):
-        texture = Texture2f8u([1, 1], 4, writable=True, srgb=srgb)
-        texture.write(Array2u(0, 0), [Float(.5)] * 4)
-        assert [int(v) for v in texture.value()] == expected
+SPECTRA = ["<spectrum type='d65' version='3.0.0'/>", "<spectrum type='blackbody' version='3.0.0'/>",
+           "<spectrum type='uniform' version='3.0.0'/>"]
 
 
-def test_discrete_kernels_convolve_as_numpy():
-    x = random(13)
-    for n in (1, 3, 4, 8):
-        k = random(n, seed=n) - .5
-        assert np.allclose(np.array(dr.convolve(Float(x), list(k))), np.convolve(x, k, mode="same"), atol=1e-5)
-    assert dr.allclose(dr.convolve(Float(1, 2, 10, 100), "linear", 2, normalize=True), [4 / 3, 3.75, 30.5, 70])
-    image = TensorXf(random(5, 6))
-    assert dr.allclose(dr.convolve(image, [1., 2, 1], axis=-1), dr.convolve(image, [1., 2, 1], axis=1))
+@pytest.mark.parametrize("xml", SPECTRA)
+def test_wavelengths_of_a_spectrum_follow_their_density(xml):
+    with mi.set_variant("llvm_spectral"):
+        test = ChiSquareTest(LineDomain([360, 830]), *SpectrumAdapter(xml), sample_dim=1, sample_count=100000)
+        assert test.run(test_count=6), test.messages
 
 
-@pytest.mark.parametrize("boundary, pad", [("zero", "constant"), ("nearest", "edge"), ("wrap", "wrap"),
-                                           ("reflect", "symmetric"), ("mirror", "reflect")])
-def test_boundaries_are_those_of_numpys_padding(boundary, pad):
-    x, k = random(9), [.2, -1, .5, 2, .3]
-    expected = np.convolve(np.pad(x, 2, mode=pad), k, mode="valid")
-    assert np.allclose(np.array(dr.convolve(Float(x), k, boundary=boundary)), expected, atol=1e-5)
-    # the derivative is the transpose, for changes of resolution, too
-    for apply in (lambda v: dr.convolve(v, k, boundary=boundary), lambda v: dr.resample(v, (4,), boundary=boundary)):
-        v = Float(x)
-        dr.enable_grad(v)
-        y = apply(v)
-        g = Float(random(len(y), seed=3))
-        dr.backward(dr.sum(y * g))
-        assert np.isclose(np.dot(np.array(v.grad), x), np.dot(np.array(g), np.array(dr.detach(y))), rtol=1e-4)
+def test_a_table_of_wavelengths_knows_its_range_mean_and_samples():
+    with mi.set_variant("llvm_spectral"):
+        t = mi.load_dict({"type": "irregular", "wavelengths": "500, 600, 650", "values": "1, 2, .5"})
+        assert np.ravel(t.wavelength_range()).tolist() == [500, 650] and t.spectral_resolution() == 50
+        assert abs(float(t.mean()[0]) - 212.5 / 150) < 1e-5 and t.max() == 2
+        si = mi.SurfaceInteraction3f()
+        si.wavelengths = [500, 550, 600, 700]
+        assert np.allclose(np.ravel(t.pdf_spectrum(si)), np.array([1, 1.5, 2, 0]) / 212.5, atol=1e-6)
+        w, weight = t.sample_spectrum(si, mi.UnpolarizedSpectrum(0, 0.5, 0.9, 1))
+        assert np.allclose(np.ravel(weight), 212.5) and np.allclose(np.ravel(w)[[0, 3]], [500, 650])
+        with pytest.raises(RuntimeError, match="not implemented"):
+            t.eval_1(si)
 
 
-def test_resampling_keeps_means_and_reports_mistakes():
-    assert dr.allclose(dr.resample(Float(1, 2, 3), (6,), filter="box"), [1, 1, 2, 2, 3, 3])
-    assert dr.allclose(dr.resample(Float(1, 2, 10, 11), (2,), filter="box"), [1.5, 10.5])
-    x = Float(1, 2, 3, 4, 5)
-    for call, message in ((lambda: dr.convolve(x, [1., 2], filter_radius=1), "must be None"),
-                          (lambda: dr.convolve(x, lambda v: 1.), "must be specified"),
-                          (lambda: dr.convolve(x, []), "kernel is empty"),
-                          (lambda: dr.convolve(x, [1.], boundary="nope"), "invalid boundary"),
-                          (lambda: dr.convolve(x, [1.] * 7, boundary="wrap"), "cannot be larger than the array"),
-                          (lambda: dr.convolve(x, [1.], mode="nope"), "'mode' must be"),
-                          (lambda: dr.resample(x, (4, 4)), "same number of axes")):
-        with pytest.raises(RuntimeError, match=message):
-            call()
+def test_colours_stand_for_spectra_under_either_name():
+    for name in ("srgb", "rgb", "d65"):
+        with mi.set_variant("llvm_spectral"):
+            t = mi.load_dict({"type": name, "color": [0.2, 0.5, 0.8]})
+            assert np.allclose(np.ravel(mi.traverse(t)["value"]), [0.2, 0.5, 0.8])
 
 
-def test_upsampling_repeats_elements_and_evaluates_textures():
-    with pytest.warns(DeprecationWarning):
-        assert np.array(dr.upsample(TensorXf([[1, 2]]), scale_factor=[2, 2])).tolist() == [[1, 1, 2, 2]] * 2
-        texture = dr.upsample(Texture2f(TensorXf(random(2, 3, 1))), shape=[4, 6])
-        assert texture.shape == (4, 6, 1)
-        with pytest.raises(TypeError, match="multiples"):
-            dr.upsample(TensorXf([[1, 2]]), shape=[1, 3])
+def test_a_bsdf_offers_its_textures_as_attributes():
+    b = mi.load_dict({"type": "diffuse", "reflectance": {"type": "rgb", "value": [0.1, 0.2, 0.3]}})
+    si = mi.SurfaceInteraction3f()
+    assert b.has_attribute("reflectance")[0] and not b.has_attribute("colour")[0]
+    assert np.allclose(np.ravel(b.eval_attribute("reflectance", si)), [0.1, 0.2, 0.3])
+    assert np.allclose(np.ravel(b.eval_attribute_3("reflectance", si)), [0.1, 0.2, 0.3])
+    assert abs(float(b.eval_attribute_1("reflectance", si)[0]) - 0.2) < 1e-6
+    assert not np.any(np.ravel(b.eval_attribute("colour", si)))
 
 
-@pytest.mark.parametrize("At", [False, True])
-@pytest.mark.parametrize("Bt", [False, True])
-@pytest.mark.parametrize("batch", [((), ()), ((3,), (3,)), ((), (2, 3)), ((2, 1), (1, 3))])
-def test_products_of_tensors_broadcast_transpose_and_differentiate(At, Bt, batch):
-    n, k, m = 4, 20, 5
-    a = random(*batch[0], *((k, n) if At else (n, k)))
-    b = random(*batch[1], *((m, k) if Bt else (k, m)), seed=1)
-    left, right = np.swapaxes(a, -1, -2) if At else a, np.swapaxes(b, -1, -2) if Bt else b
-    A, B = TensorXf(a), TensorXf(b)
-    dr.enable_grad(A, B)
-    C = dr.matmul(A, B, At=At, Bt=Bt)
-    assert np.allclose(np.array(dr.detach(C)), left @ right, atol=1e-5)
-    g = random(*C.shape, seed=2)
-    dr.set_grad(C, TensorXf(g))
-    dr.backward_to(A, B)
-
-    def reduced(x, shape):
-        x = x.sum(axis=tuple(range(x.ndim - len(shape))))
-        return x.sum(axis=tuple(i for i, s in enumerate(shape) if s == 1 and x.shape[i] != 1), keepdims=True)
-    da, db = g @ np.swapaxes(right, -1, -2), np.swapaxes(left, -1, -2) @ g
-    assert np.allclose(np.array(A.grad), reduced(np.swapaxes(da, -1, -2) if At else da, a.shape), atol=1e-4)
-    assert np.allclose(np.array(B.grad), reduced(np.swapaxes(db, -1, -2) if Bt else db, b.shape), atol=1e-4)
+def test_evaluating_and_sampling_together_is_the_same_as_apart():
+    b, ctx, si = mi.load_dict({"type": "roughconductor"}), mi.BSDFContext(), mi.SurfaceInteraction3f()
+    si.wi = [0, 0.6, 0.8]
+    wo = mi.Vector3f(0.6, 0, 0.8)
+    value, pdf, bs, weight = b.eval_pdf_sample(ctx, si, wo, 0.3, [0.4, 0.5])
+    assert dr.all(value == b.eval(ctx, si, wo)) and pdf == b.pdf(ctx, si, wo)
+    assert dr.all(bs.wo == b.sample(ctx, si, 0.3, [0.4, 0.5])[0].wo)
 
 
-def test_products_of_tensors_refuse_what_does_not_fit():
-    zeros = lambda *shape: dr.zeros(TensorXf, shape)
-    for a, b, At in (((3, 4), (5, 6), False), ((), (5, 3), False), ((5,), (5, 3), True), ((1,) * 7 + (3, 4), (4, 5), False),
-                     ((2, 3, 4), (3, 4, 5), False)):
-        with pytest.raises(ValueError):
-            dr.matmul(zeros(*a), zeros(*b), At=At)
-    assert dr.matmul(zeros(3, 0), zeros(0, 5)).shape == (3, 5) and dr.matmul(zeros(5), zeros(5)).shape == ()
+def test_components_of_a_two_sided_bsdf_belong_to_one_side():
+    F, b = mi.BSDFFlags, mi.load_dict({"type": "twosided", "a": {"type": "diffuse"}})
+    assert b.flags(0) == F.DiffuseReflection | F.FrontSide and b.flags(1) == F.DiffuseReflection | F.BackSide
+    with pytest.raises(RuntimeError, match="2 components"):
+        b.flags(2)
+
+
+def test_what_is_no_texture_is_refused_where_one_is_needed():
+    with pytest.raises(RuntimeError, match="expected Texture, got BSDF"):
+        mi.load_dict({"type": "diffuse", "reflectance": mi.load_dict({"type": "diffuse"})})

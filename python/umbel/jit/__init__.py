@@ -3,16 +3,18 @@
 The names are those of Dr.Jit: `import umbel.jit as dr`. Array types are in umbel.jit.auto, and there are no
 separate ones for derivatives: whether a value has any is a property of the value.
 """
-import enum as _enum
 import sys as _sys
 import types as _modules
+import typing as _typing
 
 from .. import _core
 from . import _format, _hooks, _tensor
-from ._hooks import DeviceError, InternalError, UserError
+from ._hooks import ArgumentError, DeviceError, InsideBody, InternalError, StateAccess, UserError
 
 _core.set_hooks({
     "UserError": UserError, "DeviceError": DeviceError, "InternalError": InternalError,
+    "StateAccess": StateAccess, "InsideBody": InsideBody,
+    "ArgumentError": ArgumentError, "complex_parts": _hooks.complex_parts, "from_tensor": _hooks.from_tensor,
     "number_unary": _hooks.number_unary, "number_binary": _hooks.number_binary, "fma": _hooks.fma,
     "select": _hooks.select, "and_mask": _hooks.and_mask, "power": _hooks.power, "matmul": _hooks.matmul,
     "special_binary": _hooks.special_binary, "special_unary": _hooks.special_unary, "norm": _hooks.norm,
@@ -22,7 +24,7 @@ _core.set_hooks({
 })
 
 from ._types import *
-from ._types import ArrayBase, VarType, Dynamic
+from ._types import ArrayBase, Dynamic, JitBackend, VarType
 from ._create import (arange, empty, empty_like, full, full_like, linspace, meshgrid, ones, ones_like, opaque,
                       opaque_width, shape, width, zeros, zeros_like)
 from ._math import *
@@ -34,18 +36,20 @@ from ._tensor import (array_split, column_stack, concat, dstack, expand_dims, hs
                       reshape, row_stack, slice_index, split, squeeze, stack, swapaxes, take, take_interp, transpose,
                       vstack)
 from ._memory import (Local, ReduceMode, ReduceOp, alloc_local, argsort, binary_search, compress, copy, gather, ravel,
-                      reinterpret_array, repeat, scatter, scatter_add, scatter_add_kahan, scatter_inc,
-                      scatter_reduce, slice, sort, tile, unravel)
+                      reinterpret_array, repeat, scatter, scatter_add, scatter_add_kahan, scatter_cas, scatter_exch,
+                      scatter_inc, scatter_reduce, slice, sort, tile, unravel)
 from ._reduce import (all, all_nested, any, any_nested, argmax, argmin, block_prefix_reduce, block_prefix_sum,
                       block_reduce, block_sum, count, cumsum, max, max_nested, mean, median, min, min_nested, none,
                       none_nested, prefix_reduce, prefix_sum, prod, prod_nested, reduce, std, sum, sum_nested, var)
 from ._grad import (ADFlag, ADMode, CustomOp, accum_grad, ad_live, backward, backward_from, backward_to, clear_grad,
                     custom, detach, disable_grad, enable_grad, enqueue, forward, forward_from, forward_to, grad,
-                    grad_enabled, graphviz_ad, isolate_grad, relative_grad, replace_grad, resume_grad, set_grad, set_grad_enabled,
+                    grad_enabled, graphviz_ad, isolate_grad, label, relative_grad, replace_grad, resume_grad, set_grad,
+                    set_grad_enabled, set_label,
                     suspend_grad, traverse, whos_ad, wrap_ad)
 from ._eval import *
-from ._eval import eval, format, print
-from ._control import InstancePtr, dispatch, if_stmt, switch, while_loop
+from ._eval import eval
+from ._print import format, print
+from ._control import if_stmt, while_loop
 from .ast import hint, syntax
 from .random import Generator, PCG32, Philox4x32, rng
 from .texture import FilterMode, WrapMode, textures
@@ -55,7 +59,9 @@ from ._matmul import matmul
 from . import hashgrid, nn, opt
 from ._filter import convolve, resample, sh_eval, upsample
 from .interop import wrap
-from . import _methods
+from ._calls import InstancePtr, dispatch, func, switch
+from . import _methods, config, dda, detail, random
+from ._event import Event
 from ._methods import VarState
 
 _methods.install()
@@ -66,7 +72,7 @@ def _array_module(name, doc):
     module = _modules.ModuleType(name, doc)
     for key, cls in _core.classes.items():
         setattr(module, key, cls)
-    for key, cls in (*textures.items(), ("PCG32", PCG32), ("Philox4x32", Philox4x32)):
+    for key, cls in (*textures.items(), ("PCG32", PCG32), ("Philox4x32", Philox4x32), ("Event", Event)):
         setattr(module, key, cls)
     for alias, key in (("Int32", "Int"), ("UInt32", "UInt"), ("Float32", "Float"), ("Mask", "Bool")):
         setattr(module, alias, _core.classes[key])
@@ -81,17 +87,44 @@ for _name in ("auto", "llvm", "interp"):
     _sys.modules["umbel.jit." + _name].ad = _sys.modules[f"umbel.jit.{_name}.ad"]
     _sys.modules["umbel.jit." + _name].__path__ = []
 llvm, interp = _sys.modules["umbel.jit.llvm"], _sys.modules["umbel.jit.interp"]
+
+
+class _Absent(_modules.ModuleType):
+    """A module of array types whose backend is not there: it can be imported, its types cannot be used."""
+
+    def __getattr__(self, name):
+        if name.startswith("_") or name not in _core.classes and not hasattr(auto, name):
+            raise AttributeError(f"module '{self.__name__}' has no attribute '{name}'")
+        backend = self.__name__.split(".")[2]
+
+        def refuse(*args, **kwargs):
+            raise DeviceError(f"{self.__name__}.{name}: the backend '{backend}' is not there; use umbel.jit.llvm or auto")
+        cls = type(name, (), {"__new__": lambda cls, *a, **k: refuse(), "__module__": self.__name__,
+                              "__doc__": f"An array type of the backend {backend}, which is not there."})
+        setattr(self, name, cls)
+        return cls
+
+
+for _name in ("cuda", "cuda.ad", "metal", "metal.ad"):
+    _sys.modules["umbel.jit." + _name] = _Absent("umbel.jit." + _name)
+for _name in ("cuda", "metal"):
+    globals()[_name] = _sys.modules["umbel.jit." + _name]
+    globals()[_name].ad = _sys.modules[f"umbel.jit.{_name}.ad"]
+    globals()[_name].__path__ = []
 scalar = _array_module("umbel.jit.scalar", "Python's numbers, and arrays of them.")
 for _name, _cls in _core.host_classes.items():
     setattr(scalar, _name, _cls)
+scalar.PCG32 = random.ScalarPCG32
+for _suffix, _name in zip("b i u i64 u64 f16 f f64".split(), "Bool Int UInt Int64 UInt64 Float16 Float Float64".split()):
+    setattr(scalar, "ArrayX" + _suffix, _core.classes[_name])  # as many numbers as one likes: lanes
 scalar.Float = scalar.Float32 = scalar.Float64 = float
 scalar.Bool = scalar.Mask = bool
 scalar.Int = scalar.UInt = scalar.Int32 = scalar.UInt32 = scalar.Int64 = scalar.UInt64 = int
 
 
-class JitBackend(_enum.IntEnum):
-    """What computes arrays."""
-    Invalid, LLVM, Interp = range(3)
+AnyArray = ArrayBase  # for annotations
+ArrayT = _typing.TypeVar("ArrayT", bound=ArrayBase)
+__version__ = "1.5.0"  # of the interface: that of Dr.Jit
 
 
 def set_backend(name):
@@ -100,5 +133,7 @@ def set_backend(name):
     _core.choose_variant(name + current[current.index("_"):])
 
 
-def has_backend(name):
-    return str(name).lower().rpartition(".")[2] in ("llvm", "interp")
+def has_backend(backend):
+    """Whether a backend is there: a JitBackend, or its name."""
+    name = backend.name if isinstance(backend, JitBackend) else str(backend)
+    return name.lower() in ("llvm", "interp")

@@ -1,23 +1,27 @@
 # jit/_colour.py: conversions between colour spaces.
 from .. import _core
-from ._math import cbrt, maximum, select
+from ._math import abs, cbrt, mulsign, power, select
 from ._types import ArrayBase
 
 
-def srgb_to_linear(x, clip_range=True):
-    """Undoes sRGB's gamma curve."""
-    if clip_range:
+def _curve(x, clip, low, slope, high):
+    """A curve on [0, 1], linear up to `low`; beyond, clipped or carried on, below 0 mirrored."""
+    if clip:
         x = _core.minimum(_core.maximum(x, 0), 1)
-    return select(x <= 0.04045, x * (1 / 12.92), _core._pow((x + 0.055) * (1 / 1.055), 2.4)) \
-        if isinstance(x, ArrayBase) else x / 12.92 if x <= 0.04045 else ((x + 0.055) / 1.055) ** 2.4
+        return select(x <= low, x * slope, high(x)) if isinstance(x, ArrayBase) else x * slope if x <= low else high(x)
+    y = abs(x)
+    r = select(y <= low, y * slope, high(y)) if isinstance(x, ArrayBase) else y * slope if y <= low else high(y)
+    return mulsign(r, x)
 
 
-def linear_to_srgb(x, clip_range=True):
-    """Applies sRGB's gamma curve."""
-    if clip_range:
-        x = _core.minimum(_core.maximum(x, 0), 1)
-    return select(x <= 0.0031308, x * 12.92, 1.055 * _core._pow(x, 1 / 2.4) - 0.055) \
-        if isinstance(x, ArrayBase) else x * 12.92 if x <= 0.0031308 else 1.055 * x ** (1 / 2.4) - 0.055
+def srgb_to_linear(x, clip=True):
+    """Undoes sRGB's gamma curve. Without `clip`, colours beyond [0, 1] follow the curve's continuation."""
+    return _curve(x, clip, 0.04045, 1 / 12.92, lambda v: power((v + 0.055) * (1 / 1.055), 2.4))
+
+
+def linear_to_srgb(x, clip=True):
+    """Applies sRGB's gamma curve. Without `clip`, colours beyond [0, 1] follow the curve's continuation."""
+    return _curve(x, clip, 0.0031308, 12.92, lambda v: 1.055 * power(v, 1 / 2.4) - 0.055)
 
 
 # Oklab [Ottosson 2020]

@@ -1,264 +1,327 @@
-# jit/_control.py: loops, conditionals and calls of Python functions, recorded once for all lanes.
-import builtins
+# jit/_control.py: loops and conditionals of Python functions, recorded once for all lanes.
 import contextlib
 
 from .. import _core
 from ._eval import JitFlag, flag, scoped_set_flag
-from ._hooks import UserError
-from ._tree import children, leaves, map_leaves, paths, rebuild, replace_leaves
-from ._types import ArrayBase, describe, expr_t, is_array_v, is_mask_v
+from ._hooks import InsideBody, StateAccess, UserError
+from ._state import Copies, arrays, check_initialized, child_name, fit, labelled, parts, put_back, type_name
+from ._types import ArrayBase, describe, is_mask_v
+
+_modes = (None, "auto", "symbolic", "evaluated", "scalar")
 
 
-def _mode(kind, mode):
-    """Whether to record; "scalar" is for conditions of Python's own."""
-    if mode not in (None, "auto", "symbolic", "evaluated", "scalar"):
-        raise ValueError(f"mode \"{mode}\" is unknown; it is symbolic, evaluated or scalar")
+class _Again(Exception):
+    """A trace taught us something: trace anew."""
+
+
+def check_mode(where, mode):
+    if mode not in _modes:
+        raise UserError(f"{where}: mode \"{mode}\" is unknown; it is symbolic, evaluated or scalar")
+
+
+def mode_scope(where, kind, mode, what):
+    """The flag for a construct; explicitly evaluated ones have no place in a recorded body."""
+    if mode == "evaluated" and _core.is_recording():
+        raise UserError(f"{where}: currently recording symbolic computation and cannot execute {what} in *evaluated "
+                        "mode*; leave the mode away inside of recorded bodies, or evaluate the outer ones, too")
     if mode in (None, "auto"):
         return contextlib.nullcontext()
     return scoped_set_flag(kind, mode == "symbolic")
 
 
-def _same_constant(a, b):
-    if a is b:
-        return True
+def guarded(where, what, f, *args, **kwargs):
+    """f(*args), whose errors become the cause of one that says where they happened."""
     try:
-        return type(a) is type(b) and bool(a == b)
-    except Exception:
-        return False
+        return f(*args, **kwargs)
+    except (StateAccess, InsideBody, _Again):
+        raise
+    except Exception as e:
+        raise UserError(f"{where}: {what} raised {type(e).__name__}: {e}") from e
 
 
-def _fit(name, template, value, where=""):
-    """`value` with arrays of the classes that `template` has; constants must not change."""
-    if isinstance(template, ArrayBase):
-        if type(value) is type(template):
-            return value
-        if isinstance(value, (bool, int, float)) or (isinstance(value, ArrayBase) and _widens(value, template)):
-            return type(template)(value)
-        raise UserError(f"{name}: {where or 'the value'} changes from {type(template).__name__} to "
-                        f"{type(value).__name__}; keep its type")
-    kids = children(template)
-    if kids is None:
-        if isinstance(value, ArrayBase) or not _same_constant(template, value):
-            if isinstance(template, (bool, int, float)):
-                kind = type(template).__name__
-                raise UserError(f"{name}: {where or 'a value'} is a Python {kind} and changes; make it an array first, "
-                                f"such as {'Float' if kind == 'float' else 'UInt' if kind == 'int' else 'Bool'}(...)")
-        return value
-    other = children(value)
-    if other is None or len(other) != len(kids):
-        raise UserError(f"{name}: {where or 'the state'} changes its structure from {type(template).__name__} to "
-                        f"{type(value).__name__}")
-    return rebuild(value, [_fit(name, t, v, f"{where}.{k}" if where else str(k))
-                           for (k, t), (_, v) in zip(kids, other)])
+def as_condition(where, cond, what):
+    """A mask of one dimension; tensors give theirs."""
+    if isinstance(cond, ArrayBase) and is_mask_v(cond):
+        if describe(type(cond))[1] == 4:
+            return _core.tensor_array(cond)
+        if not describe(type(cond))[3]:
+            return cond
+    raise UserError(f"{where}: the type of {what} ('{type_name(cond)}') is not supported; it is a mask of one dimension, "
+                    "a Python bool or a tensor of masks")
 
 
-def _widens(value, template):
-    """Same shape and element type, another meaning: a Point3f where a Vector3f was."""
-    a, b = describe(type(value)), describe(type(template))
-    return a[0] == b[0] and a[3] == b[3] and a[1] == b[1] or (a[0] == b[0] and not a[3] and b[3] and a[1] == 0)
+def with_derivatives_inside(where, run):
+    """run(resumed), where resumed(f) is what to call in the place of a body f. A body that traverses derivatives itself
+    cannot be differentiated as a whole: then the construct is not followed, but what its body does is."""
+    try:
+        return run(lambda f: f, False)
+    except InsideBody:
+        from ._grad import isolate_grad, resume_grad, suspend_grad
+
+        def resumed(f):
+            def call(*args):
+                with resume_grad():
+                    return f(*args)
+            return call
+        with isolate_grad(), suspend_grad():
+            return run(resumed, True)
+
+
+# ---- loops
+
+class _Loop:
+    """One attempt after another at tracing a loop, until it is known which arrays are state of lanes."""
+
+    def __init__(self, where, state, cond, body, labels, strict):
+        self.where, self.state, self.cond, self.body, self.strict = where, state, cond, body, strict
+        self.named = labelled(state, labels) if labels else [(f"state[{i}]", v) for i, v in enumerate(state)]
+        self.flat = arrays(state)
+        self.memory = set()  # numbers of arrays that lanes access by index
+        self.kept = set()    # of arrays that stay as they are, and are to be seen as they are
+        self.no_more = set() # of arrays that do not stay, though we thought so
+        self.held = {}       # evaluated loops: arrays that the body has written to by index
+
+    def outside(self): return self.memory | self.kept
+
+    def inside(self, values):
+        outside = self.outside()
+        return [a for i, a in enumerate(values) if i not in outside]
+
+    def _copies(self, values):
+        outside, it = self.outside(), iter(values)
+        values = [a if i in outside else next(it) for i, a in enumerate(self.flat)]
+        return Copies(self.state, [self.held.get(i, a) for i, a in enumerate(values)])
+
+    def _run(self, what, f, copies):
+        try:
+            return guarded(self.where, what, f, *copies.tree)
+        except StateAccess as e:
+            # An array that lanes read or write by index is memory, unless the loop replaces it
+            outside = self.outside()
+            for i, a in enumerate(arrays(copies.tree)):
+                if i not in outside and e.node in _core.indices(a):
+                    self.memory.add(i)
+                    raise _Again from None
+            raise
+
+    def condition(self, values):
+        copies = self._copies(values)
+        self.mask = as_condition(self.where, self._run("the condition", self.cond, copies), "the loop condition")
+        return self.mask
+
+    def step(self, values):
+        copies = self._copies(values)
+        # Not of arrays that the body writes to: they would look shared, and be copied
+        before = [None if i in self.memory or i in self.held else _core.copy(a)
+                  for i, a in enumerate(arrays(copies.tree))]
+        out = self._run("the body", self.body, copies)
+        if not isinstance(out, tuple):
+            raise UserError(f"{self.where}: the 'body' function must return a tuple of {len(self.state)} state variables, "
+                            f"not {type_name(out)}")
+        if len(out) != len(self.state):
+            raise UserError(f"{self.where}: the 'body' function returned a tuple with an inconsistent size ({len(out)} "
+                            f"state variables, not {len(self.state)})")
+        out = tuple(fit(self.where, n, v, o, self.strict) for (n, v), o in zip(self.named, out))
+        flat, given = arrays(out), arrays(copies.tree)
+        # A recorded body is known by its last trace, an evaluated one by all iterations
+        earlier = self.changed if not _core.is_recording() and self.last else [False] * len(flat)
+        self.changed = [e or b is None or not _core.same_values(o, b) for e, o, b in zip(earlier, flat, before)]
+        for i in self.memory:
+            if flat[i] is not given[i]:
+                raise UserError(f"{self.where}: state variable '{self._name(i)}' is replaced by the body, which also reads "
+                                "or writes its elements by index; that is possible for arrays that stay")
+            self.changed[i] = False  # it has what was written
+        replaced = {i for i in self.kept if self.changed[i] or flat[i] is not given[i]}
+        if replaced:
+            for i in replaced:
+                _core.assign(self.flat[i], before[i])
+            self.kept -= replaced
+            self.no_more |= replaced
+            raise _Again
+        if not _core.is_recording():
+            for i, a in enumerate(flat):
+                if a is given[i] and _core.dirty(a):
+                    self.held[i] = a
+        self._check_sizes(flat)
+        self.last = copies, out
+        given = iter(values)
+        given = [None if i in self.outside() else next(given) for i in range(len(flat))]
+        return self.inside([a if i not in self.held else given[i] if before[i] is None else before[i]
+                            for i, a in enumerate(flat)])
+
+    def _check_sizes(self, flat):
+        """Arrays that change have one size, or 1; others that do not fit are none of the loop's."""
+        size = _core.width(self.mask)
+        for i, a in enumerate(flat):
+            if self.changed[i] and i not in self.held:
+                n = _core.width(a)
+                if n != 1 and size != 1 and n != size:
+                    raise UserError(f"{self.where}: this operation processes arrays of size {size}, while state variable "
+                                    f"'{self._name(i)}' has an incompatible size {n}.")
+                size = n if size == 1 else size
+        # An array that stays, and is wider than all that changes, would widen the loop
+        outside = self.outside()
+        wide = {i for i, a in enumerate(flat) if i not in outside and not self.changed[i] and
+                _core.width(a) not in (1, size)} - self.no_more
+        if wide and _core.is_recording():
+            self.kept |= wide
+            raise _Again
+
+    def _name(self, number):
+        names = []
+
+        def walk(name, tree):
+            if isinstance(tree, ArrayBase):
+                names.append(name)
+            else:
+                for k, v in parts(tree) or ():
+                    walk(child_name(tree, name, k), v)
+        for n, v in self.named:
+            walk(n, v)
+        return names[number]
+
+    def run(self, name, resumed, derivatives_inside):
+        """The final state."""
+        self.body, self.cond = resumed(self.body), resumed(self.cond)
+        if derivatives_inside:
+            from ._grad import grad_enabled, resume_grad
+            with resume_grad():
+                self.kept = {i for i, a in enumerate(self.flat) if grad_enabled(a)}
+        while True:
+            self.last, self.held = None, {}
+            try:
+                final = iter(_core.loop(name, self.inside(self.flat), self.condition, self.step))
+                break
+            except _Again:
+                pass
+        if self.last is None:
+            return self.state
+        copies, out = self.last
+        outside = self.outside()
+        values = []
+        for i in range(len(self.flat)):
+            value = None if i in outside else next(final)
+            values.append(self.held[i] if i in self.held else value if self.changed[i] else None)
+        return put_back([out], [copies.original], iter(values), self.state)
 
 
 def while_loop(state, cond, body, labels=(), label=None, mode=None, strict=True, compress=None, max_iterations=None):
-    """Runs body(*state) while cond(*state) holds, for each lane by itself, and returns the final state. The body
-    returns the next state; it is recorded once and becomes part of the kernel."""
+    """Runs body(*state) while cond(*state) holds, for each lane by itself, and returns the final state, a tuple. The
+    body returns the next state; it is recorded once and becomes part of the kernel.
+
+    labels: names of the state variables, for messages; label: that of the loop.
+    mode: "symbolic" (recorded), "evaluated" (a kernel an iteration), "scalar" (conditions of Python's own); by
+    default, what the condition and JitFlag.SymbolicLoops say.
+    strict: whether values that are no arrays must stay as they are.
+    compress, max_iterations: accepted; no loop needs them, in reverse either."""
+    where = f"while_loop(\"{label}\")" if label else "while_loop()"
+    check_mode(where, mode)
+    if not isinstance(state, (tuple, list)):
+        raise TypeError(f"{where}: the state must be a tuple, not '{type_name(state)}'")
     state = tuple(state)
-    name = label or "while_loop"
-    first = cond(*map_leaves(_core.copy, state)) if mode != "scalar" else True
-    if mode == "scalar" or isinstance(first, bool):
-        while cond(*state):
-            state = body(*state)
-            state = state if isinstance(state, tuple) else (state,)
-        return state
-    if not isinstance(first, ArrayBase) or not is_mask_v(first):
-        raise UserError(f"{name}: the condition must be a mask, not {type(first).__name__}")
-    names = list(labels) or [f"variable {i}" for i in range(len(state))]
-    flat = leaves(state)
-    for where, a in paths(state):
-        if isinstance(a, ArrayBase) and _core.width(a) == 0 and _core.entries(a):
-            raise UserError(f"{name}: {where} has no elements; give it an initial value")
-
-    def run_body(arrays):
-        out = body(*replace_leaves(state, iter(arrays)))
-        out = out if isinstance(out, tuple) else (out,) if len(state) == 1 else tuple(out)
-        if len(out) != len(state):
-            raise UserError(f"{name}: the body returns {len(out)} variables, not {len(state)}")
-        return leaves(tuple(_fit(name, t, v, n) for t, v, n in zip(state, out, names)))
-
-    with _mode(JitFlag.SymbolicLoops, mode):
-        result = _core.loop(name, flat, lambda a: cond(*replace_leaves(state, iter(a))), run_body)
-    return replace_leaves(state, iter(result))
+    if labels and len(labels) != len(state):
+        raise UserError(f"{where}: the variable state and labels have an inconsistent size ({len(state)} vs "
+                        f"{len(labels)})")
+    if mode in (None, "auto", "scalar"):
+        first = guarded(where, "the condition", cond, *state)
+        if mode == "scalar" or isinstance(first, bool):
+            while first:
+                state = guarded(where, "the body", body, *state)
+                first = guarded(where, "the condition", cond, *state)
+            return state
+        first = as_condition(where, first, "the loop condition")
+        if flag(JitFlag.OptimizeLoops) and _core.state(first) == 1 and not first[0]:
+            return state  # no lane enters
+    loop = _Loop(where, state, cond, body, labels, strict)
+    for n, v in loop.named:
+        check_initialized(where, n, v)
+    with mode_scope(where, JitFlag.SymbolicLoops, mode, "a loop"):
+        return with_derivatives_inside(where, lambda *how: loop.run(label or "while_loop", *how))
 
 
-# Functions among which lanes choose must agree in the types of their results. They are traced one after another;
-# where one disagrees with those before it, all are traced again for the common types.
-
-class _Retry(Exception):
-    pass
-
-
-class _Results:
-    """The common structure of results: array types, and constants where all are equal."""
-
-    def __init__(self, name):
-        self.name, self.kinds, self.known = name, None, False
-
-    def take(self, result):
-        """The arrays of a result, of the common types."""
-        if not self.known:
-            self.kinds, self.known = _kinds(result), True
-            return leaves(result)
-        common = _common(self.name, self.kinds, result, "the result")
-        if not _equal(common, self.kinds):
-            self.kinds = common
-            raise _Retry
-        return leaves(_apply(self.kinds, result))
-
-    def trace(self, record):
-        """record(), until no function widens the types any more; its arrays as a result."""
-        while True:
-            try:
-                arrays = record()
-                return None if arrays is None else _fill(self.kinds, iter(arrays))
-            except _Retry:
-                pass
-
-
-def _kinds(tree):
-    if isinstance(tree, ArrayBase):
-        return type(tree)
-    kids = children(tree)
-    return tree if kids is None else rebuild(tree, [_kinds(v) for _, v in kids])
-
-
-def _is_kind(x): return isinstance(x, type) and is_array_v(x)
-
-
-def _equal(a, b):
-    if _is_kind(a) or _is_kind(b):
-        return a is b
-    x, y = children(a), children(b)
-    if x is None or y is None:
-        return x is y and _same_constant(a, b)
-    return len(x) == len(y) and builtins.all(_equal(p[1], q[1]) for p, q in zip(x, y))
-
-
-def _array_type(x):
-    return x if isinstance(x, type) else type(x) if isinstance(x, ArrayBase) else _core.classes[
-        "Bool" if isinstance(x, bool) else "Int" if isinstance(x, int) else "Float"]
-
-
-def _common(name, a, b, where):
-    """What both a structure of kinds and a result fit."""
-    def value(x): return isinstance(x, (ArrayBase, bool, int, float)) or _is_kind(x)
-
-    def disagree():
-        kind = a.__name__ if _is_kind(a) else type(a).__name__
-        raise UserError(f"{name}: {where} is {kind} in one function and {type(b).__name__} in another")
-    if value(a) and value(b):
-        if isinstance(a, (bool, int, float)) and isinstance(b, (bool, int, float)):
-            if _same_constant(a, b):
-                return a
-            return expr_t(_array_type(a), _array_type(b))
-        try:
-            return expr_t(a if _is_kind(a) else type(a), type(b))
-        except TypeError:
-            disagree()
-    x, y = children(a), children(b)
-    if x is None or y is None:
-        if x is None and y is None and _same_constant(a, b):
-            return a
-        disagree()
-    if len(x) != len(y):
-        raise UserError(f"{name}: {where} has {len(x)} entries in one function and {len(y)} in another")
-    return rebuild(a, [_common(name, p[1], q[1], f"{where}[{p[0]}]") for p, q in zip(x, y)])
-
-
-def _apply(kinds, value):
-    if _is_kind(kinds):
-        return value if type(value) is kinds else kinds(value)
-    kids = children(kinds)
-    if kids is None:
-        return value
-    return rebuild(value, [_apply(t, v) for (_, t), (_, v) in zip(kids, children(value))])
-
-
-def _fill(kinds, arrays):
-    if _is_kind(kinds):
-        return next(arrays)
-    kids = children(kinds)
-    return kinds if kids is None else rebuild(kinds, [_fill(t, arrays) for _, t in kids])
-
+# ---- conditionals
 
 def if_stmt(args, cond, true_fn, false_fn, arg_labels=(), rv_labels=(), label=None, mode=None, strict=True):
-    """true_fn(*args) in the lanes where `cond` holds, false_fn(*args) in the others. Each lane runs one of them."""
+    """true_fn(*args) in the lanes where `cond` holds, false_fn(*args) in the others. Each lane runs one of them.
+
+    arg_labels, rv_labels: names of arguments and results, for messages; label: that of the conditional.
+    mode: "symbolic" (recorded), "evaluated" (both branches, under masks) or "scalar"; by default, what the condition and
+    JitFlag.SymbolicConditionals say. strict: whether results that are no arrays must agree."""
+    where = f"if_stmt(\"{label}\")" if label else "if_stmt()"
+    check_mode(where, mode)
     if mode == "scalar" or isinstance(cond, bool):
-        return true_fn(*args) if cond else false_fn(*args)
-    if not isinstance(cond, ArrayBase) or not is_mask_v(cond):
-        raise UserError(f"if_stmt: the condition must be a mask, not {type(cond).__name__}")
-    name = label or "if_stmt"
-    results = _Results(name)
-
-    def run(fn): return results.take(fn(*map_leaves(_core.copy, args)))  # a branch may change what it is given
-    with _mode(JitFlag.SymbolicConditionals, mode):
-        return results.trace(lambda: _core.if_(name, cond, lambda: run(true_fn), lambda: run(false_fn)))
-
-
-def _call(name, number, mask, count, function, args, kwargs, mode):
-    """function(i)(*args, **kwargs) where `number` is i + 1; zeros elsewhere."""
-    tree = (args, kwargs)
-    flat = leaves(tree)
-    results = _Results(name)
-
-    def callee(i, arrays):
-        f = function(i)
-        if f is None:
-            return None
-        a, k = replace_leaves(tree, iter(arrays))
-        return results.take(f(*a, **k))
-    with _mode(JitFlag.SymbolicCalls, mode):
-        r = results.trace(lambda: _core.call(name, number, mask, flat, count, callee))
-    if not results.known:
-        raise UserError(f"{name}: there is no function to call")
-    return r
+        return guarded(where, "the branch", true_fn if cond else false_fn, *args)
+    cond = as_condition(where, cond, "'cond'")
+    if not _core.valid(cond):
+        raise UserError(f"{where}: 'cond' cannot be empty")
+    args = tuple(args)
+    if arg_labels and len(arg_labels) != len(args):
+        raise UserError(f"{where}: the 'args' and 'arg_labels' arguments have inconsistent sizes ({len(args)} vs "
+                        f"{len(arg_labels)})")
+    for n, v in labelled(args, arg_labels):
+        check_initialized(where, n, v)
+    with mode_scope(where, JitFlag.SymbolicConditionals, mode, "a conditional"):
+        return with_derivatives_inside(where, lambda resumed, _: _if(
+            where, label, args, cond, (resumed(true_fn), resumed(false_fn)), rv_labels, strict))
 
 
-def switch(index, targets, *args, active=True, mode=None, label=None, **kwargs):
-    """targets[index](*args, **kwargs) for each lane; zeros where the index is out of range."""
-    if isinstance(index, int):
-        if active is True:
-            return targets[index](*args, **kwargs)
-        index = _core.classes["UInt"](index)
-    if not targets:
-        raise UserError("switch: no functions to choose from")
-    index = index if type(index) is _core.classes["UInt"] else _core.classes["UInt"](index)
-    n = len(targets)
-    number = _core.select(index < n, index + 1, 0)
-    number = _core.classes["UInt"](number)
-    return _call(label or "switch", number, None if active is True else active, n, lambda i: targets[i], args, kwargs,
-                 mode)
+def _if(where, label, args, cond, branches, rv_labels, strict):
+    flat_args, lanes = arrays(args), _core.width(cond)
+    written = {}       # arguments that a branch has written to by index: the other one continues with them
+    dropped = set()    # numbers of results that no lane selects: arguments as they were, or as they are written
+    results, flat = [], []  # (copies of the arguments, result) of each branch; arrays of the results
+
+    def run(fn, what):
+        copies = Copies(args, [written[i] if i in written else _core.copy(a) for i, a in enumerate(flat_args)])
+        out = guarded(where, what, fn, *copies.tree)
+        for n, v in _result_names(rv_labels, out):
+            check_initialized(where, n, v)
+        if results:
+            out = _fit_result(where, rv_labels, results[0][1], out, strict)
+        for i, (a, original) in enumerate(zip(arrays(copies.tree), flat_args)):
+            if _core.dirty(a) and not _core.same_values(a, original):
+                written[i] = a
+        results.append((copies, out))
+        flat.append(arrays(out))
+        is_written = [any(a is w for w in written.values()) for a in flat[-1]]
+        stays = [w or _unchanged(copies, a) for w, a in zip(is_written, flat[-1])]
+        if len(results) == 1:
+            dropped.update(i for i, a in enumerate(flat[0]) if stays[i] and
+                           (is_written[i] or _core.width(a) not in (1, lanes)))
+        for i, a in enumerate(flat[-1]):
+            n = _core.width(a)
+            if (i in dropped and not stays[i]) or (i not in dropped and n != 1 and lanes not in (1, n)):
+                raise UserError(f"{where}: the condition and the results have incompatible sizes ({lanes} and {n}); only "
+                                "a size of 1 fits all")
+        return [copies.original(a) if is_written[i] else a for i, a in enumerate(flat[-1]) if i not in dropped]
+
+    final = iter(_core.if_(label or "if_stmt", cond, lambda: run(branches[0], "true_fn"),
+                           lambda: run(branches[1], "false_fn")))
+    if len(results) == 1:  # the condition is known
+        values = [None if _unchanged(results[0][0], a) else a for a in flat[0]]
+    else:
+        values = []
+        for i, (a, b) in enumerate(zip(*flat)):
+            value = None if i in dropped else next(final)
+            last = next((w for w in written.values() if w is a or w is b), None)
+            both = all(_unchanged(c, x) for (c, _), x in zip(results, (a, b))) and \
+                results[0][0].original(a) is results[1][0].original(b)
+            values.append(last if last is not None else None if both else value)
+    return put_back([out for _, out in results], [c.original for c, _ in results], iter(values))
 
 
-def dispatch(instances, func, *args, active=True, mode=None, label=None, **kwargs):
-    """func(instance, *args, **kwargs) for the instance that each lane refers to. `instances` is an array of
-    references: an object with `_umbel_numbers()`, numbers from 1 on, and `_umbel_instances()`."""
-    objects = list(instances._umbel_instances())
-    number = instances._umbel_numbers()
-
-    def function(i):
-        o = objects[i]
-        return None if o is None else lambda *a, **k: func(o, *a, **k)
-    return _call(label or "dispatch", number, None if active is True else active, len(objects), function, args, kwargs,
-                 mode)
+def _unchanged(copies, x):
+    original = copies.original(x)
+    return original is not None and _core.same_values(x, original)
 
 
-class InstancePtr:
-    """An array of references to Python objects, for dispatch()."""
+def _result_names(labels, out):
+    if labels and isinstance(out, tuple):
+        return labelled(out, labels, "rv")
+    return [("rv", out)]
 
-    def __init__(self, objects, index):
-        self._objects, self._index = list(objects), index
 
-    def _umbel_instances(self): return self._objects
-
-    def _umbel_numbers(self):
-        UInt = _core.classes["UInt"]
-        return UInt(_core.select(self._index < len(self._objects), UInt(self._index) + 1, 0))
+def _fit_result(where, labels, first, out, strict):
+    if labels and isinstance(first, tuple) and isinstance(out, tuple) and len(first) == len(out):
+        return tuple(fit(where, n, a, b, strict) for (n, a), b in zip(labelled(first, labels, "rv"), out))
+    return fit(where, "rv", first, out, strict)

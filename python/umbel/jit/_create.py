@@ -3,9 +3,10 @@ import builtins
 import math
 
 from .. import _core
-from ._types import (ArrayBase, Tensor, array_t, describe, is_array_v, is_float_v, is_struct_v, is_tensor_v,
-                     leaf_t, tensor_t, value_t)
-from ._tree import _fields, leaves
+from ._hooks import ShapeError
+from ._types import (ArrayBase, Matrix, Tensor, array_t, describe, is_array_v, is_float_v, is_host_v, is_mask_v,
+                     is_struct_v, is_tensor_v, leaf_t, tensor_t, value_t)
+from ._tree import _fields, leaves, map_leaves
 
 
 def _count(shape):
@@ -16,14 +17,22 @@ def _count(shape):
 
 
 def _check_shape(dtype, shape):
-    """Lanes of an object of this shape: an int, or one length for each dimension."""
-    if isinstance(shape, int):
-        return shape
+    """Lengths of the dimensions, and lanes, of an object of this shape: an int, or one length for each dimension."""
     dims = describe(dtype)[3]
+    if is_host_v(dtype):  # no lanes
+        if isinstance(shape, int):
+            return tuple(shape if d < 0 else d for d in dims), 1
+        dims, shape = dims[:-1], tuple(shape)
+        lanes = describe(dtype)[3][-1]
+        if lanes not in (-1, shape[-1] if shape else None):
+            dims = None
+    elif isinstance(shape, int):
+        return tuple(1 if d < 0 else d for d in dims), shape
     shape = tuple(shape)
-    if len(shape) != len(dims) + 1 or builtins.any(d not in (-1, s) for d, s in zip(dims, shape)):
-        raise TypeError(f"{dtype.__name__}: the shape {shape} does not fit")
-    return shape[-1]
+    if dims is None or len(shape) != len(dims) + 1 or builtins.any(d not in (-1, s) for d, s in zip(dims, shape)):
+        raise ShapeError(f'{dtype.__name__}: the provided "shape" and "dtype" parameters are incompatible. '
+                         f'The shape is {shape}; see umbel.jit.shape() of an object of the type')
+    return (shape, 1) if is_host_v(dtype) else (shape[:-1], shape[-1])
 
 
 def full(dtype, value, shape=1):
@@ -34,12 +43,11 @@ def full(dtype, value, shape=1):
         if is_tensor_v(dtype):
             shape = (shape,) if isinstance(shape, int) else tuple(shape)
             return _core.tensor(dtype, _core.full(leaf_t(dtype), value, _count(shape)), shape)
-        if describe(dtype)[3][:1] == (-1,):
-            if isinstance(shape, int):
-                raise TypeError(f"{dtype.__name__}: the shape must have a length for each dimension")
-            lanes = _check_shape(dtype, shape)
-            return _core.from_entries(dtype, [_core.full(leaf_t(dtype), value, lanes)] * shape[0])
-        return _core.full(dtype, value, _check_shape(dtype, shape))
+        dims, lanes = _check_shape(dtype, shape)
+        open_or_matrix = dims and (describe(dtype)[3][0] < 0 or describe(dtype)[1] == Matrix)
+        if not open_or_matrix or not isinstance(value, (bool, int, float)):
+            return _core.full(dtype, value, lanes)
+        return _core.from_entries(dtype, [_core.full(leaf_t(dtype), value, lanes)] * _count(dims))
     if dtype in (bool, int, float):
         return dtype(value)
     make = getattr(dtype, "zero_", None)  # of structures whose fields depend on the variant
@@ -81,14 +89,30 @@ def empty(dtype, shape=1):
     return r
 
 
-def _shape_of(a):
-    return tuple(a.shape)
+def full_like(a, value, dtype=None, shape=None):
+    """An array, or a structure of arrays, of the type and shape of another one, filled with a constant."""
+    def one(x):
+        tp = type(x) if dtype is None else dtype
+        return full(tp, value if not is_mask_v(tp) else bool(value), tuple(x.shape) if shape is None else shape)
+    return map_leaves(one, a) if not isinstance(a, (bool, int, float)) else type(a)(value)
 
 
-def full_like(a, value): return full(type(a), value, _shape_of(a) if isinstance(a, ArrayBase) else 1)
-def zeros_like(a): return full_like(a, 0)
-def ones_like(a): return full_like(a, 1)
-def empty_like(a): return empty(type(a), _shape_of(a))
+def zeros_like(a, dtype=None, shape=None):
+    """Zeros of the type and shape of another array."""
+    return full_like(a, 0, dtype, shape)
+
+
+def ones_like(a, dtype=None, shape=None):
+    """Ones of the type and shape of another array."""
+    return full_like(a, 1, dtype, shape)
+
+
+def empty_like(a, dtype=None, shape=None):
+    """An array of the type and shape of another one, whose elements are yet to be written."""
+    r = full_like(a, 0, dtype, shape)
+    for x in leaves(r):
+        _core.opaque(x)
+    return r
 
 
 def opaque(dtype, value, shape=1):
@@ -111,9 +135,13 @@ def arange(dtype, start=None, stop=None, step=1, *, size=None):
         start, stop = 0, start
     elif start is None:
         start = 0
-    if dtype in (int, float):
+    if not is_array_v(dtype):
         raise TypeError("arange(): an array type is needed")
+    if is_mask_v(dtype):
+        raise TypeError(f"arange(): {dtype.__name__} must be an arithmetic type")
     n = builtins.max(0, math.ceil((stop - start) / step))
+    if is_host_v(dtype) and describe(dtype)[3] == (-1,):
+        return dtype([start + i * step for i in range(n)])
     leaf = leaf_t(dtype)
     if describe(dtype)[3]:
         raise TypeError(f"arange(): {dtype.__name__} has more than one dimension")
@@ -133,6 +161,13 @@ def arange(dtype, start=None, stop=None, step=1, *, size=None):
 
 def linspace(dtype, start, stop, num=1, endpoint=True):
     """`num` numbers from `start` to `stop`, evenly spaced."""
+    if not is_float_v(dtype):
+        raise TypeError(f"linspace(): {dtype.__name__} must be a floating point type")
+    if num == 0:
+        return _as_tensor(dtype, leaf_t(dtype)(), (0,))
+    if is_host_v(dtype) and describe(dtype)[3] == (-1,):
+        n = num - 1 if endpoint else num
+        return dtype([start + i * (stop - start) / n if n else start for i in range(num)])
     leaf = leaf_t(dtype)
     if num == 1:
         r = leaf(start)
@@ -144,41 +179,42 @@ def linspace(dtype, start, stop, num=1, endpoint=True):
 
 
 def meshgrid(*args, indexing="xy"):
-    """Coordinates of all points of a grid; the last array varies slowest ("xy") or fastest ("ij")."""
+    """Coordinates of all points of a grid. The first array varies slowest with "ij"; "xy" exchanges the first two."""
     if indexing not in ("xy", "ij"):
         raise ValueError("meshgrid(): indexing must be 'xy' or 'ij'")
     if not args:
         return ()
-    if len(args) == 1:
-        return (args[0],)
-    total = 1
+    if builtins.all(is_host_v(a) and describe(type(a))[3] == (-1,) for a in args):
+        grids = meshgrid(*(leaf_t(a)(list(a)) for a in args), indexing=indexing)
+        return tuple(type(a)(list(g)) for a, g in zip(args, grids if len(args) > 1 else (grids,)))
     for a in args:
-        total *= len(a)
-    index = _core.lane_index(total)
-    order = list(args) if indexing == "xy" else list(args)[::-1]  # fastest first
-    out = []
-    for k, a in enumerate(order):
-        n = len(a)
-        if k == len(order) - 1:
-            i = index
-        else:
-            q = index // n
-            i = index - q * n
-            index = q
-        out.append(_core.gather(type(a), a, i, None))
-    return tuple(out if indexing == "xy" else out[::-1])
+        if not is_array_v(a) or describe(type(a))[3] or is_tensor_v(a):
+            raise TypeError(f"meshgrid(): arrays of one dimension are needed, not {type(a).__name__}")
+    if len(args) == 1:
+        return args[0]
+    order = list(range(len(args)))
+    if indexing == "xy":
+        order[0], order[1] = 1, 0
+    index, out = _core.lane_index(_count(len(a) for a in args)), [None] * len(args)
+    for k in reversed(order):  # fastest first
+        n = len(args[k])
+        rest = index // n if k != order[0] else index
+        out[k] = _core.gather(type(args[k]), args[k], index - rest * n if k != order[0] else index, None)
+        index = rest
+    return tuple(out)
 
 
-def shape(a):
-    """Lengths of all dimensions; of a ragged structure None."""
+def shape(arg):
+    """Lengths of all dimensions; an error where the entries of a dimension differ in theirs."""
+    a = arg
     if isinstance(a, ArrayBase):
         return _core.shape(a)
     if hasattr(a, "shape"):
         return tuple(a.shape)
-    if isinstance(a, (list, tuple)):
+    if isinstance(a, (list, tuple, dict)):
         inner = {shape(x) for x in a}
         if len(inner) > 1:
-            return None
+            raise ShapeError("shape(): the input is ragged: the shapes of its entries differ")
         return (len(a), *(inner.pop() if inner else ()))
     return ()
 

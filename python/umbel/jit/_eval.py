@@ -3,37 +3,45 @@ import builtins
 import enum
 
 from .. import _core
-from ._tree import children, leaves, paths
-from ._types import ArrayBase, describe, is_float_v
+from . import _print
+from ._tree import leaves
+from ._types import JitBackend
 
 
 def schedule(*args):
     """Adds the arguments to the next evaluation; whether there is anything to do."""
     r = False
-    for a in leaves(args, None, "_umbel_unevaluable"):
+    for a in _arrays(args):
         r |= _core.schedule(a)
     return r
 
 
+def _arrays(tree):
+    """All arrays but local ones, which are never evaluated."""
+    return [a for a in leaves(tree, None, "_umbel_unevaluable") if not _core.is_local(a)]
+
+
 def eval(*args):
     """Computes the arguments, and all pending side effects, in one kernel where sizes agree. Does not wait."""
-    arrays = leaves(args, None, "_umbel_unevaluable")
+    arrays = _arrays(args)
     todo = [a for a in arrays if _core.state(a) in (2, 4, 6)]
-    if args and not todo:
+    if args and not todo and not _print._pending:
         return False
     _core.eval(todo)
+    _print.flush()
     return True
 
 
 def make_opaque(*args):
     """Evaluates the arguments, constants too: they become data, and no longer part of programs."""
-    for a in leaves(args, None, "_umbel_unevaluable"):
+    for a in _arrays(args):
         _core.opaque(a)
 
 
 def sync_thread():
     """Waits for all kernels and reports their errors."""
     _core.synchronize()
+    _print.flush()
 
 
 def sync_device(): _core.synchronize()
@@ -79,6 +87,8 @@ class JitFlag(enum.IntEnum):
     FreezingScope = 1 << 32
     EnableObjectTraversal = 1 << 33
     SpillToSharedMemory = 1 << 34
+    ForbidSynchronization = 1 << 35
+    Default = 0  # what is set at the start: see flag()
     # older spellings
     LoopRecord = SymbolicLoops
     LoopOptimize = OptimizeLoops
@@ -88,7 +98,8 @@ class JitFlag(enum.IntEnum):
     Recording = SymbolicScope
 
 
-_own = {JitFlag.KernelFreezing: True, JitFlag.ReuseIndices: True, JitFlag.PacketOps: True}
+_own = dict.fromkeys((JitFlag.KernelFreezing, JitFlag.ReuseIndices, JitFlag.PacketOps, JitFlag.FastMath,
+                      JitFlag.ScatterReduceLocal, JitFlag.SpillToSharedMemory, JitFlag.ShaderExecutionReordering), True)
 
 
 def flag(f):
@@ -131,7 +142,19 @@ class scoped_set_flag:
 # ---- kernels
 
 class KernelType(enum.IntEnum):
-    JIT, Reduce, CallReduce, Other = range(4)
+    """What an entry of the history is: a compiled kernel, or an operation on whole arrays."""
+    JIT, Aggregate, BlockPrefixReduce, BlockReduce, Compress, Dot, LLVMHostFunc, Memcpy, Memset, MkPerm, Poke, \
+        BatchedGemm = range(12)
+    Reduce, CallReduce, Other = BlockReduce, Aggregate, LLVMHostFunc
+
+
+class KernelRecordingMode(enum.IntEnum):
+    """Whether a kernel ran as part of a frozen function."""
+    Inactive, Recorded, Replayed = range(3)
+
+
+_kinds = {"copy": KernelType.Memcpy, "fill": KernelType.Memset, "reduce": KernelType.BlockReduce, "dot": KernelType.Dot,
+          "prefix": KernelType.BlockPrefixReduce, "compress": KernelType.Compress, "sort": KernelType.MkPerm}
 
 
 def kernel_history(types=None):
@@ -139,9 +162,16 @@ def kernel_history(types=None):
     sync_thread()
     out = []
     for k in _core.take_history():
-        k["type"] = KernelType.JIT if k["name"].startswith("kernel") else KernelType.Other
-        k["hash"] = k["name"]
+        name = k["name"]
+        kind = next((t for stem, t in _kinds.items() if stem in name), KernelType.LLVMHostFunc)
+        k["type"] = KernelType.JIT if name.startswith("kernel") else kind
+        k["hash"] = name
         k["uses_optix"] = False
+        if k["type"] != KernelType.JIT:
+            k["cache_hit"] = True  # nothing to compile
+        k["backend"] = JitBackend.Interp if k["backend"] == "interp" else JitBackend.LLVM
+        k["recording_mode"] = KernelRecordingMode.Inactive
+        k["ir"] = None
         if types is None or k["type"] in types:
             out.append(k)
     return out
@@ -169,20 +199,19 @@ def graphviz(as_string=False):
     return library.Source(text)
 
 
-def whos():
+def whos(as_string=False):
     """What the compiler holds: nodes and memory."""
     s = _core.memory_stats()
-    builtins.print(f"{_core.live_nodes()} nodes, {s['buffers']} arrays of {s['in_use'] / 2**20:.1f} MiB, "
-                   f"{s['cached'] / 2**20:.1f} MiB kept for reuse")
+    text = (f"{_core.live_nodes()} nodes, {s['buffers']} arrays of {s['in_use'] / 2**20:.1f} MiB, "
+            f"{s['cached'] / 2**20:.1f} MiB kept for reuse")
+    if as_string:
+        return text
+    builtins.print(text)
 
 
 def memory_stats():
     """Bytes in use, cached, at the peak; numbers of arrays."""
     return _core.memory_stats()
-
-
-def set_label(*args, **kwargs):
-    """Names arrays; accepted, as names do not appear in programs."""
 
 
 def profile_mark(message): pass
@@ -220,63 +249,3 @@ def log_level(): return _level
 def set_log_level(level):
     global _level
     _level = LogLevel(level)
-
-
-# ---- text
-
-def format(value="", *args, limit=20, **kwargs):
-    """Text with arrays in the places of {}."""
-    if not isinstance(value, str) or (not args and not kwargs and "{" not in value):
-        return str(value) if isinstance(value, (str, ArrayBase)) else _describe(value)
-    return value.format(*(_Shown(a) for a in args), **{k: _Shown(v) for k, v in kwargs.items()})
-
-
-def _describe(tree):
-    kids = None if isinstance(tree, ArrayBase) else children(tree)
-    if kids is None:
-        return str(tree)
-    if isinstance(tree, (list, tuple)):
-        inner = ", ".join(_describe(v) for _, v in kids)
-        return f"[{inner}]" if isinstance(tree, list) else f"({inner})"
-    lines = ",\n".join(f"  {k}={_describe(v)}" for k, v in kids)
-    return f"{type(tree).__name__}[\n{lines}\n]"
-
-
-class _Shown:
-    def __init__(self, value): self._value = value
-    def __format__(self, spec):
-        v = self._value
-        if isinstance(v, ArrayBase) or children(v) is not None:
-            return _describe(v)
-        return builtins.format(v, spec)
-    def __getattr__(self, name): return _Shown(getattr(self._value, name))
-    def __getitem__(self, key): return _Shown(self._value[key])
-
-
-def print(fmt="{}", *args, active=True, sep=" ", end="\n", file=None, mode="auto", method="auto", limit=20, **kwargs):
-    """Prints arrays; from a recorded body, each lane's values when the kernel runs."""
-    if not isinstance(fmt, str):
-        args, fmt = (fmt, *args), sep.join(["{}"] * (1 + len(args)))
-    recorded = builtins.any(_core.state(a) == 5 for a in leaves((args, kwargs, active if active is not True else ())))
-    if not recorded:
-        builtins.print(format(fmt, *args, **kwargs), end=end, file=file)
-        return
-    # One placeholder of the kernel's message for each value
-    import string
-    text, values, auto = "", [], 0
-    for literal, field, spec, _ in string.Formatter().parse(fmt):
-        text += literal
-        if field is None:
-            continue
-        if field == "":
-            value = args[auto]
-            auto += 1
-        else:
-            value, _ = string.Formatter().get_field(field, args, kwargs)
-        if isinstance(value, ArrayBase):
-            entries = _core.entries(value)
-            values += entries
-            text += "{}" if len(entries) == 1 else "[" + ", ".join(["{}"] * len(entries)) + "]"
-        else:
-            text += str(value)
-    _core.print(text + end.removesuffix("\n"), values, None if active is True else active)

@@ -32,10 +32,10 @@ def _quaternion(x, y, z, w):
 
 
 def _block(values, indent):
-    """A nested list, the outer levels a line an entry."""
+    """A nested list, the outer levels a line an entry; a mark of what is left out is a row by itself."""
     if not isinstance(values, list):
         return values
-    if not values or not isinstance(values[0], list):
+    if not values or not any(isinstance(v, list) for v in values):
         return "[" + ", ".join(values) + "]"
     sep = ",\n" + " " * (indent + 1)
     return "[" + sep.join(_block(v, indent + 1) for v in values) + "]"
@@ -45,21 +45,23 @@ def _skip(n):
     return f".. {n} skipped .."
 
 
-def _sample(n):
+def _sample(n, limit=None):
     """Places of the elements to show, None for those left out."""
-    if n <= _limit:
+    if n <= (limit or _limit):
         return list(range(n))
     return list(range(_edge)) + [None] + list(range(n - _edge, n))
 
 
-def _nest(flat, dims):
+def _nest(flat, dims, limit=None):
     if not dims:
         return flat[0]
+    if limit is not None:  # an array of any number of entries, without lanes
+        return [_skip(len(flat) - 2 * _edge) if i is None else flat[i] for i in _sample(len(flat), limit)]
     step = len(flat) // dims[0] if dims[0] else 0
     return [_nest(flat[i * step:(i + 1) * step], dims[1:]) for i in range(dims[0])]
 
 
-def _tensor(a):
+def _tensor(a, limit):
     shape = tuple(a.shape)
     values = a.numpy().reshape(-1) if a.shape != () else a.numpy().reshape(1)
 
@@ -68,23 +70,16 @@ def _tensor(a):
             return _number(values[first].item())
         step //= max(shape[level], 1)
         return [_skip(shape[level] - 2 * _edge) if i is None else part(level + 1, first + i * step, step)
-                for i in _sample(shape[level])]
-    text = part(0, 0, len(values))
-    return _block(_square(text), 0)
+                for i in _sample(shape[level], limit)]
+    return _block(part(0, 0, len(values)), 0)
 
 
-def _square(x):  # a skip mark among rows becomes a row of its own
-    if isinstance(x, list) and any(isinstance(i, list) for i in x):
-        return [[i] if isinstance(i, str) else _square(i) for i in x]
-    return x
-
-
-def format_array(a):
+def format_array(a, limit=None):
     """The text of an array: a row for each lane."""
     if any(s == 5 for s in (_core.state(a),)):
         return f"{type(a).__name__}[being recorded]"
     if is_tensor_v(a):
-        return _tensor(a)
+        return _tensor(a, limit)
     _, kind, _, dims = describe(type(a))
     if not dims:
         n = len(a)
@@ -92,14 +87,16 @@ def format_array(a):
             return "[]"
         values = a.numpy()
         return "[" + ", ".join(_skip(n - 2 * _edge) if i is None else _number(values[i].item())
-                               for i in _sample(n)) + "]"
+                               for i in _sample(n, limit)) + "]"
     lanes = _core.width(a)
     if lanes == 0 or 0 in dims:
         return "[]"
+    if any(n != lanes and n != 1 for n in _core.sizes(a)):
+        return "[ragged array]"
     entries = [e.numpy() for e in _core.entries(a)]
     shape = [d if d >= 0 else len(a) for d in dims]
     rows = []
-    for i in _sample(lanes):
+    for i in _sample(lanes, limit):
         if i is None:
             rows.append(_skip(lanes - 2 * _edge))
             continue
@@ -109,7 +106,8 @@ def format_array(a):
         elif kind == Quaternion:
             rows.append(_quaternion(*flat))
         else:
-            rows.append(_nest([_number(x) for x in flat], shape))
+            rows.append(_nest([_number(x) for x in flat], shape,
+                              (limit or _limit) if _core.is_host(type(a)) and dims == (-1,) else None))
     if _core.is_host(type(a)):
         return _block(rows[0], 0) if isinstance(rows[0], list) else rows[0]
     if kind in (Complex, Quaternion):

@@ -24,7 +24,10 @@ class ADFlag(enum.IntFlag):
 
 
 def _floats(args):
-    return [a for a in leaves(args) if is_float_v(a)]
+    try:
+        return [a for a in leaves(args) if is_float_v(a)]
+    except RecursionError as e:
+        raise RuntimeError("the structure contains itself") from e
 
 
 def enable_grad(*args):
@@ -51,14 +54,17 @@ def grad_enabled(*args):
 
 def grad(arg, preserve_type=True):
     """The gradient (or tangent) of a value or structure; zeros where none has arrived."""
-    if isinstance(arg, (int, float)):
-        return type(arg)(0)
-    return map_leaves(_core.grad, arg)
+    if isinstance(arg, ArrayBase):
+        return _core.grad(arg)
+    kids = children(arg)
+    return 0.0 if kids is None else rebuild(arg, [grad(v) for _, v in kids])
 
 
 def _spread(target, value, add):
     if isinstance(target, ArrayBase):
         if is_float_v(target) and _core.grad_enabled(target):
+            if isinstance(value, ArrayBase) and not _core.valid(value):
+                return None if add else _core.clear_grad(target)
             if isinstance(value, ArrayBase) and value.shape != () and _is_tensor(target) != _is_tensor(value):
                 value = type(target)(value, target.shape) if _is_tensor(target) else value
             _core.set_grad(target, _core.detach(value) if isinstance(value, ArrayBase) else value, add)
@@ -96,19 +102,37 @@ def detach(arg, preserve_type=True):
     return map_leaves(lambda a: _core.detach(a) if is_float_v(a) else a, arg)
 
 
-def replace_grad(arg0, arg1):
-    """The value of one with the derivatives of the other."""
-    def one(a, b):
-        if not isinstance(b, ArrayBase):
-            b = type(a)(b)
-        if type(a) is not type(b):
-            from ._types import expr_t
-            tp = expr_t(a, b)
-            a, b = tp(a), tp(b)
-        return _core.replace_grad(a, b)
-    if not isinstance(arg0, ArrayBase) and isinstance(arg1, ArrayBase):
-        arg0 = type(arg1)(arg0)
-    return map_leaves(one, arg0, arg1)
+def replace_grad(arg0, arg1, /):
+    """The value of one with the derivatives of the other, array by array."""
+    from ._hooks import UserError
+
+    def refuse(what, cause=None):
+        raise UserError(f"replace_grad(): error encountered while processing arguments of type '{type(arg0).__name__}' and "
+                        f"'{type(arg1).__name__}': {what}.") from cause
+    if not isinstance(arg0, ArrayBase) and not isinstance(arg1, ArrayBase):
+        x, y = children(arg0), children(arg1)
+        if x is None:
+            return arg0
+        if type(arg0) is not type(arg1) or y is None:
+            refuse("incompatible input types")
+        if len(x) != len(y):
+            refuse(f"incompatible input lengths ({len(x)} and {len(y)})")
+        out = []
+        for (_, v), (_, w) in zip(x, y):
+            try:
+                out.append(replace_grad(v, w))
+            except UserError as e:
+                refuse("see above", e)
+        return rebuild(arg0, out)
+    from ._types import expr_t
+    tp = expr_t(arg0, arg1)
+    if not is_float_v(arg1) or not is_float_v(tp):
+        refuse("incompatible input types")
+    a, b = (x if type(x) is tp else tp(x) for x in (arg0, arg1))
+    sizes = {n for n in (_core.width(a), _core.width(b)) if n != 1}
+    if len(sizes) > 1:
+        refuse(f"incompatible input sizes ({_core.width(a)} and {_core.width(b)})")
+    return _core.replace_grad(a, b)
 
 
 def relative_grad(x):
@@ -133,14 +157,22 @@ def traverse(mode, flags=ADFlag.Default):
 
 def _check(what, args, flags):
     if not isinstance(flags, (int, ADFlag)):
-        raise TypeError(f"{what}(): flags must be of type ADFlag")
+        raise TypeError(f"{what}(): flags must be of type ADFlag, not '{type(flags).__name__}'")
     if not grad_enabled(*args):
         if flags & ADFlag.AllowNoGrad:
             return False
         from ._hooks import UserError
-        raise UserError(f"{what}(): the argument depends on nothing that is followed; call enable_grad() on an input "
-                        "before it is used, or pass ADFlag.AllowNoGrad if that is intended")
+        raise UserError(f"{what}(): the argument does not depend on the input variable(s) being differentiated; call "
+                        "enable_grad() on an input before it is used, or add ADFlag.AllowNoGrad to the flags if that is "
+                        "intended")
     return True
+
+
+def _split_flags(args, flags):
+    """Flags may be the last argument."""
+    if args and isinstance(args[-1], ADFlag):
+        return args[:-1], args[-1]
+    return args, flags
 
 
 def _ones(arg):
@@ -159,11 +191,11 @@ def forward_from(arg, flags=ADFlag.Default):
 
 def forward_to(*args, flags=ADFlag.Default):
     """Propagates tangents that were set on inputs to the arguments; returns theirs."""
-    if not _check("forward_to", args, flags):
-        return grad(args[0] if len(args) == 1 else list(args))
-    enqueue(ADMode.Backward, args)
-    traverse(ADMode.Forward, flags)
-    return grad(args[0] if len(args) == 1 else list(args))
+    args, flags = _split_flags(args, flags)
+    if _check("forward_to", args, flags):
+        enqueue(ADMode.Backward, args)
+        traverse(ADMode.Forward, flags)
+    return grad(args[0] if len(args) == 1 else args)
 
 
 def forward(arg, flags=ADFlag.Default):
@@ -181,11 +213,11 @@ def backward_from(arg, flags=ADFlag.Default):
 
 def backward_to(*args, flags=ADFlag.Default):
     """Propagates gradients that were set on results to the arguments; returns theirs."""
-    if not _check("backward_to", args, flags):
-        return grad(args[0] if len(args) == 1 else list(args))
-    enqueue(ADMode.Forward, args)
-    traverse(ADMode.Backward, flags)
-    return grad(args[0] if len(args) == 1 else list(args))
+    args, flags = _split_flags(args, flags)
+    if _check("backward_to", args, flags):
+        enqueue(ADMode.Forward, args)
+        traverse(ADMode.Backward, flags)
+    return grad(args[0] if len(args) == 1 else args)
 
 
 def backward(arg, flags=ADFlag.Default):
@@ -232,34 +264,39 @@ def isolate_grad(when=True):
 
 class CustomOp:
     """A differentiable operation with derivatives of its own: define eval, forward and backward, then
-    custom(YourOp, ...)."""
-
-    def __init__(self):
-        self._extra_in, self._extra_out = [], []
-        self._handle = None
-        self.inputs, self.outputs = {}, None
+    custom(YourOp, ...). Results of eval() have no derivatives besides these."""
 
     def eval(self, *args, **kwargs):
-        raise NotImplementedError("a custom operation defines eval()")
+        """Computes the result from arguments without derivatives."""
+        raise RuntimeError(f"{self.name()}.eval(): not implemented!")
 
     def forward(self):
-        raise NotImplementedError(f"{self.name()}: forward() is not defined")
+        """Reads grad_in() and calls set_grad_out()."""
+        raise RuntimeError(f"{self.name()}.forward(): not implemented!")
 
     def backward(self):
-        raise NotImplementedError(f"{self.name()}: backward() is not defined")
+        """Reads grad_out() and calls set_grad_in()."""
+        raise RuntimeError(f"{self.name()}.backward(): not implemented!")
 
-    def name(self): return type(self).__name__
+    def name(self):
+        """How listings call it."""
+        return f"{type(self).__module__}.{type(self).__qualname__}"
 
     # Between lists of arrays and the structures that eval() knows
     def _eval(self, arrays):
-        args, kwargs = replace_leaves((self._args, self._kwargs), iter(arrays))
-        self._args, self._kwargs = args, kwargs
-        with suspend_grad():
-            self.outputs = self.eval(*args, **kwargs)
+        values = replace_leaves(list(self._bound.arguments.values()), iter(arrays))
+        for name, v in zip(self._bound.arguments, values):
+            self._bound.arguments[name] = v
+        self.inputs = dict(self._bound.arguments)
+        try:
+            self.outputs = self.eval(*self._bound.args, **self._bound.kwargs)
+        except Exception as e:
+            raise RuntimeError(f"custom(<{self.name()}>): {type(e).__name__} in eval(): {e}") from e
         self._out_places = leaves(self.outputs)
         return list(self._out_places)
 
-    def _implicit(self): return [a for a in leaves(self._extra_in) if is_float_v(a)]
+    def _implicit_inputs(self): return [a for a in leaves(self._extra_in) if is_float_v(a)]
+    def _implicit_outputs(self): return [a for a in leaves(self._extra_out) if is_float_v(a)]
 
     def _run(self, handle, f):
         self._handle = handle
@@ -271,60 +308,56 @@ class CustomOp:
     def _forward(self, handle): self._run(handle, self.forward)
     def _backward(self, handle): self._run(handle, self.backward)
 
-    def _input(self, name):
-        if isinstance(name, int):
-            return name
-        if name in self._kwargs:
-            return name
-        names = self._names
-        if name not in names:
-            raise KeyError(f"{self.name()}: no input is called \"{name}\"; there are {', '.join(names)}")
-        return names.index(name)
-
-    def _place(self, name):
-        """Numbers of the arrays of an input."""
-        key = self._input(name)
+    def _place(self, what, name):
+        """An input and the numbers of its arrays."""
+        if isinstance(name, int) and name < len(self.inputs):
+            name = list(self.inputs)[name]
         n = 0
-        for i, a in enumerate(self._args):
-            k = len(leaves(a))
-            if i == key:
-                return a, range(n, n + k)
+        for key, value in self.inputs.items():
+            k = len(leaves(value))
+            if key == name:
+                return value, range(n, n + k)
             n += k
-        for i, a in self._kwargs.items():
-            k = len(leaves(a))
-            if i == key:
-                return a, range(n, n + k)
-            n += k
-        raise KeyError(name)
+        raise RuntimeError(f"CustomOp.{what}(): could not find an input argument named \"{name}\"; there are "
+                           f"{', '.join(self.inputs)}")
 
     def grad_in(self, name):
-        """Tangent of an input, by name or number."""
-        tree, places = self._place(name)
-        return replace_leaves(tree, iter([self._handle.get(True, i) for i in places]))
+        """Tangent of an argument of eval(); 0 for what is no array."""
+        tree, places = self._place("grad_in", name)
+        return _with_gradients(tree, iter([self._handle.get(True, i) for i in places]))
 
     def set_grad_in(self, name, value):
-        """Adds to the gradient of an input."""
-        tree, places = self._place(name)
+        """Adds to the gradient of an argument of eval()."""
+        tree, places = self._place("set_grad_in", name)
         for i, v in zip(places, _matching(tree, value)):
-            self._handle.set(True, i, _core.detach(v) if isinstance(v, ArrayBase) else v)
+            if v is not None:
+                self._handle.set(True, i, _core.detach(v) if isinstance(v, ArrayBase) else v)
 
     def grad_out(self):
-        """Gradient of the output."""
-        return replace_leaves(self.outputs, iter([self._handle.get(False, i)
-                                                  for i in range(len(self._out_places))]))
+        """Gradient of the result, a structure like it."""
+        return _with_gradients(self.outputs, iter([self._handle.get(False, i) for i in range(len(self._out_places))]))
 
     def set_grad_out(self, value):
-        """Sets the tangent of the output."""
+        """Sets the tangent of the result."""
         for i, v in enumerate(_matching(self.outputs, value)):
-            self._handle.set(False, i, _core.detach(v) if isinstance(v, ArrayBase) else v)
+            if v is not None:
+                self._handle.set(False, i, _core.detach(v) if isinstance(v, ArrayBase) else v)
 
     def add_input(self, value):
-        """Registers what eval() reads besides its arguments."""
+        """Registers what eval() reads besides its arguments. The derivatives find its gradient by grad(), and leave
+        theirs by accum_grad()."""
         self._extra_in.append(value)
 
     def add_output(self, value):
-        """Registers what is written besides the result."""
+        """Registers a followed array that eval() writes to besides its result."""
         self._extra_out.append(value)
+
+
+def _with_gradients(tree, arrays):
+    if isinstance(tree, ArrayBase):
+        return next(arrays)
+    kids = children(tree)
+    return 0.0 if kids is None else rebuild(tree, [_with_gradients(v, arrays) for _, v in kids])
 
 
 def _matching(tree, value):
@@ -340,18 +373,18 @@ def _matching(tree, value):
     return out
 
 
-def custom(cls, *args, **kwargs):
+def custom(cls, /, *args, **kwargs):
     """Applies a custom operation; the result depends on the arguments through it."""
     import inspect
+    if not (isinstance(cls, type) and issubclass(cls, CustomOp)):
+        raise TypeError(f"custom(): the first argument must be a subclass of CustomOp, not {cls!r}")
     op = cls()
-    for name in ("_extra_in", "_extra_out"):
-        if not hasattr(op, name):  # a subclass that forgot about the constructor of this class
-            setattr(op, name, [])
-    parameters = list(inspect.signature(op.eval).parameters)
-    op._names = parameters
-    op._args, op._kwargs = args, kwargs
-    op.inputs = dict(zip(parameters, args)) | kwargs
-    out = _core.custom(op, leaves((args, kwargs)))
+    op._extra_in, op._extra_out, op._handle = [], [], None
+    try:
+        op._bound = inspect.signature(op.eval).bind(*args, **kwargs)
+    except TypeError as e:
+        raise RuntimeError(f"custom(<{op.name()}>): {e}") from e
+    out = _core.custom(op, leaves(list(op._bound.arguments.values())))
     return replace_leaves(op.outputs, iter(out))
 
 
@@ -362,20 +395,60 @@ def wrap_ad(source, target):
 
 
 def graphviz_ad(as_string=False):
-    """The graph of derivatives as a drawing of Graphviz's."""
+    """The graph of derivatives as a drawing of Graphviz's, an object of the package `graphviz` or its text."""
     text = _core.ad_dot()
     if as_string:
         return text
     try:
         import graphviz
     except ImportError:
-        return text
+        raise RuntimeError("graphviz_ad(): the Python package 'graphviz' is missing; install it, or pass as_string=True"
+                           ) from None
     return graphviz.Source(text)
 
 
-def whos_ad():
-    """Lists what is left of the graph of derivatives."""
-    print(_core.ad_listing())
+def whos_ad(as_string=False):
+    """Lists what is on the graph of derivatives."""
+    text = _core.ad_listing()
+    return text if as_string else print(text)
+
+
+# ---- names of arrays
+
+_labels = {}  # by node: (its sequence number, the name); numbers of nodes are used again
+
+
+def label(arg):
+    """The name that set_label() gave to an array, or None."""
+    if not _core.count(arg) or not _core.valid(arg):
+        return None
+    entry = _labels.get(_core.index(arg))
+    return entry[1] if entry is not None and entry[0] == _core.node_sequence(arg) else None
+
+
+def _set_label(arg, name):
+    if isinstance(arg, ArrayBase):
+        entries = _core.entries(arg) if describe(type(arg))[3] and not _is_tensor(arg) else None
+        if entries is not None:
+            for i, e in enumerate(entries):
+                _set_label(e, f"{name}_{i}")
+        elif _core.valid(arg):
+            _labels[_core.index(arg)] = (_core.node_sequence(arg), name)
+            _core.set_ad_label(arg, name)
+        return
+    for k, v in children(arg) or ():
+        _set_label(v, f"{name}_{k}")
+
+
+def set_label(*args, **kwargs):
+    """set_label(x, "x") or set_label(x=x, y=y): names arrays; those in structures get names like x_0 and x_field."""
+    if len(args) == 2 and not kwargs and isinstance(args[1], str):
+        _set_label(*args)
+    elif not args and kwargs:
+        for name, value in kwargs.items():
+            _set_label(value, name)
+    else:
+        raise TypeError("set_label(): incompatible function arguments; either set_label(x, \"name\"), or set_label(name=x)")
 
 
 def ad_live():

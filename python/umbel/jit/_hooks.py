@@ -3,7 +3,7 @@ import math
 
 from .. import _core
 from ._types import (ArrayBase, Array, Complex, Matrix, Quaternion, Tensor, describe, is_array_v,
-                     is_tensor_v, leaf_t, mask_t, vectors)
+                     is_host_v, is_tensor_v, leaf_t, like, mask_t, vectors)
 
 ops = _core.ops
 op_names = {v: k for k, v in ops.items()}
@@ -13,12 +13,40 @@ class UserError(RuntimeError):
     """The input or the call is wrong; the message says where, what and what to do."""
 
 
+class StateAccess(UserError):
+    """Memory is accessed that the recorded loop around has as a state; `node` is that state."""
+
+    def __init__(self, message, node=0):
+        super().__init__(message)
+        self.node = node
+
+
+class InsideBody(UserError):
+    """Derivatives are asked for in a recorded body that is differentiated as a whole."""
+
+
 class DeviceError(RuntimeError):
     """The machine failed: no memory, no disk, no GPU."""
 
 
 class InternalError(RuntimeError):
     """A bug of Umbel's own."""
+
+
+class ArgumentError(UserError, TypeError):
+    """An argument of a type that the operation does not take."""
+
+
+class ShapeError(UserError, ValueError, TypeError):
+    """Shapes, sizes or dimensions that do not fit together."""
+
+
+class PlaceError(UserError, IndexError, TypeError):
+    """An index that names no element."""
+
+
+class ComponentError(UserError, AttributeError):
+    """A component that the array does not have."""
 
 
 # ---- Python's numbers
@@ -110,7 +138,7 @@ def power(a, b):
             if result is None:
                 return type(a)(1) if not is_tensor_v(a) else a * 0 + 1
             if b < 0:
-                result = 1 / result
+                result = _core.rcp(result) if is_tensor_v(a) or describe(type(a))[1] == 0 else 1 / result
             return result if b != 1 else _core.copy(a)
     if is_array_v(a) and describe(type(a))[1] in (Complex, Quaternion) or \
             is_array_v(b) and describe(type(b))[1] in (Complex, Quaternion):
@@ -137,6 +165,9 @@ def select(mask, a, b):
         return _core.tensor(_core.lookup(describe(type(r))[0], Tensor, (), 0), r, shape)
     if isinstance(a, ArrayBase) or isinstance(b, ArrayBase):
         return _core.select(mask, a, type(a)(b)) if isinstance(a, ArrayBase) else _core.select(mask, type(b)(a), b)
+    own = getattr(type(a), "_umbel_select", None) or getattr(type(b), "_umbel_select", None)
+    if own is not None:
+        return own(mask, a, b)
     x, y = children(a), children(b)
     if x is None or y is None or len(x) != len(y) or type(a) is not type(b):
         if a is b or (x is None and y is None and type(a) is type(b) and a == b):
@@ -193,7 +224,7 @@ def matrix_product(a, b):
     if ka == Matrix:  # times a vector
         n = describe(type(a))[3][0]
         if len(b) != n:
-            raise TypeError(f"a {type(a).__name__} cannot be multiplied by a {type(b).__name__}")
+            raise ArgumentError(f"a {type(a).__name__} cannot be multiplied by a {type(b).__name__}")
         entries = [b[k] for k in range(n)]
         out = []
         for i in range(n):
@@ -203,7 +234,16 @@ def matrix_product(a, b):
                 s = _core.fma(row[k], entries[k], s)
             out.append(s)
         return _core.promote(type(b), type(a[0]))(*out)
-    raise TypeError(f"a {type(a).__name__} cannot be multiplied by a {type(b).__name__}")
+    n = describe(type(b))[3][0]  # a row times a matrix
+    if kb == Matrix and len(describe(type(a))[3]) == 1 and len(a) == n:
+        out = []
+        for j in range(n):
+            s = a[0] * b[0][j]
+            for k in range(1, n):
+                s = _core.fma(a[k], b[k][j], s)
+            out.append(s)
+        return _core.promote(type(a), type(b[0]))(*out)
+    raise ArgumentError(f"Incompatible arguments: a {type(a).__name__} cannot be multiplied by a {type(b).__name__}")
 
 
 def complex_product(a, b):
@@ -278,12 +318,21 @@ def matmul(a, b):
 
 # ---- entries
 
+def _from_end(key, n):
+    """Negative indices count from the end."""
+    return _core.select(key < 0, key + n, key) if describe(type(key))[0] in (2, 4, 6, 8) else key
+
+
 def get_item(self, key):
     """self[key] of arrays, where the key is no integer."""
     dims = describe(type(self))[3]
     if isinstance(key, tuple):
         r = self
         for k in key:
+            if not isinstance(r, ArrayBase):
+                raise PlaceError(f"{type(self).__name__}: {len(key)} indices are too many")
+            if k is Ellipsis or k is None:
+                raise PlaceError("Complex slicing operations are only supported on tensors")
             r = r[k]
         return r
     if isinstance(key, slice):
@@ -292,6 +341,8 @@ def get_item(self, key):
             n = len(range(start, stop, step))
             if n == 0:
                 return type(self)()
+            if n == len(self) and step == 1:
+                return _core.copy(self)
             index = _core.lane_index(n)
             if step < 0:
                 i = _core.cast(index, 6) * step + start
@@ -300,6 +351,8 @@ def get_item(self, key):
             return _core.gather(type(self), self, i, None)
         parts = [self[i] for i in range(*key.indices(len(self)))]
         e, kind, sense, d = describe(type(self))
+        if is_host_v(self):
+            return like(self, (-1,))(parts) if d == (-1,) else like(self, (len(parts), *d[1:]))(parts)
         tp = _core.lookup(e, Array, (len(parts), *d[1:]), sense) or _core.lookup(e, Array, (len(parts), *d[1:]), 0) \
             or (_core.lookup(e, Array, (-1,), 0) if len(d) == 1 else None)
         if tp is None:
@@ -307,8 +360,9 @@ def get_item(self, key):
         return tp(parts)
     if isinstance(key, ArrayBase):
         if describe(type(key))[0] == 1:
-            return self
+            return _core.copy(self)  # for a[mask] += b, which must not change a before it is masked
         if not dims:
+            key = _from_end(key, len(self))
             return _core.gather(_core.with_type(type(key), describe(type(self))[0]) if describe(type(key))[3] else type(self),
                                 self, key, None)
     elif isinstance(key, bool):
@@ -345,7 +399,10 @@ def set_item(self, key, value):
             return
         start, stop, step = key.indices(len(self))
         n = len(range(start, stop, step))
-        if n:
+        if n == len(self) and step == 1:
+            fresh = value if isinstance(value, type(self)) else type(self)(value)
+            _core.assign(self, fresh if len(fresh) == n else _core.full(type(self), fresh, n))
+        elif n:
             i = _core.cast(_core.lane_index(n), 6) * step + start
             _core.scatter(self, value, i, None, 0)
         return
@@ -354,8 +411,10 @@ def set_item(self, key, value):
             n = len(self)
             k = int(key) + (n if key < 0 else 0)
             if not 0 <= k < n:
-                raise IndexError(f"{type(self).__name__}: entry {key} is out of bounds (there are {n})")
+                raise IndexError(f"{type(self).__name__}: entry {key} is out of bounds (the array is of size {n})")
             key = k
+        else:
+            key = _from_end(key, len(self))
         _core.scatter(self, value, key, None, 0)
         return
     if not dims and isinstance(key, list):
@@ -369,6 +428,25 @@ def iterate(self):
     if is_tensor_v(self) or describe(type(self))[3]:
         return iter([self[i] for i in range(len(self))])
     return iter(self.numpy().tolist() if len(self) else [])
+
+
+def from_tensor(cls, tensor, flip_axes):
+    """An array of a tensor; with `flip_axes`, of one whose dimensions are in reverse order."""
+    if flip_axes and is_tensor_v(tensor):
+        from ._tensor import transpose
+        tensor = transpose(tensor)
+    return cls(tensor)
+
+
+def complex_parts(o):
+    """(real, imaginary) parts of an array of complex numbers of another library; None of anything else."""
+    dtype = getattr(o, "dtype", None)
+    if dtype is None or "complex" not in str(dtype):
+        return None
+    import numpy
+    array = numpy.asarray(o)
+    kind = numpy.float64 if array.dtype.itemsize == 16 else numpy.float32
+    return numpy.array(array.real, kind), numpy.array(array.imag, kind)
 
 
 def foreign_array(o):

@@ -4,9 +4,10 @@ import math
 import warnings
 
 from .. import _core
+from ._hooks import ArgumentError, ShapeError
 from ._types import (ArrayBase, Complex, Matrix, Quaternion, Tensor, VarType, describe, expr_t, is_array_v,
                      is_complex_v, is_float_v, is_integral_v, is_matrix_v, is_quaternion_v, is_tensor_v,
-                     itemsize_v, leaf_t, mask_t, replace_type_t, uint_array_t, vectors)
+                     itemsize_v, leaf_t, like, mask_t, replace_type_t, uint_array_t, vectors)
 from ._tree import children, leaves, map_leaves, rebuild
 
 # Functions that the compiled part offers as they are
@@ -211,6 +212,8 @@ def brev(a):
 
 def mul_wide(a, b):
     """The product with twice the bits."""
+    if _number(a) and _number(b):
+        return a * b
     tp = expr_t(a, b)
     e = describe(tp)[0]
     wide = {2: 4, 3: 5, 4: 6, 5: 7, 6: 8, 7: 9}.get(e)
@@ -236,16 +239,26 @@ def dot(a, b):
                 and is_float_v(a) and len(a) == len(b):
             return _core.dot(a, b)
     from ._reduce import sum
+    if isinstance(a, ArrayBase) and isinstance(b, ArrayBase) and describe(type(a))[1] == describe(type(b))[1] in \
+            (Complex, Quaternion):
+        return _core.fold_dot(_plain(a), _plain(b))
     if isinstance(a, ArrayBase) or isinstance(b, ArrayBase):
-        return sum(a * b)
+        product = a * b
+        return sum(product, axis=0) if is_tensor_v(product) and product.shape else sum(product)
+    if len(a) != len(b):
+        raise ShapeError(f"dot(): invalid input sizes ({len(a)} and {len(b)})")
     return builtins.sum(x * y for x, y in zip(a, b))
 
 
 def abs_dot(a, b): return abs(dot(a, b))
 
 
-def squared_norm(a):
-    """Sum of the squared entries."""
+def squared_norm(value, axis=..., mode=None, keepdims=False):
+    """Sum of the squared entries, along an axis."""
+    if axis is not ... or keepdims:
+        from ._reduce import sum
+        return sum(value * value, axis, keepdims=keepdims)
+    a = value
     if isinstance(a, ArrayBase):
         d = describe(type(a))
         if d[1] in (Complex, Quaternion):
@@ -259,21 +272,28 @@ def squared_norm(a):
 
 def _plain(a):
     e, kind, sense, dims = describe(type(a))
-    return _core.from_entries(_core.lookup(e, 0, dims, 0), _core.entries(a))
+    return _core.from_entries(like(a, dims), _core.entries(a))
 
 
-def norm(a):
-    """Length of a vector, magnitude of a complex number or quaternion."""
-    return sqrt(squared_norm(a))
+def norm(value, axis=..., mode=None, keepdims=False):
+    """Length of a vector, magnitude of a complex number or quaternion; of other arrays along an axis."""
+    return sqrt(squared_norm(value, axis, mode, keepdims))
 
 
 def normalize(a):
     """The vector divided by its length."""
+    if isinstance(a, (list, tuple)):
+        n = norm(a)
+        return type(a)(x / n for x in a)
     return a * rsqrt(squared_norm(a))
 
 
 def cross(a, b):
     """Cross product of vectors of three entries."""
+    if len(a) != 3 or len(b) != 3:
+        raise ShapeError("cross(): requires 3D input arrays")
+    if not isinstance(a, ArrayBase) and not isinstance(b, ArrayBase):
+        return type(a)((a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]))
     tp = expr_t(a, b)
     ax, ay, az = a[0], a[1], a[2]
     bx, by, bz = b[0], b[1], b[2]
@@ -299,7 +319,7 @@ def rotate(dtype, axis, angle):
     """Rotation by `angle` around a unit axis, as a quaternion or matrix."""
     s, c = sincos(angle * 0.5)
     e = describe(leaf_t(axis))[0]
-    q = _core.lookup(e, Quaternion, (4,), 0)(axis[0] * s, axis[1] * s, axis[2] * s, c)
+    q = like(axis, (4,), Quaternion)(axis[0] * s, axis[1] * s, axis[2] * s, c)
     if is_quaternion_v(dtype):
         return dtype(q)
     from ._special import quat_to_matrix
@@ -320,55 +340,112 @@ def reverse(value, axis=0):
 
 # ---- comparing
 
+def _sizes_fit(x, y):
+    a, b = x.shape[::-1], y.shape[::-1]
+    return builtins.all(m == n or m == 1 or n == 1 for m, n in zip(a, b))
+
+
 def _close(a, b, rtol, atol, equal_nan):
     import numpy
     x = numpy.asarray(a.numpy() if isinstance(a, ArrayBase) else a)
     y = numpy.asarray(b.numpy() if isinstance(b, ArrayBase) else b)
+    for p, q, o in ((x, y, b), (y, x, a)):  # an entry a row, beside one number an entry
+        if isinstance(o, ArrayBase) and p.ndim == 1 and q.ndim == 2 and q.shape == (len(p), 1):
+            x, y = x.reshape(-1), y.reshape(-1)
+    if not _sizes_fit(x, y):
+        raise ShapeError(f"allclose(): incompatible sizes ({x.shape} and {y.shape})")
     return bool(numpy.allclose(x, y, rtol=rtol, atol=atol, equal_nan=equal_nan))
 
 
+def _wide(x):
+    return describe(type(x))[3] if isinstance(x, ArrayBase) and not is_tensor_v(x) else ()
+
+
 def allclose(a, b, rtol=None, atol=None, equal_nan=False):
-    """Whether a and b agree: |a - b| <= |b| rtol + atol everywhere."""
+    """Whether a and b agree: |a - b| <= |b| rtol + atol everywhere. Numbers, arrays, structures of them."""
     kids = None if isinstance(a, ArrayBase) else children(a)
     other = None if isinstance(b, ArrayBase) else children(b)
-    half = builtins.any(isinstance(x, ArrayBase) and describe(type(x))[0] == 10 for x in (a, b))
-    double = builtins.all(not isinstance(x, ArrayBase) or describe(type(x))[0] == 12 for x in (a, b))
-    r = rtol if rtol is not None else 1e-3 if half else 1e-5
-    t = atol if atol is not None else 1e-3 if half else 1e-8 if double else 1e-6
-    if kids is not None and other is not None and type(a) in (list, tuple, dict) and \
-            builtins.any(isinstance(v, ArrayBase) for _, v in kids):
-        return len(kids) == len(other) and builtins.all(
-            allclose(x, y, rtol, atol, equal_nan) for (_, x), (_, y) in zip(kids, other))
+    types = [describe(type(x))[0] for x in (a, b) if isinstance(x, ArrayBase)]
+    half, single = 10 in types, 11 in types
+    r = rtol if rtol is not None else 1e-1 if half else 1e-3 if single else 1e-5
+    t = atol if atol is not None else 1e-2 if half else 1e-5 if single else 1e-8
+    nested = [leaves(x) for x, k in ((a, kids), (b, other)) if k is not None]
+    if kids is not None and other is not None and builtins.any(nested):
+        if len(kids) != len(other):
+            raise ShapeError(f"allclose(): incompatible sizes ({len(kids)} and {len(other)})")
+        return builtins.all(allclose(x, y, rtol, atol, equal_nan) for (_, x), (_, y) in zip(kids, other))
     if not isinstance(a, ArrayBase) and not isinstance(b, ArrayBase):
         return _close(a, b, r, t, equal_nan)
-    if isinstance(a, (list, tuple)):
+    if isinstance(a, (list, tuple, complex)) and not is_tensor_v(b):
         a = type(b)(a)
-    if isinstance(b, (list, tuple)):
+    if isinstance(b, (list, tuple, complex)) and not is_tensor_v(a):
         b = type(a)(b)
-    return _close(a, b, r, t, equal_nan)
+    for x, y in ((a, b), (b, a)):  # a number beside a matrix or complex number, an array beside a vector
+        if isinstance(x, ArrayBase) and describe(type(x))[1] in (Matrix, Complex, Quaternion) and isinstance(y, (int, float)):
+            a, b = (x, type(x)(y)) if x is a else (type(x)(y), x)
+            break
+    if _wide(a) and _wide(b) and len(_wide(a)) == len(_wide(b)):
+        if len(a) != len(b):
+            raise ShapeError(f"allclose(): incompatible sizes ({len(a)} and {len(b)})")
+        return builtins.all(_close(x, y, r, t, equal_nan) for x, y in zip(_core.entries(a), _core.entries(b)))
+    return _close(*_same_depth(a, b), r, t, equal_nan)
+
+
+def _same_depth(a, b):
+    """Both as they are, or without the lanes of the one whose entries the other has as plain numbers."""
+    import numpy as np
+    if not builtins.all(hasattr(x, "__array__") or hasattr(x, "numpy") for x in (a, b)):
+        return a, b
+    x, y = (np.asarray(v.numpy() if hasattr(v, "numpy") else v) for v in (a, b))
+    if x.ndim == y.ndim + 1 and x.ndim > 1 and x.shape[-1] == 1:
+        return x[..., 0], y
+    if y.ndim == x.ndim + 1 and y.ndim > 1 and y.shape[-1] == 1:
+        return x, y[..., 0]
+    return a, b
 
 
 def assert_allclose(a, b, rtol=None, atol=None, equal_nan=False, msg=None, **kwargs):
+    """An error unless a and b agree."""
     if not allclose(a, b, rtol, atol, equal_nan):
         raise AssertionError(f"{msg or 'the values differ'}: {a} and {b}")
 
 
-def assert_equal(a, b, fmt=None, *args, **kwargs):
-    r = a == b
-    if not (builtins.all(x.numpy().all() for x in [r]) if isinstance(r, ArrayBase) else r):
-        raise AssertionError(f"{fmt or 'the values differ'}: {a} and {b}")
+def _debugging():
+    from ._eval import JitFlag, flag
+    return flag(JitFlag.Debug)
 
 
-def assert_true(cond, fmt=None, *args, **kwargs):
-    """An error unless the condition holds everywhere; in recorded bodies, when the kernel runs."""
+def _failure(fmt, args, kwargs):
+    from ._print import format
+    return AssertionError("Assertion failure!" + (" " + format(fmt, *args, **kwargs) if fmt else ""))
+
+
+def assert_true(cond, fmt=None, *args, tb_depth=3, tb_skip=0, **kwargs):
+    """With JitFlag.Debug, an error unless the condition holds everywhere; in recorded bodies, when the kernel runs."""
+    if not _debugging():
+        return
     if isinstance(cond, ArrayBase):
-        if _core.is_recording():
-            _core.assert_lanes(cond, fmt or "the condition does not hold", None)
+        if _core.state(cond) == 5:
+            from ._print import report
+            text = "Assertion failure! " + (fmt or "The condition does not hold.").replace("{", "(").replace("}", ")")
+            report(text, _core.classes["UInt"](0), ~cond)
             return
         cond = bool(cond.numpy().all())
     if not cond:
-        raise AssertionError(fmt or "the condition does not hold")
+        raise _failure(fmt, args, kwargs)
 
 
-def assert_false(cond, fmt=None, *args, **kwargs):
-    assert_true(~cond if isinstance(cond, ArrayBase) else not cond, fmt)
+def assert_false(cond, fmt=None, *args, tb_depth=3, tb_skip=0, **kwargs):
+    """With JitFlag.Debug, an error where the condition holds; in recorded bodies, when the kernel runs."""
+    assert_true(~cond if isinstance(cond, ArrayBase) else not cond, fmt, *args, **kwargs)
+
+
+def assert_equal(arg0, arg1, fmt=None, *args, limit=3, tb_depth=3, tb_skip=0, **kwargs):
+    """With JitFlag.Debug, an error unless both are equal everywhere."""
+    if not _debugging():
+        return
+    equal = arg0 == arg1
+    if isinstance(equal, ArrayBase) and _core.state(equal) == 5:
+        assert_true(equal, fmt, *args, **kwargs)
+    elif not (equal.numpy().all() if isinstance(equal, ArrayBase) else equal):
+        raise _failure(fmt or "The values differ: {} and {}", args if fmt else (arg0, arg1), kwargs)

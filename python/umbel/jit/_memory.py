@@ -4,12 +4,15 @@ import enum
 
 from .. import _core
 from ._create import full, zeros
+from ._eval import JitFlag, _own as _flags
+from ._hooks import ArgumentError, PlaceError, ShapeError
 from ._tensor import _count, _strides
 from ._tree import children, leaves, map_leaves, rebuild
-from ._types import (ArrayBase, Array, Tensor, array_t, describe, is_array_v, is_mask_v, is_struct_v, is_tensor_v,
-                     leaf_t, replace_type_t, tensor_t)
+from ._types import (ArrayBase, Array, Tensor, array_t, describe, is_array_v, is_host_v, is_mask_v, is_struct_v,
+                     is_tensor_v, leaf_t, like, replace_type_t, tensor_t)
 
 UInt = _core.classes["UInt"]
+_debug = JitFlag.Debug
 
 
 class ReduceOp(enum.IntEnum):
@@ -26,10 +29,36 @@ def _mask(active):
     return None if active is True else active
 
 
+def _lane_index_of(index):
+    if not isinstance(index, ArrayBase):
+        return index if isinstance(index, int) else UInt(index)
+    return index
+
+
+def _checked(what, verb, size, index, active):
+    """In debug mode, the mask without lanes whose index is out of range, which are reported when the kernel runs."""
+    if not _flags.get(_debug) or not size:
+        return active
+    from ._print import report
+    index = index if isinstance(index, ArrayBase) else UInt(index)
+    if describe(type(index))[3]:
+        return active
+    index = UInt(index)
+    active = _core.classes["Bool"](True) if active is True else active
+    report(f"{what}(): out-of-bounds {verb} position {{}} in an array of size {size}.", index, active & (index >= size))
+    return active & (index < size)
+
+
 def gather(dtype, source, index, active=True, mode=ReduceMode.Auto, shape=None):
     """Elements of `source` at `index`. Of a flat source a type of n entries reads n elements in a row; structures
     are read field by field. Lanes outside `active` read 0."""
     if isinstance(source, ArrayBase):
+        if not is_array_v(dtype):
+            raise TypeError(f"gather(): unsupported dtype: '{getattr(dtype, '__name__', dtype)}' is no array type")
+        if is_host_v(source):
+            indices = index if not isinstance(index, int) else [index]
+            on = [True] * len(indices) if active is True else active
+            return dtype([source[i] if m else 0 for i, m in zip(indices, on)])
         if is_tensor_v(source):
             source = _core.tensor_array(source)
         if is_tensor_v(dtype):
@@ -39,19 +68,35 @@ def gather(dtype, source, index, active=True, mode=ReduceMode.Auto, shape=None):
                 return _core.tensor(dtype, r, tuple(index.shape))
             r = _core.gather(leaf, source, index, _mask(active))
             return _core.tensor(dtype, r, (len(r),))
-        return _core.gather(dtype, source, index, _mask(active))
+        index = _lane_index_of(index)
+        entries = _count(describe(dtype)[3]) if not describe(type(source))[3] else 1
+        active = _checked("gather", "read from", _core.width(source) // builtins.max(entries, 1), index, active)
+        return _core.gather(dtype, source, index, _mask(active), shape[0] if shape else 0)
     kids = children(source)
     if kids is None:
-        if isinstance(source, (int, float)):
-            return source
         raise TypeError(f"gather(): cannot read from an object of type '{type(source).__name__}'")
-    return rebuild(source, [gather(type(v), v, index, active, mode) for _, v in kids])
+    return rebuild(source, [gather(type(v), v, index, active, mode) if isinstance(v, ArrayBase) or children(v) is not None
+                            else v for _, v in kids])
+
+
+_host_ops = (lambda a, b: b, lambda a, b: a + b, lambda a, b: a * b, builtins.min, builtins.max, lambda a, b: a & b,
+             lambda a, b: a | b)
 
 
 def _scatter(what, target, value, index, active, op):
     if isinstance(target, ArrayBase):
         if is_tensor_v(value):
             value = _core.tensor_array(value)
+        if is_host_v(target):
+            indices = [index] if isinstance(index, int) else list(index)
+            values = [value] * len(indices) if isinstance(value, (bool, int, float)) else list(value)
+            for k, i in enumerate(indices):
+                if active is True or active[k]:
+                    target[i] = _host_ops[int(op)](target[i], values[k])
+            return
+        index = _lane_index_of(index)
+        entries = len(_core.entries(value)) if isinstance(value, ArrayBase) and not describe(type(target))[3] else 1
+        active = _checked(what, "write to", _core.width(target) // builtins.max(entries, 1), index, active)
         _core.scatter(target, value, index, _mask(active), int(op))
         return
     a, b = children(target), children(value)
@@ -82,6 +127,18 @@ def scatter_inc(target, index, active=True):
     return _core.scatter_inc(target, index, _mask(active))
 
 
+def scatter_exch(target, value, index, active=True):
+    """Replaces target[index] by `value` in one atomic step and returns what was there before. Lanes that meet in one
+    element follow one another, in no fixed order; those outside `active` get 0."""
+    return _core.scatter_exch(target, value, _lane_index_of(index), _mask(active))
+
+
+def scatter_cas(target, compare, value, index, active=True):
+    """Atomic compare and swap: replaces target[index] by `value` where it equals `compare`. Returns what was there
+    before and whether it was replaced."""
+    return _core.scatter_cas(target, compare, value, _lane_index_of(index), _mask(active))
+
+
 def scatter_add_kahan(target_1, target_2, value, index, active=True):
     """A sum whose rounding errors go to a second array: here sums are accumulated in double precision."""
     _scatter("scatter_add_kahan", target_1, value, index, active, ReduceOp.Add)
@@ -89,80 +146,145 @@ def scatter_add_kahan(target_1, target_2, value, index, active=True):
 
 # ---- shapes of arrays
 
+def _check_order(what, order):
+    if order not in ("A", "C", "F"):
+        raise ShapeError(f"{what}(): the order parameter must equal 'A', 'C' or 'F', not {order!r}")
+
+
+def _flat_places(dims, lanes, order):
+    """For each entry of a nested array, in its own order, where its lanes begin in a row and how far apart they are:
+    "C" has the lanes of an entry together, "F" the entries of a lane, the first dimension fastest."""
+    n = _count(dims)
+    strides = _strides(dims)
+    for k in range(n):
+        if order == "C":
+            yield k * lanes, 1
+            continue
+        place, step = 0, 1
+        for d, stride in zip(dims, strides):
+            place += k // stride % d * step
+            step *= d
+        yield place, n
+
+
 def ravel(array, order="A", return_dim=False):
     """All elements in a row: of nested arrays lane by lane (order "F", default), of tensors as they are ("C")."""
+    _check_order("ravel", order)
     if is_tensor_v(array):
         r = _core.tensor_array(array)
         if order == "F":
             from ._tensor import transpose
             r = _core.tensor_array(transpose(array))
         return r
-    if not isinstance(array, ArrayBase):
+    if not isinstance(array, ArrayBase) or not describe(type(array))[3]:
         return array
-    if not describe(type(array))[3]:
-        return array
+    if is_host_v(array):
+        flat = _core.entries(array)
+        dims = _core.shape(array)
+        if len(dims) == 1 and describe(type(array))[3] == (-1,):
+            return array
+        places = [p for p, _ in _flat_places(dims, 1, order)]
+        return _core.from_entries(like(array, (-1,)), [flat[places.index(i)] for i in range(len(flat))])
+    *dims, lanes = _core.shape(array)
     entries = _core.entries(array)
-    lanes, n = _core.width(array), len(entries)
-    if lanes == 0 or n == 0:
+    if lanes == 0 or not entries:
         return leaf_t(array)()
-    if lanes == 1 and n == 1:
+    if lanes == 1 and len(entries) == 1:
         return entries[0]
-    target = _core.full(leaf_t(array), False if is_mask_v(array) else 0, lanes * n)
+    target = _core.full(leaf_t(array), False if is_mask_v(array) else 0, lanes * len(entries))
     index = _core.lane_index(lanes)
-    for k, e in enumerate(entries):
-        _core.scatter(target, e, index * n + k if order != "C" else index + k * lanes, None, 0)
+    for e, (first, step) in zip(entries, _flat_places(dims, lanes, order)):
+        _core.scatter(target, e, index * step + first, None, 0)
     return target
 
 
 def unravel(dtype, array, order="A"):
     """The inverse of ravel."""
+    _check_order("unravel", order)
     if is_tensor_v(dtype):
-        return dtype(array)
-    if not describe(dtype)[3]:
         return dtype(array)
     if is_tensor_v(array):
         array = _core.tensor_array(array)
-    n = 1
-    for d in describe(dtype)[3]:
-        n *= d
+    if is_host_v(dtype) and is_host_v(array):
+        if type(array) is dtype:
+            return array
+        flat = _core.entries(array)
+        if len(flat) != _count(describe(dtype)[3]):
+            raise ShapeError(f"unravel(): the input array size of {len(flat)} is not divisible by the entries of {dtype.__name__}")
+        return _core.from_entries(dtype, [flat[p] for p, _ in _flat_places(describe(dtype)[3], 1, order)])
+    if isinstance(array, ArrayBase) and describe(type(array))[3]:
+        raise TypeError(f"unravel(): expected array of type '{leaf_t(dtype).__name__}', not '{type(array).__name__}'")
+    if not describe(dtype)[3]:
+        return array if type(array) is dtype else dtype(array)
+    n = _count(describe(dtype)[3])
     if n < 0:
         raise TypeError(f"unravel(): {dtype.__name__} leaves the number of its entries open")
-    total = len(array)
-    if total % n:
-        raise ValueError(f"unravel(): {total} elements cannot be split into entries of {dtype.__name__}")
+    return _unravel(dtype, describe(dtype)[3], array, order)
+
+
+def _unravel(dtype, dims, array, order):
+    n, total = _count(dims), len(array)
+    if n == 0 or total % n:
+        raise ShapeError(f"unravel(): the input array size of {total} is not divisible by the {n} entries of {dtype.__name__}")
+    if total == 0:
+        return dtype()
     lanes = total // n
-    if order == "C":
-        index = _core.lane_index(lanes)
-        return _core.from_entries(dtype, [_core.gather(type(array), array, index + k * lanes, None)
-                                          for k in range(n)])
-    return _core.gather(dtype, array, _core.lane_index(lanes), None)
+    index = _core.lane_index(lanes)
+    if order != "C" and len(dims) == 1:
+        return _core.gather(dtype, array, index, None, n)
+    return _core.from_entries(dtype, [_core.gather(type(array), array, index * step + first, None)
+                                      for first, step in _flat_places(dims, lanes, order)])
 
 
 def slice(value, index=None):
-    """Element `index` of every array of a structure, as Python's numbers and lists."""
+    """Element `index` of every array of a structure, as Python's numbers and arrays of umbel.jit.scalar; of several
+    indices, the arrays of those elements."""
     if isinstance(value, ArrayBase):
-        d = describe(type(value))[3]
-        if not d and not is_tensor_v(value):
-            if index is None:
-                if len(value) != 1:
-                    raise IndexError("slice(): which element? The array has more than one")
-                index = 0
-            return value[index if len(value) > 1 else 0]
-        lane = index or 0
-        entries = [_core.element(value, k, lane) for k in range(len(_core.entries(value)))]
-        return array_t(value)(entries) if len(d) == 1 else type(value)(*entries)
+        if is_host_v(value):
+            return value
+        several = index is not None and not isinstance(index, int)
+        if several:
+            pick = UInt(index)
+            return _core.from_entries(type(value), [e if len(e) == 1 else _core.gather(type(e), e, pick, None)
+                                                    for e in _core.entries(value)])
+        lanes = _core.width(value)
+        if builtins.any(n == 0 for n in _core.sizes(value)) or lanes > 1 and not -lanes <= (index or 0) < lanes:
+            raise PlaceError(f"slice(): entry {index or 0} is out of bounds (the array is of size {lanes})")
+        lane = (index or 0) % builtins.max(lanes, 1)
+        entries = [_core.element(e, 0, lane if len(e) > 1 else 0) for e in _core.entries(value)]
+        e, kind, sense, dims = describe(type(value))
+        if not dims:
+            return entries[0]
+        tp = _core.lookup(e, kind, dims, sense, True) or _core.lookup(e, kind, dims, 0, True)
+        return _core.from_entries(tp, [leaf_t(value)(x) for x in entries])
     kids = children(value)
     return value if kids is None else rebuild(value, [slice(v, index) for _, v in kids])
 
 
 def _remap(array, n, f):
+    lanes = _core.width(array)
+    if describe(type(array))[3]:  # entries of one lane have all
+        entries = [e if len(e) == lanes and lanes > 1 else _core.full(type(e), e, lanes) for e in _core.entries(array)]
+        return _core.from_entries(type(array), [_remap(e, n, f) for e in entries])
+    if lanes == 1:
+        return _core.full(type(array), array, n)
     return _core.gather(type(array), array, f(_core.lane_index(n)), None)
 
 
-def tile(array, reps):
+def tile(value, reps):
     """The array, `reps` times in a row; of a tensor, a number for each dimension."""
+    array, several = value, () if isinstance(reps, int) else tuple(reps)
+    if builtins.any(r < 0 for r in several or (reps,)):
+        raise ValueError(f"tile(): the number of repetitions must be non-negative, not {reps}")
+    if not isinstance(array, ArrayBase):
+        kids = children(array)
+        return array if kids is None else rebuild(array, [tile(v, reps) for _, v in kids])
+    if reps == 1:
+        return array
+    if not is_tensor_v(array) and len(several) > 1:
+        array = tensor_t(array)(array)
     if is_tensor_v(array):
-        reps = (reps,) if isinstance(reps, int) else tuple(reps)
+        reps = several or (reps,)
         shape = tuple(array.shape)
         n = builtins.max(len(reps), len(shape))
         reps, shape = (1,) * (n - len(reps)) + reps, (1,) * (n - len(shape)) + shape
@@ -175,35 +297,54 @@ def tile(array, reps):
             term = place * strides[i]
             index = term if index is None else index + term
         return _core.tensor(type(array), _core.gather(leaf_t(array), _core.tensor_array(array), index, None), out)
+    reps = several[0] if several else reps
+    n = _core.width(array)
+    return _remap(array, n * reps, lambda i: i % n) if n * reps else type(array)()
+
+
+def _repeated(n, counts):
+    """For each element of the result, which of the n elements it repeats."""
+    if isinstance(counts, int):
+        return _core.lane_index(n * counts) // counts
+    if len(counts) != n:
+        raise ShapeError(f"repeat(): {len(counts)} numbers of repetitions do not match {n} elements")
+    return UInt([i for i, k in enumerate(counts.numpy()) for _ in range(int(k))])
+
+
+def repeat(value, repeats, axis=None):
+    """Each element `repeats` times: a number, or an array with one for each element."""
+    if isinstance(repeats, int) and repeats < 0:
+        raise ValueError(f"repeat(): the number of repetitions must be non-negative, not {repeats}")
+    array = value
+    if isinstance(repeats, (list, tuple)):
+        repeats = UInt(repeats)
     if not isinstance(array, ArrayBase):
         kids = children(array)
-        return array if kids is None else rebuild(array, [tile(v, reps) for _, v in kids])
-    n = _core.width(array)
-    return _remap(array, n * reps, lambda i: i % n)
-
-
-def repeat(array, reps, axis=None):
-    """Each element `reps` times."""
+        return array if kids is None else rebuild(array, [repeat(v, repeats) for _, v in kids])
     if is_tensor_v(array):
         shape = tuple(array.shape)
         if axis is None:
-            flat = _core.tensor_array(array)
-            r = repeat(flat, reps)
+            r = repeat(_core.tensor_array(array), repeats)
             return _core.tensor(type(array), r, (len(r),))
         from ._tensor import _axis
         axis = _axis(axis, len(shape))
-        index = _core.lane_index(shape[axis] * reps) // reps
-        return array[tuple([builtins.slice(None)] * axis + [index])]
-    if not isinstance(array, ArrayBase):
-        kids = children(array)
-        return array if kids is None else rebuild(array, [repeat(v, reps) for _, v in kids])
+        return array[tuple([builtins.slice(None)] * axis + [_repeated(shape[axis], repeats)])]
+    if isinstance(repeats, int) and repeats == 1:
+        return array
     n = _core.width(array)
-    return _remap(array, n * reps, lambda i: i // reps)
+    if isinstance(repeats, ArrayBase):
+        index = _repeated(n, repeats)
+        return _remap(array, len(index), lambda i: index) if len(index) else type(array)()
+    return _remap(array, n * repeats, lambda i: i // repeats) if n * repeats else type(array)()
 
 
 def reinterpret_array(dtype, value):
     """The same bits as elements of another type of the same width."""
     e = describe(dtype)[0]
+    from ._types import itemsize_v
+    if itemsize_v(dtype) != itemsize_v(value):
+        raise ShapeError("reinterpret_array(): cannot reinterpret-cast between types of different size: "
+                         f"{type(value).__name__} and {dtype.__name__}")
     r = _core.bitcast(value, e)
     return r if type(r) is dtype else dtype(r)
 
@@ -215,6 +356,12 @@ def copy(value):
 
 def compress(mask):
     """Numbers of the lanes where the mask holds. Waits, since the size depends on data."""
+    if is_host_v(mask) and is_mask_v(mask):
+        return _core.host_classes["ArrayXu"]([i for i, m in enumerate(mask) if m])
+    if not isinstance(mask, ArrayBase) or not is_mask_v(mask) or describe(type(mask))[3]:
+        raise ArgumentError(f"compress(): a flat mask is needed, not '{type(mask).__name__}'")
+    if len(mask) == 0:
+        return UInt()
     return _core.compress(mask)
 
 
@@ -251,6 +398,9 @@ def _along(value, axis, f):
 
 def binary_search(start, end, pred):
     """The first index in [start, end) where `pred` no longer holds; it must hold up to there."""
+    for x in (start, end):
+        if isinstance(x, ArrayBase) and describe(type(x))[3]:
+            raise ValueError(f"binary_search(): bounds of type {type(x).__name__}; arrays of depth <= 1 are needed")
     if not isinstance(start, ArrayBase) and not isinstance(end, ArrayBase):
         probe = pred(start)
         if isinstance(probe, ArrayBase):
@@ -285,19 +435,39 @@ def binary_search(start, end, pred):
 class Local:
     """A small array of each lane's own, indexed at run time: alloc_local()."""
 
-    def __init__(self, dtype, size, value=None):
+    def __init__(self, dtype, size=None, value=None):
+        if isinstance(dtype, Local):  # a copy
+            self._dtype, self._size = dtype._dtype, dtype._size
+            self._value = map_leaves(_core.copy, dtype._value)
+            return
         self._dtype, self._size = dtype, size
         start = zeros(dtype) if value is None else value
+        if not builtins.any(_core.entries(a) for a in leaves(start)):
+            raise TypeError(f"alloc_local({getattr(dtype, '__name__', dtype)}): type does not contain any Jit-tracked arrays")
         self._value = map_leaves(lambda a: _core.local_array(a, size), start)
+        self._fresh = start, self._value  # what all elements are until one is written
 
     def __len__(self): return self._size
 
+    def _check(self, what, index):
+        if isinstance(index, int) and not 0 <= index < self._size:
+            raise PlaceError(f"Local: out of bounds {what} (size={self._size}, offset={index})")
+
     def read(self, index, active=True):
         """Element `index`; 0 out of range."""
+        self._check("read", index)
+        start, value = getattr(self, "_fresh", (None, None))
+        if value is self._value and active is True and isinstance(index, int):
+            return map_leaves(_core.copy, start)
+        active = _checked("Local.read", "read from", self._size, index, active)
         return map_leaves(lambda a: _core.local_get(a, index, _mask(active)), self._value)
 
     def write(self, value, index, active=True):
         """Replaces element `index`."""
+        self._check("write", index)
+        self._fresh = None, None
+        active = _checked("Local.write", "write to", self._size, index, active)
+
         def put(a, v):
             _core.local_set(a, index, v, _mask(active))
             return a
@@ -306,6 +476,8 @@ class Local:
     __getitem__ = read
 
     def __setitem__(self, index, value): self.write(value, index)
+
+    def __repr__(self): return f"Local[{getattr(self._dtype, '__name__', self._dtype)}, size={self._size}]"
 
     DRJIT_STRUCT = {"_value": None}
 

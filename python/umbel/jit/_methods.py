@@ -2,18 +2,23 @@
 import enum
 
 from .. import _core
-from ._types import ArrayBase, Complex, Tensor, describe, is_tensor_v, leaf_t
-from ._special import imag, real, transpose
+from ._hooks import ArgumentError, ComponentError
+from ._print import _pending, flush
+from ._special import imag, real
+from ._tensor import transpose
+from ._types import ArrayBase, Complex, Quaternion, Tensor, describe, is_tensor_v, leaf_t, like
 
 
 class VarState(enum.IntEnum):
     """What an array is at the moment."""
-    Invalid, Literal, Unevaluated, Evaluated, Dirty, Symbolic, Mixed = range(7)
+    Invalid, Literal, Unevaluated, Evaluated, Dirty, Symbolic, Mixed, Undefined = range(8)
 
 
 def numpy(self):
     """A NumPy array: of one array in place, of nested ones a copy of shape (entries..., lanes)."""
     import numpy as np
+    if _pending:
+        flush()
     if is_tensor_v(self) or not describe(type(self))[3]:
         shape = list(_core.shape(self))
         n = 1
@@ -42,7 +47,8 @@ def _dtypes():
 
 
 def __array__(self, dtype=None, copy=None):
-    a = numpy(self)
+    import numpy as np
+    a = np.asarray(numpy(self))
     return a.astype(dtype) if dtype is not None and a.dtype != dtype else a.copy() if copy else a
 
 
@@ -99,17 +105,52 @@ def _array(self):
     """The elements of a tensor as a flat array; of special arrays the plain one of the same shape."""
     e, kind, sense, dims = describe(type(self))
     if kind == Tensor:
-        return _core.tensor_array(self)
-    return _core.from_entries(_core.lookup(e, 0, dims, 0), _core.entries(self))
+        return _core.tensor_view(self)  # a change of it is one of the tensor
+    return _core.from_entries(like(self, dims), _core.entries(self))
 
 
-_labels = {}
+def _label(self):
+    from ._grad import label
+    return label(self)
 
 
-def _label(self): return _labels.get(_core.index(self)) if _core.entries(self) else None
+def _set_label(self, name):
+    from ._grad import set_label
+    set_label(self, name)
 
 
-def _set_label(self, name): _labels[_core.index(self)] = name
+def memview(self):
+    """The memory as a memoryview: of one array in place, of nested ones a copy."""
+    return memoryview(numpy(self))
+
+
+def _component(name):
+    message = "{} does not have a '" + name + "' component."
+
+    def get(self):
+        raise ComponentError(message.format(type(self).__name__))
+
+    def put(self, value):
+        raise ComponentError(message.format(type(self).__name__))
+    return property(get, put, doc=f"The component {name} of a vector: a reference, changes of it are changes of the vector.")
+
+
+def _set_part(self, name, value):
+    kind = describe(type(self))[1]
+    if kind not in (Complex, Quaternion):
+        raise ArgumentError(f"type '{type(self).__name__}' is not complex-valued, cannot assign to '{name}'.")
+    if kind == Complex:
+        self[1 if name == "imag" else 0] = value
+    elif name == "real":
+        self[3] = value
+    else:
+        for i in range(3):
+            self[i] = value[i]
+
+
+def _matrix_transpose(self):
+    """Rows become columns."""
+    return transpose(self)
 
 
 def __reduce__(self):
@@ -133,19 +174,39 @@ def __format__(self, spec):
     return repr(self) if not spec else format(item(self), spec)
 
 
+def _meta(cls):
+    """What the class is, in words, as tests choose among types."""
+    e, kind, _, dims = describe(cls)
+    host = _core.is_host(cls)
+    facts = [f"type={_names[e]}"] + ([] if host else ["backend=llvm", "is_jit=1"])
+    if kind or dims:
+        facts.append(("is_vector=1", "is_matrix=1", "is_complex=1", "is_quaternion=1", "is_tensor=1")[kind])
+    shape = () if kind == Tensor else dims if host else (*dims, -1)
+    facts += ([] if host else ["is_diff=1"]) + [f"shape=({', '.join('*' if d < 0 else str(d) for d in shape)})"]
+    return "ArrayMeta[\n  " + ",\n  ".join(facts) + "\n]"
+
+
+_names = ("void", "bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "float16", "float32",
+          "float64")
+
+
 def install():
-    for f in (numpy, torch, jax, tf, item, tolist, __array__, __dlpack__, __dlpack_device__, __reduce__, __copy__,
+    for f in (numpy, memview, torch, jax, tf, item, tolist, __array__, __dlpack__, __dlpack_device__, __reduce__, __copy__,
               __deepcopy__, __format__):
         setattr(ArrayBase, f.__name__, f)
     ArrayBase.to_numpy = numpy
     for name, get, put in (
             ("shape", _core.shape, None), ("ndim", lambda a: len(_core.shape(a)), None),
-            ("grad", _grad, _set_grad), ("array", _array, None), ("T", transpose, None), ("mT", transpose, None),
-            ("real", real, None), ("imag", imag, None), ("label", _label, _set_label),
+            ("grad", _grad, _set_grad), ("array", _array, None), ("T", _matrix_transpose, None),
+            ("mT", _matrix_transpose, None), ("real", real, lambda a, v: _set_part(a, "real", v)),
+            ("imag", imag, lambda a, v: _set_part(a, "imag", v)), ("label", _label, _set_label),
             ("index", _core.index, None), ("index_ad", _core.index_ad, None),
             ("state", lambda a: VarState(_core.state(a)), None)):
         setattr(ArrayBase, name, property(get, put))
+    for name in "xyzw":
+        setattr(ArrayBase, name, _component(name))
     ArrayBase.__array_priority__ = 1000
-    # Facts about the class, as class attributes
-    for cls in _core.classes.values():
+    ArrayBase.__class_getitem__ = classmethod(lambda cls, key: cls)  # for annotations
+    for cls in (*_core.classes.values(), *_core.host_classes.values()):
         cls.__slots__ = ()
+        cls.__meta__ = _meta(cls)

@@ -4,19 +4,20 @@ import functools
 import math
 
 from .. import _core
+from ._hooks import ArgumentError, ShapeError
 from ._memory import ReduceMode, ReduceOp
 from ._tensor import _axis, _count, transpose
 from ._tree import children
 from ._types import (ArrayBase, Tensor, VarType, array_t, describe, is_array_v, is_float_v, is_mask_v, is_tensor_v,
-                     leaf_t, replace_type_t, tensor_t)
+                     is_host_v, leaf_t, like, replace_type_t, tensor_t)
 
 ops = _core.ops
+UInt = _core.classes["UInt"]
 _binary = {ReduceOp.Add: ops["Add"], ReduceOp.Mul: ops["Mul"], ReduceOp.Min: ops["Min"], ReduceOp.Max: ops["Max"],
            ReduceOp.And: ops["And"], ReduceOp.Or: ops["Or"]}
 _python = {ReduceOp.Add: lambda a, b: a + b, ReduceOp.Mul: lambda a, b: a * b,
            ReduceOp.Min: lambda a, b: _core.minimum(a, b), ReduceOp.Max: lambda a, b: _core.maximum(a, b),
-           ReduceOp.And: lambda a, b: a & b if isinstance(a, ArrayBase) or isinstance(b, ArrayBase) else a and b,
-           ReduceOp.Or: lambda a, b: a | b if isinstance(a, ArrayBase) or isinstance(b, ArrayBase) else a or b}
+           ReduceOp.And: lambda a, b: a & b, ReduceOp.Or: lambda a, b: a | b}
 
 
 def _neutral(op, tp):
@@ -26,7 +27,7 @@ def _neutral(op, tp):
     if op == ReduceOp.Mul:
         return 1
     if op == ReduceOp.And:
-        return True if describe(tp)[0] == 1 else -1
+        return True if describe(tp)[0] == 1 else largest(tp) if describe(tp)[0] in (3, 5, 7, 9) else -1
     if is_float_v(tp):
         return math.inf if op == ReduceOp.Min else -math.inf
     return largest(tp) if op == ReduceOp.Min else smallest(tp)
@@ -72,18 +73,23 @@ def _tensor(op, a, axis):
 def reduce(op, value, axis=..., mode=ReduceMode.Auto, keepdims=False):
     """Combines values along an axis: by default the first one, all of a tensor. None: all."""
     op = ReduceOp(op)
+    if keepdims and isinstance(value, ArrayBase) and not is_tensor_v(value):
+        depth = len(_core.shape(value))
+        if (0 if axis is ... else axis) not in (-1, depth - 1):
+            raise ShapeError("'keepdims=True' is only supported for tensors and for reductions over lanes")
     if keepdims and is_tensor_v(value):
         return _keep(value, axis, reduce(op, value, axis, mode))
     if isinstance(value, ArrayBase):
         if is_tensor_v(value):
             return _tensor(op, value, None if axis is ... else axis)
         dims = describe(type(value))[3]
-        depth = 1 + len(dims)
+        host = is_host_v(value)
+        depth = len(dims) + (not host)
         if axis is ...:
             axis = 0
         axes = list(range(depth)) if axis is None else sorted(
             {_axis(x, depth) for x in ((axis,) if isinstance(axis, int) else axis)})
-        if depth - 1 in axes:
+        if depth - 1 in axes and not host:
             wide = _core.width(value) if dims else 0
             parts = _core.sizes(value)
             if dims and builtins.any(s != wide for s in parts) and wide > 1:  # entries of one lane stand for all
@@ -106,25 +112,31 @@ def reduce(op, value, axis=..., mode=ReduceMode.Auto, keepdims=False):
         if not values:
             return {ReduceOp.Add: 0, ReduceOp.Mul: 1, ReduceOp.And: True, ReduceOp.Or: False,
                     ReduceOp.Min: math.inf, ReduceOp.Max: -math.inf}[op]
-        return functools.reduce(_python[op], values)
+        return _combine(op, values)
+    if isinstance(value, (str, bytes)) or not hasattr(value, "__iter__"):
+        raise ArgumentError(f"a reduction of an object of type '{type(value).__name__}' is not defined")
+    return _combine(op, list(value))
+
+
+def _combine(op, values):
     try:
-        return functools.reduce(_python[op], list(value))
-    except TypeError:
-        raise TypeError(f"a reduction of an object of type '{type(value).__name__}' is not defined") from None
+        return functools.reduce(_python[op], values)
+    except TypeError as e:
+        raise ArgumentError(f"the entries cannot be combined: {e}") from e
 
 
 def _fold(op, value, axis):
     if axis == 0:
         if describe(type(value))[1] not in (0,):
             e, _, _, dims = describe(type(value))
-            value = _core.from_entries(_core.lookup(e, 0, dims, 0), _core.entries(value))
+            value = _core.from_entries(like(value, dims), _core.entries(value))
         if len(value) == 0:
             return _core.entry_of(type(value))(_neutral(op, type(value)))
         return _core.fold(_binary[op], value)
     parts = [_fold(op, value[i], axis - 1) for i in range(len(value))]
     e, dims = describe(type(value))[0], list(describe(type(value))[3])
     del dims[axis]
-    return _core.lookup(e, 0, tuple(dims), 0)(parts)
+    return like(value, tuple(dims))(parts)
 
 
 def sum(value, axis=..., mode=ReduceMode.Auto, keepdims=False):
@@ -149,38 +161,40 @@ def max(value, axis=..., mode=ReduceMode.Auto, keepdims=False):
     return reduce(ReduceOp.Max, value, axis, mode, keepdims)
 
 
-def all(value, axis=..., mode=ReduceMode.Auto):
+def all(value, axis=..., keepdims=False, mode=ReduceMode.Auto):
     """Whether all hold, along an axis."""
-    return reduce(ReduceOp.And, _mask(value), axis, mode)
+    return reduce(ReduceOp.And, _mask(value), axis, mode, keepdims)
 
 
-def any(value, axis=..., mode=ReduceMode.Auto):
+def any(value, axis=..., keepdims=False, mode=ReduceMode.Auto):
     """Whether any holds, along an axis."""
-    return reduce(ReduceOp.Or, _mask(value), axis, mode)
+    return reduce(ReduceOp.Or, _mask(value), axis, mode, keepdims)
 
 
-def none(value, axis=..., mode=ReduceMode.Auto):
+def none(value, axis=..., keepdims=False, mode=ReduceMode.Auto):
     """Whether none holds, along an axis."""
-    r = any(value, axis, mode)
+    r = any(value, axis, keepdims, mode)
     return ~r if isinstance(r, ArrayBase) else not r
 
 
 def _mask(value):
-    if isinstance(value, ArrayBase) and not is_mask_v(value):
-        raise TypeError(f"a mask is needed, not {type(value).__name__}; compare it first")
+    if isinstance(value, ArrayBase) and not is_mask_v(value) or isinstance(value, (int, float)) and \
+            not isinstance(value, bool):
+        raise ArgumentError(f"a mask is needed, not {type(value).__name__}; compare it first")
     return value
 
 
-def count(value, axis=..., mode=ReduceMode.Auto):
+def count(value, axis=..., keepdims=False, mode=ReduceMode.Auto):
     """How many hold, along an axis."""
     if isinstance(value, bool):
         return int(value)
     if isinstance(value, ArrayBase):
         if not is_mask_v(value):
-            raise TypeError(f"count(): a mask is needed, not {type(value).__name__}")
+            raise ArgumentError(f"count(): a mask is needed, not {type(value).__name__}")
         value = replace_type_t(type(value), VarType.UInt32)(value)
-        return sum(value, axis, mode)
-    return builtins.sum(1 for x in value if x)
+        return sum(value, axis, mode, keepdims)
+    return _combine(ReduceOp.Add, [0, *(replace_type_t(type(x), VarType.UInt32)(x) if isinstance(x, ArrayBase) else
+                                        1 if x else 0 for x in value)])
 
 
 def all_nested(value): return all(value, axis=None)
@@ -207,7 +221,7 @@ def _number_of(value, axis):
 def mean(value, axis=..., mode=ReduceMode.Auto, keepdims=False):
     """Mean along an axis."""
     if isinstance(value, (int, float)):
-        return value
+        return float(value)
     s = sum(value, axis, mode, keepdims)
     if _core.is_freezing() and isinstance(value, ArrayBase) and _core.describe(type(value))[1] == 4:
         one = len(value.shape) == 1
@@ -221,6 +235,9 @@ def mean(value, axis=..., mode=ReduceMode.Auto, keepdims=False):
 
 def var(value, axis=..., mode=ReduceMode.Auto, keepdims=False, ddof=0):
     """Variance along an axis: of the values at hand, or with ddof=1 an estimate from a sample."""
+    if isinstance(value, (list, tuple)) and not builtins.any(isinstance(x, ArrayBase) for x in value):
+        m = mean(value)
+        return builtins.sum((x - m) ** 2 for x in value) / (len(value) - ddof)
     m = mean(value, axis, mode, keepdims=True) if is_tensor_v(value) else mean(value, axis, mode)
     d = value - m
     n = _number_of(value, axis)
@@ -232,20 +249,21 @@ def std(value, axis=..., mode=ReduceMode.Auto, keepdims=False, ddof=0):
     return _core.sqrt(var(value, axis, mode, keepdims, ddof))
 
 
-def median(value, axis=None):
-    """The middle value; of an even number, the mean of the two in the middle."""
-    from ._memory import _along, sort
-    if is_tensor_v(value) and axis is not None:
-        from ._tensor import squeeze
-        r = _along_reduce(value, axis, median)
-        return r
-    a = _core.tensor_array(value) if is_tensor_v(value) else value
-    s = sort(a)
-    n = len(s)
-    m = _core.gather(type(s), s, n // 2, None)
-    if n % 2 == 0:
-        m = (m + _core.gather(type(s), s, n // 2 - 1, None)) * 0.5
-    return _core.tensor(type(value), m, ()) if is_tensor_v(value) else m
+def median(value, axis=-1, keepdims=False, return_index=False):
+    """The middle value along an axis (None: of all elements); of an even number, the lesser of the two in the middle.
+    With `return_index`, also its place."""
+    def middle(a):
+        n = len(a)
+        place = _core.gather(UInt, _core.sort_permutation(a, False), (n - 1) // 2, None)
+        return place if return_index == "only" else _core.gather(type(a), a, place, None)
+    if return_index is True:
+        return median(value, axis, keepdims), median(value, axis, keepdims, "only")
+    if not is_tensor_v(value):
+        return middle(value)
+    if axis is None or len(value.shape) == 1:
+        r = middle(_core.tensor_array(value))
+        return _kept(value, axis, keepdims, _core.tensor(tensor_t(r), r, ()))
+    return _kept(value, axis, keepdims, _along_reduce(value, axis, middle))
 
 
 def _along_reduce(value, axis, f):
@@ -261,12 +279,10 @@ def _along_reduce(value, axis, f):
 def _arg(value, axis, best):
     if is_tensor_v(value):
         if axis is None or axis is ... or len(value.shape) == 1:
-            r = _arg(_core.tensor_array(value), None, best)
-            return _core.tensor(tensor_t(r), r, ())
+            return _arg(_core.tensor_array(value), None, best)
         return _along_reduce(value, axis, lambda a: _arg(a, None, best))
     extreme = best(value)
     dims = describe(type(value))[3]
-    UInt = _core.classes["UInt"]
     if dims:  # over the entries
         r = UInt(len(value) - 1)
         for i in range(len(value) - 2, -1, -1):
@@ -277,14 +293,21 @@ def _arg(value, axis, best):
     return _core.reduce(int(ReduceOp.Min), index)
 
 
-def argmin(value, axis=...):
-    """Place of the first minimum."""
-    return _arg(value, axis, min)
+def argmin(value, axis=None, keepdims=False):
+    """Place of the first minimum: in the row of all elements, or along an axis."""
+    return _kept(value, axis, keepdims, _arg(value, axis, min))
 
 
-def argmax(value, axis=...):
-    """Place of the first maximum."""
-    return _arg(value, axis, max)
+def argmax(value, axis=None, keepdims=False):
+    """Place of the first maximum: in the row of all elements, or along an axis."""
+    return _kept(value, axis, keepdims, _arg(value, axis, max))
+
+
+def _kept(value, axis, keepdims, r):
+    """The result with dimensions of length 1 in the places of those that went, where that is asked for."""
+    if not keepdims or not is_tensor_v(value):
+        return r
+    return _keep(value, axis, r if is_tensor_v(r) else _core.tensor(tensor_t(r), r, ()))
 
 
 # ---- runs and prefixes
@@ -324,8 +347,9 @@ def block_prefix_reduce(op, value, block_size, exclusive=True, reverse=False, ax
             entries.reverse()
         for x in entries:
             if exclusive:
-                out.append(s if s is not None else x * 0 + _neutral(op, type(value)))
-            s = x if s is None else _core.binary(_binary[op], s, x)
+                out.append(s if s is not None else _neutral(op, type(value)) if is_host_v(value) else
+                           x * 0 + _neutral(op, type(value)))
+            s = x if s is None else _python[op](s, x)
             if not exclusive:
                 out.append(s)
         return type(value)(out[::-1] if reverse else out)
@@ -352,7 +376,7 @@ def block_prefix_reduce(op, value, block_size, exclusive=True, reverse=False, ax
     return _core.gather(type(r), r, flip, None) if reverse else r
 
 
-def prefix_sum(value, axis=0): return prefix_reduce(ReduceOp.Add, value, axis, True)
-def cumsum(value, axis=0): return prefix_reduce(ReduceOp.Add, value, axis, False)
+def prefix_sum(value, axis=0, reverse=False): return prefix_reduce(ReduceOp.Add, value, axis, True, reverse)
+def cumsum(value, axis=0, reverse=False): return prefix_reduce(ReduceOp.Add, value, axis, False, reverse)
 def block_prefix_sum(value, block_size, exclusive=True, reverse=False):
     return block_prefix_reduce(ReduceOp.Add, value, block_size, exclusive, reverse)

@@ -3,7 +3,7 @@ import math
 
 from .. import _core
 from ._types import (ArrayBase, Complex, Matrix, Quaternion, array_t, describe, is_complex_v, is_matrix_v,
-                     is_quaternion_v, leaf_t, matrix_t, value_t)
+                     is_quaternion_v, leaf_t, like, matrix_t, value_t)
 from . import _math as m
 
 
@@ -55,9 +55,9 @@ def _c_acos(a):
     return math.pi / 2 - _c_asin(a)
 
 
-def _c_atan(a):  # i/2 log((i + a) / (i - a))
-    i = type(a)(0, 1)
-    return 0.5 * _i_times(_c_log((i + a) / (i - a)))
+def _c_atan(a):  # i/2 (log(1 - i a) - log(1 + i a))
+    z = _i_times(a)
+    return 0.5 * _i_times(_c_log(1 - z) - _c_log(1 + z))
 
 
 def _c_sinh(a): return _i_divide(_c_sin(_i_times(a)))
@@ -78,7 +78,7 @@ _complex_functions = {
 
 
 def _vector(q):
-    return _core.lookup(describe(leaf_t(q))[0], 0, (3,), 0)(q[0], q[1], q[2])
+    return like(q, (3,))(q[0], q[1], q[2])
 
 
 def _quaternion(q, v, w):
@@ -111,6 +111,7 @@ def _q_sqrt(q):
 _quaternion_functions = {
     "Rcp": _q_rcp, "Exp": _q_exp, "Log": _q_log, "Sqrt": _q_sqrt, "Abs": lambda q: m.norm(q),
     "Rsqrt": lambda q: _q_rcp(_q_sqrt(q)),
+    "Log2": lambda q: _q_log(q) / math.log(2), "Exp2": lambda q: _q_exp(q * math.log(2)),
 }
 
 
@@ -128,20 +129,26 @@ def unary(name, a):
 
 def real(a):
     """Real part of a complex number or quaternion; anything else is real."""
+    if isinstance(a, complex):
+        return a.real
     return a[0] if is_complex_v(a) else a[3] if is_quaternion_v(a) else a
 
 
 def imag(a):
     """Imaginary part; of a quaternion, a vector."""
+    if isinstance(a, complex):
+        return a.imag
     if is_complex_v(a):
-        return a.imag if isinstance(a, complex) else a[1]
+        return a[1]
     return _vector(a) if is_quaternion_v(a) else a * 0
 
 
 def conj(a):
     """Complex conjugate."""
+    if isinstance(a, complex):
+        return a.conjugate()
     if is_complex_v(a):
-        return a.conjugate() if isinstance(a, complex) else type(a)(a[0], -a[1])
+        return type(a)(a[0], -a[1])
     return type(a)(-a[0], -a[1], -a[2], a[3]) if is_quaternion_v(a) else a
 
 
@@ -247,8 +254,9 @@ def inverse(a):
     return transpose(inverse_transpose(a))
 
 
-def polar_decomp(a, it=10):
+def polar_decomp(arg, it=10):
     """a = Q P with a rotation Q and a symmetric P, by averaging with the inverse transpose [Higham 1986]."""
+    a = arg
     q = type(a)(a)
     for _ in range(it):
         qi = inverse_transpose(q)
@@ -260,7 +268,7 @@ def polar_decomp(a, it=10):
 def transform_decompose(a, it=10):
     """A 4 by 4 transform as scale and shear (a matrix), rotation (a quaternion) and translation."""
     e = describe(leaf_t(a))[0]
-    matrix3, vector3 = _core.lookup(e, Matrix, (3, 3), 0), _core.lookup(e, 0, (3,), 0)
+    matrix3, vector3 = like(a, (3, 3), Matrix), like(a, (3,))
     part = matrix3([[a[i][j] for j in range(3)] for i in range(3)])
     q, p = polar_decomp(part, it)
     sign = m.sign(det(q))
@@ -279,13 +287,13 @@ def transform_compose(s, q, t):
 
 # ---- rotations
 
-def quat_to_matrix(*args, size=None):
+def quat_to_matrix(dtype, q=None, size=None):
     """Rotation matrix of a unit quaternion: quat_to_matrix([dtype,] q)."""
-    dtype, q = args if len(args) == 2 else (None, args[0])
+    dtype, q = (None, dtype) if q is None else (dtype, q)
     if size is None:
         size = describe(dtype)[3][0] if dtype is not None else 4
     if dtype is None:
-        dtype = _core.lookup(describe(leaf_t(q))[0], Matrix, (size, size), 0)
+        dtype = like(q, (size, size), Matrix)
     x, y, z, w = q[0], q[1], q[2], q[3]
     xx, yy, zz = x * x * 2, y * y * 2, z * z * 2
     xy, xz, yz = x * y * 2, x * z * 2, y * z * 2
@@ -301,7 +309,7 @@ def quat_to_matrix(*args, size=None):
 def matrix_to_quat(*args):
     """Unit quaternion of a rotation matrix: matrix_to_quat([dtype,] m). The largest component is found first."""
     a = args[-1]
-    q = args[0] if len(args) == 2 else _core.lookup(describe(leaf_t(a))[0], Quaternion, (4,), 0)
+    q = args[0] if len(args) == 2 else like(a, (4,), Quaternion)
     m00, m11, m22 = a[0][0], a[1][1], a[2][2]
     t0 = 1 + m00 - m11 - m22
     t1 = 1 - m00 + m11 - m22
@@ -322,7 +330,7 @@ def matrix_to_quat(*args):
 def quat_to_euler(q):
     """Angles around x, y and z: rotations about the fixed axes in that order."""
     x, y, z, w = q[0], q[1], q[2], q[3]
-    tp = _core.lookup(describe(leaf_t(q))[0], 0, (3,), 0)
+    tp = like(q, (3,))
     s = m.clip(2 * (w * y - z * x), -1, 1)
     return tp(m.atan2(2 * (w * x + y * z), 1 - 2 * (x * x + y * y)), m.asin(s),
               m.atan2(2 * (w * z + x * y), 1 - 2 * (y * y + z * z)))
@@ -331,7 +339,7 @@ def quat_to_euler(q):
 def euler_to_quat(a):
     """The inverse of quat_to_euler."""
     (sx, cx), (sy, cy), (sz, cz) = (m.sincos(a[i] * 0.5) for i in range(3))
-    tp = _core.lookup(describe(leaf_t(a))[0], Quaternion, (4,), 0)
+    tp = like(a, (4,), Quaternion)
     return tp(sx * cy * cz - cx * sy * sz, cx * sy * cz + sx * cy * sz,
               cx * cy * sz - sx * sy * cz, cx * cy * cz + sx * sy * sz)
 

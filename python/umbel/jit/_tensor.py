@@ -2,8 +2,9 @@
 import builtins
 
 from .. import _core
-from ._types import (ArrayBase, Array, Tensor, describe, expr_t, is_array_v, is_mask_v, is_tensor_v, leaf_t,
-                     replace_type_t, tensor_t, vectors)
+from ._hooks import ArgumentError, PlaceError, ShapeError
+from ._types import (ArrayBase, Array, Tensor, describe, expr_t, is_array_v, is_host_v, is_mask_v, is_tensor_v,
+                     leaf_t, replace_type_t, tensor_t, vectors)
 
 UInt = _core.classes["UInt"]
 newaxis = None
@@ -16,12 +17,13 @@ def _count(shape):
     return n
 
 
-def make_tensor(dtype, value=None, shape=None, flip_axes=False):
-    """TensorXf(value, shape): from numbers, nested lists, arrays, NumPy's and other tensors."""
-    leaf = leaf_t(dtype)
+def make_tensor(dtype, array=None, shape=None, flip_axes=False):
+    """TensorXf(array, shape): from numbers, nested lists, arrays, NumPy's and other tensors."""
+    leaf, value = leaf_t(dtype), array
     if value is None:
-        return _core.tensor(dtype, leaf(), (0,)) if shape is None else \
-            _core.tensor(dtype, _core.full(leaf, 0, _count(shape)), tuple(shape))
+        if shape is not None:
+            raise TypeError(f"{dtype.__name__}: Input array must be specified beside its shape")
+        return _core.tensor(dtype, leaf(), (0,))
     if is_tensor_v(value) and not isinstance(value, type):
         array, own = _core.tensor_array(value), tuple(value.shape)
     elif isinstance(value, ArrayBase):
@@ -40,6 +42,9 @@ def make_tensor(dtype, value=None, shape=None, flip_axes=False):
         array, own = _from_foreign(leaf, value)
     if shape is not None:
         shape = _infer(tuple(shape), _count(own))
+        if _count(shape) != _count(own):
+            raise ShapeError(f"{dtype.__name__}: Input array has the wrong number of entries (got {_count(own)}, "
+                             f"expected {_count(shape)})")
     array = leaf(array) if type(array) is not leaf else array
     result = _core.tensor(dtype, array, own if shape is None else shape)
     if flip_axes:
@@ -56,10 +61,13 @@ def _from_foreign(leaf, value):
         return _core.tensor_array(r), tuple(r.shape)
     import numpy
     from ._hooks import foreign_array
-    array = foreign_array(value) if not isinstance(value, (list, tuple)) else numpy.asarray(value)
+    try:
+        array = foreign_array(value) if not isinstance(value, (list, tuple)) else numpy.asarray(value)
+    except ValueError:
+        raise ShapeError("a tensor cannot be made of a ragged input: its rows have different lengths") from None
     if array.dtype == object:
-        raise TypeError("a tensor cannot be made of rows of different lengths")
-    shape = array.shape
+        raise TypeError("a tensor cannot be made of a ragged input: its rows have different lengths")
+    shape = getattr(value, "_tensor_shape", array.shape)  # of images: also a single channel is one
     return leaf(numpy.ascontiguousarray(array).reshape(-1)) if array.size else leaf(), shape
 
 
@@ -77,8 +85,12 @@ def _ravel_rows(value):
 
 
 def _infer(shape, total):
+    if shape.count(-1) > 1:
+        raise ShapeError(f"the shape {shape}: only a single entry may be equal to -1")
     if -1 in shape:
         known = -_count(shape)
+        if not known or total % known:
+            raise ShapeError(f"cannot infer a compatible shape: {total} elements do not fill {shape}")
         shape = tuple(total // known if s == -1 and known else s for s in shape)
     return shape
 
@@ -100,7 +112,7 @@ def broadcast_shapes(*shapes):
     for i in range(n):
         sizes = {s[i - n + len(s)] for s in shapes if i - n + len(s) >= 0} - {1}
         if len(sizes) > 1:
-            raise ValueError("the shapes " + ", ".join(map(str, shapes)) + " cannot be broadcast together")
+            raise ShapeError("operands have incompatible shapes: " + " and ".join(map(str, shapes)))
         out.append(sizes.pop() if sizes else 1)
     return tuple(out)
 
@@ -146,8 +158,7 @@ def broadcast_all(*args):
 def tensor_binary(op, a, b):
     for x in (a, b):
         if isinstance(x, ArrayBase) and describe(type(x))[3]:
-            tp = tensor_t(type(x))
-            return tensor_binary(op, tp(a) if x is a else a, tp(b) if x is b else b)
+            raise ArgumentError(f"Incompatible arguments: {type(a).__name__} and {type(b).__name__}; make a tensor of both")
     (x, y), shape = broadcast_all(a, b)
     r = _core.binary(op, x, y)
     return _core.tensor(tensor_t(r), r, shape)
@@ -161,8 +172,8 @@ def _index_plan(shape, key):
         key = (key,)
     given = sum(1 for k in key if k is not None and k is not Ellipsis)
     if given > len(shape):
-        raise IndexError(f"{given} indices are too many for a tensor of {len(shape)} dimensions")
-    if Ellipsis not in [k for k in key if not isinstance(k, ArrayBase)]:
+        raise PlaceError(f"too many indices: {given} for a tensor of {len(shape)} dimensions")
+    if not builtins.any(k is Ellipsis for k in key):
         key = key + (Ellipsis,)
     full = []
     for k in key:
@@ -205,9 +216,11 @@ def _resolve(shape, key):
                 fancy_axis = len(out_shape)
                 out_shape.append("fancy")
         else:
+            if not hasattr(k, "__index__") or isinstance(k, bool):
+                raise PlaceError(f'unsupported type "{type(k).__name__}" in slice expression')
             i = k.__index__()
             if not -n <= i < n:
-                raise IndexError(f"index {i} is out of bounds: dimension {d} has {n} entries")
+                raise PlaceError(f"index {i} is out of bounds for axis {d} with size {n}")
             parts.append((None, i % n if n else 0, 0, stride))
         d += 1
     fshape = broadcast_shapes(*(f[1] for f in fancy)) if fancy else ()
@@ -262,17 +275,27 @@ def _resolve(shape, key):
 
 def slice_index(dtype, shape, indices):
     """Shape of a tensor's part and the flat index of each of its elements."""
+    host = is_array_v(dtype) and is_host_v(dtype) and describe(dtype)[3] == (-1,)
+    if not is_array_v(dtype) or describe(dtype)[0] != 7 or describe(dtype)[3] and not host or is_tensor_v(dtype):
+        raise TypeError("slice_index(): the type must be an array of unsigned integers of 32 bits")
+    if host:
+        plain = lambda k: UInt(list(k)) if isinstance(k, ArrayBase) and is_host_v(k) else k
+        indices = tuple(plain(k) for k in (indices if isinstance(indices, tuple) else (indices,)))
     out, index = _resolve(tuple(shape), indices)
+    if host:
+        return out, dtype(list(index) if index is not None else [])
     return out, dtype(index if index is not None else UInt())
 
 
 def tensor_get(self, key):
+    if isinstance(key, ArrayBase) and is_mask_v(key):
+        return _core.copy(self)  # for a[mask] += b
     shape, index = _resolve(tuple(self.shape), key)
     leaf = leaf_t(self)
     if index is None:
         return _core.tensor(type(self), leaf(), shape)
     source = _core.tensor_array(self)
-    if shape == tuple(self.shape) and key in (Ellipsis,):
+    if shape == tuple(self.shape) and key is Ellipsis:
         return _core.tensor(type(self), source, shape)
     return _core.tensor(type(self), _core.gather(leaf, source, index, None), shape)
 
@@ -292,7 +315,7 @@ def tensor_set(self, key, value):
         while len(vs) > len(shape) and vs[0] == 1:
             vs = vs[1:]
         if broadcast_shapes(vs, shape) != shape:
-            raise ValueError(f"a value of shape {_shape(value)} does not fit into a part of shape {shape}")
+            raise ShapeError(f"a value of shape {_shape(value)} does not fit into a part of shape {shape}")
         value = _broadcast(value, shape) if len(_shape(value)) <= len(shape) else _core.tensor_array(value)
     target = _core.tensor_array(self)
     _core.scatter(target, value if isinstance(value, ArrayBase) else leaf_t(self)(value), index, None, 0)
@@ -309,31 +332,42 @@ def _need(what, a):
 
 def _axis(axis, ndim):
     if not -ndim <= axis < ndim:
-        raise IndexError(f"axis {axis} is out of bounds for {ndim} dimensions")
+        raise PlaceError(f"out-of-bounds axis: {axis}, of {ndim} dimensions")
     return axis % ndim
 
 
 def reshape(dtype, value=None, shape=None, order="A", shrink=False):
-    """The same elements in another shape, or an array of the same elements as another type."""
+    """The same elements in another shape, or as another type. One length may be -1: it follows from the others.
+    `shrink` drops elements at the end that the shape leaves over."""
+    from ._memory import _unravel, ravel
     if not isinstance(dtype, type):  # reshape(value, shape)
         dtype, value, shape = type(dtype), dtype, value if shape is None else shape
-    if isinstance(shape, int):
-        shape = (shape,)
+    if isinstance(value, ArrayBase) and isinstance(shape, int) and is_array_v(dtype) and describe(dtype)[3] and \
+            not is_tensor_v(dtype):
+        shape = (*describe(dtype)[3], shape)  # lanes
+        if shrink and type(value) is dtype:
+            return _core.from_entries(dtype, [e if len(e) == 1 else e[:shape[-1]] for e in _core.entries(value)])
+    shape = (shape,) if isinstance(shape, int) else tuple(shape)
+    if not isinstance(value, ArrayBase):
+        from ._tree import children, rebuild
+        kids = children(value)
+        if kids is not None and dtype is type(value):
+            return rebuild(value, [reshape(type(v), v, shape, order, shrink) for _, v in kids])
+    flat = ravel(value, order=order) if isinstance(value, ArrayBase) else value
+    n = len(flat) if isinstance(flat, ArrayBase) else 1
+    shape = _infer(shape, n)
+    total = _count(shape)
+    if shrink and total < n:
+        flat, n = flat[:total], total
+    if total != n:
+        raise ShapeError(f"reshape(): mismatched array sizes: {n} elements do not fill the shape {shape}")
     if is_tensor_v(dtype):
-        flat = value if not is_tensor_v(value) else _core.tensor_array(value)
-        if isinstance(flat, ArrayBase) and describe(type(flat))[3]:
-            from ._memory import ravel
-            flat = ravel(flat, order=order)
-        n = len(flat) if isinstance(flat, ArrayBase) else 1
-        shape = _infer(tuple(shape), n)
-        if _count(shape) != n:
-            raise ValueError(f"{n} elements do not fill the shape {shape}")
         return _core.tensor(dtype, leaf_t(dtype)(flat), shape)
-    from ._memory import ravel, unravel
-    if is_tensor_v(value):
-        value = _core.tensor_array(value)
-    return unravel(dtype, ravel(value, order=order) if describe(type(value))[3] else value, order=order) \
-        if describe(dtype)[3] else dtype(ravel(value, order=order) if describe(type(value))[3] else value)
+    dims = describe(dtype)[3]
+    if len(shape) != len(dims) + 1 or builtins.any(d not in (-1, s) for d, s in zip(dims, shape)):
+        raise ShapeError(f"reshape(): the shape {shape} does not fit {dtype.__name__}")
+    flat = flat if type(flat) is leaf_t(dtype) else leaf_t(dtype)(flat)
+    return _unravel(dtype, shape[:-1], flat, order) if dims else flat
 
 
 def transpose(a, axes=None):
@@ -359,11 +393,11 @@ def transpose(a, axes=None):
     return _core.tensor(type(a), _core.gather(leaf, _core.tensor_array(a), index, None), out)
 
 
-def swapaxes(a, axis0, axis1):
+def swapaxes(a, axis1, axis2):
     """Exchanges two dimensions."""
     n = len(_need("swapaxes", a))
     order = list(range(n))
-    i, j = _axis(axis0, n), _axis(axis1, n)
+    i, j = _axis(axis1, n), _axis(axis2, n)
     order[i], order[j] = order[j], order[i]
     return transpose(a, order)
 
@@ -398,7 +432,7 @@ def squeeze(a, axis=None):
     drop = range(n) if axis is None else [_axis(x, n) for x in ((axis,) if isinstance(axis, int) else axis)]
     for x in drop:
         if axis is not None and shape[x] != 1:
-            raise ValueError(f"dimension {x} has {shape[x]} entries and cannot be dropped")
+            raise ShapeError(f"dimension {x} has {shape[x]} entries and cannot be dropped")
     return _core.tensor(type(a), _core.tensor_array(a), tuple(s for i, s in enumerate(shape)
                                                              if i not in drop or s != 1))
 
@@ -406,7 +440,7 @@ def squeeze(a, axis=None):
 def _tensors(what, arrays):
     arrays = list(arrays)
     if not arrays:
-        raise ValueError(f"{what}(): at least one array is needed")
+        raise ShapeError(f"{what}(): at least one array is needed")
     tp = tensor_t(expr_t(*arrays))
     return tp, [a if type(a) is tp else tp(a) for a in arrays]
 
@@ -414,9 +448,13 @@ def _tensors(what, arrays):
 def concat(arrays, axis=0):
     """Arrays one behind the other."""
     arrays = list(arrays)
+    if not arrays:
+        raise ShapeError("concat(): at least one array is needed")
+    if axis is None:  # all elements in a row
+        arrays, axis = [_core.tensor_array(a) if is_tensor_v(a) else a for a in arrays], 0
     if not builtins.any(is_tensor_v(a) for a in arrays):
         if axis not in (0, -1):
-            raise ValueError("concat(): arrays have no axis but 0")
+            raise ShapeError("concat(): arrays have no axis but 0")
         tp = expr_t(*arrays)
         if describe(tp)[3]:
             raise TypeError(f"concat(): {tp.__name__} has more than one dimension; use a tensor")
@@ -439,7 +477,7 @@ def concat(arrays, axis=0):
     axis = _axis(axis, n)
     for s in shapes:
         if len(s) != n or builtins.any(i != axis and s[i] != shapes[0][i] for i in range(n)):
-            raise ValueError("concat(): the shapes " + ", ".join(map(str, shapes)) + " do not fit together")
+            raise ShapeError("concat(): the shapes " + ", ".join(map(str, shapes)) + " do not fit together")
     out_shape = list(shapes[0])
     out_shape[axis] = sum(s[axis] for s in shapes)
     out = _core.tensor(tp, _core.full(leaf_t(tp), 0, _count(out_shape)) if _count(out_shape) else leaf_t(tp)(),
@@ -500,7 +538,7 @@ def split(a, sections, axis=0):
     """Equal parts along an axis, or parts that end at the given places."""
     shape = _need("split", a)
     if isinstance(sections, int) and shape[_axis(axis, len(shape))] % sections:
-        raise ValueError(f"{shape[axis]} entries cannot be split into {sections} equal parts")
+        raise ShapeError(f"{shape[axis]} entries cannot be split into {sections} equal parts")
     return array_split(a, sections, axis)
 
 

@@ -30,7 +30,8 @@ def children(tree):
         return list(enumerate(tree))
     if isinstance(tree, dict):
         return list(tree.items())
-    names = _fields(tp)
+    listed = getattr(tp, "_umbel_names", None)  # of objects whose fields differ from one to another
+    names = _fields(tp) if listed is None else listed(tree)
     if names is not None:
         return [(n, getattr(tree, n)) for n in names if hasattr(tree, n)]
     items = getattr(tree, "_umbel_items", None)  # such as scene parameters
@@ -47,8 +48,9 @@ def rebuild(tree, values):
     if isinstance(tree, dict):
         return tp(zip(tree.keys(), values))
     names = [n for n, _ in children(tree)]
-    result = tp.__new__(tp)
-    if hasattr(tree, "__dict__"):
+    copy = getattr(tp, "_umbel_copy", None)
+    result = tp.__new__(tp) if copy is None else copy(tree)
+    if copy is None and hasattr(tree, "__dict__"):
         result.__dict__.update(tree.__dict__)
     for n, v in zip(names, values):
         object.__setattr__(result, n, v)

@@ -11,6 +11,11 @@ Array, Matrix, Complex, Quaternion, Tensor = range(5)  # kinds, as in src/python
 vectors = set()  # types whose entries functions apply to, through _umbel_call: cooperative vectors
 
 
+class JitBackend(enum.IntEnum):
+    """What computes arrays. The first four are the names that scripts know; of those, LLVM is there."""
+    Invalid, CUDA, LLVM, Metal, Interp = range(5)
+
+
 class VarType(enum.IntEnum):
     """Type of an array's elements."""
     Void, Bool, Int8, UInt8, Int16, UInt16, Int32, UInt32, Int64, UInt64 = range(10)
@@ -49,7 +54,7 @@ def type_v(arg):
     tp = _type(arg)
     if is_array_v(tp):
         return VarType(describe(tp)[0])
-    return {bool: VarType.Bool, int: VarType.Int32, float: VarType.Float32}.get(tp, VarType.Void)
+    return VarType.Void
 
 
 def _element(tp):
@@ -66,14 +71,14 @@ def is_struct_v(arg):
 
 def is_tensor_v(arg): return is_array_v(arg) and describe(_type(arg))[1] == Tensor
 def is_matrix_v(arg): return is_array_v(arg) and describe(_type(arg))[1] == Matrix
-def is_complex_v(arg): return is_array_v(arg) and describe(_type(arg))[1] == Complex or _type(arg) is complex
+def is_complex_v(arg): return is_array_v(arg) and describe(_type(arg))[1] == Complex
 def is_quaternion_v(arg): return is_array_v(arg) and describe(_type(arg))[1] == Quaternion
 def is_special_v(arg): return is_array_v(arg) and describe(_type(arg))[1] in (Matrix, Complex, Quaternion)
 def is_vector_v(arg): return is_array_v(arg) and describe(_type(arg))[1] == Array and len(describe(_type(arg))[3]) > 0
 def is_host_v(arg): return is_array_v(arg) and _core.is_host(_type(arg))
 def is_jit_v(arg): return is_array_v(arg) and not _core.is_host(_type(arg))
 def is_dynamic_v(arg): return is_jit_v(arg) or is_array_v(arg) and Dynamic in describe(_type(arg))[3]
-def is_diff_v(arg): return is_jit_v(arg) and is_float_v(arg)
+def is_diff_v(arg): return is_jit_v(arg)  # of integers too: gradients pass through structures of them
 def is_mask_v(arg): return _element(_type(arg)) == 1
 def is_float_v(arg): return _element(_type(arg)) in _float_types
 def is_half_v(arg): return _element(_type(arg)) == 10
@@ -85,9 +90,9 @@ def is_iterable_v(arg): return is_array_v(arg)
 
 
 def depth_v(arg):
-    """Number of dimensions: 1 for Float, 2 for Array3f, 0 for Python's numbers."""
+    """Number of dimensions: 1 for Float, 2 for Array3f, 0 for Python's numbers and tensors, which have any."""
     tp = _type(arg)
-    if not is_array_v(tp):
+    if not is_array_v(tp) or is_tensor_v(tp):
         return 0
     return len(describe(tp)[3]) + (not _core.is_host(tp))
 
@@ -97,6 +102,8 @@ def size_v(arg):
     tp = _type(arg)
     if not is_array_v(tp):
         return 1
+    if is_tensor_v(tp):
+        return 0
     dims = describe(tp)[3]
     return dims[0] if dims else Dynamic
 
@@ -106,12 +113,16 @@ Dynamic = -1
 
 def itemsize_v(arg):
     """Bytes of an element."""
+    if not is_array_v(arg):
+        raise TypeError(f"itemsize_v(): an array (type) is needed, not '{_type(arg).__name__}'")
     return _itemsize[_element(_type(arg))]
 
 
 def backend_v(arg=None):
-    """Backend that computes arrays: "llvm" or "interp"."""
-    return _core.variant_info(_core.variant())[0]
+    """Backend that computes arrays of a type; of what is no array, JitBackend.Invalid."""
+    if arg is not None and not is_jit_v(arg):
+        return JitBackend.Invalid
+    return JitBackend.Interp if _core.variant_info(_core.variant())[0] == "interp" else JitBackend.LLVM
 
 
 def scalar_t(arg):
@@ -146,6 +157,12 @@ def array_t(arg):
     return _core.array_of(tp) if kind == Tensor else _core.lookup(e, Array, dims, 0, _core.is_host(tp))
 
 
+def like(arg, dims, kind=Array):
+    """The type of these dimensions and kind with the elements of `arg`, and lanes if it has any."""
+    tp = _type(arg)
+    return _core.lookup(describe(tp)[0], kind, dims, 0, _core.is_host(tp))
+
+
 def mask_t(arg):
     """Type of comparisons."""
     tp = _type(arg)
@@ -153,15 +170,21 @@ def mask_t(arg):
 
 
 def tensor_t(arg):
-    """Tensor type with the same elements."""
+    """Tensor type with the same elements; None of what is no array."""
+    if not is_array_v(arg):
+        return None
     return _core.lookup(_element(_type(arg)), Tensor, (), 0)
 
 
 def matrix_t(arg):
-    """Matrix type whose rows have this type."""
+    """Matrix type of this many rows and columns; None where there is none."""
     tp = _type(arg)
+    if not is_array_v(tp):
+        return None
     dims = describe(tp)[3]
-    return _core.lookup(_element(tp), Matrix, (dims[0], dims[0]), 0, _core.is_host(tp)) if dims else None
+    if len(dims) == 1:
+        dims = (dims[0], dims[0])
+    return _core.lookup(_element(tp), Matrix, dims, 0, _core.is_host(tp)) if dims else None
 
 
 def replace_type_t(arg, vt):
@@ -169,11 +192,18 @@ def replace_type_t(arg, vt):
     tp = _type(arg)
     if not is_array_v(tp):
         return bool if vt == 1 else float if vt in _float_types else int
-    return _core.with_type(tp, int(vt))
+    r = _core.with_type(tp, int(vt))
+    if r is None:
+        raise RuntimeError(f"no array type is like {tp.__name__} with elements of type {VarType(vt).name}")
+    return r
 
 
-def replace_shape_t(arg, shape):
+def replace_shape_t(arg, shape, kind="array"):
     """The array type with these dimensions (the last one is that of the lanes)."""
+    if kind == "tensor":
+        return tensor_t(arg)
+    if kind == "matrix":
+        return _core.lookup(_element(_type(arg)), Matrix, tuple(shape)[:-1], 0)
     return _core.lookup(_element(_type(arg)), Array, tuple(shape)[:-1], 0)
 
 
@@ -185,6 +215,7 @@ def _like(vt):
 
 
 int8_array_t, uint8_array_t = _like(VarType.Int8), _like(VarType.UInt8)
+int16_array_t, uint16_array_t = _like(VarType.Int16), _like(VarType.UInt16)
 int32_array_t, uint32_array_t = _like(VarType.Int32), _like(VarType.UInt32)
 int64_array_t, uint64_array_t = _like(VarType.Int64), _like(VarType.UInt64)
 float16_array_t, float32_array_t = _like(VarType.Float16), _like(VarType.Float32)
@@ -222,22 +253,30 @@ def diff_array_t(arg): return _type(arg)
 _python_rank = {bool: 1, int: 6, float: 11}
 
 
+def _incompatible(a, b):
+    return TypeError(f"expr_t(): incompatible types {a.__name__} and {b.__name__}")
+
+
 def expr_t(*args):
     """Type of a sum of values of these types."""
     result = None
     for a in args:
         tp = _type(a)
-        if result is None or tp is result:
+        if tp is result:
+            continue
+        if isinstance(a, (list, tuple)) and result is not None and is_array_v(result):
+            tp = expr_t(leaf_t(result), *a)  # numbers in a row fit an array of any length
+        if result is None:
             result = tp
         elif is_array_v(tp) and is_array_v(result):
             r = _core.promote(tp, result)
             if r is None:
-                raise TypeError(f"{tp.__name__} and {result.__name__} have no common type")
+                raise _incompatible(tp, result)
             result = r
         elif is_array_v(tp) or is_array_v(result):
             array, other = (tp, result) if is_array_v(tp) else (result, tp)
             if other not in _python_rank:
-                raise TypeError(f"{other.__name__} and {array.__name__} have no common type")
+                raise _incompatible(other, array)
             e = _element(array)
             if other is float and e not in _float_types:
                 e = 11
@@ -247,7 +286,7 @@ def expr_t(*args):
         elif tp in _python_rank and result in _python_rank:
             result = builtins.max(tp, result, key=_python_rank.get)
         else:
-            raise TypeError(f"{tp.__name__} and {result.__name__} have no common type")
+            raise _incompatible(tp, result)
     return result
 
 

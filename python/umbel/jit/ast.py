@@ -6,141 +6,224 @@
 # assigned inside only is a temporary and ends with the statement.
 import ast
 import inspect
+import os
 import textwrap
 import types
 
 from ._control import if_stmt, while_loop
 
+_options = ("mode", "label", "max_iterations", "strict", "compress")
+
 
 class HintError(SyntaxError):
-    pass
+    """What @syntax cannot do."""
 
 
-def hint(arg, *, mode=None, max_iterations=None, label=None, include=None, exclude=None, strict=True):
-    """Options of a statement under @syntax: `while hint(i < n, mode="evaluated"): ...`"""
+def hint(arg, /, *, mode=None, max_iterations=None, label=None, include=None, exclude=None, strict=True, compress=None):
+    """Options of a statement under @syntax: `while hint(i < n, mode="evaluated"): ...`. `include` and `exclude` are
+    lists of variables that are to be part of the state, or not; the rest is as of while_loop and if_stmt."""
     return arg
 
 
+# ---- names
+
+class _Names(ast.NodeVisitor):
+    """Names that a piece of code loads and stores in the function's scope."""
+
+    def __init__(self):
+        self.loads, self.stores = set(), set()
+
+    def visit_Name(self, node):
+        (self.loads if isinstance(node.ctx, ast.Load) else self.stores).add(node.id)
+
+    def visit_AugAssign(self, node):
+        self.generic_visit(node)
+        if isinstance(node.target, ast.Name):
+            self.loads.add(node.target.id)
+
+    def _inner(self, parts, own):
+        """Code with names of its own: it stores nothing here."""
+        names = _Names()
+        for p in parts:
+            names.visit(p)
+        self.loads |= names.loads - own - names.stores
+
+    def _comprehension(self, node):
+        targets = _Names()
+        for g in node.generators:
+            targets.visit(g.target)
+        self._inner(list(ast.iter_child_nodes(node)), targets.stores)
+
+    visit_ListComp = visit_SetComp = visit_DictComp = visit_GeneratorExp = _comprehension
+
+    def _function(self, node):
+        a = node.args
+        own = {x.arg for x in a.posonlyargs + a.args + a.kwonlyargs} | {x.arg for x in (a.vararg, a.kwarg) if x}
+        for default in a.defaults + [d for d in a.kw_defaults if d is not None]:
+            self.visit(default)
+        self._inner(node.body if isinstance(node.body, list) else [node.body], own)
+        if not isinstance(node, ast.Lambda):
+            self.stores.add(node.name)
+            for d in node.decorator_list:
+                self.visit(d)
+
+    visit_FunctionDef = visit_AsyncFunctionDef = visit_Lambda = _function
+
+    def visit_ClassDef(self, node):
+        self._inner(node.body + node.bases, set())
+        self.stores.add(node.name)
+
+    def visit_ExceptHandler(self, node):
+        if node.name:
+            self.stores.add(node.name)
+        self.generic_visit(node)
+
+    def visit_Import(self, node):
+        self.stores |= {(a.asname or a.name).split(".")[0] for a in node.names}
+
+    visit_ImportFrom = visit_Import
+
+
 def _names(nodes):
-    """Names that a piece of code loads and stores; names whose object it may change count as both."""
-    loads, stores = set(), set()
-    for root in nodes:
-        for n in ast.walk(root):
-            if isinstance(n, ast.Name):
-                (loads if isinstance(n.ctx, ast.Load) else stores).add(n.id)
-            elif isinstance(n, ast.AugAssign) and isinstance(n.target, ast.Name):
-                loads.add(n.target.id)
-            elif isinstance(n, (ast.FunctionDef, ast.AsyncFunctionDef)):
-                stores.add(n.name)
-            if isinstance(n, (ast.Attribute, ast.Subscript)) and isinstance(n.ctx, ast.Store):
-                base = n.value
-                while isinstance(base, (ast.Attribute, ast.Subscript)):
-                    base = base.value
-                if isinstance(base, ast.Name):
-                    loads.add(base.id)
-    return loads, stores
+    names = _Names()
+    for n in nodes:
+        names.visit(n)
+    return names.loads, names.stores
 
 
-def _changed(nodes):
-    """Names whose objects a piece of code may change in place: targets of x.a = ..., x[i] = ..., x.method(...)."""
+def _assigned(statements):
+    """Names that are bound after the statements, whichever way conditions go."""
     out = set()
-    for root in nodes:
-        for n in ast.walk(root):
-            base = None
-            if isinstance(n, (ast.Attribute, ast.Subscript)) and isinstance(n.ctx, ast.Store):
-                base = n.value
-            elif isinstance(n, ast.Call) and isinstance(n.func, ast.Attribute):
-                base = n.func.value
-            while isinstance(base, (ast.Attribute, ast.Subscript)):
-                base = base.value
-            if isinstance(base, ast.Name):
-                out.add(base.id)
-            if isinstance(n, ast.Call):  # a function may change the objects that it is given
-                for a in list(n.args) + [k.value for k in n.keywords]:
-                    if isinstance(a, ast.Name):
-                        out.add(a.id)
+    for s in statements:
+        if isinstance(s, ast.If):
+            out |= _assigned(s.body) & _assigned(s.orelse)
+        elif not isinstance(s, ast.While):
+            out |= _names([s])[1]
     return out
 
 
-def _leaves_statement(body, loops=True):
-    """Whether break, continue, return... inside would leave the statement."""
-    for n in body:
-        if isinstance(n, (ast.Return, ast.Yield, ast.Raise)):
-            return n
-        if isinstance(n, (ast.Break, ast.Continue)) and loops:
-            return n
-        if isinstance(n, ast.Expr) and isinstance(n.value, (ast.Yield, ast.YieldFrom)):
-            return n
-        if isinstance(n, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)):
-            continue
-        inner = loops and not isinstance(n, (ast.For, ast.While))
-        for field in ("body", "orelse", "finalbody", "handlers"):
-            part = getattr(n, field, None)
-            if isinstance(part, list) and part:
-                found = _leaves_statement([h for h in part], inner)
-                if found:
-                    return found
-    return None
+def _parameters(definition):
+    a = definition.args
+    return [x.arg for x in a.posonlyargs + a.args + a.kwonlyargs] + [x.arg for x in (a.vararg, a.kwarg) if x is not None]
 
+
+# ---- statements
 
 class _Transformer(ast.NodeTransformer):
-    def __init__(self, arguments, filename):
+    def __init__(self, arguments, filename, recursive):
         self.bound = set(arguments)
-        self.filename = filename
+        self.filename, self.recursive = filename, recursive
+        self.around = []  # ("loop" or "if", whether it stays Python's) of the statements around
         self.count = 0
 
-    # ---- what is bound so far
-    def _bind(self, node):
-        self.bound |= _names([node])[1]
+    def _fail(self, node, text):
+        error = HintError(f"@syntax ({self.filename}:{node.lineno}): {text}")
+        error.filename, error.lineno = self.filename, node.lineno
+        raise error
 
-    def _block(self, statements):
+    def _forbid(self, node, kind):
+        self._fail(node, f"use of '{kind}' inside a transformed 'while' loop or 'if' statement is currently not supported. "
+                         "Put it into the condition; a statement whose condition is Python's own can be left as it is by "
+                         "dr.hint(condition, mode='scalar').")
+
+    def block(self, statements):
+        """Transforms statements in order; what they bind counts for those that follow."""
         out = []
         for s in statements:
+            bound = None if isinstance(s, (ast.While, ast.If)) else _names([s])[1]
             r = self.visit(s)
             out += r if isinstance(r, list) else [r]
-            self._bind(s)
+            if bound is not None:
+                self.bound |= bound
         return out
 
     def generic_visit(self, node):
-        for field in ("body", "orelse", "finalbody"):
-            part = getattr(node, field, None)
-            if isinstance(part, list):
-                if isinstance(node, (ast.For, ast.AsyncFor)) and field == "body":
-                    self.bound |= _names([node.target])[1]
-                if isinstance(node, ast.With) and field == "body":
-                    for item in node.items:
-                        if item.optional_vars is not None:
-                            self.bound |= _names([item.optional_vars])[1]
-                setattr(node, field, self._block(part))
-        for h in getattr(node, "handlers", []) or []:
-            h.body = self._block(h.body)
+        if isinstance(node, (ast.For, ast.AsyncFor)):
+            self.bound |= _names([node.target])[1]
+            self.around.append(("loop", True))
+        if isinstance(node, (ast.With, ast.AsyncWith)):
+            for item in node.items:
+                if item.optional_vars is not None:
+                    self.bound |= _names([item.optional_vars])[1]
+        for part in ("body", "orelse", "finalbody"):
+            statements = getattr(node, part, None)
+            if isinstance(statements, list):
+                setattr(node, part, self.block(statements))
+        for handler in getattr(node, "handlers", None) or []:
+            if handler.name:
+                self.bound.add(handler.name)
+            handler.body = self.block(handler.body)
+        for case in getattr(node, "cases", None) or []:
+            case.body = self.block(case.body)
+        if isinstance(node, (ast.For, ast.AsyncFor)):
+            self.around.pop()
+        if isinstance(node, ast.Expr) and self._transformed():
+            for n in ast.walk(node):
+                if isinstance(n, (ast.Yield, ast.YieldFrom)):
+                    self._forbid(node, "yield")
         return node
 
-    def visit_FunctionDef(self, node): return node  # inner functions are left alone
+    def _transformed(self): return any(not scalar for _, scalar in self.around)
+
+    def visit_FunctionDef(self, node):
+        if self.recursive:
+            inner = _Transformer(_parameters(node), self.filename, True)
+            inner.count = self.count + 100  # names of generated functions stay apart
+            node.body = inner.block(node.body)
+        return node
+
     def visit_AsyncFunctionDef(self, node): return node
     def visit_ClassDef(self, node): return node
     def visit_Lambda(self, node): return node
 
-    # ---- the statements
+    def visit_Return(self, node):
+        if self._transformed():
+            self._forbid(node, "return")
+        return node
+
+    def _jump(self, node):
+        for kind, scalar in reversed(self.around):
+            if not scalar:
+                self._forbid(node, type(node).__name__.lower())
+            if kind == "loop":
+                break
+        return node
+
+    visit_Break = visit_Continue = _jump
+
+    # ---- `while` and `if`
     def _hint(self, test):
         """The condition without hint(...), and its options."""
-        if isinstance(test, ast.Call):
-            f = test.func
-            name = f.id if isinstance(f, ast.Name) else f.attr if isinstance(f, ast.Attribute) else ""
-            if name == "hint" and test.args:
-                options = {k.arg: k.value for k in test.keywords}
-                return test.args[0], options
-        return test, {}
+        if not isinstance(test, ast.Call):
+            return test, {}
+        f = test.func
+        if (f.id if isinstance(f, ast.Name) else f.attr if isinstance(f, ast.Attribute) else "") != "hint":
+            return test, {}
+        if len(test.args) != 1:
+            self._fail(test, "hint() takes one positional argument, the condition")
+        options = {k.arg: k.value for k in test.keywords}
+        for key, value in options.items():
+            if key in ("include", "exclude"):
+                if not isinstance(value, ast.List) or not all(isinstance(e, ast.Name) for e in value.elts):
+                    self._fail(test, f"the '{key}' parameter of hint() must specify a list of names, such as [a, b]")
+            elif key not in _options:
+                self._fail(test, f"hint() does not support the keyword argument \"{key}\"; there are "
+                                 f"{', '.join((*_options, 'include', 'exclude'))}")
+        return test.args[0], options
 
-    def _options(self, options):
-        out = []
-        for key in ("mode", "label", "max_iterations"):
-            if key in options:
-                out.append(ast.keyword(key, options[key]))
-        return out
+    @staticmethod
+    def _is_scalar(options):
+        mode = options.get("mode")
+        return isinstance(mode, ast.Constant) and mode.value == "scalar"
 
-    def _listed(self, node):
-        return [e.id for e in getattr(node, "elts", []) if isinstance(e, ast.Name)]
+    @staticmethod
+    def _adjust(names, options):
+        def listed(key): return {e.id for e in options[key].elts} if key in options else set()
+        return sorted((set(names) | listed("include")) - listed("exclude"))
+
+    @staticmethod
+    def _keywords(options, leave=()):
+        return [ast.keyword(k, options[k]) for k in _options if k in options and k not in leave]
 
     def _function(self, name, parameters, body):
         args = ast.arguments(posonlyargs=[], args=[ast.arg(p) for p in parameters], kwonlyargs=[], kw_defaults=[],
@@ -148,95 +231,96 @@ class _Transformer(ast.NodeTransformer):
         return ast.FunctionDef(name, args, body, [], None, None, type_params=[]) if hasattr(ast, "TypeVar") else \
             ast.FunctionDef(name, args, body, [], None, None)
 
-    def _tuple(self, names, ctx):
-        return ast.Tuple([ast.Name(n, ctx()) for n in names], ctx())
+    @staticmethod
+    def _tuple(names, ctx): return ast.Tuple([ast.Name(n, ctx()) for n in names], ctx())
 
-    def _labels(self, names): return ast.Tuple([ast.Constant(n) for n in names], ast.Load())
+    @staticmethod
+    def _labels(names): return ast.Tuple([ast.Constant(n) for n in names], ast.Load())
 
-    def _helper(self, name): return ast.Attribute(ast.Name("_umbel_syntax", ast.Load()), name, ast.Load())
-
-    def _call_target(self, names, call):
-        if not names:
-            return ast.Expr(call)
-        return ast.Assign([self._tuple(names, ast.Store)], call)
-
-    def visit_While(self, node):
-        test, options = self._hint(node.test)
-        mode = options.get("mode")
-        scalar = isinstance(mode, ast.Constant) and mode.value == "scalar"
-        constant = isinstance(test, ast.Constant)
-        if scalar or constant:
-            node.test = test
-            return self.generic_visit(node)
-        leaving = _leaves_statement(node.body)
-        if leaving is not None or node.orelse:
-            line = getattr(leaving, "lineno", node.lineno)
-            kind = type(leaving).__name__.lower() if leaving is not None else "else"
-            raise HintError(f"{self.filename}:{line}: '{kind}' in a while loop under @syntax is not possible; put it "
-                            "into the condition, or write `while hint(cond, mode=\"scalar\")` for a loop of Python's")
-        loads, stores = _names([test] + node.body)
-        state = sorted((loads | stores) & self.bound)
-        state = self._adjust(state, options)
-        self.count += 1
-        k = self.count
-        outer = set(self.bound)
-        body = self._block(node.body)
-        self.bound = outer
-        cond_fn = self._function(f"_loop_cond_{k}", state, [ast.Return(test)])
-        body_fn = self._function(f"_loop_body_{k}", state, body + [ast.Return(self._tuple(state, ast.Load))])
-        call = ast.Call(self._helper("while_loop"),
-                        [self._tuple(state, ast.Load), ast.Name(cond_fn.name, ast.Load()),
-                         ast.Name(body_fn.name, ast.Load()), self._labels(state)], self._options(options))
-        return self._finish(node, [cond_fn, body_fn, self._call_target(state, call)])
-
-    def visit_If(self, node):
-        test, options = self._hint(node.test)
-        mode = options.get("mode")
-        node.test = test
-        if isinstance(mode, ast.Constant) and mode.value == "scalar" or \
-                _leaves_statement(node.body) or _leaves_statement(node.orelse):
-            return self.generic_visit(node)
-        loads, stores = _names(node.body + node.orelse)
-        args = sorted((loads | stores) & self.bound)
-        both = _names(node.body)[1] & _names(node.orelse)[1]
-        results = sorted((stores & self.bound) | both | (_changed(node.body + node.orelse) & self.bound))
-        args, results = self._adjust(args, options), self._adjust(results, options)
-        self.count += 1
-        k = self.count
-        outer = set(self.bound)
-        then_body = self._block(node.body)
-        self.bound = set(outer)
-        else_body = self._block(node.orelse)
-        self.bound = outer
-        out = [ast.Return(self._tuple(results, ast.Load))]
-        true_fn = self._function(f"_if_true_{k}", args, then_body + out)
-        false_fn = self._function(f"_if_false_{k}", args, else_body + out)
-        call = ast.Call(self._helper("if_stmt"),
-                        [self._tuple(args, ast.Load), test, ast.Name(true_fn.name, ast.Load()),
-                         ast.Name(false_fn.name, ast.Load()), self._labels(args), self._labels(results)],
-                        [o for o in self._options(options) if o.arg != "max_iterations"])
-        return self._finish(node, [true_fn, false_fn, self._call_target(results, call)])
-
-    def _adjust(self, names, options):
-        names = set(names)
-        if "exclude" in options:
-            names -= set(self._listed(options["exclude"]))
-        if "include" in options:
-            names |= set(self._listed(options["include"]))
-        return sorted(names)
-
-    def _finish(self, node, statements):
+    def _call(self, node, name, functions, arguments, results, keywords):
+        call = ast.Call(ast.Attribute(ast.Name("_umbel_syntax", ast.Load()), name, ast.Load()), arguments, keywords)
+        last = ast.Assign([self._tuple(results, ast.Store)], call) if results else ast.Expr(call)
+        statements = [*functions, last]
         for s in statements:
             ast.copy_location(s, node)
             ast.fix_missing_locations(s)
+        self.bound |= set(results)
         return statements
 
+    def _inside(self, kind, statements):
+        """The statements of a body, whose own variables end with it."""
+        outer = set(self.bound)
+        self.around.append((kind, False))
+        body = self.block(statements)
+        self.around.pop()
+        self.bound = outer
+        return body
 
-def syntax(f=None, print_ast=False, print_code=False):
+    def visit_While(self, node):
+        test, options = self._hint(node.test)
+        if self._is_scalar(options) or isinstance(test, ast.Constant):
+            node.test = test
+            self.around.append(("loop", True))
+            bound = _names([node])[1]
+            self.generic_visit(node)
+            self.around.pop()
+            self.bound |= bound
+            return node
+        if node.orelse:
+            self._forbid(node.orelse[0], "else")
+        loads, stores = _names([test] + node.body)
+        state = self._adjust((loads | stores) & self.bound, options)
+        self.count += 1
+        cond, body = f"_loop_cond_{self.count}", f"_loop_body_{self.count}"
+        functions = [self._function(cond, state, [ast.Return(test)]),
+                     self._function(body, state, self._inside("loop", node.body) +
+                                    [ast.Return(self._tuple(state, ast.Load))])]
+        return self._call(node, "while_loop", functions,
+                          [self._tuple(state, ast.Load), ast.Name(cond, ast.Load()), ast.Name(body, ast.Load()),
+                           self._labels(state)], state, self._keywords(options))
+
+    def visit_If(self, node):
+        test, options = self._hint(node.test)
+        if self._is_scalar(options):
+            node.test = test
+            self.around.append(("if", True))
+            outer, bound = set(self.bound), _assigned([node])
+            self.generic_visit(node)
+            self.around.pop()
+            self.bound = outer | bound
+            return node
+        loads, stores = _names(node.body + node.orelse)
+        args = self._adjust((loads | stores) & self.bound, options)
+        both = _assigned(node.body) & _assigned(node.orelse)
+        results = self._adjust(set(args) | both, options)
+        self.count += 1
+        true, false = f"_if_true_{self.count}", f"_if_false_{self.count}"
+        out = [ast.Return(self._tuple(results, ast.Load))]
+        functions = [self._function(true, args, self._inside("if", node.body) + out),
+                     self._function(false, args, self._inside("if", node.orelse) + out)]
+        return self._call(node, "if_stmt", functions,
+                          [self._tuple(args, ast.Load), test, ast.Name(true, ast.Load()), ast.Name(false, ast.Load()),
+                           self._labels(args), self._labels(results)], results,
+                          self._keywords(options, leave=("max_iterations", "compress")))
+
+
+def _check_order(f):
+    """Wrappers of other decorators have nothing to rewrite."""
+    package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    if not isinstance(f, types.FunctionType) or os.path.abspath(f.__code__.co_filename).startswith(package + os.sep) or \
+            f.__module__.startswith(("_pytest", "pytest")):
+        raise RuntimeError(f"@syntax: {getattr(f, '__name__', f)} has been wrapped by another decorator; they are in the "
+                           "wrong order. Write @syntax directly above the function")
+
+
+def syntax(f=None, *, recursive=False, print_ast=False, print_code=False):
     """Decorator: `while` and `if` in the function may have conditions that are arrays. They are recorded; those of
-    Python's own run as ever. See hint()."""
+    Python's own run as ever. See hint().
+
+    recursive: functions inside of it, too; print_ast, print_code: shows what it becomes."""
     if f is None:
-        return lambda g: syntax(g, print_ast, print_code)
+        return lambda g: syntax(g, recursive=recursive, print_ast=print_ast, print_code=print_code)
+    _check_order(f)
     try:
         lines, first = inspect.getsourcelines(f)
     except (OSError, TypeError):
@@ -246,14 +330,17 @@ def syntax(f=None, print_ast=False, print_code=False):
     definition = tree.body[0]
     if not isinstance(definition, ast.FunctionDef):
         raise TypeError("@syntax decorates functions")
-    definition.decorator_list = []
-    filename = inspect.getsourcefile(f) or "<unknown>"
+    # Defaults and annotations were evaluated where the function is defined; ours gets those of the original
+    definition.decorator_list, definition.returns = [], None
     a = definition.args
-    arguments = [x.arg for x in a.posonlyargs + a.args + a.kwonlyargs]
-    arguments += [x.arg for x in (a.vararg, a.kwarg) if x is not None]
+    for x in (*a.posonlyargs, *a.args, *a.kwonlyargs, *(v for v in (a.vararg, a.kwarg) if v)):
+        x.annotation = None
+    a.defaults = [ast.Constant(None) for _ in a.defaults]
+    a.kw_defaults = [None if d is None else ast.Constant(None) for d in a.kw_defaults]
+    filename = inspect.getsourcefile(f) or "<unknown>"
     ast.increment_lineno(tree, first - 1)
-    transformer = _Transformer(arguments, filename)
-    definition.body = transformer._block(definition.body)
+    transformer = _Transformer(_parameters(definition), filename, recursive)
+    definition.body = transformer.block(definition.body)
     # Names of the surrounding functions stay what they are: a wrapper has them as its own
     free = list(f.__code__.co_freevars) + ["_umbel_syntax"]
     wrapper = transformer._function("_umbel_outer", free, [definition, ast.Return(ast.Name(definition.name, ast.Load()))])

@@ -4,10 +4,10 @@
 # what needs Python: calling the function, its result as a template with holes in the places of arrays, and what the function
 # did to the lists, dictionaries and objects that it was given.
 import functools
-import inspect
 import logging
 
 from .. import _core
+from ._eval import JitFlag, _own
 from ._tree import _fields
 from ._types import ArrayBase
 
@@ -213,13 +213,9 @@ class FrozenFunction:
         functools.update_wrapper(self, f)
         self.f, self.enabled = f, enabled
         self._state_fn, self._limit, self._warn_after, self._backend = state_fn, limit, warn_after, backend
-        self._core = _core.FrozenFunction(_Bridge(self), -1 if limit is None else limit, auto_opaque)
-        try:
-            used = inspect.getclosurevars(f)
-            self._globals = tuple(set(used.globals) | set(used.unbound))
-            self._nonlocals = f.__code__.co_freevars
-        except (TypeError, AttributeError):
-            self._globals = self._nonlocals = ()
+        self._core, self._bridge = _core.FrozenFunction(-1 if limit is None else limit, auto_opaque), _Bridge(self)
+        code = getattr(f, "__code__", None)  # none of what is not written in Python
+        self._globals, self._nonlocals = (code.co_names, code.co_freevars) if code else ((), ())
 
     def _closure(self):
         """The variables outside of the function that it uses: they are inputs, too."""
@@ -235,7 +231,6 @@ class FrozenFunction:
         return {n: g[n] for n in self._globals if n in g}, cells
 
     def __call__(self, *args, **kwargs):
-        from ._eval import _own, JitFlag
         if (not self.enabled or self._limit == 0 or not _own[JitFlag.KernelFreezing] or _core.is_recording()
                 or _core.is_freezing()):
             return self.f(*args, **kwargs)
@@ -243,15 +238,15 @@ class FrozenFunction:
         inputs = {"args": args, "kwargs": kwargs, "globals": global_values, "nonlocals": cells}
         if self._state_fn is not None:
             inputs["state"] = self._state_fn(*args, **kwargs)
-        has_backend = False
-        if self._backend is not None:
-            from . import JitBackend
-            if self._backend != JitBackend.Invalid:
-                name = _core.variant_info(_core.variant())[0]
-                if int(self._backend) != int(JitBackend.LLVM if name == "llvm" else JitBackend.Interp):
-                    raise RuntimeError(f"freeze: backend={self._backend!r}, but arrays are computed by \"{name}\"")
-                has_backend = True
-        return self._core.call(inputs, has_backend)
+        return self._core.call(self._bridge, inputs, self._backend is not None and self._check_backend())
+
+    def _check_backend(self):
+        """Whether a backend was named; it must be that of the arrays."""
+        wanted = getattr(self._backend, "name", self._backend).lower()
+        name = _core.variant_info(_core.variant())[0]
+        if wanted not in (name, "invalid"):
+            raise RuntimeError(f"freeze: the backend is to be \"{wanted}\", but arrays are computed by \"{name}\"")
+        return wanted == name
 
     def __get__(self, instance, owner=None):
         return self if instance is None else FrozenMethod(self, instance)

@@ -35,6 +35,7 @@ class _Texture:
     _dims, _element = 0, 11
     IsTexture = True
     DRJIT_STRUCT = {"_tensor": None}
+    _umbel_frozen_fields = ("_tensor", "_filter", "_wrap", "_srgb", "_writable")
 
     def __init__(self, shape=None, channels=None, use_accel=True, filter_mode=FilterMode.Linear,
                  wrap_mode=WrapMode.Clamp, writable=False, srgb=False, *, tensor=None, migrate=True):

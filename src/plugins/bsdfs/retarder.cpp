@@ -1,6 +1,7 @@
 // retarder: an ideal linear retarder, such as a quarter-wave plate: delays light that oscillates along one axis.
 //
-// The fast axis is the surface's tangent turned by `theta`. In variants without polarization it does nothing.
+// The fast axis is the surface's tangent turned by `theta`, counter-clockwise as seen from the front; light at an angle sees its
+// projection. In variants without polarization it does nothing.
 #include "render/plate.h"
 
 namespace umbel {
@@ -14,6 +15,10 @@ public:
 
 protected:
     Spectrum element() const override { return mueller::linear_retarder(m_delta * (Pi / 180)); }
+    Vector3 axis(const Float &theta, const Vector3 &forward) const override {
+        Vector3 a(cos(theta), sin(theta), Float(0));
+        return a - forward * dot(a, forward);
+    }
     double unpolarized_part() const override { return 1; }
 
 private:

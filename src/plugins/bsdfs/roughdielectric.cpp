@@ -14,9 +14,18 @@ public:
         m_ior.declare(p, "bk7");
         p.choice("distribution", m_distribution, "beckmann", { "beckmann", "ggx" })
             .doc("Shape of the distribution of microscopic normals");
-        p.texture("alpha", m_alpha, 0.1)
-            .differentiable()
-            .doc("Roughness: slope of the microsurface, root mean square");
+        if (!p.traversing() || !m_anisotropic)
+            p.texture("alpha", m_alpha, 0.1)
+                .differentiable()
+                .doc("Roughness: slope of the microsurface, root mean square");
+        if (!p.traversing() || m_anisotropic) {
+            p.texture("alpha_u", m_alpha_u, 0.1)
+                .differentiable()
+                .doc("Roughness along the tangent; with alpha_v in place of alpha");
+            p.texture("alpha_v", m_alpha_v, 0.1)
+                .differentiable()
+                .doc("Roughness along the bitangent");
+        }
         p.boolean("sample_visible", m_visible, true)
             .doc("Sample only normals that are seen: less noise");
         p.texture("specular_reflectance", m_reflectance, 1)
@@ -25,9 +34,18 @@ public:
         p.texture("specular_transmittance", m_transmittance, 1)
             .differentiable()
             .doc("Multiplies what is refracted; 1 is physical");
+        if (!p.loading())
+            return;
+        const Properties &q = *p.properties();
+        m_anisotropic = q.has("alpha_u") || q.has("alpha_v");
+        if (m_anisotropic && (!q.has("alpha_u") || !q.has("alpha_v")))
+            fail("{}: alpha_u and alpha_v go together, and one of them is missing", q.describe());
+        if (m_anisotropic && q.has("alpha"))
+            fail("{}: give either alpha, or alpha_u and alpha_v", q.describe());
     }
     void configure() override {
-        uint32_t sides = BSDFFlags::FrontSide | BSDFFlags::BackSide;
+        uint32_t sides = BSDFFlags::FrontSide | BSDFFlags::BackSide |
+                         (m_anisotropic ? uint32_t(BSDFFlags::Anisotropic) : 0u);
         m_components = { BSDFFlags::GlossyReflection | sides,
                          BSDFFlags::GlossyTransmission | sides | BSDFFlags::NonSymmetric };
     }
@@ -111,14 +129,15 @@ public:
 
 private:
     Microfacet microfacet(const SurfaceInteraction &si, const Mask &active) const {
-        Float a = m_alpha->eval_1(si, active);
-        return { microfacet_type(m_distribution), a, a, m_visible };
+        Float u = (m_anisotropic ? m_alpha_u : m_alpha)->eval_1(si, active);
+        Float v = m_anisotropic ? m_alpha_v->eval_1(si, active) : u;
+        return { microfacet_type(m_distribution), u, v, m_visible };
     }
 
     DielectricIor m_ior;
     std::string m_distribution;
-    Ref<Texture> m_alpha, m_reflectance, m_transmittance;
-    bool m_visible = true;
+    Ref<Texture> m_alpha, m_alpha_u, m_alpha_v, m_reflectance, m_transmittance;
+    bool m_visible = true, m_anisotropic = false;
 };
 
 UMBEL_PLUGIN(BSDF, RoughDielectric, "roughdielectric")

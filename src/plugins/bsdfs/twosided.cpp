@@ -18,9 +18,9 @@ public:
                 complain("can hold reflecting BSDFs only, and {} transmits light", b->plugin());
         m_components.clear();
         for (uint32_t c : m_sides.front()->components())
-            m_components.push_back(c | BSDFFlags::FrontSide);
+            m_components.push_back((c & ~uint32_t(BSDFFlags::BackSide)) | BSDFFlags::FrontSide);
         for (uint32_t c : m_sides.back()->components())
-            m_components.push_back(c | BSDFFlags::BackSide);
+            m_components.push_back((c & ~uint32_t(BSDFFlags::FrontSide)) | BSDFFlags::BackSide);
     }
 
     std::pair<Spectrum, Float> eval_pdf(const BSDFContext &ctx, const SurfaceInteraction &si,
@@ -59,6 +59,16 @@ public:
             return front;
         return select(back, m_sides.back()->eval_delta(ctx, flipped, out, active).dense(),
                       front.dense());
+    }
+
+    Spectrum eval_diffuse_reflectance(const SurfaceInteraction &si,
+                                      const Mask &active) const override {
+        Mask back = si.wi.z < 0;
+        SurfaceInteraction flipped = turned(si);
+        Spectrum front = m_sides.front()->eval_diffuse_reflectance(flipped, active);
+        if (m_sides.size() == 1)
+            return front;
+        return select(back, m_sides.back()->eval_diffuse_reflectance(flipped, active), front);
     }
 
 private:

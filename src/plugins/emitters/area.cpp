@@ -18,6 +18,7 @@ public:
             complain("is attached to two shapes; give each an emitter of its own");
         m_shape = shape;
     }
+    const Shape *shape() const override { return m_shape; }
 
     Spectrum eval(const SurfaceInteraction &si, const Mask &active) const override {
         Spectrum value = m_radiance->eval(si, active);

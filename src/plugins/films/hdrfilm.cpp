@@ -30,6 +30,7 @@ public:
     bool sample_border() const override { return m_sample_border; }
     bool splats() const override { return m_splats; }
     bool has_alpha() const override { return m_pixels.back() == 'a'; }
+    const char *pixel_format() const override { return m_pixels.c_str(); }
 
     std::filesystem::path write(const std::filesystem::path &path,
                                 const Image &image) const override {

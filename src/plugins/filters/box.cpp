@@ -9,6 +9,9 @@ public:
         p.number("radius", m_radius, 0.5, 1e-3, 32).doc("Half the filter's width in pixels");
     }
     double eval(double x) const override { return x >= -m_radius && x < m_radius ? 1 : 0; }
+    Float eval(const Float &x) const override {
+        return select((x >= -m_radius) & (x < m_radius), Float(1), Float(0));
+    }
     double radius() const override { return m_radius; }
     bool is_box() const override { return true; }
 

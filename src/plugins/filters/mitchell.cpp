@@ -22,6 +22,14 @@ public:
                    6;
         return 0;
     }
+    Float eval(const Float &at) const override {
+        Float x = abs(at), x2 = x * x, x3 = x2 * x;
+        double b = m_b, c = m_c;
+        Float inner = (12 - 9 * b - 6 * c) * x3 + (-18 + 12 * b + 6 * c) * x2 + (6 - 2 * b);
+        Float outer =
+            (-b - 6 * c) * x3 + (6 * b + 30 * c) * x2 + (-12 * b - 48 * c) * x + (8 * b + 24 * c);
+        return select(x < 1, inner, select(x < 2, outer, Float(0))) * (1.0 / 6);
+    }
 
 private:
     double m_b = 1.0 / 3, m_c = 1.0 / 3;

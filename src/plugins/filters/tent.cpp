@@ -13,6 +13,7 @@ public:
     }
     double radius() const override { return m_radius; }
     double eval(double x) const override { return std::max(0.0, 1 - std::abs(x) / m_radius); }
+    Float eval(const Float &x) const override { return max(1 - abs(x) * (1 / m_radius), 0); }
 
 private:
     double m_radius = 1;

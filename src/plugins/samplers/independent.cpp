@@ -8,6 +8,7 @@ namespace umbel {
 
 class Independent final : public Sampler {
 public:
+    Ref<Sampler> clone() const override { return copy_of(*this); }
     Float next_1d(SamplerState &s) const override {
         UInt32 x = s.key0 + s.dimension * UInt32(0x9e3779b9u);
         s.dimension += UInt32(1u);

@@ -12,6 +12,7 @@ namespace umbel {
 
 class Sobol final : public Sampler {
 public:
+    Ref<Sampler> clone() const override { return copy_of(*this); }
     SamplerState begin(const UInt32 &seed, const UInt32 &pixel,
                        const UInt32 &sample) const override {
         // All samples of a pixel share their keys; the second one is not needed

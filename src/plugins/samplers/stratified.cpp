@@ -22,6 +22,12 @@ public:
         m_inv_side = opaque_float(1.0 / side);
         m_inv_count = opaque_float(1.0 / m_sample_count);
     }
+    Ref<Sampler> clone() const override {
+        auto copy = copy_of(*this);
+        copy->m_jitter = m_jitter;
+        copy->configure();
+        return copy;
+    }
     int round_sample_count(int n) const override {
         int side = int(std::ceil(std::sqrt(double(n)) - 1e-9));
         return side * side;

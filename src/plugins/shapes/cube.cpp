@@ -5,29 +5,36 @@ namespace umbel {
 
 class Cube final : public Mesh {
 public:
+    void declare(Params &p) override {
+        Mesh::declare(p);
+        declare_normals(p);
+    }
+
     void configure() override {
         positions.clear(), normals.clear(), uvs.clear(), indices.clear();
-        for (int axis = 0; axis < 3; ++axis)
-            for (int side : { -1, 1 })
-                add_face(axis, side);
+        // Counter-clockwise from the corner where (u, v) = (0, 1), one face after the other
+        add_face({ 0, -1, 0 }, { { { 1, -1, -1 }, { 1, -1, 1 }, { -1, -1, 1 }, { -1, -1, -1 } } });
+        add_face({ 0, 1, 0 }, { { { 1, 1, -1 }, { -1, 1, -1 }, { -1, 1, 1 }, { 1, 1, 1 } } });
+        add_face({ 1, 0, 0 }, { { { 1, -1, -1 }, { 1, 1, -1 }, { 1, 1, 1 }, { 1, -1, 1 } } });
+        add_face({ 0, 0, 1 }, { { { 1, -1, 1 }, { 1, 1, 1 }, { -1, 1, 1 }, { -1, -1, 1 } } });
+        add_face({ -1, 0, 0 }, { { { -1, -1, 1 }, { -1, 1, 1 }, { -1, 1, -1 }, { -1, -1, -1 } } });
+        add_face({ 0, 0, -1 }, { { { 1, 1, -1 }, { 1, -1, -1 }, { -1, -1, -1 }, { -1, 1, -1 } } });
         to_world_space();
-        finish_mesh();
+        if (m_face_normals)
+            normals.clear();
+        finish_mesh(true);
     }
 
 private:
-    void add_face(int axis, int side) {
+    using Corner = std::array<double, 3>;
+    void add_face(const Corner &normal, const std::array<Corner, 4> &corners) {
         uint32_t first = uint32_t(vertex_count());
-        for (int corner = 0; corner < 4; ++corner) {
-            double a = corner == 1 || corner == 2 ? 1 : -1, b = corner >= 2 ? 1 : -1;
-            double p[3], n[3] = { 0, 0, 0 };
-            p[axis] = n[axis] = side;
-            p[(axis + 1) % 3] = a * side; // so that the face looks outwards
-            p[(axis + 2) % 3] = b;
-            positions.insert(positions.end(), p, p + 3);
-            normals.insert(normals.end(), n, n + 3);
-            uvs.insert(uvs.end(), { (a + 1) / 2, (b + 1) / 2 });
+        for (const Corner &p : corners) {
+            positions.insert(positions.end(), p.begin(), p.end());
+            normals.insert(normals.end(), normal.begin(), normal.end());
         }
-        for (uint32_t i : { 0u, 1u, 2u, 2u, 3u, 0u })
+        uvs.insert(uvs.end(), { 0, 1, 1, 1, 1, 0, 0, 0 });
+        for (uint32_t i : { 0u, 1u, 2u, 3u, 0u, 2u })
             indices.push_back(first + i);
     }
 };

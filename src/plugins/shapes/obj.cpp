@@ -16,8 +16,7 @@ public:
     void declare(Params &p) override {
         Mesh::declare(p);
         p.file("filename", m_file).doc("The file to read");
-        p.boolean("face_normals", m_face_normals, false)
-            .doc("Makes the mesh look faceted: normals of the file are not used");
+        declare_normals(p);
         p.boolean("flip_tex_coords", m_flip_v, true)
             .doc("Files count v from the bottom of the image, textures from its top");
     }
@@ -35,7 +34,9 @@ public:
         if (!m_any_uv)
             uvs.clear();
         to_world_space();
-        finish_mesh();
+        if (!m_face_normals && !m_any_normal)
+            smooth_normals();
+        finish_mesh(m_any_normal && !m_face_normals);
         m_v = m_vt = m_vn = {};
         m_vertices = {};
     }
@@ -167,7 +168,7 @@ private:
     }
 
     std::filesystem::path m_file;
-    bool m_face_normals = false, m_flip_v = true;
+    bool m_flip_v = true;
     bool m_any_normal = false, m_any_uv = false;
 
     const char *m_at = nullptr, *m_end = nullptr;

@@ -1,12 +1,16 @@
 // ply: triangle meshes in the Stanford format, as text or binary of either byte order.
 //
 // Reads x y z, nx ny nz and u v (also s t, texture_u texture_v) of vertices, and faces as lists; polygons become fans of
-// triangles. Elements and properties of other names are passed over.
+// triangles. One or three properties of a common name that end in _0 _1 _2, _x _y _z or _r _g _b become attributes: heat_0
+// of vertices is vertex_heat, r g b of faces is face_color, and tint_r tint_g tint_b is vertex_tint_color. Elements and
+// properties of other names are passed over.
 #include "core/file_text.h"
+#include "core/host_array.h"
 #include "render/shape.h"
 #include <bit>
 #include <charconv>
 #include <cstring>
+#include <deque>
 
 namespace umbel {
 
@@ -15,8 +19,7 @@ public:
     void declare(Params &p) override {
         Mesh::declare(p);
         p.file("filename", m_file).doc("The file to read");
-        p.boolean("face_normals", m_face_normals, false)
-            .doc("Makes the mesh look faceted: normals of the file are not used");
+        declare_normals(p);
         p.boolean("flip_tex_coords", m_flip_v, false).doc("Turns the texture's v axis over");
     }
 
@@ -31,9 +34,15 @@ public:
             fail("{}: the file holds no faces", m_file.string());
         if (m_face_normals)
             normals.clear();
+        bool normals_came_along = !normals.empty();
         to_world_space();
-        finish_mesh();
+        if (!m_face_normals && normals.empty())
+            smooth_normals();
+        finish_mesh(normals_came_along);
+        for (Extra &e : m_extras)
+            add_attribute(e.name, e.size, float_array(e.values));
         m_elements.clear();
+        m_extras.clear();
     }
 
 private:
@@ -43,6 +52,16 @@ private:
         Type type;
         bool is_list = false;
         Type count_type = Type::U8;
+    };
+    /// Where a property goes: list and place in it.
+    struct Target {
+        std::vector<double> *list = nullptr;
+        size_t stride = 0, offset = 0;
+    };
+    struct Extra { // an attribute
+        std::string name;
+        uint32_t size;
+        std::vector<double> values;
     };
     struct Element {
         std::string name;
@@ -199,12 +218,7 @@ private:
         // Each takes a byte at least: a damaged count must not allocate.
         if (e.count > uint64_t(m_end - m_at) || e.count >= (1u << 31))
             bad(fmt::format("{} vertices do not fit the file", e.count));
-        // Where a property goes: list and place in it
-        struct Target {
-            std::vector<double> *list = nullptr;
-            size_t stride = 0, offset = 0;
-        };
-        std::vector<Target> targets;
+        std::vector<Target> targets, extras = find_extras(e, "vertex_");
         auto find = [&](std::string_view n) -> Target {
             const std::array<const char *, 3> xyz{ "x", "y", "z" }, normal{ "nx", "ny", "nz" };
             for (size_t k = 0; k < 3; ++k) {
@@ -219,10 +233,14 @@ private:
                 return { &uvs, 2, 1 };
             return {};
         };
+        for (const Target &t : extras)
+            if (t.list)
+                t.list->resize(t.stride * e.count);
         bool has[3] = {};
         for (const Property &p : e.properties) {
-            targets.push_back(p.is_list ? Target() : find(p.name));
-            if (targets.back().list)
+            Target known = p.is_list ? Target() : find(p.name);
+            targets.push_back(known.list ? known : extras[targets.size()]);
+            if (known.list)
                 targets.back().list->resize(targets.back().stride * e.count);
             for (size_t k = 0; k < 3; ++k)
                 has[k] |= p.name == std::array<const char *, 3>{ "x", "y", "z" }[k];
@@ -245,8 +263,17 @@ private:
     void read_faces(const Element &e) {
         if (e.properties.empty())
             bad("faces have no list of vertices");
-        for (uint64_t i = 0; i < e.count; ++i)
-            for (const Property &p : e.properties) {
+        std::vector<Target> extras = find_extras(e, "face_");
+        std::vector<double> row; // of attributes of a face
+        for (uint64_t i = 0; i < e.count; ++i) {
+            size_t before = triangle_count();
+            row.clear();
+            for (size_t at = 0; at < e.properties.size(); ++at) {
+                const Property &p = e.properties[at];
+                if (extras[at].list) {
+                    row.push_back(number(p.type));
+                    continue;
+                }
                 if (!p.is_list || (p.name != "vertex_indices" && p.name != "vertex_index")) {
                     skip(p);
                     continue;
@@ -266,13 +293,72 @@ private:
                     last = v;
                 }
             }
+            // All triangles of a polygon have what it has
+            for (size_t t = before; t < triangle_count(); ++t)
+                for (size_t at = 0, k = 0; at < extras.size(); ++at)
+                    if (const Target &x = extras[at]; x.list) {
+                        x.list->resize(x.stride * (t + 1));
+                        (*x.list)[x.stride * t + x.offset] = row[k++];
+                    }
+        }
+    }
+
+    // What properties of other names are: attributes, or nothing.
+    std::vector<Target> find_extras(const Element &e, const std::string &prefix) {
+        std::vector<Target> targets(e.properties.size());
+        static const char *const endings[] = { "r", "g", "b", "x", "y", "z", "0", "1", "2" };
+        size_t at = 0;
+        while (at < e.properties.size()) {
+            // A run of properties of one name with one set of endings, from its beginning
+            auto [name, ending] = split(e.properties[at]);
+            size_t set = 9, count = 0;
+            for (size_t k = 0; k < 9; k += 3)
+                if (ending == endings[k] && !(name.empty() && k == 3)) // x y z is the position
+                    set = k;
+            if (set < 9 && !(name.empty() && set == 6))
+                for (; count < 3 && at + count < e.properties.size(); ++count)
+                    if (split(e.properties[at + count]) !=
+                        std::pair(name, std::string(endings[set + count])))
+                        break;
+            if (count != 1 && count != 3) {
+                at += std::max<size_t>(count, 1);
+                continue;
+            }
+            std::string full = prefix + name;
+            if (set == 0)
+                full += name.empty() ? "color" : "_color";
+            bool taken = false;
+            for (const Extra &x : m_extras)
+                taken |= x.name == full;
+            if (!taken) {
+                m_extras.push_back({ full, uint32_t(count), {} });
+                for (size_t k = 0; k < count; ++k)
+                    targets[at + k] = { &m_extras.back().values, count, k };
+            }
+            at += count;
+        }
+        return targets;
+    }
+    // "heat_0" is heat and 0, "r" nothing and r; red, green and blue are r, g and b.
+    static std::pair<std::string, std::string> split(const Property &p) {
+        if (p.is_list)
+            return { p.name, "" };
+        for (auto [word, letter] : { std::pair("red", "r"), { "green", "g" }, { "blue", "b" } })
+            if (p.name == word)
+                return { "", letter };
+        size_t bar = p.name.rfind('_');
+        if (bar == std::string::npos)
+            return p.name.size() == 1 ? std::pair(std::string(), p.name)
+                                      : std::pair(p.name, std::string());
+        return { p.name.substr(0, bar), p.name.substr(bar + 1) };
     }
 
     std::filesystem::path m_file;
-    bool m_face_normals = false, m_flip_v = false;
+    bool m_flip_v = false;
     bool m_ascii = true, m_swap = false;
     const char *m_at = nullptr, *m_end = nullptr;
     std::vector<Element> m_elements;
+    std::deque<Extra> m_extras; // lists keep their places
 };
 
 UMBEL_PLUGIN(Shape, Ply, "ply")

@@ -16,11 +16,12 @@ public:
             fail("{}: the group is empty; put shapes into it", p.properties()->describe());
         for (const Ref<Shape> &s : m_members) {
             if (dynamic_cast<const ShapeGroup *>(s.get()))
-                s->complain("a group cannot stand in another group; put its shapes there");
+                s->complain("Nested ShapeGroup is not permitted; put its shapes there");
             if (dynamic_cast<const Instance *>(s.get()))
-                s->complain("an instance cannot stand in a group; put it into the scene");
+                s->complain("Nested instancing is not permitted; put the instance into the scene");
             if (s->emitter())
-                s->complain("a light cannot be part of a shapegroup; put it into the scene");
+                s->complain(
+                    "Instancing of emitters is not supported; put the light into the scene");
         }
     }
 };

@@ -66,6 +66,13 @@ public:
         return b;
     }
     double area() const override { return 4 * Pi * m_radius * m_radius; }
+    uint32_t type() const override { return ShapeType::Sphere; }
+    TransformData placement() const override {
+        double r = m_local_radius;
+        return m_to_world * TransformData::translate(m_local_centre) *
+               TransformData::scale({ r, r, r });
+    }
+    Vector2 curvature() const override { return { m_flip / m_r, m_flip / m_r }; }
 
     double intersect_host(const std::array<double, 3> &o, const std::array<double, 3> &d,
                           double mint, double maxt) const override {
@@ -85,20 +92,18 @@ public:
     void fill_interaction(const Ray &ray, const Float &t, SurfaceInteraction &si) const override {
         Vector3 n = normalize(ray(t) - m_c);
         si.p = fma(n, m_r, m_c); // back onto the surface
-        // Spherical coordinates in the sphere's own space
-        Vector3 local = normalize(m_transform.inverse().vector(n));
-        Float rd_2 = sqr(local.x) + sqr(local.y), theta = acos(clamp(local.z, -1, 1));
-        Float phi = atan2(local.y, local.x);
-        phi = phi + select(phi < 0, Float(2 * Pi), Float(0));
-        si.uv = { phi * InvTwoPi, theta * InvPi };
+        Vector3 local = to_local(n);
+        si.uv = spherical(local);
+        Float rd_2 = sqr(local.x) + sqr(local.y);
         Float rd = sqrt(rd_2), inv_rd = rcp(rd);
         Mask pole = rd_2 == 0;
         Float cos_phi = select(pole, Float(1), local.x * inv_rd),
               sin_phi = select(pole, Float(0), local.y * inv_rd);
         Vector3 du(-local.y, local.x, Float(0)), dv(local.z * cos_phi, local.z * sin_phi, -rd);
+        dv = select(pole, Vector3(Float(1), Float(0), Float(0)),
+                    dv);                    // where v runs in all directions
         Float local_radius(m_local_radius); // the transform brings the scale
-        si.dp_du = m_transform.vector(select(pole, Vector3(Float(0), Float(1), Float(0)), du)) *
-                   (2 * Pi * local_radius);
+        si.dp_du = m_transform.vector(du) * (2 * Pi * local_radius);
         si.dp_dv = m_transform.vector(dv) * (Pi * local_radius);
         si.n = n * m_flip;
         si.sh_frame.n = si.n;
@@ -107,7 +112,7 @@ public:
     PositionSample sample_position(const Float &time, const Vector2 &u,
                                    const Mask &) const override {
         Vector3 n = square_to_uniform_sphere(u);
-        return { fma(n, m_r, m_c), n * m_flip, u, time, m_inv_area, false };
+        return { fma(n, m_r, m_c), n * m_flip, spherical(to_local(n)), time, m_inv_area, false };
     }
 
     DirectionSample sample_direction(const Interaction &it, const Vector2 &u,
@@ -131,7 +136,7 @@ public:
         DirectionSample ds;
         ds.p = fma(n, m_r, m_c);
         ds.n = n * m_flip;
-        ds.uv = u;
+        ds.uv = spherical(to_local(n));
         ds.time = it.time;
         ds.delta = false;
         Vector3 to = ds.p - it.p;
@@ -141,7 +146,7 @@ public:
         ds.emitter = UInt32(0u);
 
         auto pick = [&](const auto &a, const auto &b) { return select(outside, a, b); };
-        return { { pick(ds.p, inside.p), pick(ds.n, inside.n), ds.uv, ds.time,
+        return { { pick(ds.p, inside.p), pick(ds.n, inside.n), pick(ds.uv, inside.uv), ds.time,
                    pick(ds.pdf, inside.pdf), Mask(false) },
                  pick(ds.d, inside.d),
                  pick(ds.dist, inside.dist),
@@ -157,6 +162,14 @@ public:
     }
 
 private:
+    Vector3 to_local(const Vector3 &n) const { return normalize(m_transform.inverse().vector(n)); }
+    // Spherical coordinates of a direction in the sphere's own space.
+    static Vector2 spherical(const Vector3 &local) {
+        Float phi = atan2(local.y, local.x);
+        phi = phi + select(phi < 0, Float(2 * Pi), Float(0));
+        return { phi * InvTwoPi, acos(clamp(local.z, -1, 1)) * InvPi };
+    }
+
     std::array<double, 3> m_local_centre{}, m_centre{};
     double m_local_radius = 1, m_radius = 1;
     Vector3 m_c;

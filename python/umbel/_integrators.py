@@ -1,0 +1,167 @@
+# umbel/_integrators.py: integrators as scripts use them, and images.
+import sys
+import time
+import weakref
+
+from . import _core
+from . import jit as dr
+from ._random import sample_tea_32
+from ._records import _mi
+
+Integrator = _core.Integrator
+live_parameters = weakref.WeakSet()  # what traverse() has returned, to find changes that have not been passed on
+
+
+class Progress:
+    """A bar for renders that take more than a second, on terminals and in notebooks."""
+
+    def __init__(self):
+        self._begin, self._shown = time.perf_counter(), False
+
+    def __call__(self, fraction):
+        spent = time.perf_counter() - self._begin
+        if spent < 1 or not (sys.stderr.isatty() or "ipykernel" in sys.modules):
+            return
+        left = spent / max(fraction, 1e-6) - spent
+        done = int(30 * fraction)
+        self._shown = True
+        print(f"\rrendering |{'#' * done}{' ' * (30 - done)}| {100 * fraction:3.0f} %, {left:.0f} s left ",
+              end="" if fraction < 1 else "\n", file=sys.stderr, flush=True)
+
+    def stop(self):
+        if self._shown:
+            print(file=sys.stderr)
+
+
+def _seed(seed):
+    """A seed: a number, or an array of one lane, which is data of the program, so that a frozen function can change it."""
+    return _mi("UInt")(seed) if isinstance(seed, dr.ArrayBase) else int(seed) & 0xffffffff
+
+
+def render(scene, params=None, sensor=0, integrator=None, seed=0, seed_grad=0, spp=0, spp_grad=0):
+    """An image of the scene, a tensor of rows, columns and channels; differentiable in `params`.
+
+    `sensor` is one of the scene's, by number, or any other; `integrator` is the scene's unless given. The derivative is
+    computed with `spp_grad` samples a pixel (as many as `spp` unless given) of another seed, `seed_grad`.
+    """
+    from ._params import SceneParameters
+    seed = _seed(seed)
+    seed_grad = sample_tea_32(seed, 1)[0] if isinstance(seed_grad, int) and seed_grad == 0 else _seed(seed_grad)
+    if not isinstance(scene, _core.Scene):
+        raise TypeError("render: the first argument must be a scene")
+    if isinstance(params, SceneParameters):
+        params._sync()
+        pointer = params._core.pointer()
+    else:
+        pointer = 0
+        if params is not None and not hasattr(params, "keys"):
+            raise TypeError("render: params must be what umbel.traverse() returns, or an optimizer")
+        if params is not None and dr._tree.leaves(dict(params.items())):
+            parameters = _core._Parameters(scene)  # the scene holds what an optimizer has passed on
+            pointer = parameters.pointer()
+    image = _core.render(scene, pointer, sensor, integrator, seed, seed_grad, int(spp), int(spp_grad))
+    if image is None:  # the integrator's render() is Python's
+        return _render_in_python(scene, params, sensor, integrator or scene.integrator(), (seed, seed_grad),
+                                 (int(spp), int(spp_grad or spp)))
+    return image
+
+
+_inside_op = []  # whether derivatives are computed for an operation, which passes them on itself
+
+
+def pass_derivatives(scene, forward):
+    """Passes tangents on to the scene's values, or gradients on from them."""
+    if not _inside_op:
+        _core.pass_derivatives(scene, forward)
+
+
+class _RenderOp(dr.CustomOp):
+    """An image by an integrator that is written in Python, with its render_forward() and render_backward()."""
+
+    def eval(self, scene, sensor, params, integrator, seed, spp):
+        self.call = scene, sensor, params, integrator, seed, spp
+        with dr.suspend_grad():
+            return integrator.render(scene=scene, sensor=sensor, seed=seed[0], spp=spp[0], develop=True, evaluate=False)
+
+    def forward(self):
+        scene, sensor, params, integrator, seed, spp = self.call
+        _inside_op.append(True)
+        try:
+            self.set_grad_out(integrator.render_forward(scene, params, sensor=sensor, seed=seed[1], spp=spp[1]))
+        finally:
+            _inside_op.pop()
+
+    def backward(self):
+        scene, sensor, params, integrator, seed, spp = self.call
+        _inside_op.append(True)
+        try:
+            integrator.render_backward(scene, params, self.grad_out(), sensor=sensor, seed=seed[1], spp=spp[1])
+        finally:
+            _inside_op.pop()
+
+    def name(self): return "render"
+
+
+def _render_in_python(scene, params, sensor, integrator, seed, spp):
+    if type(integrator).render is Integrator.render:  # a film that collects in Python
+        from .ad.integrators.common import render_blocks
+        return render_blocks(integrator, scene, sensor, seed[0], spp[0])
+    return dr.custom(_RenderOp, scene, sensor, params, integrator, seed, spp)
+
+
+# ---- methods of integrators
+
+def sample(self, scene, sampler, ray, medium=None, active=True):
+    """Radiance along rays, whether they met anything, and further channels."""
+    return self._sample(scene, sampler, ray, active)
+
+
+def _pass_changes_on(scene):
+    for p in list(live_parameters):
+        if p.root is scene:
+            p._sync()
+
+
+def render_with(self, scene, sensor=0, seed=0, spp=0, develop=True, evaluate=True):
+    """An image by this method, differentiable in all parameters of the scene whose gradients are enabled; with the samples of
+    the image itself."""
+    _pass_changes_on(scene)
+    parameters = _core._Parameters(scene)
+    seed = _seed(seed)
+    image = _core.render(scene, parameters.pointer(), sensor, self, seed, seed, int(spp), int(spp))
+    if image is None:
+        image = _render_in_python(scene, None, sensor, self, (seed, seed), (int(spp), int(spp)))
+    if evaluate:
+        dr.schedule(image)
+        dr.eval()
+    return image if develop else dr.zeros(type(image), (0,))
+
+
+def render_forward(self, scene, params=None, sensor=0, seed=0, spp=0):
+    """The image's tangent, given those of the scene's parameters."""
+    _pass_changes_on(scene)
+    return _core.render_forward(scene, sensor, self, _seed(seed), int(spp))
+
+
+def render_backward(self, scene, params=None, grad_in=None, sensor=0, seed=0, spp=0):
+    """Adds the derivatives of sum(grad_in * image) to the gradients of the scene's parameters."""
+    _pass_changes_on(scene)
+    if grad_in is None:
+        raise TypeError("render_backward: grad_in, the gradient of the image, is missing")
+    flat = dr.ravel(grad_in) if dr.is_tensor_v(grad_in) else grad_in
+    _core.render_backward(scene, flat, sensor, self, _seed(seed), int(spp))
+
+
+def cancel(self):
+    """Ctrl-C stops renders; there is nothing else to cancel, as render() returns when it is done."""
+
+
+def should_stop(self):
+    """Whether cancel() was called."""
+    return False
+
+
+for _name, _f in dict(sample=sample, render=render_with, render_forward=render_forward, render_backward=render_backward,
+                      cancel=cancel, should_stop=should_stop).items():
+    _f.__name__ = _name
+    setattr(Integrator, _name, _f)

@@ -1,0 +1,136 @@
+# umbel/_plugins.py: what all objects of a scene share, and plugins written in Python.
+import enum
+
+from . import _core
+from . import jit as dr
+
+Object = _core.Object
+
+
+class ParamFlags(enum.IntFlag):
+    """Properties of a parameter."""
+    Differentiable = 0x0
+    NonDifferentiable = 0x1
+    Discontinuous = 0x2
+    ReadOnly = 0x4
+
+
+class TraversalCallback:
+    """What `traverse(self, cb)` of a plugin reports its parameters and the objects inside it to."""
+
+    def __init__(self): self._found = []
+
+    def put(self, name, value, flags=ParamFlags.Differentiable):
+        """A parameter, or an object that has parameters of its own."""
+        if value is not None:
+            self._found.append((str(name), value, int(flags)))
+
+    def put_value(self, name, value, flags=ParamFlags.Differentiable):
+        """A parameter: an array, or a number of Python's."""
+        TraversalCallback.put(self, name, value, flags)
+
+    def put_object(self, name, value, flags=ParamFlags.Differentiable):
+        """An object that has parameters of its own."""
+        TraversalCallback.put(self, name, value, flags)
+
+    put_parameter = put_value
+
+
+# ---- objects
+
+# Names of classes, where they are not the plugin's name with the kind behind it; what scripts print and compare.
+_class_names = {
+    "diffuse": "SmoothDiffuse", "conductor": "SmoothConductor", "dielectric": "SmoothDielectric",
+    "roughconductor": "RoughConductor", "roughdielectric": "RoughDielectric", "twosided": "TwoSidedBRDF",
+    "null": "Null", "polarizer": "LinearPolarizer", "retarder": "LinearRetarder", "area": "AreaLight",
+    "constant": "ConstantBackgroundEmitter", "point": "PointLight", "hdrfilm": "HDRFilm", "box": "BoxFilter",
+    "gaussian": "GaussianFilter", "tent": "TentFilter", "mitchell": "MitchellNetravaliFilter",
+    "catmullrom": "CatmullRomFilter", "lanczos": "LanczosSincFilter", "path": "PathIntegrator",
+    "direct": "DirectIntegrator", "depth": "DepthIntegrator", "aov": "AOVIntegrator", "stokes": "StokesIntegrator",
+    "prb": "PRBIntegrator", "prb_basic": "BasicPRBIntegrator", "independent": "IndependentSampler",
+    "stratified": "StratifiedSampler", "sobol": "SobolSampler", "perspective": "PerspectiveCamera", "cube": "Cube",
+    "sphere": "Sphere", "rectangle": "Rectangle", "obj": "OBJMesh", "ply": "PLYMesh", "mesh": "Mesh",
+    "instance": "Instance", "shapegroup": "ShapeGroup", "bitmap": "BitmapTexture", "checkerboard": "Checkerboard",
+    "rgb": "SRGBReflectanceSpectrum", "uniform": "UniformSpectrum", "d65": "D65Spectrum",
+    "irregular": "IrregularSpectrum", "regular": "RegularSpectrum", "blackbody": "BlackBodySpectrum", "scene": "Scene"}
+
+
+def class_name(self):
+    """The name of its class."""
+    if self._is_python():
+        return type(self).__name__
+    return _class_names.get(self.plugin_name(), self.plugin_name() or type(self).__name__)
+
+
+def variant_name(self):
+    """The variant in use."""
+    return _core.variant()
+
+
+def expand(self):
+    """Objects that stand for this one: none, as all are complete."""
+    return []
+
+
+def traverse(self, cb):
+    """Reports its parameters to a TraversalCallback."""
+    _core.report_parameters(self, cb)
+
+
+def parameters_changed(self, keys=()):
+    """Called after parameters have changed."""
+    _core.parameters_changed(self, list(keys))
+
+
+def to_string(self):
+    """What repr() shows: the class and its parameters."""
+    found = TraversalCallback()
+    if not self._is_python():
+        self.traverse(found)
+    rows = [f"  {n} = {_shown(v)}" for n, v, _ in found._found]
+    return f"{class_name(self)}[\n" + ",\n".join(rows) + "\n]" if rows else f"{class_name(self)}[]"
+
+
+def _shown(value):
+    text = repr(value)
+    if isinstance(value, dr.ArrayBase) and text.count("\n") > 6:
+        return f"{type(value).__name__} of shape {dr.shape(value)}"
+    return text.replace("\n", "\n  ")
+
+
+for _f in (class_name, variant_name, expand, traverse, parameters_changed, to_string):
+    setattr(Object, _f.__name__, _f)
+Object.__repr__ = lambda self: self.to_string()
+Object.__str__ = lambda self: self.to_string()
+
+
+def cast_object(o):
+    """The object as what it is; all objects are."""
+    return o
+
+
+# ---- plugins in Python
+
+_kinds = ("bsdf", "emitter", "texture", "sensor", "integrator", "film", "sampler", "shape", "rfilter")
+
+
+def _register(kind):
+    def register(name, constructor):
+        from ._properties import Properties
+        _core.register_plugin(kind, name, lambda core: constructor(Properties(core)))
+    register.__name__ = f"register_{kind}"
+    register.__doc__ = f"Makes `constructor(props)`, usually a class, the {kind} plugin of that name."
+    return register
+
+
+def _not_yet(kind):
+    def register(name, constructor):
+        raise dr.UserError(f"register_{kind}: scenes have no {kind} objects yet, so \"{name}\" cannot be one")
+    register.__name__ = f"register_{kind}"
+    register.__doc__ = f"Scenes have no {kind} objects yet."
+    return register
+
+
+register_bsdf, register_emitter, register_texture, register_sensor, register_integrator, register_film, register_sampler, \
+    register_shape, register_rfilter = (_register(k) for k in _kinds)
+register_medium, register_phasefunction, register_volume = (_not_yet(k) for k in ("medium", "phase", "volume"))

@@ -1,0 +1,2 @@
+"""The same as umbel.ad.integrators.common."""
+from .integrators.common import *

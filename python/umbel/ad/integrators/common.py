@@ -1,0 +1,242 @@
+"""Bases of integrators written in Python.
+
+An ADIntegrator is differentiated by recording all that `sample` does. An RBIntegrator differentiates itself: `sample` is
+called twice, first for the radiance, then with its gradient, for the same paths.
+"""
+import umbel as mi
+import umbel.jit as dr
+from umbel._integrators import pass_derivatives
+
+__all__ = ["ADIntegrator", "RBIntegrator", "mis_weight", "render_blocks"]
+
+
+def mis_weight(pdf_a, pdf_b):
+    """The weight of a sample of density `pdf_a` among two techniques, by the power heuristic."""
+    a2 = dr.square(pdf_a)
+    w = a2 / dr.fma(pdf_b, pdf_b, a2)
+    return dr.detach(dr.select(dr.isfinite(w), w, 0))
+
+
+# ---- from sensors to films
+
+def _sensor(scene, sensor):
+    return scene.sensors()[sensor] if isinstance(sensor, int) else sensor
+
+
+def _window(film):
+    """Width and height of what is sampled, and how far it reaches beyond the image."""
+    border = film.rfilter().border_size() if film.sample_border() else 0
+    width, height = (int(n) + 2 * border for n in film.crop_size())
+    return width, height, border
+
+
+def prepare(sensor, seed=0, spp=0, aovs=()):
+    """A sampler with one sequence for each sample of the image, and the number of samples a pixel."""
+    film, sampler = sensor.film(), sensor.sampler().clone()
+    if spp:
+        sampler.set_sample_count(spp)
+    spp = sampler.sample_count()
+    sampler.set_samples_per_wavefront(spp)
+    width, height, _ = _window(film)
+    lanes = width * height * spp
+    if lanes > 2 ** 32:
+        raise dr.UserError(f"an image of {width} x {height} pixels and {spp} samples each takes {lanes} samples; at most "
+                           "2^32 fit in one pass: use fewer, or average several images of other seeds")
+    sampler.seed(seed, lanes)
+    film.prepare(list(aovs))
+    return sampler, spp
+
+
+def sample_rays(scene, sensor, sampler):
+    """A ray for each sample, its weight, and where in the image it belongs, in pixels."""
+    film = sensor.film()
+    width, height, border = _window(film)
+    spp = sampler.sample_count()
+    lane = dr.arange(mi.UInt32, width * height * spp)
+    pixel = lane // dr.opaque(mi.UInt32, spp)
+    row = pixel // width
+    offset = [int(n) for n in film.crop_offset()]
+    corner = mi.Point2f(mi.Float(mi.Int32(pixel - row * width)) + (offset[0] - border),
+                        mi.Float(mi.Int32(row)) + (offset[1] - border))
+    u = sampler.next_2d()
+    pos = mi.Point2f(corner.x + u.x, corner.y + u.y)
+    size = [float(n) for n in film.size()]
+    aperture = sampler.next_2d() if sensor.needs_aperture_sample() else mi.Point2f(0.5)
+    time = mi.Float(sensor.shutter_open())
+    if sensor.shutter_open_time() > 0:
+        time = time + sampler.next_1d() * sensor.shutter_open_time()
+    wavelength = sampler.next_1d() if mi.is_spectral else mi.Float(0)
+    with dr.resume_grad():
+        ray, weight = sensor.sample_ray_differential(time, wavelength, mi.Point2f(pos.x / size[0], pos.y / size[1]), aperture)
+    if film.rfilter().is_box_filter():  # the pixel itself, whatever rounding makes of the sum
+        pos = mi.Point2f(corner.x + 0.5, corner.y + 0.5)
+    return ray, weight, pos
+
+
+def _channels(film, block, value, weight, alpha, aovs, wavelengths):
+    """The channels of a block for a colour."""
+    if film.flags() & mi.FilmFlags.Special:
+        return film.prepare_sample(value, wavelengths, block.channel_count(), weight=weight, alpha=alpha)
+    value = mi.unpolarized_spectrum(value)
+    if mi.is_spectral:
+        value = mi.spectrum_to_srgb(value, wavelengths)
+    rgb = [value[0]] * 3 if mi.is_monochromatic else [value[i] for i in range(3)]
+    return rgb + ([alpha] if film.flags() & mi.FilmFlags.Alpha else []) + [weight] + list(aovs)
+
+
+def _develop(film, block):
+    film.clear()
+    film.put_block(block)
+    return film.develop()
+
+
+def _splat(film, pos, value, weight, alpha, aovs, wavelengths):
+    """A block with these samples in it."""
+    block = film.create_block()
+    block.put(pos, _channels(film, block, value, weight, alpha, aovs, wavelengths))
+    return block
+
+
+def _alpha(valid): return dr.select(valid, mi.Float(1), mi.Float(0))
+
+
+def render_blocks(integrator, scene, sensor=0, seed=0, spp=0):
+    """An image by any integrator's `sample(scene, sampler, ray, medium, active)`, collected by the film itself."""
+    sensor = _sensor(scene, sensor)
+    film = sensor.film()
+    sampler, spp = prepare(sensor, seed, spp, integrator.aov_names())
+    ray, weight, pos = sample_rays(scene, sensor, sampler)
+    L, valid, aovs = integrator.sample(scene, sampler, ray, None, mi.Bool(True))
+    block = _splat(film, pos, L * weight, mi.Float(1), _alpha(valid), aovs, ray.wavelengths)
+    film.put_block(block)
+    return film.develop()
+
+
+class ADIntegrator(mi.SamplingIntegrator):
+    """An integrator whose `sample` is recorded and differentiated as it is.
+
+    sample(mode, scene, sampler, ray, depth, δL, δaovs, state_in, active) returns radiance, whether the ray met anything, a list
+    of further channels, and a state for the second call of an RBIntegrator. `max_depth` (-1: no limit) and `rr_depth` are
+    read from the properties.
+    """
+
+    def __init__(self, props=mi.Properties()):
+        super().__init__(props)
+        depth = props.get("max_depth", 6)
+        if depth < 0 and depth != -1:
+            raise dr.UserError(f"max_depth is {depth}; it must be -1, for no limit, or at least 0")
+        self.max_depth = depth if depth != -1 else 0xffffffff
+        self.rr_depth = props.get("rr_depth", 5)
+        if self.rr_depth <= 0:
+            raise dr.UserError(f"rr_depth is {self.rr_depth}; it must be at least 1")
+
+    def to_string(self):
+        return f"{type(self).__name__}[max_depth = {self.max_depth}, rr_depth = {self.rr_depth}]"
+
+    def sample(self, mode, scene, sampler, ray, depth=None, δL=None, δaovs=None, state_in=None, active=True):
+        """What subclasses define."""
+        raise NotImplementedError(f"{type(self).__name__} does not define sample()")
+
+    def aov_names(self): return []
+
+    def prepare(self, sensor, seed=0, spp=0, aovs=()):
+        """A seeded sampler, and the number of samples a pixel."""
+        return prepare(sensor, seed, spp, aovs)
+
+    def sample_rays(self, scene, sensor, sampler):
+        """Rays, their weights, and where in the image they belong."""
+        return sample_rays(scene, sensor, sampler)
+
+    def _sample(self, mode, scene, sampler, ray, δL=None, δaovs=None, state_in=None):
+        return self.sample(mode=mode, scene=scene, sampler=sampler, ray=ray, depth=mi.UInt32(0), δL=δL, δaovs=δaovs,
+                           state_in=state_in, active=mi.Bool(True))
+
+    def _followed_image(self, mode, scene, sensor, seed, spp):
+        """The image, with everything that it depends on followed."""
+        film = sensor.film()
+        sampler, spp = self.prepare(sensor, seed, spp, self.aov_names())
+        ray, weight, pos = self.sample_rays(scene, sensor, sampler)
+        with dr.resume_grad():
+            L, valid, aovs, _ = self._sample(mode, scene, sampler, ray)
+            return _develop(film, _splat(film, pos, L * weight, mi.Float(1), _alpha(valid), aovs, ray.wavelengths))
+
+    def render(self, scene, sensor=0, seed=0, spp=0, develop=True, evaluate=True):
+        """The image."""
+        if not develop:
+            raise dr.UserError("render: integrators of this kind always develop the image; develop must be True")
+        sensor = _sensor(scene, sensor)
+        film = sensor.film()
+        with dr.suspend_grad():
+            sampler, spp = self.prepare(sensor, seed, spp, self.aov_names())
+            ray, weight, pos = self.sample_rays(scene, sensor, sampler)
+            L, valid, aovs, _ = self._sample(dr.ADMode.Primal, scene, sampler, ray)
+            image = _develop(film, _splat(film, pos, L * weight, mi.Float(1), _alpha(valid), aovs, ray.wavelengths))
+        if evaluate:
+            dr.eval(image)
+        return image
+
+    def render_forward(self, scene, params=None, sensor=0, seed=0, spp=0):
+        """The image's tangent."""
+        with dr.suspend_grad():
+            image = self._followed_image(dr.ADMode.Forward, scene, _sensor(scene, sensor), seed, spp)
+            with dr.resume_grad():
+                if not dr.grad_enabled(image):
+                    return dr.zeros(type(image), image.shape)
+                dr.forward_to(image)
+                return dr.grad(image)
+
+    def render_backward(self, scene, params=None, grad_in=None, sensor=0, seed=0, spp=0):
+        """Adds the derivatives of sum(grad_in * image) to the gradients of what it depends on."""
+        with dr.suspend_grad():
+            image = self._followed_image(dr.ADMode.Backward, scene, _sensor(scene, sensor), seed, spp)
+            with dr.resume_grad():
+                if dr.grad_enabled(image):
+                    dr.set_grad(image, grad_in)
+                    dr.enqueue(dr.ADMode.Backward, image)
+                    dr.traverse(dr.ADMode.Backward)
+            dr.eval()
+
+
+class RBIntegrator(ADIntegrator):
+    """An integrator that differentiates itself, by following the same paths again.
+
+    In the first call, mode is Primal. In the second, with the same random numbers and `state_in` from the first, `sample`
+    returns the radiance's tangent (Forward), or adds to the gradients of what it meets, given that of the radiance, `δL`
+    (Backward). It calls dr.forward_to() or dr.backward() on what each bounce contributes.
+    """
+
+    def render_forward(self, scene, params=None, sensor=0, seed=0, spp=0):
+        """The image's tangent."""
+        sensor = _sensor(scene, sensor)
+        film = sensor.film()
+        pass_derivatives(scene, True)
+        with dr.isolate_grad(), dr.suspend_grad():
+            sampler, spp = self.prepare(sensor, seed, spp, self.aov_names())
+            ray, weight, pos = self.sample_rays(scene, sensor, sampler)
+            _, _, _, state = self._sample(dr.ADMode.Primal, scene, sampler.clone(), ray)
+            δL, valid, δaovs, _ = self._sample(dr.ADMode.Forward, scene, sampler, ray, state_in=state)
+            # The weights of the samples are those of the image itself
+            image = _develop(film, _splat(film, pos, δL * weight, mi.Float(1), mi.Float(0), δaovs, ray.wavelengths))
+            dr.eval(image)
+        return image
+
+    def render_backward(self, scene, params=None, grad_in=None, sensor=0, seed=0, spp=0):
+        """Adds the derivatives of sum(grad_in * image) to the gradients of the scene's parameters."""
+        sensor = _sensor(scene, sensor)
+        film = sensor.film()
+        with dr.isolate_grad(), dr.suspend_grad():
+            sampler, spp = self.prepare(sensor, seed, spp, self.aov_names())
+            ray, weight, pos = self.sample_rays(scene, sensor, sampler)
+            L, valid, aovs, state = self._sample(dr.ADMode.Primal, scene, sampler.clone(), ray)
+            # The film is linear in its samples: its derivative is the gradient of each one
+            with dr.resume_grad():
+                L, aovs = dr.detach(L), [dr.detach(v) for v in aovs]
+                dr.enable_grad(L, aovs)
+                image = _develop(film, _splat(film, pos, L * weight, mi.Float(1), _alpha(valid), aovs, ray.wavelengths))
+                dr.set_grad(image, grad_in)
+                dr.enqueue(dr.ADMode.Backward, image)
+                dr.traverse(dr.ADMode.Backward)
+                δL, δaovs = dr.grad(L), [dr.grad(v) for v in aovs]
+            self._sample(dr.ADMode.Backward, scene, sampler, ray, δL=δL, δaovs=δaovs, state_in=dr.detach(state))
+            dr.eval()
+        pass_derivatives(scene, False)

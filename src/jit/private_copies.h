@@ -1,0 +1,51 @@
+// jit/private_copies.h: sums from inside loops, branches and calls, in copies that chunks of lanes have for themselves.
+//
+// There, lanes add to memory atomically, in an order that no two runs share, and sums of millions of numbers in single
+// precision lose the small ones. So where a target is small beside the number of lanes, each chunk of lanes adds to zeros
+// of its own. After each block of lanes these move on to the chunk's sums, in double precision, and in the end the sums of
+// all chunks to the target, in order. Blocks and chunks depend on sizes alone: so do results, and not on threads.
+#pragma once
+#include "jit/program.h"
+#include <functional>
+
+namespace umbel::jit {
+
+/// Whether memory is reached through a pointer in one way alone: by adding floats to it.
+struct PointerUse {
+    bool summed = false, otherwise = false;
+    bool sums_only() const { return summed && !otherwise; }
+    void add(const PointerUse &o) {
+        summed |= o.summed;
+        otherwise |= o.otherwise;
+    }
+};
+
+/// How a program uses its pointers.
+struct PointerUses {
+    std::vector<PointerUse> args; // of the kernel
+    std::vector<std::vector<std::pair<uint64_t, PointerUse>>>
+        fields; // by function: offset in the record
+    explicit PointerUses(const Program &program);
+    PointerUse field(uint32_t function, uint64_t offset) const;
+};
+
+struct PrivateCopies {
+    struct Target {
+        Type type; // a float
+        void *data;
+        uint64_t cells;
+    };
+    std::vector<Target> targets;
+
+    /// Runs lanes [begin, end).
+    using Blocks = std::function<void(uint64_t begin, uint64_t end)>;
+
+    /// How many chunks `lanes` lanes are cut into; 1: the targets are too large to have copies.
+    uint64_t chunks(uint64_t lanes) const;
+    /// For each chunk, bind(copies) tells how to run blocks of lanes with what takes the place of each target. Blocks
+    /// begin at multiples of `grain`.
+    void run(uint64_t lanes, uint64_t grain,
+             const std::function<Blocks(const std::vector<void *> &copies)> &bind) const;
+};
+
+} // namespace umbel::jit

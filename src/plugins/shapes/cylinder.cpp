@@ -1,0 +1,157 @@
+// cylinder: an open tube between two points.
+//
+// u is the angle around the axis, v the way along it, both from 0 to 1. Transforms may rotate, move and scale it evenly
+// around its axis.
+#include "core/warp.h"
+#include "render/shape.h"
+#include <cmath>
+
+namespace umbel {
+
+namespace {
+
+// The nearer solution of |o + t d| = 1 across the axis with a point of the tube, between mint and maxt, for host numbers
+// and recorded ones alike. In the tube's space it has radius and length 1.
+template <class F, class Select>
+F solve_tube(const F (&o)[3], const F (&d)[3], F mint, F maxt, F none, Select choose) {
+    using std::sqrt;
+    F dd = d[0] * d[0] + d[1] * d[1];
+    F b = (o[0] * d[0] + o[1] * d[1]) / dd; // minus the middle of the chord
+    F x = o[0] - b * d[0], y = o[1] - b * d[1];
+    F rest = (F(1) - (x * x + y * y)) / dd;
+    F half = sqrt(choose(rest > F(0), rest, F(0)));
+    F near_t = -b - half, far_t = -b + half;
+    F near_z = o[2] + near_t * d[2], far_z = o[2] + far_t * d[2];
+    auto good = [&](const F &t, const F &z) {
+        return (t >= mint) & (t <= maxt) & (z >= F(0)) & (z <= F(1));
+    };
+    auto solvable = (rest >= F(0)) & (dd > F(0));
+    F far = choose(solvable & good(far_t, far_z), far_t, none);
+    return choose(solvable & good(near_t, near_z), near_t, far);
+}
+
+} // namespace
+
+class Cylinder final : public AnalyticShape {
+public:
+    void declare(Params &p) override {
+        AnalyticShape::declare(p);
+        p.vector("p0", m_p0, { 0, 0, 0 }).doc("One end of the axis");
+        p.vector("p1", m_p1, { 0, 0, 1 }).doc("The other end");
+        p.number("radius", m_local_radius, 1, 0).doc("Its radius");
+    }
+
+    void configure() override {
+        // From the unit tube along z
+        std::array<double, 3> axis{ m_p1[0] - m_p0[0], m_p1[1] - m_p0[1], m_p1[2] - m_p0[2] };
+        double length = std::hypot(axis[0], axis[1], axis[2]);
+        if (!(length > 0 && m_local_radius > 0))
+            complain("the axis has length {} and the tube the radius {}; both must be positive",
+                     length, m_local_radius);
+        TransformData place;
+        for (size_t i = 0; i < 3; ++i)
+            axis[i] /= length;
+        auto [s, t] = basis(axis);
+        for (int i = 0; i < 3; ++i) {
+            place(i, 0) = s[size_t(i)] * m_local_radius;
+            place(i, 1) = t[size_t(i)] * m_local_radius;
+            place(i, 2) = axis[size_t(i)] * length;
+            place(i, 3) = m_p0[size_t(i)];
+        }
+        m_whole = m_to_world * place;
+        auto inverse = m_whole.inverse();
+        if (!inverse)
+            complain("to_world is singular, so that nothing is left of the cylinder");
+        m_to_object = *inverse;
+        m_transform = Transform(m_whole);
+
+        double sizes[3];
+        for (int c = 0; c < 3; ++c)
+            sizes[c] = std::hypot(m_whole(0, c), m_whole(1, c), m_whole(2, c));
+        if (std::abs(sizes[0] - sizes[1]) > 1e-6 * sizes[0])
+            complain("to_world scales by {:g} and {:g} across the axis; a cylinder must stay one",
+                     sizes[0] / m_local_radius, sizes[1] / m_local_radius);
+        m_radius = sizes[0];
+        m_area = 2 * Pi * m_radius * sizes[2];
+        m_inv_area = opaque_float(1 / m_area);
+        m_flip = opaque_float(m_flip_normals ? -1 : 1);
+        m_curvature = opaque_float((m_flip_normals ? -1 : 1) / m_radius);
+    }
+
+    BoundingBox bounds() const override {
+        BoundingBox b;
+        for (double z : { 0.0, 1.0 }) {
+            auto c = m_whole.apply_point({ 0, 0, z });
+            for (int i = 0; i < 3; ++i) {
+                double r = std::hypot(m_whole(i, 0), m_whole(i, 1));
+                b.min[size_t(i)] = std::min(b.min[size_t(i)], c[size_t(i)] - r);
+                b.max[size_t(i)] = std::max(b.max[size_t(i)], c[size_t(i)] + r);
+            }
+        }
+        return b;
+    }
+    double area() const override { return m_area; }
+    uint32_t type() const override { return ShapeType::Cylinder; }
+    TransformData placement() const override { return m_whole; }
+    Vector2 curvature() const override { return { m_curvature, Float(0) }; }
+
+    double intersect_host(const std::array<double, 3> &o, const std::array<double, 3> &d,
+                          double mint, double maxt) const override {
+        auto p = m_to_object.apply_point(o), w = m_to_object.apply_vector(d);
+        double origin[3] = { p[0], p[1], p[2] }, dir[3] = { w[0], w[1], w[2] };
+        return solve_tube(origin, dir, mint, maxt, std::numeric_limits<double>::infinity(),
+                          [](bool m, double a, double b) { return m ? a : b; });
+    }
+    Float intersect(const Ray &ray, const Mask &) const override {
+        Transform to_object = m_transform.inverse();
+        Vector3 o = to_object.point(ray.o), d = to_object.vector(ray.d);
+        Float origin[3] = { o.x, o.y, o.z }, dir[3] = { d.x, d.y, d.z };
+        return solve_tube(
+            origin, dir, Float(0), ray.maxt, Float(std::numeric_limits<double>::infinity()),
+            [](const Mask &m, const Float &a, const Float &b) { return select(m, a, b); });
+    }
+
+    void fill_interaction(const Ray &ray, const Float &t, SurfaceInteraction &si) const override {
+        Vector3 local = m_transform.inverse().point(ray(t));
+        Float inv_r = rsqrt(sqr(local.x) + sqr(local.y));
+        local = { local.x * inv_r, local.y * inv_r, local.z }; // back onto the surface
+        Float phi = atan2(local.y, local.x);
+        phi = phi + select(phi < 0, Float(2 * Pi), Float(0));
+        si.p = m_transform.point(local);
+        si.uv = { phi * InvTwoPi, local.z };
+        si.dp_du = m_transform.vector({ -local.y, local.x, Float(0) }) * (2 * Pi);
+        si.dp_dv = m_transform.vector({ Float(0), Float(0), Float(1) });
+        si.n = normal_at(local);
+        si.sh_frame.n = si.n;
+    }
+
+    PositionSample sample_position(const Float &time, const Vector2 &u,
+                                   const Mask &) const override {
+        Float phi = u.y * (2 * Pi);
+        Vector3 local(cos(phi), sin(phi), u.x);
+        return {
+            m_transform.point(local), normal_at(local), { u.y, u.x }, time, m_inv_area, false
+        };
+    }
+
+private:
+    using Vec = std::array<double, 3>;
+    // Two directions across an axis of unit length [Duff 2017].
+    static std::pair<Vec, Vec> basis(const Vec &n) {
+        double sign = std::copysign(1.0, n[2]), a = -1 / (sign + n[2]), b = n[0] * n[1] * a;
+        return { { 1 + sign * n[0] * n[0] * a, sign * b, -sign * n[0] },
+                 { b, sign + n[1] * n[1] * a, -n[1] } };
+    }
+    Vector3 normal_at(const Vector3 &local) const {
+        return normalize(m_transform.normal({ local.x, local.y, Float(0) })) * m_flip;
+    }
+
+    std::array<double, 3> m_p0{}, m_p1{};
+    double m_local_radius = 1, m_radius = 1, m_area = 0;
+    TransformData m_whole, m_to_object; // between the unit tube and the scene
+    Transform m_transform;
+    Float m_flip, m_curvature;
+};
+
+UMBEL_PLUGIN(Shape, Cylinder, "cylinder")
+} // namespace umbel

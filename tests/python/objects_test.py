@@ -1,0 +1,374 @@
+# tests/python/objects_test.py: films, blocks, samplers, lights, references and integrators, as scripts use them.
+import gc
+
+import numpy as np
+import pytest
+
+import umbel as mi
+import umbel.jit as dr
+
+
+def close(a, b, **kw): return np.allclose(np.array(a), np.array(b), **{"rtol": 1e-4, "atol": 1e-5, **kw})
+
+
+def room(**more):
+    T = mi.ScalarTransform4f
+    return {"type": "scene",
+            "sensor": {"type": "perspective", "fov": 45, "to_world": T().look_at([0, 0, 4], [0, 0, 0], [0, 1, 0]),
+                       "film": {"type": "hdrfilm", "width": 8, "height": 8, "rfilter": {"type": "box"}}},
+            "wall": {"type": "rectangle", "bsdf": {"type": "diffuse", "reflectance": {"type": "rgb", "value": [.6, .3, .2]}}},
+            "lamp": {"type": "rectangle", "to_world": T().translate([0, 0, 5]).rotate([0, 1, 0], 180),
+                     "emitter": {"type": "area", "radiance": {"type": "rgb", "value": [3, 4, 5]}}}, **more}
+
+
+KEY = "wall.bsdf.reflectance.value"
+
+
+# ---- blocks and films
+
+def test_a_sample_spreads_as_the_filter_does():
+    f = mi.load_dict({"type": "gaussian"})
+    block = mi.ImageBlock([6, 6], [0, 0], 2, rfilter=f, border=True)
+    assert block.border_size() == f.border_size() == 2 and block.tensor().shape == (10, 10, 2)
+    block.put(mi.Point2f(3.3, 2.6), [1, 10])
+    centres = np.arange(10) - 2 + .5
+    want = np.outer([f.eval(float(y - 2.6))[0] for y in centres], [f.eval(float(x - 3.3))[0] for x in centres])
+    assert close(block.tensor().numpy()[..., 0], want) and close(block.tensor().numpy()[..., 1], 10 * want)
+
+
+def test_normalized_weights_add_up_to_one():
+    block = mi.ImageBlock([6, 6], [0, 0], 1, rfilter=mi.load_dict({"type": "gaussian"}), border=True, normalize=True)
+    block.put(mi.Point2f([3.3, 2.1], [2.6, 4.9]), [mi.Float([1, 2])])
+    assert close(block.tensor().numpy().sum(), 3)
+
+
+def test_reading_inverts_putting_for_a_constant():
+    image = mi.TensorXf(np.full((6, 5, 1), 2.5, np.float32))
+    block = mi.ImageBlock(image, [0, 0], rfilter=mi.load_dict({"type": "tent"}), normalize=True)
+    assert close(block.read(mi.Point2f([2.2, 3.9], [2.7, 1.1]))[0], 2.5)
+
+
+def test_gradients_pass_through_a_block():
+    value = mi.Float([1, 2])
+    dr.enable_grad(value)
+    block = mi.ImageBlock([4, 4], [0, 0], 1, rfilter=mi.load_dict({"type": "box"}))
+    block.put(mi.Point2f([1.5, 2.5], [0.5, 3.5]), [value * 3])
+    dr.backward(dr.sum(dr.square(block.tensor()), axis=None))
+    assert close(dr.grad(value), [18, 36])
+
+
+def test_a_film_divides_sums_by_weights():
+    film = mi.load_dict({"type": "hdrfilm", "width": 4, "height": 3, "pixel_format": "rgba", "rfilter": {"type": "box"}})
+    with pytest.raises(RuntimeError, match=r"prepare\(\)"):
+        film.develop()
+    assert film.prepare(["depth"]) == 6 and film.base_channels_count() == 4
+    block = film.create_block()
+    block.put(mi.Point2f([1.5, 1.5], [2.5, 2.5]), [mi.Float([1, 3]), mi.Float(2), mi.Float(0), mi.Float(1), mi.Float(1),
+                                                   mi.Float([10, 20])])
+    film.put_block(block)
+    image = film.develop().numpy()
+    assert image.shape == (3, 4, 5) and close(image[2, 1], [2, 2, 0, 1, 15]) and close(image[0, 0], 0)
+    assert film.develop(raw=True).shape == (3, 4, 6)
+    assert film.bitmap().channel_count() == 5
+    film.clear()
+    assert close(film.develop(), 0)
+
+
+def test_luminance_films_give_one_channel():
+    d = room()
+    d["sensor"]["film"]["pixel_format"] = "luminance"
+    scene = mi.load_dict(d)
+    grey = mi.render(scene, spp=4)
+    d["sensor"]["film"]["pixel_format"] = "rgb"
+    rgb = mi.render(mi.load_dict(d), spp=4).numpy()
+    assert grey.shape == (8, 8, 1) and scene.sensors()[0].film().develop().shape == (8, 8, 1)
+    assert close(grey.numpy()[..., 0], rgb @ [.212671, .71516, .072169])
+
+
+# ---- samplers
+
+@pytest.mark.parametrize("kind", ["independent", "stratified", "sobol"])
+def test_a_clone_goes_on_with_the_same_numbers(kind):
+    a = mi.load_dict({"type": kind, "sample_count": 16})
+    a.seed(3, 8)
+    a.next_2d()
+    b, other = a.clone(), a.fork()
+    assert isinstance(a, mi.Sampler) and b.wavefront_size() == 8
+    assert close(a.next_1d(), b.next_1d()) and close(a.next_2d(), b.next_2d())
+    other.seed(4, 8)
+    assert not close(a.next_1d(), other.next_1d())
+    b.set_sample_count(64)
+    assert a.sample_count() == 16
+
+
+def test_samples_of_a_pixel_fill_its_strata():
+    s = mi.load_dict({"type": "stratified", "sample_count": 16})
+    s.set_samples_per_wavefront(4)
+    s.seed(0, 8)
+    cells = []
+    for _ in range(4):
+        cells.append(np.floor(s.next_1d().numpy() * 16))
+        s.advance()
+    for pixel in range(2):
+        assert sorted(np.array(cells)[:, 4 * pixel:4 * pixel + 4].ravel()) == list(range(16))
+
+
+def test_loops_advance_a_sampler():
+    s = mi.load_dict({"type": "independent"})
+    s.seed(1, 4)
+
+    @dr.syntax
+    def total(sampler, n):
+        i, sum = mi.UInt32(0), mi.Float(0)
+        while i < n:
+            sum += sampler.next_1d()
+            i += 1
+        return sum
+    t = s.clone()
+    assert close(total(s, 5), sum(t.next_1d() for _ in range(5)))
+
+
+class Counting(mi.Sampler):
+    """0, 0.1, 0.2 ..."""
+
+    def __init__(self, props=mi.Properties()):
+        super().__init__(props)
+        self.count = mi.UInt32(0)
+
+    def seed(self, seed, wavefront_size=0xffffffff):
+        super().seed(seed, wavefront_size)
+        self.count = dr.zeros(mi.UInt32, wavefront_size)
+
+    def next_1d(self, active=True):
+        self.count += 1
+        return mi.Float((self.count - 1) % 10) * .1
+
+    def next_2d(self, active=True): return mi.Point2f(self.next_1d(), self.next_1d())
+
+    def clone(self):
+        other = Counting()
+        other.count = mi.UInt32(self.count)
+        return other
+
+
+def test_a_sampler_in_python_feeds_a_render():
+    mi.register_sampler("counting", Counting)
+    s = mi.load_dict({"type": "counting", "sample_count": 7})
+    s.seed(0, 1)
+    assert s.sample_count() == 7 and close([s.next_1d()[0] for _ in range(11)], [*np.arange(10) / 10, 0])
+    d = room()
+    d["sensor"]["sampler"] = {"type": "counting", "sample_count": 2}
+    a = mi.render(mi.load_dict(d)).numpy()
+    assert a.max() > 0 and close(a, mi.render(mi.load_dict(d)).numpy())
+
+
+# ---- lights
+
+def lit(): return mi.load_dict(room(bulb={"type": "point", "position": [1, 2, 3], "intensity": 2.},
+                                    sky={"type": "constant", "radiance": .5}))
+
+
+def test_lights_come_in_the_order_of_the_description():
+    scene = mi.load_dict({"type": "scene", "a": {"type": "point"}, "b": {"type": "sphere", "emitter": {"type": "area"}},
+                          "c": {"type": "constant"}})
+    assert [e.class_name() for e in scene.emitters()] == ["PointLight", "AreaLight", "ConstantBackgroundEmitter"]
+    lights = scene.emitters_dr()
+    assert list(lights.flags()) == [mi.EmitterFlags.DeltaPosition, mi.EmitterFlags.Surface, mi.EmitterFlags.Infinite]
+    assert lights[2] is scene.environment() or lights[2].ptr == scene.environment().ptr
+
+
+def test_emitted_rays_carry_the_power_of_their_light():
+    scene = lit()
+    rng = np.random.default_rng(1)
+    u = [mi.Float(rng.random(4096, np.float32)) for _ in range(5)]
+    radius = np.linalg.norm((np.array(scene.bbox().max) - np.array(scene.bbox().min)) / 2)
+    power = {"AreaLight": 4 * np.pi * np.array([3, 4, 5]), "PointLight": 4 * np.pi * 2 * np.ones(3),
+             "ConstantBackgroundEmitter": 4 * np.pi ** 2 * radius ** 2 * .5 * np.ones(3)}
+    for e in scene.emitters():
+        e.set_scene(scene)
+        ray, weight = e.sample_ray(0, u[0], mi.Point2f(u[1], u[2]), mi.Point2f(u[3], u[4]))
+        assert close(np.mean(np.array(weight), axis=1), power[e.class_name()], rtol=2e-3)
+        assert close(dr.norm(ray.d), 1)
+
+
+def test_sampled_light_is_its_value_over_density():
+    scene = lit()
+    it = dr.zeros(mi.SurfaceInteraction3f, 3)
+    it.p = mi.Point3f([.3, -.2, .1], [.1, .4, -.3], [.2, .3, .5])
+    for e in scene.emitters():
+        ds, weight = e.sample_direction(it, mi.Point2f([.1, .5, .8], [.3, .7, .2]))
+        assert close(e.eval_direction(it, ds), weight * ds.pdf)
+    ds, weight = scene.sample_emitter_direction(it, mi.Point2f([.1, .5, .8], [.3, .7, .2]), False)
+    index, inverse, _ = scene.sample_emitter(mi.Float([.1, .5, .8]))
+    assert close(inverse, 3) and close(scene.pdf_emitter(index), 1 / 3)
+    assert close(scene.eval_emitter_direction(it, ds), weight * ds.pdf)
+
+
+def test_a_camera_sees_points_where_it_would_send_rays():
+    sensor = mi.load_dict(room())  .sensors()[0]
+    ray, _ = sensor.sample_ray(0, 0, [.3, .6], [0, 0])
+    ds, importance = sensor.sample_direction(mi.Interaction3f(p=ray(2.5)), [0, 0])
+    assert close(np.array(ds.uv).ravel(), [.3 * 8, .6 * 8], atol=1e-3) and close(np.array(ds.d), -np.array(ray.d))
+    rx, _ = sensor.sample_ray(0, 0, [.3 + 1 / 8, .6], [0, 0])
+    differential, _ = sensor.sample_ray_differential(0, 0, [.3, .6], [0, 0])
+    assert close(differential.d_x, rx.d) and sensor.near_clip() == pytest.approx(.01)
+
+
+# ---- references
+
+def test_references_of_different_lists_meet():
+    a, b = mi.load_dict({"type": "diffuse", "reflectance": .2}), mi.load_dict({"type": "diffuse", "reflectance": .8})
+    mask = mi.Bool([True, False, True])
+    both = dr.select(mask, mi.BSDFPtr(a), mi.BSDFPtr(b))
+    assert len(both) == 3 and both[0] is a and both[1] is b
+    assert list(both == a) == [True, False, True] and list(both == None) == [False] * 3
+    si = dr.zeros(mi.SurfaceInteraction3f)
+    si.wi, si.n = [0, 0, 1], [0, 0, 1]
+    got = both.eval(mi.BSDFContext(), si, mi.Vector3f(0, 0, 1))
+    assert close(np.array(got)[0], np.array([.2, .8, .2]) / np.pi)
+    none = dr.select(mask, mi.BSDFPtr(a), None)
+    assert close(np.array(none.eval(mi.BSDFContext(), si, mi.Vector3f(0, 0, 1)))[0], np.array([.2, 0, .2]) / np.pi)
+    assert list(dr.gather(mi.BSDFPtr, both, mi.UInt32([1, 1])) == b) == [True, True]
+
+
+def test_rays_keep_their_scene():
+    hit = mi.load_dict(room()).ray_test(mi.Ray3f([0, 0, 3], [0, 0, -1]))
+    gc.collect()
+    assert list(hit) == [True]
+
+
+# ---- integrators
+
+@pytest.mark.parametrize("kind", ["prb", "direct", "path"])
+def test_derivatives_of_an_integrator_agree_with_differences(kind):
+    scene = mi.load_dict(room())
+    integrator = mi.load_dict({"type": kind})
+    params = mi.traverse(scene)
+    images = []
+    for delta in (-.05, .05):
+        params[KEY] = mi.Color3f(.6 + delta, .3, .2)
+        params.update()
+        images.append(integrator.render(scene, seed=2, spp=16).numpy())
+    want = (images[1] - images[0]) / .1
+    value = mi.Color3f(.6, .3, .2)
+    dr.enable_grad(value)
+    params[KEY] = value
+    params.update()
+    dr.set_grad(value, mi.Color3f(1, 0, 0))
+    assert close(integrator.render_forward(scene, params, seed=2, spp=16), want, atol=1e-4)
+    dr.set_grad(value, 0)
+    integrator.render_backward(scene, params, mi.TensorXf(np.ones((8, 8, 3), np.float32)), seed=2, spp=16)
+    assert close(dr.grad(value).numpy().ravel()[0], want.sum(), rtol=1e-3)
+    dr.set_grad(value, 0)
+    dr.backward(dr.sum(integrator.render(scene, seed=2, spp=16), axis=None))
+    assert close(dr.grad(value).numpy().ravel()[0], want.sum(), rtol=1e-3)
+
+
+@pytest.mark.parametrize("name", ["PRBIntegrator", "BasicPRBIntegrator"])
+def test_integrators_that_differentiate_themselves_agree_with_prb(name):
+    module = mi.ad.integrators.prb if name == "PRBIntegrator" else mi.ad.integrators.prb_basic
+    scene = mi.load_dict(room(sky={"type": "constant", "radiance": 1.}))
+    props = mi.Properties()
+    props["max_depth"] = 3
+    results = []
+    for integrator in (mi.load_dict({"type": "prb", "max_depth": 3}), getattr(module, name)(props)):
+        params = mi.traverse(scene)
+        value = mi.Color3f(.6, .3, .2)
+        dr.enable_grad(value)
+        params[KEY] = value
+        params.update()
+        image = mi.render(scene, params, integrator=integrator, spp=256, seed=1)
+        dr.backward(dr.mean(image, axis=None))
+        results.append((image.numpy().mean(), dr.grad(value).numpy().ravel()))
+    assert results[0][0] == pytest.approx(results[1][0], rel=.02)
+    assert results[0][1] == pytest.approx(results[1][1], rel=.05)
+
+
+# ---- plugins in Python
+
+class Mirror(mi.BSDF):
+    """A mirror whose colour is a parameter."""
+
+    def __init__(self, props):
+        super().__init__(props)
+        self.colour = mi.Color3f(props.get("colour", .5))
+        self.m_components = [mi.BSDFFlags.DeltaReflection | mi.BSDFFlags.FrontSide]
+
+    def traverse(self, cb): cb.put("colour", self.colour, mi.ParamFlags.Differentiable)
+
+    def sample(self, ctx, si, sample1, sample2, active):
+        bs = mi.BSDFSample3f(mi.reflect(si.wi))
+        bs.pdf, bs.sampled_type = mi.Float(1), mi.UInt32(mi.BSDFFlags.DeltaReflection)
+        return bs, dr.select(active & (si.wi.z > 0), self.colour, 0)
+
+    def eval_pdf(self, ctx, si, wo, active): return mi.Spectrum(0), mi.Float(0)
+
+    def eval_delta(self, ctx, si, bs, active): return dr.select(active & (si.wi.z > 0), self.colour, 0)
+
+
+def test_gradients_pass_through_delta_lobes_in_python():
+    mi.register_bsdf("pymirror", Mirror)
+    d = room(sky={"type": "constant", "radiance": 2.})
+    d["wall"]["bsdf"] = {"type": "pymirror"}
+    del d["lamp"]
+    scene = mi.load_dict(d)
+    params = mi.traverse(scene)
+    dr.enable_grad(params["wall.bsdf.colour"])
+    params.update()
+    image = mi.render(scene, params, spp=4, integrator=mi.load_dict({"type": "prb"}))
+    dr.backward(dr.sum(image, axis=None))
+    covered = (np.abs(image.numpy()[..., 0] - 1) < .5).sum()
+    assert covered > 0 and close(np.array(dr.grad(params["wall.bsdf.colour"])).ravel(), 2 * covered, rtol=.2)
+
+
+class Narrow(mi.ReconstructionFilter):
+    def __init__(self, props):
+        super().__init__(props)
+        self.m_radius = 1.
+
+    def eval(self, x, active=True): return dr.maximum(1 - dr.abs(x), 0)
+
+
+def test_a_filter_in_python_is_used_by_films():
+    mi.register_rfilter("narrow", Narrow)
+    images = []
+    for name in ("narrow", "tent"):
+        d = room()
+        d["sensor"]["film"]["rfilter"] = {"type": name}
+        images.append(mi.render(mi.load_dict(d), spp=8).numpy())
+    assert close(*images)
+    assert mi.load_dict({"type": "narrow"}).border_size() == 1
+
+
+def test_parameters_of_plugins_in_python_keep_their_types():
+    class Holder(mi.Texture):
+        def __init__(self, props):
+            super().__init__(props)
+            self.offset, self.level, self.heard = mi.Point2f(1, 2), 3., []
+
+        def traverse(self, cb):
+            cb.put("offset", self.offset, mi.ParamFlags.Differentiable | mi.ParamFlags.Discontinuous)
+            cb.put("level", self.level, mi.ParamFlags.NonDifferentiable)
+
+        def parameters_changed(self, keys): self.heard += keys
+
+        def eval(self, si, active): return mi.Spectrum(self.level)
+    mi.register_texture("holder", Holder)
+    bsdf = mi.load_dict({"type": "diffuse", "reflectance": {"type": "holder"}})
+    params = mi.traverse(bsdf)
+    assert sorted(params.keys()) == ["reflectance.level", "reflectance.offset"]
+    assert type(params["reflectance.offset"]) is mi.Point2f and params.flags("reflectance.offset") == 2
+    assert params.flags("reflectance.level") == 1
+    params["reflectance.offset"] = mi.Point2f(5, 6)
+    params["reflectance.level"] = 4.
+    changed = params.update()
+    holder = changed[0][0]
+    assert changed[0][1] == {"offset", "level"} and changed[-1][1] == {"reflectance"}
+    assert holder.level == 4. and close(np.array(holder.offset).ravel(), [5, 6])
+    assert sorted(holder.heard) == ["level", "offset"]
+    assert params.update() == []
+
+
+def test_registers_of_kinds_without_objects_say_so():
+    with pytest.raises(mi.UserError, match="medium"):
+        mi.register_medium("fog", lambda props: None)

@@ -9,16 +9,12 @@ from ._optics import *
 from ._colour import *
 from ._random import *
 from ._distributions import *
-from ._distributions_nd import *
-from ._struct import Struct, StructConverter
-from ._streams import *
-from ._system import *
+from ._struct import Struct
+from ._constants import *
 from ._properties import ObjectType, PluginManager, Properties
 from ._bitmap import Bitmap, FilterBoundaryCondition
-from ._resampler import Resampler
-from ._phase import *
-from ._volume_grid import VolumeGrid
-from . import chi2, detail, filesystem, math, misc, mueller, parser, quad, spline, tensor_io, util, warp, xml
+from . import chi2, detail, math, mueller, quad, spline, util, warp
+from . import _lazy
 from .jit import while_loop
 from ._variants import public_type as _public_type, set_variant, variant, variants
 from ._variant_types import type_names as _type_names
@@ -49,8 +45,9 @@ math_py, BitmapReconstructionFilter = math, ReconstructionFilter
 
 
 def __getattr__(name):
-    return _public_type(name)
+    found = _lazy.find(name)
+    return _public_type(name) if found is None else found
 
 
 def __dir__():
-    return sorted({*globals(), *_type_names()})
+    return sorted({*globals(), *_type_names(), *_lazy.names()})

@@ -1,6 +1,7 @@
 # umbel/__init__.pyi: the names of the package. Written by python/tools/make_stubs.py.
 from typing import Any
 
+from ._core import Integrator as AdjointIntegrator
 from ._transform import Transform3f as AffineTransform3d
 from ._transform import Transform3f as AffineTransform3f
 from ._transform import Transform4f as AffineTransform4d
@@ -122,7 +123,7 @@ from .jit.auto import ArrayXu8 as ArrayXu8
 from ._core import BSDF as BSDF
 from ._core import BSDFContext as BSDFContext
 from ._scene import BSDFFlags as BSDFFlags
-from ._scene import BSDFPtr as BSDFPtr
+BSDFPtr: Any
 from ._records import BSDFSample3f as BSDFSample3f
 from ._core import Bitmap as Bitmap
 from ._core import ReconstructionFilter as BitmapReconstructionFilter
@@ -155,10 +156,13 @@ from ._distributions import DiscreteDistribution as DiscreteDistribution
 from ._distributions import DiscreteDistribution2D as DiscreteDistribution2D
 from ._streams import DummyStream as DummyStream
 from ._core import Emitter as Emitter
-from ._scene import EmitterPtr as EmitterPtr
+from ._endpoints import EmitterFlags as EmitterFlags
+EmitterPtr: Any
+from ._endpoints import Endpoint as Endpoint
 from ._logging import FileResolver as FileResolver
 from ._streams import FileStream as FileStream
 from ._core import Film as Film
+from ._film import FilmFlags as FilmFlags
 from ._bitmap import FilterBoundaryCondition as FilterBoundaryCondition
 from .jit.auto import Float as Float
 from .jit.auto import Float16 as Float16
@@ -170,6 +174,7 @@ from ._distributions_nd import Hierarchical2D0 as Hierarchical2D0
 from ._distributions_nd import Hierarchical2D1 as Hierarchical2D1
 from ._distributions_nd import Hierarchical2D2 as Hierarchical2D2
 from ._distributions_nd import Hierarchical2D3 as Hierarchical2D3
+from ._block import ImageBlock as ImageBlock
 from .jit.auto import Int as Int
 from .jit.auto import Int16 as Int16
 from .jit.auto import Int as Int32
@@ -227,6 +232,7 @@ from .jit.auto import Matrix44f16 as Matrix44f16
 from .jit.auto import Matrix4f64 as Matrix4d
 from .jit.auto import Matrix4f as Matrix4f
 from .jit.auto import Matrix4f16 as Matrix4f16
+MediumPtr: Any
 from ._streams import MemoryMappedFile as MemoryMappedFile
 from ._streams import MemoryStream as MemoryStream
 from ._core import Mesh as Mesh
@@ -240,7 +246,7 @@ from .jit.auto import Normal3f16 as Normal3f16
 from ._core import Object as Object
 from ._properties import ObjectType as ObjectType
 from .jit.auto import PCG32 as PCG32
-from ._scene import ParamFlags as ParamFlags
+from ._plugins import ParamFlags as ParamFlags
 from ._phase import PhaseFunctionContext as PhaseFunctionContext
 from ._phase import PhaseFunctionFlags as PhaseFunctionFlags
 from .jit.auto import Philox4x32 as Philox4x32
@@ -282,6 +288,7 @@ from .jit.auto import Point4u as Point4u
 from .jit.auto import Point4u64 as Point4u64
 from ._records import PositionSample3f as PositionSample3f
 from ._records import PreliminaryIntersection3f as PreliminaryIntersection3f
+from ._core import Sensor as ProjectiveCamera
 from ._transform import Transform3f as ProjectiveTransform3d
 from ._transform import Transform3f as ProjectiveTransform3f
 from ._transform import Transform4f as ProjectiveTransform4d
@@ -328,6 +335,7 @@ from ._core import Scene as Scene
 from ._params import SceneParameters as SceneParameters
 from ._logging import ScopedSetThreadEnvironment as ScopedSetThreadEnvironment
 from ._core import Sensor as Sensor
+SensorPtr: Any
 from ._core import Shape as Shape
 from ._shape import ShapePtr as ShapePtr
 from ._shape import ShapeType as ShapeType
@@ -355,6 +363,7 @@ from .jit.auto import TensorXu16 as TensorXu16
 from .jit.auto import TensorXu64 as TensorXu64
 from .jit.auto import TensorXu8 as TensorXu8
 from ._core import Texture as Texture
+TexturePtr: Any
 from ._logging import Thread as Thread
 from ._logging import ScopedSetThreadEnvironment as ThreadEnvironment
 from ._logging import Timer as Timer
@@ -363,6 +372,7 @@ from ._transform import Transform3f as Transform3f
 from ._transform import Transform4f as Transform4d
 from ._transform import Transform4f as Transform4f
 from ._scene import TransportMode as TransportMode
+from ._plugins import TraversalCallback as TraversalCallback
 from .jit.auto import UInt as UInt
 from .jit.auto import UInt16 as UInt16
 from .jit.auto import UInt as UInt32
@@ -410,6 +420,7 @@ from ._volume_grid import VolumeGrid as VolumeGrid
 from ._streams import ZStream as ZStream
 __version__: str
 from . import ad as ad
+from ._plugins import cast_object as cast_object
 from . import chi2 as chi2
 from ._colour import cie1931_xyz as cie1931_xyz
 from ._colour import cie1931_y as cie1931_y
@@ -440,6 +451,7 @@ from . import math as math_py
 from . import misc as misc
 from . import mueller as mueller
 from ._transform import orthographic_projection as orthographic_projection
+from ._endpoints import parse_fov as parse_fov
 from . import parser as parser
 from ._colour import pdf_rgb_spectrum as pdf_rgb_spectrum
 from ._random import permute as permute
@@ -449,12 +461,19 @@ from . import quad as quad
 from ._core import radical_inverse_2 as radical_inverse_2
 from ._core import reflect as reflect
 from ._core import refract as refract
-from ._scene import register_bsdf as register_bsdf
-from ._scene import register_emitter as register_emitter
-from ._scene import register_integrator as register_integrator
-from ._scene import register_sensor as register_sensor
-from ._scene import register_texture as register_texture
-from ._scene import render as render
+from ._plugins import register_bsdf as register_bsdf
+from ._plugins import register_emitter as register_emitter
+from ._plugins import register_film as register_film
+from ._plugins import register_integrator as register_integrator
+from ._plugins import register_medium as register_medium
+register_phasefunction: Any
+from ._plugins import register_rfilter as register_rfilter
+from ._plugins import register_sampler as register_sampler
+from ._plugins import register_sensor as register_sensor
+from ._plugins import register_shape as register_shape
+from ._plugins import register_texture as register_texture
+from ._plugins import register_volume as register_volume
+from ._integrators import render as render
 from ._colour import sample_rgb_spectrum as sample_rgb_spectrum
 from ._random import sample_tea_32 as sample_tea_32
 from ._random import sample_tea_64 as sample_tea_64

@@ -299,8 +299,7 @@ def _without_weight(bitmap):
     import numpy as np
     a = np.array(__array__(bitmap))
     w = np.where(a[:, :, -1:] == 0, 1, a[:, :, -1:])
-    return _from_array(a[:, :, :-1] / w, None, bitmap.channel_names()[:-1]) if a.shape[2] < 4 else _from_array(
-        np.ascontiguousarray(a[:, :, :-1] / w), _weighted[bitmap.pixel_format()])
+    return _from_array(np.ascontiguousarray(a[:, :, :-1] / w), _weighted[bitmap.pixel_format()])
 
 
 def _with_weight(bitmap, pixel_format):

@@ -159,24 +159,82 @@ class Bitmap:
 class Emitter(Object):
     """A source of light."""
     def __init__(self, props: Any | None = None) -> None: ...
+    def bbox(self) -> Any:
+        """The surface of an area light, a single point, or nothing that has bounds."""
     def eval(self, si: Any, active: ArrayLike = True) -> ArrayBase: ...
+    def eval_direction(self, it, ds, active=True) -> Any:
+        """The light that arrives at `it` along ds.d, as sample_direction() found it, before it is divided by the density."""
+    def flags(self, active=True) -> Any:
+        """EmitterFlags."""
+    def get_medium(self) -> Any: ...
+    def get_shape(self) -> Any:
+        """The surface of an area light, else None."""
     def is_environment(self) -> bool: ...
+    m_flags: Any
+    m_needs_sample_2: Any
+    m_needs_sample_3: Any
+    def needs_sample_2(self) -> Any:
+        """Whether sample_ray() uses its second sample."""
+    def needs_sample_3(self) -> Any:
+        """Whether sample_ray() uses its third sample."""
     def pdf_direction(self, it: Any, ds: Any, active: ArrayLike = True) -> ArrayBase: ...
+    def pdf_position(self, ps, active=True) -> Any:
+        """The density of sample_position() per area."""
     def sample_direction(self, it: Any, sample: ArrayLike, active: ArrayLike = True) -> tuple[Any, ArrayBase]: ...
-    def sampling_weight(self) -> float: ...
+    def sample_position(self, time, sample, active=True) -> Any:
+        """A point of the light, and one over its density per area."""
+    def sample_ray(self, time, sample1, sample2, sample3, active=True) -> Any:
+        """A ray of light that leaves the emitter, and its radiance over the density of both ends: `sample1` chooses wavelengths,
+        `sample2` where it begins, `sample3` its direction.
+        """
+    def sample_wavelengths(self, si, sample, active=True) -> Any:
+        """Wavelengths of the light, and its radiance or intensity over their density."""
+    def sampling_weight(self, active: Any = True) -> float:
+        """How often the light is chosen, relative to others."""
+    def set_scene(self, scene) -> Any:
+        """Tells an environment what it surrounds."""
+    def world_transform(self) -> Any:
+        """From its own coordinates to the scene's."""
 
 class Film(Object):
     """Where an image is collected."""
+    def __init__(self, props: Any | None = None) -> None: ...
+    def base_channels_count(self) -> Any:
+        """Channels of the image without further ones: the colour, and alpha if there is one."""
     def bitmap(self, raw=False) -> Any:
-        """The last image that was rendered with this film."""
-    def crop_offset(self) -> Any: ...
-    def crop_size(self) -> Any: ...
+        """The same as a Bitmap, with the names of the channels."""
+    def clear(self) -> Any:
+        """Forgets what was put."""
+    def create_block(self, size=..., normalize=False, borders=False) -> Any:
+        """A block with the film's channels and filter, of its size unless given."""
+    def crop_offset(self) -> Any:
+        """Left and top edge of the part that is rendered."""
+    def crop_size(self) -> Any:
+        """Size of the part that is rendered."""
     def develop(self, raw=False) -> Any:
-        """The last image that was rendered with this film, as a tensor."""
+        """The image, as a tensor of rows, columns and channels: of the last render, or of the blocks that were put. `raw`:
+        sums and weights.
+        """
+    def flags(self) -> Any:
+        """FilmFlags."""
+    m_flags: Any
+    def prepare(self, aovs=...) -> Any:
+        """Begins an image with these channels beyond the colour; returns the number of channels of a block."""
+    def prepare_sample(self, spec, wavelengths, nChannels, weight=1.0, alpha=1.0, active=True) -> Any:
+        """The channels of a sample; films with FilmFlags.Special define it."""
+    def put_block(self, block) -> Any:
+        """Adds a block of samples."""
     def rfilter(self) -> Any: ...
-    def size(self) -> Any: ...
+    def sample_border(self) -> bool:
+        """Whether pixels at the border see what lies beyond it."""
+    def schedule_storage(self) -> Any:
+        """Computes the image together with what is evaluated next."""
+    def sensor_response_function(self) -> Any:
+        """None: the film records colours."""
+    def size(self) -> Any:
+        """Width and height of the whole image."""
     def write(self, path) -> Any:
-        """Writes the last image that was rendered with this film."""
+        """Writes the image in the film's format."""
 
 class FrozenFunction:
     def __init__(self, arg0: int, arg1: bool, /) -> None: ...
@@ -193,11 +251,27 @@ class GradScope:
 class Integrator(Object):
     """A method of rendering."""
     def __init__(self, props: Any | None = None) -> None: ...
-    def aov_names(self) -> list[str]: ...
+    def aov_names(self) -> list[str]:
+        """Names of channels beyond the colour."""
+    def cancel(self) -> Any:
+        """Ctrl-C stops renders; there is nothing else to cancel, as render() returns when it is done."""
+    @property
+    def hide_emitters(self) -> bool:
+        """Whether the camera does not see lights directly."""
+    @hide_emitters.setter
+    def hide_emitters(self, value: Any, /) -> None: ...
     def render(self, scene, sensor=0, seed=0, spp=0, develop=True, evaluate=True) -> Any:
-        """An image by this method; it is always developed, and computed when it is needed."""
+        """An image by this method, differentiable in all parameters of the scene whose gradients are enabled; with the samples of
+        the image itself.
+        """
+    def render_backward(self, scene, params=None, grad_in=None, sensor=0, seed=0, spp=0) -> Any:
+        """Adds the derivatives of sum(grad_in * image) to the gradients of the scene's parameters."""
+    def render_forward(self, scene, params=None, sensor=0, seed=0, spp=0) -> Any:
+        """The image's tangent, given those of the scene's parameters."""
     def sample(self, scene, sampler, ray, medium=None, active=True) -> Any:
         """Radiance along rays, whether they met anything, and further channels."""
+    def should_stop(self) -> Any:
+        """Whether cancel() was called."""
 
 class Mesh(Shape):
     """A surface of triangles."""
@@ -272,11 +346,25 @@ class Microfacet:
 
 class Object:
     """A part of a scene."""
-    def __repr__(self) -> str: ...
-    def class_name(self) -> Any: ...
+    def __repr__(self) -> Any: ...
+    def __str__(self) -> Any: ...
+    def class_name(self) -> Any:
+        """The name of its class."""
+    def expand(self) -> Any:
+        """Objects that stand for this one: none, as all are complete."""
     def id(self) -> str: ...
+    def parameters_changed(self, keys=...) -> Any:
+        """Called after parameters have changed."""
     def plugin_name(self) -> str: ...
+    @property
+    def ptr(self) -> int: ...
     def set_id(self, id: str) -> None: ...
+    def to_string(self) -> Any:
+        """What repr() shows: the class and its parameters."""
+    def traverse(self, cb) -> Any:
+        """Reports its parameters to a TraversalCallback."""
+    def variant_name(self) -> Any:
+        """The variant in use."""
 
 class OpHandle:
     def get(self, arg0: bool, arg1: int, /) -> Any: ...
@@ -292,22 +380,67 @@ class RadicalInverse:
 
 class ReconstructionFilter(Object):
     """A reconstruction filter."""
-    def eval(self, x: float) -> float: ...
-    def radius(self) -> float: ...
+    def __init__(self, props: Any | None = None) -> None: ...
+    def border_size(self) -> Any:
+        """How many pixels around an image samples inside of it reach."""
+    def eval(self, x: Any, active: ArrayLike = True) -> ArrayBase:
+        """The filter at a distance, in pixels."""
+    def eval_discretized(self, x, active=True) -> Any:
+        """The filter from a table of 31 steps, as it is from the last entry before x."""
+    def is_box_filter(self) -> bool: ...
+    def radius(self) -> float:
+        """Beyond it, the filter is zero; in pixels."""
 
 class Sampler(Object):
     """A source of random numbers."""
-    def sample_count(self) -> int: ...
-    def set_sample_count(self, arg: int, /) -> None: ...
+    def __init__(self, props: Any | None = None) -> None: ...
+    def advance(self) -> Any:
+        """Goes on to the next sample of each pixel."""
+    def clone(self) -> Any:
+        """A copy that goes on with the same numbers."""
+    def fork(self) -> Any:
+        """A copy that has not been seeded."""
+    @property
+    def m_sample_count(self) -> int:
+        """Samples a pixel."""
+    @m_sample_count.setter
+    def m_sample_count(self, value: Any, /) -> None: ...
+    @property
+    def m_wavefront_size(self) -> Any:
+        """How many sequences there are."""
+    @m_wavefront_size.setter
+    def m_wavefront_size(self, value: Any, /) -> None: ...
+    def next_1d(self, active=True) -> Any:
+        """A number in [0, 1) for each lane."""
+    def next_2d(self, active=True) -> Any:
+        """A point in [0, 1)^2 for each lane."""
+    def sample_count(self) -> int:
+        """Samples a pixel."""
+    def schedule_state(self) -> Any:
+        """Computes where the sampler is together with what is evaluated next."""
+    def seed(self, seed, wavefront_size=4294967295) -> Any:
+        """Starts `wavefront_size` sequences, as many as before if it is not given; the seed is data of the program."""
+    def set_sample_count(self, spp: int) -> None:
+        """Changes the count, rounded up where the sampler needs that."""
+    def set_samples_per_wavefront(self, samples_per_wavefront) -> Any:
+        """How many neighbouring lanes are samples of one pixel; set it before seed()."""
+    def wavefront_size(self) -> Any:
+        """How many sequences there are."""
 
 class Scene(Object):
     """All objects of a scene."""
     def bbox(self) -> Any: ...
-    def emitters(self) -> Any:
-        """All lights: those of shapes, then the others."""
+    def emitters(self) -> list:
+        """All lights, in the order of the scene's description."""
+    def emitters_dr(self) -> Any:
+        """emitters() as an array."""
     def environment(self) -> Any:
         """The light that surrounds the scene, or None."""
+    def eval_emitter_direction(self, ref, ds, active=True) -> Any:
+        """The light that arrives at `ref` along ds.d from ds.emitter."""
     def integrator(self) -> Any: ...
+    def pdf_emitter(self, index, active=True) -> Any:
+        """The probability with which sample_emitter() chooses a light."""
     def pdf_emitter_direction(self, ref, ds, active=True) -> Any:
         """The density of sample_emitter_direction."""
     def ray_intersect(self, ray, ray_flags=None, coherent=False, active=True, reorder=False, reorder_hint=0, reorder_hint_bits=0) -> Any:
@@ -316,28 +449,78 @@ class Scene(Object):
         """The hits alone."""
     def ray_test(self, ray, coherent=False, active=True) -> Any:
         """Whether anything lies between the ends of rays."""
+    def sample_emitter(self, sample, active=True) -> Any:
+        """Chooses lights: their places in emitters(), one over their probabilities, and the sample to be used again."""
     def sample_emitter_direction(self, ref, sample, test_visibility=True, active=True) -> Any:
         """Directions towards lights, and radiance over density."""
+    def sample_emitter_ray(self, time, sample1, sample2, sample3, active=True) -> Any:
+        """A ray of light from a light chosen at random, its radiance over density, and the light."""
     def sensors(self) -> list: ...
+    def sensors_dr(self) -> Any:
+        """sensors() as an array."""
+    def shape_types(self) -> Any:
+        """The kinds of all shapes, as bits."""
     def shapes(self) -> list: ...
     def shapes_dr(self) -> Any:
-        """The shapes, one a lane."""
+        """shapes() as an array."""
+    def shapes_grad_enabled(self) -> Any:
+        """Whether derivatives of the geometry are followed."""
 
 class Sensor(Object):
     """What looks at the scene."""
     def __init__(self, props: Any | None = None) -> None: ...
+    def bbox(self) -> Any:
+        """The point where the camera stands."""
+    def eval(self, si, active=True) -> Any:
+        """Zero: a camera is a point."""
+    def far_clip(self) -> Any:
+        """Nothing farther than this is seen."""
     def film(self) -> Any: ...
+    def focus_distance(self) -> Any:
+        """The distance at which the image is sharp."""
+    def get_medium(self) -> Any: ...
+    def get_shape(self) -> Any: ...
+    @property
+    def m_film(self) -> Any: ...
+    @m_film.setter
+    def m_film(self, value: Any, /) -> None: ...
+    m_needs_sample_2: Any
+    m_needs_sample_3: Any
+    @property
+    def m_to_world(self) -> Any: ...
+    @m_to_world.setter
+    def m_to_world(self, value: Any, /) -> None: ...
+    def near_clip(self) -> Any:
+        """Nothing nearer than this is seen."""
     def needs_aperture_sample(self) -> bool: ...
+    def needs_sample_2(self) -> Any: ...
+    def needs_sample_3(self) -> Any: ...
+    def pdf_direction(self, it, ds, active=True) -> Any:
+        """Zero: a camera is a point."""
+    def projection_transform(self) -> Any:
+        """From camera space to the unit square of the film."""
+    def sample_direction(self, it, sample, active=True) -> Any:
+        """The direction towards the camera, where in the film it is seen (`uv`, in pixels), and its importance over density."""
+    def sample_position(self, time, sample, active=True) -> Any:
+        """Where the camera stands."""
     def sample_ray(self, time: ArrayLike, sample1: ArrayLike, sample2: ArrayLike, sample3: ArrayLike, active: ArrayLike = True) -> tuple[Any, ArrayBase]: ...
-    def sample_ray_differential(self, time, sample1, sample2, sample3, active=True) -> Any: ...
+    def sample_ray_differential(self, time, sample1, sample2, sample3, active=True) -> Any:
+        """A ray through a point of the film, with those through the next pixels to the right and below."""
+    def sample_wavelengths(self, si, sample, active=True) -> Any:
+        """Wavelengths that the sensor responds to, and one over their density."""
     def sampler(self) -> Any:
-        """A sampler to be seeded: `sensor.sampler().seed(0, lanes)`."""
+        """The sensor's source of random numbers; seed() it first."""
+    def shutter_open(self) -> Any:
+        """When the shutter opens."""
+    def shutter_open_time(self) -> Any:
+        """How long the shutter is open."""
     def world_transform(self) -> Any:
-        """From the sensor's coordinates to the scene's."""
+        """From its own coordinates to the scene's."""
 
 class Shape(Object):
     """A surface."""
     def __repr__(self) -> Any: ...
+    def __str__(self) -> Any: ...
     def add_texture_attribute(self, name: str, texture: Texture) -> None:
         """Makes a texture an attribute of that name, also in place of another."""
     def bbox(self, index=None, clip=None) -> Any:
@@ -410,6 +593,7 @@ class Shape(Object):
         """The area of the surface."""
     def texture_attribute(self, name: str) -> Any:
         """The texture that is an attribute."""
+    def to_string(self) -> Any: ...
 
 class Texture(Object):
     """A spatially varying spectrum or number."""
@@ -444,9 +628,11 @@ class Texture(Object):
 
 class _Parameters:
     def __init__(self, arg: Object, /) -> None: ...
+    def chain(self, arg: str, /) -> list: ...
     def describe(self, arg: str, /) -> tuple: ...
     def get(self, arg: str, /) -> Any: ...
     def keys(self) -> list[str]: ...
+    def owner(self, arg: str, /) -> Any: ...
     def pointer(self) -> int: ...
     def set(self, arg0: str, arg1: Any, /) -> bool: ...
     def update(self, arg: Sequence[str], /) -> None: ...
@@ -548,6 +734,7 @@ def fma(*args: Any, **kwargs: Any) -> Any: ...
 def fold(arg0: int, arg1: Any, /) -> Any: ...
 def fold_dot(arg0: Any, arg1: Any, /) -> Any: ...
 def forget_images() -> None: ...
+def forget_states() -> None: ...
 def fresnel(cos_theta_i: ArrayLike, eta: ArrayLike) -> tuple[ArrayBase, ArrayBase, ArrayBase, ArrayBase]:
     """Reflectance of unpolarized light at a smooth interface of dielectrics, the cosine of the refracted direction, and the relative indices from and to the incident side"""
 def fresnel_conductor(arg0: ArrayLike, arg1: ArrayLike, arg2: ArrayLike, /) -> ArrayBase: ...
@@ -565,6 +752,7 @@ def index(arg: Any, /) -> int: ...
 def index_ad(arg: Any, /) -> int: ...
 def indices(arg: Any, /) -> list: ...
 def is_array_type(arg: Any, /) -> bool: ...
+def is_collecting() -> bool: ...
 def is_freezing() -> bool: ...
 def is_host(arg: Any, /) -> bool: ...
 def is_local(arg: Any, /) -> bool: ...
@@ -593,6 +781,7 @@ def lzcnt(*args: Any, **kwargs: Any) -> Any: ...
 def make_colour(arg0: Sequence[float], arg1: int, /) -> Any: ...
 def make_spectrum(arg0: float, arg1: int, /) -> Any: ...
 def mask_of(arg: Any, /) -> Any: ...
+def matvec(arg0: Any, arg1: tuple[int, int, int, int], arg2: bool, arg3: Any | None, arg4: int, arg5: list, /) -> list: ...
 def maximum(*args: Any, **kwargs: Any) -> Any: ...
 def memory(arg0: Any, arg1: Sequence[int], arg2: bool, /) -> Any: ...
 def memory_stats() -> dict: ...
@@ -601,6 +790,8 @@ def mul_hi(*args: Any, **kwargs: Any) -> Any: ...
 def node_sequence(arg: Any, /) -> tuple: ...
 def opaque(arg: Any, /) -> None: ...
 ops: Any
+def parameters_changed(arg0: Object, arg1: Sequence[str], /) -> None: ...
+def pass_derivatives(arg0: Scene, arg1: bool, /) -> None: ...
 def plugin_kinds(arg: str, /) -> list[str]: ...
 def popcnt(*args: Any, **kwargs: Any) -> Any: ...
 def prefix_sum(arg0: Any, arg1: bool, arg2: int, /) -> Any: ...
@@ -624,8 +815,12 @@ def refract(wi: ArrayLike, m: ArrayLike, cos_theta_t: ArrayLike, eta_ti: ArrayLi
 def register_plugin(arg0: str, arg1: str, arg2: Any, /) -> None: ...
 def release_foreign() -> None: ...
 def release_scenes() -> None: ...
-def render(arg0: Scene, arg1: int, arg2: Any, arg3: Any | None, arg4: Any, arg5: Any, arg6: int, arg7: int, /) -> Any: ...
+def render(arg0: Scene, arg1: int, arg2: Any, arg3: Any | None, arg4: Any, arg5: Any, arg6: int, arg7: int, /) -> Any:
+    """None where the image is made in Python."""
+def render_backward(arg0: Scene, arg1: ArrayLike, arg2: Any, arg3: Any, arg4: Any, arg5: int, /) -> None: ...
+def render_forward(arg0: Scene, arg1: Any, arg2: Any, arg3: Any, arg4: int, /) -> Any: ...
 def replace_grad(arg0: Any, arg1: Any, /) -> Any: ...
+def report_parameters(arg0: Object, arg1: Any, /) -> None: ...
 def rgb_to_coefficients(arg: Sequence[float], /) -> list[float]: ...
 def round(*args: Any, **kwargs: Any) -> Any: ...
 def rsqrt(*args: Any, **kwargs: Any) -> Any: ...
@@ -656,6 +851,7 @@ def spectrum_to_xyz(arg: Callable, /) -> list[float]: ...
 def sqrt(*args: Any, **kwargs: Any) -> Any: ...
 def srgb_to_xyz_matrix() -> list[list[float]]: ...
 def state(arg: Any, /) -> int: ...
+def state_of(arg: Object, /) -> dict: ...
 def synchronize() -> None: ...
 def table_coefficients(arg: ArrayLike, /) -> ArrayBase: ...
 def take_history() -> list: ...

@@ -3,7 +3,7 @@ import math
 from xml.sax.saxutils import quoteattr
 
 from ._properties import ObjectType, Properties, Type, _host
-from ._system import MI_VERSION
+from ._constants import MI_VERSION
 
 _tags = {ObjectType.Scene: "scene", ObjectType.ReconstructionFilter: "rfilter", ObjectType.PhaseFunction: "phase",
          ObjectType.Unknown: "shape"}

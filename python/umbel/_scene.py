@@ -1,9 +1,11 @@
 # umbel/_scene.py: scenes: loading them, and what scripts ask of them.
 import atexit
 import enum
+import os
 
 from . import _core
 from . import jit as dr
+from ._logging import FileResolver, file_resolver, set_file_resolver
 from ._records import _mi
 
 
@@ -212,8 +214,25 @@ def _plain(v):
 # ---- loading
 
 def load_dict(dict, parallel=True, optimize=True):
-    """Loads a scene, or one object, from nested dictionaries. Scenes load in one thread, and nothing is merged."""
-    return _core.load_dict(dict)
+    """Loads a scene, or one object, from nested dictionaries. Scenes load in one thread, and nothing is merged. Entries
+    {"type": "resources", "path": ...} name folders in which its files are."""
+    resources = [k for k, v in dict.items() if hasattr(v, "get") and v.get("type") == "resources"]
+    if not resources:
+        return _core.load_dict(dict)
+    before = file_resolver()
+    extended = FileResolver(before)
+    for key in resources:
+        if "path" not in dict[key]:
+            raise dr.UserError(f"load_dict: {key}: missing 'path' attribute")
+        folder = before.resolve(dict[key]["path"])
+        if not os.path.isdir(folder):
+            raise dr.UserError(f"load_dict: {key}: Folder \"{folder}\" not found")
+        extended.prepend(folder)
+    set_file_resolver(extended)
+    try:
+        return _core.load_dict({k: v for k, v in dict.items() if k not in resources})
+    finally:
+        set_file_resolver(before)
 
 
 _scene_methods()

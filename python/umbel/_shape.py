@@ -352,4 +352,4 @@ def _bytes(n):
     return f"{n:.4g} GiB"
 
 
-Shape.class_name, Shape.__repr__ = _class_name, _repr
+Shape.class_name, Shape.to_string, Shape.__repr__, Shape.__str__ = _class_name, _repr, _repr, _repr

@@ -1,14 +1,5 @@
-# umbel/_system.py: versions, command lines, blocks of an image, and what was built in.
+# umbel/_system.py: versions, command lines, and blocks of an image.
 from ._variant_types import resolve
-
-# The version of Mitsuba whose names these are; Umbel's own is umbel.__version__.
-MI_VERSION_MAJOR, MI_VERSION_MINOR, MI_VERSION_PATCH = 3, 9, 1
-MI_VERSION = f"{MI_VERSION_MAJOR}.{MI_VERSION_MINOR}.{MI_VERSION_PATCH}"
-MI_YEAR, MI_AUTHORS = "2026", "The Umbel developers"
-MI_ENABLE_CUDA, MI_ENABLE_EMBREE, MI_ENABLE_METAL = False, True, False
-MI_FILTER_RESOLUTION = 31
-MI_WAVELENGTH_SAMPLES = 4
-MI_CIE_D65_NORMALIZATION = 0.010101273599490354
 
 
 class Version:
@@ -166,8 +157,3 @@ class Spiral:
 
 def _host(v):
     return [float(e[0]) if hasattr(e, "__len__") else e for e in v]
-
-
-__all__ = ["MI_VERSION", "MI_VERSION_MAJOR", "MI_VERSION_MINOR", "MI_VERSION_PATCH", "MI_YEAR", "MI_AUTHORS", "MI_ENABLE_CUDA",
-           "MI_ENABLE_EMBREE", "MI_ENABLE_METAL", "MI_FILTER_RESOLUTION", "MI_WAVELENGTH_SAMPLES",
-           "MI_CIE_D65_NORMALIZATION", "Version", "ArgParser", "Spiral"]

@@ -16,6 +16,8 @@ static Value gradient(Tape &t, GradId id, Type type, uint32_t size) {
     Value g = id ? t.node(id).grad : Value();
     if (!g.valid())
         return literal(type, 0, size);
+    if (g.node().flags & Dirty && t.context().region == 0) // replayed bodies read it as it is
+        t.context().settle(g.id(), "gradient");
     return g.size() == size ? g : binary(Op::Add, g, literal(type, 0, size));
 }
 

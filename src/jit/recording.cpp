@@ -90,7 +90,8 @@ uint32_t Recorder::constant(NodeId id) {
                                      .type = g[id].type,
                                      .size = g[id].size,
                                      .value = Value::share(m_context, id),
-                                     .contents = {} });
+                                     .contents = {},
+                                     .foreign = older });
     m_kept.push_back(g.buffer_of(id));
     m_known.emplace(m_kept.back().get(), slot);
     return slot;
@@ -210,7 +211,8 @@ std::shared_ptr<Recording> Recorder::finish(std::span<const Value> outputs) {
                 s.value = Value();
                 continue;
             }
-            s.foreign = !s.keep && g[s.value.id()].refs > 1 + pins().of(s.value);
+            // ... and where the stretch itself has replaced one, it is of no use: see stale()
+            s.foreign = s.foreign || (!s.keep && g[s.value.id()].refs > 1 + pins().of(s.value));
             if (s.foreign)
                 pins().add(s.value, 1);
         }

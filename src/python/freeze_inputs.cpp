@@ -1,6 +1,7 @@
 // python/freeze_inputs.cpp: walking through structures, and comparing them.
 #include "python/freeze_inputs.h"
 #include "ad/ad.h"
+#include "core/variant.h"
 #include "render/scene.h"
 #include <algorithm>
 #include <nanobind/stl/shared_ptr.h>
@@ -44,6 +45,14 @@ std::shared_ptr<SceneParameters> parameters_of(SceneObject *object, nb::handle h
 FrozenInputs::FrozenInputs(nb::handle inputs, nb::dict fields, nb::callable find_fields)
     : m_fields(fields), m_find_fields(find_fields) {
     m_structure.reserve(512);
+    // What the function means besides its inputs: the variant, and what is followed
+    put(reinterpret_cast<uintptr_t>(&umbel::variant()));
+    if (context().tracker) {
+        const ad::ScopeState &scope = ad::tape().scopes().back();
+        put(uint64_t(scope.complement) | scope.ids.size() << 1);
+    } else {
+        put(1);
+    }
     walk(inputs, 0);
 }
 

@@ -428,6 +428,17 @@ Value number(Context &c, Type type, PyObject *o, bool wrap) {
 }
 
 PyObject *construct(const Class *cls, PyTypeObject *type, PyObject *const *args, size_t count) {
+    // The usual case: a vector of its entries
+    if (cls->depth == 1 && count == cls->count && count > 1 && type == cls->py && !cls->host) {
+        bool same = true;
+        for (size_t i = 0; i < count; ++i)
+            same &= Py_TYPE(args[i]) == cls->array->py;
+        Object *o = same ? make_object(cls) : nullptr;
+        for (size_t i = 0; o && i < count; ++i)
+            o->v[i] = as_array(args[i])->v[0];
+        if (o)
+            return as_py(o);
+    }
     return guarded([&] { return construct_checked(cls, type, args, count); });
 }
 

@@ -279,6 +279,7 @@ nb::object to_python(const SceneObject *o) {
 
 void bind_objects(nb::module_ &m) {
     nb::class_<SceneObject>(m, "Object", "A part of a scene.", nb::is_weak_referenceable())
+        .def(nb::init<>())
         .def("id", &SceneObject::id)
         .def("set_id", &SceneObject::set_id, nb::arg("id"))
         .def("plugin_name", &SceneObject::plugin)

@@ -153,8 +153,8 @@ void bind_shapes(nb::module_ &m) {
         enter();
         nb::list out;
         for (Shape *s : live_shapes())
-            if (Ref<Shape> shape = s->weak_from_this().lock())
-                out.append(nb::make_tuple(shape->global_number(), to_python(shape)));
+            if (Ref<SceneObject> alive = s->weak_from_this().lock())
+                out.append(nb::make_tuple(s->global_number(), to_python(alive)));
         return out;
     });
     m.def("shapes_epoch", &shapes_epoch);

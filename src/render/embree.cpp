@@ -242,7 +242,8 @@ private:
         intersect<N>(valid, scene, frame);
         // Without branches, which nobody could predict; four lanes are what every x86 has vectors for
         typedef uint32_t Bits __attribute__((vector_size(16)));
-        constexpr uint32_t Infinity = std::bit_cast<uint32_t>(std::numeric_limits<float>::infinity());
+        constexpr uint32_t Infinity =
+            std::bit_cast<uint32_t>(std::numeric_limits<float>::infinity());
         for (int i = 0; i < N; i += 4) {
             Bits distance, geometry;
             std::memcpy(&distance, ray + 8 * 4 * N + 4 * i, sizeof(distance));

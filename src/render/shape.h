@@ -26,7 +26,7 @@ namespace ShapeType {
 enum : uint32_t { Invalid = 0, Mesh = 1, Rectangle = 3, Cylinder = 16, Disk = 32, Sphere = 128 };
 }
 
-class Shape : public Object, public std::enable_shared_from_this<Shape> {
+class Shape : public Object {
 public:
     static constexpr const char *Kind = "shape";
 

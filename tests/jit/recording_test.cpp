@@ -197,6 +197,15 @@ TEST_P(Recorded, FoundArraysThatAreReplacedMakeItStale) {
     EXPECT_TRUE(second->stale());
 }
 
+TEST_P(Recorded, WhoReplacesWhatItFoundCannotBeReplayed) {
+    Value state = numbers({ 1, 2 });
+    auto f = [&](const std::vector<Value> &in) {
+        state = opaque(Float32(state) + Float32(in[0]));
+        return std::vector<Value>{ state };
+    };
+    EXPECT_TRUE(record(f, { numbers({ 1, 2 }) }, true)->stale());
+}
+
 TEST_P(Recorded, ReplaysHoldNoMemoryAndAddNoNodes) {
     auto f = [](const std::vector<Value> &in) {
         Float32 x(in[0]), y = opaque(x + 1.f), z = opaque(y * y);

@@ -37,8 +37,8 @@ protected:
             }
         SurfaceInteraction si;
         si.uv = { make(u), make(v) };
-        Vector3 c = t.eval_3(si, true);
-        std::vector<double> r = values(c.x), g = values(c.y), b = values(c.z);
+        Spectrum c = t.eval(si, true); // of grey images, three times the same
+        std::vector<double> r = values(c[0]), g = values(c[1]), b = values(c[2]);
         for (size_t i = 0; i < u.size(); ++i)
             out.insert(out.end(), { r[i], g[i], b[i] });
         return out;

@@ -234,3 +234,31 @@ def test_scenes_look_for_files_where_the_file_resolver_says(tmp_path):
         assert np.allclose(mi.load_string(text).eval(si), 0.25)
     finally:
         del files[len(files) - 1]
+
+
+def test_metadata_of_all_kinds_survive_a_file(tmp_path):
+    b = mi.Bitmap(np.zeros((2, 3, 3), np.float32))
+    m = b.metadata()
+    m["text"], m["count"], m["size"], m["place"], m["to_world"] = "a", 15, 0.1, [1, 2, 3], mi.ScalarTransform4f().translate([4, 5, 6])
+    b.write(tmp_path / "x.exr")
+    back = mi.Bitmap(tmp_path / "x.exr").metadata()
+    assert (back["text"], back["count"], back["size"]) == ("a", 15, 0.1) and type(back["count"]) is int
+    assert list(back["place"]) == [1, 2, 3] and np.allclose(back["to_world"].numpy()[:3, 3], [4, 5, 6])
+    back["count"] = 16
+    assert b != mi.Bitmap(tmp_path / "x.exr") or b.metadata()["count"] == 15
+
+
+def test_a_weight_is_divided_out_and_a_single_channel_is_one_of_a_tensor():
+    b = mi.Bitmap(PF.RGBAW, mi.Struct.Type.Float32, [1, 3])
+    np.asarray(b)[:, 0, :] = [(2, 0, 0, 0, 1), (2, 0, 0, 0, 2), (2, 0, 0, 0, 0)]
+    assert np.asarray(b.convert(PF.RGBA, mi.Struct.Type.Float32, False))[:, 0, 0].tolist() == [2, 1, 2]
+    assert mi.TensorXf(mi.Bitmap(np.zeros((2, 3), np.float32))).shape == (2, 3, 1)
+
+
+def test_rows_are_resampled_with_their_boundary():
+    f, source, B = mi.load_dict({"type": "tent"}), np.array([1, 2, 3, 4], np.float32), mi.FilterBoundaryCondition
+    for condition, first in ((B.Clamp, 1), (B.Repeat, 1.75), (B.Mirror, 1), (B.Zero, 0.75), (B.One, 1)):
+        r, target = mi.Resampler(f, 4, 8), np.zeros(8, np.float32)
+        r.set_boundary_condition(condition)
+        r.resample(source, 1, target, 1, 1)
+        assert np.isclose(target[0], first) and np.isclose(target[3], 2.25)

@@ -220,6 +220,18 @@ def test_gradients_of_results_are_those_at_the_end_of_the_function():
         assert dr.grad_enabled(y) and dr.grad_enabled(x) and dr.allclose(dr.grad(y), 2 * x)
 
 
+def test_scopes_of_derivatives_are_told_apart():
+    def f(x):
+        y = Float(x)
+        dr.enable_grad(y)
+        return y * y
+    frozen, _ = counted(f)
+    for _ in range(2):
+        with dr.suspend_grad():
+            assert not dr.grad_enabled(frozen(numbers(1, 2)))
+        assert dr.grad_enabled(frozen(numbers(1, 2)))
+
+
 @pytest.mark.parametrize("make", [lambda: mi.ad.SGD(lr=.1, momentum=.9), lambda: mi.ad.Adam(lr=.1)])
 def test_optimizers_step_inside(make):
     def step(opt, target):

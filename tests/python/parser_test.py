@@ -111,3 +111,13 @@ def test_written_scenes_read_the_same(config, steps, tags):
     assert all(t in text for t in tags) and '"$resx"' in text and ("<transform" in text) == bool(tags)
     read = back.nodes[3].props.get("to_world", mi.ScalarTransform4f())
     assert np.allclose(read.numpy(), to_world.numpy(), atol=1e-6) and list(back.nodes)[:3] == list(s.nodes)[:3]
+
+
+def test_resources_are_folders_of_a_dictionary(tmp_path):
+    mi.Bitmap(np.zeros((2, 2, 3), np.float32)).write(tmp_path / "picture_of_this_test.exr")
+    picture = {"type": "bitmap", "filename": "picture_of_this_test.exr"}
+    with pytest.raises(RuntimeError):
+        mi.load_dict({"type": "scene", "picture": picture})
+    mi.load_dict({"type": "scene", "folder": {"type": "resources", "path": str(tmp_path)}, "picture": picture})
+    with pytest.raises(RuntimeError, match="not found"):
+        mi.load_dict({"type": "scene", "folder": {"type": "resources", "path": "/nowhere"}})

@@ -4,7 +4,7 @@ import pytest
 
 import umbel as mi
 import umbel.jit as dr
-from umbel.chi2 import ChiSquareTest, LineDomain, PlanarDomain, SpectrumAdapter
+from umbel.chi2 import BSDFAdapter, ChiSquareTest, LineDomain, PlanarDomain, SpectrumAdapter, SphericalDomain
 
 PIXELS = np.random.default_rng(1).random((5, 7, 3)).astype(np.float32)
 WEIGHTS = np.array([0.212671, 0.71516, 0.072169])  # of luminance
@@ -123,3 +123,41 @@ def test_components_of_a_two_sided_bsdf_belong_to_one_side():
 def test_what_is_no_texture_is_refused_where_one_is_needed():
     with pytest.raises(RuntimeError, match="expected Texture, got BSDF"):
         mi.load_dict({"type": "diffuse", "reflectance": mi.load_dict({"type": "diffuse"})})
+
+
+def mueller(plugin, wi, mode=mi.TransportMode.Radiance, **more):
+    """The Mueller matrix of light that passes through a plate."""
+    si = mi.SurfaceInteraction3f()
+    si.wi = wi
+    _, m = mi.load_dict({"type": plugin, **more}).sample(mi.BSDFContext(mode), si, 0.5, [0.5, 0.5])
+    return np.array(m).reshape(4, 4)
+
+
+@pytest.mark.parametrize("wi", [[0, 0, 1], [0.6, 0, 0.8], [0, -0.6, 0.8], [0.48, 0.36, 0.8]])
+def test_a_tilted_polarizer_passes_what_is_perpendicular_to_its_absorbing_axis(wi):
+    with mi.set_variant("llvm_mono_polarized"):
+        theta, k = np.radians(25), np.array(wi, dtype=float)
+        axis = np.cross(k, [np.sin(theta), np.cos(theta), 0])
+        axis /= np.linalg.norm(axis)
+        x = np.ravel(mi.mueller.stokes_basis(mi.Vector3f(wi)))
+        angle = 2 * np.arctan2(axis @ np.cross(k, x), axis @ x)
+        s = np.array([1, np.cos(angle), np.sin(angle), 0])
+        assert np.allclose(mueller("polarizer", wi, theta=25.0), 0.5 * np.outer(s, s), atol=1e-5)
+
+
+def test_a_retarder_keeps_light_along_its_axis():
+    with mi.set_variant("llvm_mono_polarized"):
+        for mode, sign in ((mi.TransportMode.Radiance, 1), (mi.TransportMode.Importance, -1)):
+            s = np.array([1, np.cos(0.8), sign * np.sin(0.8), 0])  # at 0.4 rad from the tangent
+            assert np.allclose(mueller("retarder", [0, 0, 1], mode, theta=float(np.degrees(0.4))) @ s, s, atol=1e-5)
+
+
+@pytest.mark.parametrize("component", [0, 1])
+def test_rough_glass_may_be_anisotropic(component):
+    ctx = mi.BSDFContext()
+    ctx.component = component
+    xml = '<float name="alpha_u" value="0.5"/><float name="alpha_v" value="0.2"/>'
+    wi = dr.normalize(mi.ScalarVector3f(-0.5, -0.5, 0.4))
+    test = ChiSquareTest(SphericalDomain(), *BSDFAdapter("roughdielectric", xml, wi=wi, ctx=ctx), sample_dim=3,
+                         sample_count=100000, res=61, ires=8)
+    assert test.run(test_count=4), test.messages

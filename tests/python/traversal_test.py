@@ -158,6 +158,16 @@ def test_replaced_gradients_need_fitting_types_and_sizes():
     assert type(z) is Array2f and z.x.index_ad == z.y.index_ad == y.index_ad
 
 
+@modes
+def test_calls_see_gradients_that_a_scatter_has_cleared(mode):
+    y = Float(1, 2, 3)
+    dr.enable_grad(y)
+    z = dr.switch(UInt(0, 1, 0), [lambda a: a * 2, lambda a: a * a], y, mode=mode)
+    dr.scatter(z, Float(7, 8), UInt(2, 0))
+    dr.backward(z)
+    assert values(y.grad) == [0, 4, 0]
+
+
 # ---- scopes
 
 def test_copies_of_what_is_suspended_have_no_derivatives():

@@ -54,7 +54,7 @@ from .ast import hint, syntax
 from .random import Generator, PCG32, Philox4x32, rng
 from .texture import FilterMode, WrapMode, textures
 from ._colour import linear_srgb_to_oklab, linear_to_srgb, oklab_to_linear_srgb, srgb_to_linear
-from .freezing import freeze, func
+from .freezing import freeze
 from ._matmul import matmul
 from . import hashgrid, nn, opt
 from ._filter import convolve, resample, sh_eval, upsample

@@ -35,8 +35,14 @@ def _check_shape(dtype, shape):
     return (shape, 1) if is_host_v(dtype) else (shape[:-1], shape[-1])
 
 
+_usual = {c for c in _core.classes.values()
+          if describe(c)[1] not in (Matrix, Tensor) and builtins.all(d > 0 for d in describe(c)[3])}
+
+
 def full(dtype, value, shape=1):
     """An array (or structure of arrays) filled with a constant, which is part of the program."""
+    if dtype in _usual and type(shape) is int:
+        return _core.full(dtype, value, shape)
     if isinstance(dtype, ArrayBase):
         dtype = type(dtype)
     if is_array_v(dtype):
@@ -44,6 +50,8 @@ def full(dtype, value, shape=1):
             shape = (shape,) if isinstance(shape, int) else tuple(shape)
             return _core.tensor(dtype, _core.full(leaf_t(dtype), value, _count(shape)), shape)
         dims, lanes = _check_shape(dtype, shape)
+        if 0 in dims:
+            return dtype()
         open_or_matrix = dims and (describe(dtype)[3][0] < 0 or describe(dtype)[1] == Matrix)
         if not open_or_matrix or not isinstance(value, (bool, int, float)):
             return _core.full(dtype, value, lanes)
@@ -73,6 +81,8 @@ def full(dtype, value, shape=1):
 
 def zeros(dtype, shape=1):
     """Zeros."""
+    if dtype in _usual and type(shape) is int:
+        return _core.full(dtype, 0, shape)
     return full(dtype, 0 if not is_array_v(dtype) or describe(dtype)[0] != 1 else False, shape)
 
 

@@ -13,6 +13,8 @@ from ._types import (ArrayBase, Array, Tensor, array_t, describe, is_array_v, is
 
 UInt = _core.classes["UInt"]
 _debug = JitFlag.Debug
+_records = {c for c in _core.classes.values() if _core.describe(c)[1] != Tensor}  # what can be gathered at once
+_flat = {c for c in _records if not _core.describe(c)[3]}
 
 
 class ReduceOp(enum.IntEnum):
@@ -52,6 +54,8 @@ def _checked(what, verb, size, index, active):
 def gather(dtype, source, index, active=True, mode=ReduceMode.Auto, shape=None):
     """Elements of `source` at `index`. Of a flat source a type of n entries reads n elements in a row; structures
     are read field by field. Lanes outside `active` read 0."""
+    if type(source) in _flat and type(index) is UInt and dtype in _records and shape is None and not _flags.get(_debug):
+        return _core.gather(dtype, source, index, None if active is True else active)  # the usual case
     if isinstance(source, ArrayBase):
         if not is_array_v(dtype):
             raise TypeError(f"gather(): unsupported dtype: '{getattr(dtype, '__name__', dtype)}' is no array type")
@@ -240,7 +244,7 @@ def slice(value, index=None):
     """Element `index` of every array of a structure, as Python's numbers and arrays of umbel.jit.scalar; of several
     indices, the arrays of those elements."""
     if isinstance(value, ArrayBase):
-        if is_host_v(value):
+        if is_host_v(value) or is_tensor_v(value):
             return value
         several = index is not None and not isinstance(index, int)
         if several:

@@ -20,6 +20,11 @@ _python = {ReduceOp.Add: lambda a, b: a + b, ReduceOp.Mul: lambda a, b: a * b,
            ReduceOp.And: lambda a, b: a & b, ReduceOp.Or: lambda a, b: a | b}
 
 
+_add = ops["Add"]
+_vectors = {c for c in _core.classes.values()  # numbers in a fixed number of entries: the usual case
+            if describe(c)[0] > 1 and describe(c)[1] == 0 and len(describe(c)[3]) == 1 and describe(c)[3][0] > 0}
+
+
 def _neutral(op, tp):
     from ._types import largest, smallest
     if op == ReduceOp.Add or op == ReduceOp.Or:
@@ -72,6 +77,8 @@ def _tensor(op, a, axis):
 
 def reduce(op, value, axis=..., mode=ReduceMode.Auto, keepdims=False):
     """Combines values along an axis: by default the first one, all of a tensor. None: all."""
+    if axis is ... and not keepdims and type(value) in _vectors:
+        return _core.fold(_binary[op], value)
     op = ReduceOp(op)
     if keepdims and isinstance(value, ArrayBase) and not is_tensor_v(value):
         depth = len(_core.shape(value))
@@ -141,6 +148,8 @@ def _fold(op, value, axis):
 
 def sum(value, axis=..., mode=ReduceMode.Auto, keepdims=False):
     """Sum along an axis."""
+    if axis is ... and not keepdims and type(value) in _vectors:
+        return _core.fold(_add, value)
     if isinstance(value, ArrayBase) and is_mask_v(value):
         value = replace_type_t(type(value), VarType.UInt32)(value)
     return reduce(ReduceOp.Add, value, axis, mode, keepdims)
@@ -191,6 +200,13 @@ def count(value, axis=..., keepdims=False, mode=ReduceMode.Auto):
     if isinstance(value, ArrayBase):
         if not is_mask_v(value):
             raise ArgumentError(f"count(): a mask is needed, not {type(value).__name__}")
+        dims = describe(type(value))[3]
+        if len(dims) > 1 and _core.with_type(type(value), 7) is None:  # there are no such arrays of integers
+            if axis not in (..., 0, None):
+                raise ShapeError(f"count(): of a {type(value).__name__} along its first axis, or of all, not {axis}")
+            rows = [count(value[i], None) if axis is None else
+                    replace_type_t(type(value[i]), VarType.UInt32)(value[i]) for i in range(len(value))]
+            return _combine(ReduceOp.Add, rows)
         value = replace_type_t(type(value), VarType.UInt32)(value)
         return sum(value, axis, mode, keepdims)
     return _combine(ReduceOp.Add, [0, *(replace_type_t(type(x), VarType.UInt32)(x) if isinstance(x, ArrayBase) else

@@ -121,7 +121,7 @@ def unary(name, a):
         {"Rcp": inverse}
     f = table.get(name)
     if f is None:
-        if name in ("Abs", "Floor", "Ceil", "Trunc", "Round") and is_matrix_v(a):
+        if is_matrix_v(a) or name in ("Floor", "Ceil", "Trunc", "Round"):  # entry by entry
             return _core.unary(_core.ops[name], a)
         raise TypeError(f"{name.lower()}(): not defined for {type(a).__name__}")
     return f(a)

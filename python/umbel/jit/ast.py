@@ -306,7 +306,7 @@ class _Transformer(ast.NodeTransformer):
 
 def _check_order(f):
     """Wrappers of other decorators have nothing to rewrite."""
-    package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    package = os.path.dirname(os.path.abspath(__file__))
     if not isinstance(f, types.FunctionType) or os.path.abspath(f.__code__.co_filename).startswith(package + os.sep) or \
             f.__module__.startswith(("_pytest", "pytest")):
         raise RuntimeError(f"@syntax: {getattr(f, '__name__', f)} has been wrapped by another decorator; they are in the "

@@ -302,9 +302,3 @@ def freeze(f=None, *, state_fn=None, limit=None, warn_after=10, backend=None, au
     def decorate(g):
         return FrozenFunction(g, state_fn, limit, warn_after, backend, auto_opaque, enabled)
     return decorate if f is None else decorate(f)
-
-
-def func(f=None, **options):
-    """Decorator for functions that are large and used often. Equal bodies are compiled once in any case, so the
-    function is returned as it is."""
-    return (lambda g: g) if f is None else f

@@ -36,10 +36,16 @@ public:
             m_data = decoded();
         p.exposed("data", TensorSlot{ &m_data, &m_shape }).differentiable();
         p.derived(m_texels);
+        p.derived(m_width);
+        p.derived(m_height);
     }
     void changed(std::span<const std::string> names) override {
-        m_transform = Transform(m_to_uv);
-        if (std::find(names.begin(), names.end(), "data") != names.end())
+        auto has = [&](const char *name) {
+            return std::find(names.begin(), names.end(), name) != names.end();
+        };
+        if (has("to_uv"))
+            m_transform = Transform(m_to_uv);
+        if (has("data"))
             take_data();
     }
 

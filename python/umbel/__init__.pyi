@@ -500,6 +500,7 @@ from ._colour import srgb_model_fetch as srgb_model_fetch
 from ._colour import srgb_model_mean as srgb_model_mean
 from ._colour import srgb_to_xyz as srgb_to_xyz
 from . import tensor_io as tensor_io
+from . import testing as testing
 from ._params import traverse as traverse
 from ._colour import unpolarized_spectrum as unpolarized_spectrum
 from . import util as util

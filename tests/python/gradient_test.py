@@ -187,3 +187,24 @@ def test_gradient_descent_converges():
         x = dr.detach(x) - 0.1 * x.grad
         dr.eval(x)
     assert dr.allclose(x, target, atol=1e-4)
+
+
+def test_traversals_from_a_value_keep_a_gradient_that_is_set():
+    for start, expected in ((dr.backward_from, 15), (dr.backward, 3)):
+        x = Float(1, 2)
+        dr.enable_grad(x)
+        y = x * 3
+        y.grad = 5
+        start(y)
+        assert dr.all(x.grad == expected)
+    x = Float(1)
+    dr.enable_grad(x)
+    y = x * 3
+    dr.forward_from(x)
+    assert y.grad[0] == 3
+    x = Float(1)
+    dr.enable_grad(x)
+    x.grad = 4
+    y = x * 3
+    dr.forward_from(x)
+    assert y.grad[0] == 12

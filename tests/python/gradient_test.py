@@ -208,3 +208,12 @@ def test_traversals_from_a_value_keep_a_gradient_that_is_set():
     y = x * 3
     dr.forward_from(x)
     assert y.grad[0] == 12
+
+
+def test_a_call_of_a_known_function_differentiates_what_it_gathers_from():
+    for index in (UInt(0), UInt(0, 0)):
+        table, x = Float(1, 3), Float(2)
+        dr.enable_grad(table, x)
+        y = dr.switch(index, [lambda x: dr.gather(Float, table, UInt(1)) * x, lambda x: x], x)
+        dr.backward(dr.sum(y))
+        assert dr.all(table.grad == Float(0, 2 * len(y))) and x.grad[0] == 3 * len(y)

@@ -172,8 +172,11 @@ Shape.exterior_medium = _constant(None, "The medium outside: None.")
 
 # ---- lanes that refer to shapes
 
-def _live(kind=Shape):
-    return [(n, s) for n, s in _core.live_shapes() if isinstance(s, kind)]
+def _live(pointer):
+    """[(number, shape)] of the shapes that lanes may refer to: those of their scene, if it is known."""
+    scene = pointer._scene
+    known = scene and {n for n, *_ in scene._surface_table()} | set(scene._surface_numbers())
+    return [(n, s) for n, s in _core.live_shapes() if isinstance(s, pointer._kind) and (known is None or n in known)]
 
 
 class _ShapePointer:
@@ -187,7 +190,7 @@ class _ShapePointer:
         if isinstance(shapes, _ShapePointer):
             self._scene, index = shapes._scene, shapes.index
             if not issubclass(type(shapes), type(self)):  # a mesh, or nothing
-                index = dr.select(_lookup(U, index, [(n, 1) for n, _ in _live(self._kind)]) != 0, index, 0)
+                index = dr.select(_lookup(U, index, [(n, 1) for n, _ in _live(self)]) != 0, index, 0)
             self.index = U(index)
         elif isinstance(shapes, dr.ArrayBase):
             self.index = shapes if type(shapes) is U else U(shapes)
@@ -226,9 +229,9 @@ class _ShapePointer:
 
     # What dispatch() asks
     def _umbel_numbers(self):
-        return _lookup(_mi("UInt"), self.index, [(n, i + 1) for i, (n, _) in enumerate(_live(self._kind))])
+        return _lookup(_mi("UInt"), self.index, [(n, i + 1) for i, (n, _) in enumerate(_live(self))])
 
-    def _umbel_instances(self): return [s for _, s in _live(self._kind)]
+    def _umbel_instances(self): return [s for _, s in _live(self)]
 
 
 def _lookup(T, index, pairs, active=True):
@@ -241,7 +244,7 @@ def _lookup(T, index, pairs, active=True):
 
 def _fact(name, kind):
     def method(self, active=True):
-        pairs = [(n, getattr(s, name)()) for n, s in _live(self._kind)]
+        pairs = [(n, getattr(s, name)()) for n, s in _live(self)]
         return _lookup(_mi(kind), self.index, [(n, v[0] if isinstance(v, dr.ArrayBase) else v) for n, v in pairs], active)
     method.__name__, method.__doc__ = name, getattr(getattr(Shape, name, None) or getattr(Mesh, name), "__doc__", None)
     return method
@@ -263,7 +266,7 @@ class ShapePtr(_ShapePointer):
 
     def has_attribute(self, name, active=True):
         """Whether each lane's shape has such an attribute."""
-        return _lookup(_mi("Bool"), self.index, [(n, s.has_attribute(name)[0]) for n, s in _live()], active)
+        return _lookup(_mi("Bool"), self.index, [(n, s.has_attribute(name)[0]) for n, s in _live(self)], active)
 
     def bsdf(self, active=True):
         """The BSDFs of the shapes."""

@@ -513,9 +513,13 @@ void assert_lanes(const Mask &condition, std::string message, const Mask &mask) 
     make_extern(c, std::move(record), std::array<Value, 1>{ condition }, mask);
 }
 
-Value host_pointer(void *p) { // bound at launch, so that the program does not depend on it
+Value host_pointer(void *p, std::shared_ptr<void> owner) {
+    // Bound at launch, so that the program does not depend on it
     Context &c = Context::current();
-    return Value::adopt(c, c.graph.buffer(Type::U8, borrow(p, 1, {}), 1));
+    std::function<void()> keep; // the buffer's handle holds the owner
+    if (owner)
+        keep = [owner] {};
+    return Value::adopt(c, c.graph.buffer(Type::U8, borrow(p, 1, std::move(keep)), 1));
 }
 
 std::vector<Value> call_host(std::string name, ExternFn fn, const Value &user,

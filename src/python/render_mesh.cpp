@@ -23,6 +23,7 @@ class ArrayMesh final : public Mesh {
 public:
     void declare(Params &p) override {
         Mesh::declare(p);
+        declare_normals(p);
         p.integer("vertex_count", m_vertices, 0, 0).doc("Number of vertices");
         p.integer("face_count", m_faces, 0, 0).doc("Number of triangles");
         p.boolean("has_vertex_normals", m_has_normals, false).doc("Whether vertices have normals");

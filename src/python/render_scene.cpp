@@ -248,7 +248,15 @@ void bind_scene(nb::module_ &m) {
     });
     def("_interaction",
         [](const Scene &s, const Ray &ray, const Hit &hit, const Mask &active, int follow) {
-            return s.interaction(ray, hit, active, Scene::Follow(follow));
+            SurfaceInteraction si = s.interaction(ray, hit, active, Scene::Follow(follow));
+            // Nothing else is known of lanes that met nothing
+            Mask valid = si.is_valid();
+            Vector3 none(Float(0));
+            for (Vector3 *v : { &si.p, &si.n, &si.dp_du, &si.dp_dv, &si.sh_frame.s, &si.sh_frame.t,
+                                &si.sh_frame.n })
+                *v = select(valid, *v, none);
+            si.uv = select(valid, si.uv, Vector2{ Float(0), Float(0) });
+            return si;
         });
     def("_normal_partials", [](const Scene &s, const Ray &ray, const Hit &hit,
                                const SurfaceInteraction &si, bool shading, const Mask &active) {

@@ -146,7 +146,12 @@ void bind_shapes(nb::module_ &m) {
              nb::arg("active") = true, "Directions towards points of the surface.")
         .def("pdf_direction", &Shape::pdf_direction, nb::arg("it"), nb::arg("ds"),
              nb::arg("active") = true, "The density of sample_direction, per solid angle.")
-        .def("_placement", [](const Shape &s) { return from_transform(s.placement()); });
+        .def("_placement", [](const Shape &s) {
+            auto *instance = dynamic_cast<const Instance *>(&s);
+            return from_transform(
+                instance ? instance->steps(instance->motion().value_or(TimeInterval())).front()
+                         : s.placement());
+        });
     bind_attributes(c);
     bind_mesh(m);
     m.def("live_shapes", [] { // of the variant in use

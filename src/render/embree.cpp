@@ -36,24 +36,24 @@ RTCDevice device() {
 
 class EmbreeAccelerator final : public Accelerator {
 public:
-    explicit EmbreeAccelerator(const Geometry &g) : m_parts(g.parts.size()), m_instances(*g.table) {
+    explicit EmbreeAccelerator(const Geometry &g) : m_instances(*g.table) {
+        m_trees = std::make_shared<Trees>(g.parts.size());
+        std::vector<Part> &parts = m_trees->parts;
         for (size_t i = g.parts.size(); i-- > 0;) { // the scene last: it refers to the others
-            m_parts[i].scene = rtcNewScene(device());
-            add_triangles(g, g.parts[i], m_parts[i]);
-            add_analytic(g, g.parts[i], m_parts[i]);
+            parts[i].scene = rtcNewScene(device());
+            add_triangles(g, g.parts[i], parts[i]);
+            add_analytic(g, g.parts[i], parts[i]);
             if (i == 0)
                 add_instances(g);
-            rtcCommitScene(m_parts[i].scene);
+            rtcCommitScene(parts[i].scene);
         }
-        m_scene = jit::host_pointer(m_parts[0].scene);
+        m_scene = jit::host_pointer(parts[0].scene, m_trees);
     }
     ~EmbreeAccelerator() override {
         try {
-            jit::synchronize();            // kernels under way use the tree
+            jit::synchronize();            // kernels under way use analytic shapes
         } catch (const std::exception &) { // reported to whoever synchronizes next
         }
-        for (Part &p : m_parts)
-            rtcReleaseScene(p.scene);
     }
 
     Hit trace(const Ray &ray, const Mask &active, const Mask &coherent) const override {
@@ -104,6 +104,15 @@ private:
         RTCScene scene = nullptr;
         std::vector<const AnalyticShape *> analytic;
     };
+    /// They live as long as a recorded call refers to them, which may be longer than the scene is as it was.
+    struct Trees {
+        std::vector<Part> parts; // the scene, then groups
+        explicit Trees(size_t n) : parts(n) {}
+        ~Trees() {
+            for (Part &p : parts)
+                rtcReleaseScene(p.scene);
+        }
+    };
 
     static void attach(RTCScene scene, RTCGeometry geometry, uint32_t id) {
         rtcCommitGeometry(geometry);
@@ -138,7 +147,7 @@ private:
             const Geometry::Part &part = g.parts[g.instances[i].part];
             first_prims.insert(first_prims.end(), { part.first_triangle, part.first_analytic });
             RTCGeometry instance = rtcNewGeometry(device(), RTC_GEOMETRY_TYPE_INSTANCE);
-            rtcSetGeometryInstancedScene(instance, m_parts[g.instances[i].part].scene);
+            rtcSetGeometryInstancedScene(instance, m_trees->parts[g.instances[i].part].scene);
             const TransformSteps &steps = g.instances[i].steps;
             rtcSetGeometryTimeStepCount(instance, unsigned(steps.size()));
             for (size_t k = 0; k < steps.size(); ++k) {
@@ -146,7 +155,7 @@ private:
                 std::copy(steps[k].m.begin(), steps[k].m.begin() + 12, rows);
                 rtcSetGeometryTransform(instance, unsigned(k), RTC_FORMAT_FLOAT3X4_ROW_MAJOR, rows);
             }
-            attach(m_parts[0].scene, instance, InstanceGeometry + i);
+            attach(m_trees->parts[0].scene, instance, InstanceGeometry + i);
         }
         m_first_prims = jit::copy(first_prims);
     }
@@ -303,8 +312,8 @@ private:
         }
     }
 
-    jit::Value m_scene;               // of the first part, as kernels know it
-    std::vector<Part> m_parts;        // the scene, then groups
+    std::shared_ptr<Trees> m_trees;
+    jit::Value m_scene;               // of the first of them, as kernels know it
     UInt32 m_first_prims;             // only with instances
     const InstanceTable &m_instances; // the scene's
 };

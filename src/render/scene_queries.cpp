@@ -114,6 +114,9 @@ SurfaceInteraction Scene::interaction(const Ray &ray, const Hit &found, const Ma
     Hit hit = found;
     Mask valid = active & (hit.t < std::numeric_limits<double>::infinity());
     bool moves = (follow == Follow::Ray || follow == Follow::Shape) && m_followed.triangles.valid();
+    // Afresh for each question, since passing on derivatives forgets the way they took; in a recording, once for all.
+    if (moves && variant().context().region == 0)
+        const_cast<Scene *>(this)->follow_meshes();
     const Arena &arena = moves ? m_followed : m_arena;
     InstanceTransform instance;
     Ray local = ray;

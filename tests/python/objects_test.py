@@ -205,7 +205,7 @@ def test_sampled_light_is_its_value_over_density():
 
 
 def test_a_camera_sees_points_where_it_would_send_rays():
-    sensor = mi.load_dict(room())  .sensors()[0]
+    sensor = mi.load_dict(room()).sensors()[0]
     ray, _ = sensor.sample_ray(0, 0, [.3, .6], [0, 0])
     ds, importance = sensor.sample_direction(mi.Interaction3f(p=ray(2.5)), [0, 0])
     assert close(np.array(ds.uv).ravel(), [.3 * 8, .6 * 8], atol=1e-3) and close(np.array(ds.d), -np.array(ray.d))
@@ -367,6 +367,20 @@ def test_parameters_of_plugins_in_python_keep_their_types():
     assert holder.level == 4. and close(np.array(holder.offset).ravel(), [5, 6])
     assert sorted(holder.heard) == ["level", "offset"]
     assert params.update() == []
+
+
+def test_making_a_plugin_again_compiles_nothing():
+    def image():
+        mi.register_bsdf("pymirror", Mirror)  # as running a notebook's cell again does
+        d = room(sky={"type": "constant", "radiance": 2.})
+        d["wall"]["bsdf"] = {"type": "pymirror", "colour": .25}
+        return mi.render(mi.load_dict(d), spp=2).numpy()
+    first = image()
+    with dr.scoped_set_flag(dr.JitFlag.KernelHistory, True):
+        dr.kernel_history_clear()
+        assert close(image(), first)
+        if mi.variant().startswith("llvm"):
+            assert all(k["cache_hit"] for k in dr.kernel_history([dr.KernelType.JIT]))
 
 
 def test_registers_of_kinds_without_objects_say_so():

@@ -227,8 +227,30 @@ def test_neighbouring_rays_tell_how_texture_coordinates_change():
     assert dr.allclose(si.duv_dx, [0.05, 0]) and dr.allclose(si.duv_dy, [0, 0.05])
 
 
+def test_rays_see_a_mesh_as_it_was_when_they_were_cast():
+    scene = mi.load_dict({"type": "scene", "cube": {"type": "cube"}})
+    t = scene.ray_intersect_preliminary(ray((0, 0, -5), (0, 0, 1))).t
+    params = mi.traverse(scene)
+    params["cube.vertex_positions"] = params["cube.vertex_positions"] + 50
+    params.update()
+    del scene, params
+    assert dr.allclose(t, 4)
+
+
 def test_other_material_is_seen_by_scenes_that_exist():
     scene, si = pair()
     scene.shapes()[0].set_bsdf(mi.load_dict({"type": "diffuse", "reflectance": 0.25}))
     si = scene.ray_intersect(ray((-2, 0, -5), (0, 0, 1)))
     assert dr.allclose(si.bsdf().eval_diffuse_reflectance(si), 0.25)
+
+
+def test_hits_can_be_differentiated_again_and_again(tmp_path):
+    scene = mi.load_dict({"type": "scene", "m": {**mesh_file(tmp_path), "id": "m"}})
+    params = mi.traverse(scene)
+    positions = params["m.vertex_positions"]
+    dr.enable_grad(positions)
+    params.set_dirty("m.vertex_positions")
+    params.update()
+    for wanted in ([0, 0, -1] + 6 * [0], 2 * [0] + [-2] + 6 * [0]):
+        dr.backward(scene.ray_intersect(ray((1e-6, 1e-6, 5), (0, 0, -1))).t)
+        assert dr.allclose(dr.grad(positions), wanted, atol=1e-4)

@@ -345,6 +345,8 @@ def repeat(value, repeats, axis=None):
 def reinterpret_array(dtype, value):
     """The same bits as elements of another type of the same width."""
     e = describe(dtype)[0]
+    if not isinstance(value, ArrayBase):  # lanes that refer to objects, by number
+        value = value.index
     from ._types import itemsize_v
     if itemsize_v(dtype) != itemsize_v(value):
         raise ShapeError("reinterpret_array(): cannot reinterpret-cast between types of different size: "

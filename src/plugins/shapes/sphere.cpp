@@ -127,8 +127,8 @@ public:
         Float one_minus_cos = select(sin2 > 0.001, 1 - cos_max, sin2 * (0.5 + 0.125 * sin2));
         Float c = u.x * one_minus_cos; // 1 - cos of the angle
         Float cos_theta = 1 - c, sin_theta = safe_sqrt(c * (2 - c)), phi = u.y * (2 * Pi);
-        Frame frame(dc * rsqrt(dist2));
-        Vector3 d = frame.to_world({ sin_theta * cos(phi), sin_theta * sin(phi), cos_theta });
+        Frame frame(dc * -rsqrt(dist2)); // from the centre to the point
+        Vector3 d = frame.to_world({ sin_theta * cos(phi), sin_theta * sin(phi), -cos_theta });
         // Where that direction meets the sphere
         Float dist = sqrt(dist2), along = dist * cos_theta;
         Float t = along - safe_sqrt(sqr(m_r) - sqr(dist * sin_theta));

@@ -434,15 +434,25 @@ std::vector<Value> AdTracker::call(const char *name, const Value &id, const Valu
                                    const detail::Callee &callee) {
     if (suspended() && !tracing_body())
         return detail::plain_call(name, id, mask, args, instances, callee);
+    std::vector<Value> saved;
+    for (Value *v : args)
+        saved.push_back(*v);
+    // All lanes call the same: that is no construct, but the operations of the callee
+    uint64_t known =
+        id.is_literal() && mask.is_literal() && mask.literal_bits() ? id.literal_bits() : 0;
+    if (known && known <= instances) {
+        auto out = callee(uint32_t(known - 1));
+        for (size_t k = 0; k < args.size(); ++k)
+            *args[k] = saved[k];
+        if (out)
+            return *out;
+    }
     if (!c.has(Flag::RecordCalls) && c.region == 0)
         return run_evaluated(
             [&] { return detail::plain_call(name, id, mask, args, instances, callee); });
     Collector collector(tape);
     std::vector<uint8_t> depends;
     uint64_t since = c.graph.sequence();
-    std::vector<Value> saved;
-    for (Value *v : args)
-        saved.push_back(*v);
     auto plain = [&](uint32_t i) {
         for (size_t k = 0; k < args.size(); ++k)
             if (attached(saved[k]))

@@ -202,8 +202,8 @@ static void order_effects(Context &c, const Value &target, uint32_t size, uint64
             continue;
         if (n.op == Op::Extern) { // says what it writes to, if it does
             auto &r = static_cast<ExternRecord &>(*c.graph.record_of(e));
-            if (r.effect && std::find(r.targets.begin(), r.targets.end(), target.id()) ==
-                                r.targets.end())
+            if (r.effect &&
+                std::find(r.targets.begin(), r.targets.end(), target.id()) == r.targets.end())
                 continue;
         }
         bool in_order = c.region ? n.size == size && !(n.flags & Ordered)

@@ -1,9 +1,12 @@
-// python/jit_matvec.cpp: products of matrices in arrays with cooperative vectors.
+// python/jit_matvec.cpp: products of matrices in arrays, with cooperative vectors and with one another.
 #include "ad/ad.h"
 #include "ad/matvec.h"
+#include "jit/gemm.h"
 #include "python/functions.h"
 #include "python/helpers.h"
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
 
 namespace umbel::python {
 
@@ -23,11 +26,21 @@ nb::list matvec(nb::handle weights, std::tuple<uint32_t, uint32_t, uint32_t, uin
     return result;
 }
 
+// Of flat arrays without derivatives; (n, k, m), and where the matrices of each product begin.
+nb::object gemm(nb::handle a, nb::handle b, std::tuple<uint32_t, uint32_t, uint32_t> shape, bool at,
+                bool bt, std::vector<std::pair<uint64_t, uint64_t>> batches) {
+    Object *x = array_of(a), *y = array_of(b);
+    auto [n, k, m] = shape;
+    Value c = jit::gemm(x->v[0].detached(), y->v[0].detached(), { n, k, m, at, bt, batches });
+    return map_values(x, [&](const Value &) { return c; });
+}
+
 } // namespace
 
 void bind_matvec(nb::module_ &m) {
     m.def("matvec", matvec, nb::arg(), nb::arg(), nb::arg(), nb::arg().none(), nb::arg(),
           nb::arg());
+    m.def("gemm", gemm);
     m.def("is_collecting", [] {
         context();
         return ad::collecting();

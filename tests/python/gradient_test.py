@@ -187,3 +187,33 @@ def test_gradient_descent_converges():
         x = dr.detach(x) - 0.1 * x.grad
         dr.eval(x)
     assert dr.allclose(x, target, atol=1e-4)
+
+
+def test_traversals_from_a_value_keep_a_gradient_that_is_set():
+    for start, expected in ((dr.backward_from, 15), (dr.backward, 3)):
+        x = Float(1, 2)
+        dr.enable_grad(x)
+        y = x * 3
+        y.grad = 5
+        start(y)
+        assert dr.all(x.grad == expected)
+    x = Float(1)
+    dr.enable_grad(x)
+    y = x * 3
+    dr.forward_from(x)
+    assert y.grad[0] == 3
+    x = Float(1)
+    dr.enable_grad(x)
+    x.grad = 4
+    y = x * 3
+    dr.forward_from(x)
+    assert y.grad[0] == 12
+
+
+def test_a_call_of_a_known_function_differentiates_what_it_gathers_from():
+    for index in (UInt(0), UInt(0, 0)):
+        table, x = Float(1, 3), Float(2)
+        dr.enable_grad(table, x)
+        y = dr.switch(index, [lambda x: dr.gather(Float, table, UInt(1)) * x, lambda x: x], x)
+        dr.backward(dr.sum(y))
+        assert dr.all(table.grad == Float(0, 2 * len(y))) and x.grad[0] == 3 * len(y)

@@ -176,8 +176,11 @@ def test_upsampling_repeats_elements_and_evaluates_textures():
 @pytest.mark.parametrize("At", [False, True])
 @pytest.mark.parametrize("Bt", [False, True])
 @pytest.mark.parametrize("batch", [((), ()), ((3,), (3,)), ((), (2, 3)), ((2, 1), (1, 3))])
-def test_products_of_tensors_broadcast_transpose_and_differentiate(At, Bt, batch):
-    n, k, m = 4, 20, 5
+@pytest.mark.parametrize("large", [0, 2**40])
+def test_products_of_tensors_broadcast_transpose_and_differentiate(At, Bt, batch, large, monkeypatch):
+    from umbel.jit import _matmul
+    monkeypatch.setattr(_matmul, "LargeProduct", large)  # by the host, or recorded
+    n, k, m = (9, 20, 35) if large == 0 else (4, 20, 5)
     a = random(*batch[0], *((k, n) if At else (n, k)))
     b = random(*batch[1], *((m, k) if Bt else (k, m)), seed=1)
     left, right = np.swapaxes(a, -1, -2) if At else a, np.swapaxes(b, -1, -2) if Bt else b

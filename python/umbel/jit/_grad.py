@@ -175,16 +175,23 @@ def _split_flags(args, flags):
     return args, flags
 
 
-def _ones(arg):
+def _ones(arg, unless_set=False):
+    """Sets gradients to 1; if asked, only those that are not set, or 0."""
     for a in _floats((arg,)):
-        if _core.grad_enabled(a):
+        if _core.grad_enabled(a) and not (unless_set and _is_set(a)):
             _core.set_grad(a, 1, False)
 
 
+def _is_set(a):
+    gradient = _core.grad(a)
+    entries = [_core.tensor_array(gradient)] if _is_tensor(gradient) else _core.entries(gradient)
+    return builtins.any(_core.state(e) != 1 or _core.element(e, 0, 0) != 0 for e in entries if len(e))  # 1: a literal
+
+
 def forward_from(arg, flags=ADFlag.Default):
-    """Sets the tangent of `arg` to 1 and propagates it to all that depends on it."""
+    """Propagates the tangent of `arg`, 1 where none is set, to all that depends on it."""
     if _check("forward_from", (arg,), flags):
-        _ones(arg)
+        _ones(arg, unless_set=True)
         enqueue(ADMode.Forward, arg)
         traverse(ADMode.Forward, flags)
 
@@ -199,14 +206,16 @@ def forward_to(*args, flags=ADFlag.Default):
 
 
 def forward(arg, flags=ADFlag.Default):
-    """forward_from()"""
-    forward_from(arg, flags)
+    """Sets the tangent of `arg` to 1 and propagates it to all that depends on it."""
+    if _check("forward", (arg,), flags):
+        _ones(arg)
+        forward_from(arg, flags)
 
 
 def backward_from(arg, flags=ADFlag.Default):
-    """Sets the gradient of `arg` to 1 and propagates it to all that it depends on."""
+    """Propagates the gradient of `arg`, 1 where none is set, to all that it depends on."""
     if _check("backward_from", (arg,), flags):
-        _ones(arg)
+        _ones(arg, unless_set=True)
         enqueue(ADMode.Backward, arg)
         traverse(ADMode.Backward, flags)
 
@@ -221,8 +230,10 @@ def backward_to(*args, flags=ADFlag.Default):
 
 
 def backward(arg, flags=ADFlag.Default):
-    """backward_from()"""
-    backward_from(arg, flags)
+    """Sets the gradient of `arg` to 1 and propagates it to all that it depends on."""
+    if _check("backward", (arg,), flags):
+        _ones(arg)
+        backward_from(arg, flags)
 
 
 # ---- scopes

@@ -1,11 +1,15 @@
 # jit/_matmul.py: products of tensors.
+import itertools
+
 from .. import _core
 from ._grad import CustomOp, custom
-from ._tensor import _count, _strides, broadcast_shapes, expand_dims, squeeze, swapaxes
-from ._types import ArrayBase, expr_t, is_tensor_v, leaf_t, tensor_t
+from ._tensor import _count, _strides, broadcast_shapes, expand_dims, squeeze
+from ._types import describe, expr_t, is_tensor_v, leaf_t, tensor_t
 
 UInt = _core.classes["UInt"]
 MaxBatchAxes = 6
+LargeProduct = 2**16  # multiplications
+MaxBatches = 2**14
 
 
 def matmul(A, B, At=False, Bt=False):
@@ -76,7 +80,8 @@ def _sum_to(t, shape):
 
 
 def _product(a, b, At, Bt):
-    """Of tensors with at least two axes, recorded: a lane for each element of the result."""
+    """Of tensors with at least two axes: large ones by an algorithm of the host, others recorded, with a lane for each
+    element of the result."""
     tp, leaf = type(a), leaf_t(a)
     sa, sb = tuple(a.shape), tuple(b.shape)
     n, k = sa[:-3:-1] if At else sa[-2:]
@@ -87,6 +92,14 @@ def _product(a, b, At, Bt):
     if total == 0 or k == 0:
         return _core.tensor(tp, _core.full(leaf, 0, total) if total else leaf(), shape)
     xa, xb = _core.tensor_array(a), _core.tensor_array(b)
+    if describe(leaf)[0] in (11, 12) and total * k >= LargeProduct and _count(batch) <= MaxBatches and \
+            not _core.is_recording() and not (_core.grad_enabled(xa) or _core.grad_enabled(xb)):
+        own = [(1,) * (len(batch) - len(s[:-2])) + s[:-2] for s in (sa, sb)]
+        strides = [[0 if d == 1 else step for d, step in zip(s, _strides(s))] for s in own]
+        places = itertools.product(*map(range, batch))
+        batches = [(sum(i * t for i, t in zip(p, strides[0])) * n * k, sum(i * t for i, t in zip(p, strides[1])) * k * m)
+                   for p in places]
+        return _core.tensor(tp, _core.gemm(xa, xb, (n, k, m), At, Bt, batches), shape)
     index = _core.lane_index(total)
     column, rest = index % m, index // m
     row, block = rest % n, rest // n

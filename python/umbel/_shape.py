@@ -329,7 +329,7 @@ def _repr(self):
         per = {p: sum(s for n, s in attributes if n.startswith(p)) for p in ("vertex_", "face_")}
         size = 8 if _mi("Float").__name__ == "Float64" else 4
         floats = 3 + 3 * self.has_vertex_normals() + 2 * self.has_vertex_texcoords() + per["vertex_"]
-        rows = [f'name = "{self.id() or self.plugin_name()}"', f"bbox = {_indent(b)}",
+        rows = [f'name = "{self.id() or self.plugin_name()}"', f"bbox = {_indent(b).replace('Scalar', '')}",
                 f"vertex_count = {self.vertex_count()}",
                 f"vertices = [{_bytes(self.vertex_count() * floats * size)} of vertex data]",
                 f"face_count = {self.face_count()}",
@@ -339,7 +339,9 @@ def _repr(self):
             lines = ",\n".join(f"    {n}: {s} float{'s' if s > 1 else ''}" for n, s in attributes)
             rows.append(f"mesh attributes = [\n{lines}\n  ]")
     else:
-        rows = [f"to_world = {_indent(self._placement().matrix, 13)}", f"surface_area = {self.surface_area()}"]
+        numbers = [f"{float(v) + 0:.6g}" for v in dr.ravel(_mi("Matrix4f")(self._placement().matrix), order="C")]
+        matrix = ",\n              ".join(f"[{', '.join(numbers[i:i + 4])}]" for i in range(0, 16, 4))
+        rows = [f"to_world = [{matrix}]", f"surface_area = {self.surface_area()}"]
         if self.shape_type() == ShapeType.Sphere:
             rows[1:1] = [f"center = {b.center()}", f"radius = {float(b.extents()[0]) / 2:.6g}"]
     if self.bsdf() is not None:

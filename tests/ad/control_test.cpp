@@ -35,6 +35,33 @@ State repeat(const UInt32 &steps, const Float64 &a, const Float64 &b, Body &&bod
         });
 }
 
+// ---- evaluated, not recorded
+
+TEST_P(Control, EvaluatedLoopsBranchesAndWritesHaveTheDerivativesOfRecordedOnes) {
+    FlagScope loops(Flag::RecordLoops, false), ifs(Flag::RecordIfs, false);
+    expect_gradient("evaluated loop",
+                    [&](const Inputs &in) {
+                        State s =
+                            repeat(lane % 4u, in[0], in[1], [](State &s) { s.a = sin(s.a) * s.b; });
+                        return s.a + s.b;
+                    },
+                    { lanes, more });
+    expect_gradient("evaluated conditional",
+                    [&](const Inputs &in) {
+                        return if_((lane & 1u) == 0u, [&] { return in[0] * in[0]; },
+                                   [&] { return sin(in[0]) * gather(in[1], lane & 3u); });
+                    },
+                    { lanes, table });
+    expect_gradient("sums written by an evaluated loop",
+                    [&](const Inputs &in) {
+                        Float64 film = zeros<double>(9);
+                        repeat(UInt32(2u), in[0], in[0],
+                               [&](State &s) { scatter_add(film, s.a * s.a, lane); });
+                        return film;
+                    },
+                    { lanes });
+}
+
 // ---- conditionals
 
 TEST_P(Control, ConditionalsPassGradientsThroughTheBranchTaken) {

@@ -126,22 +126,6 @@ Float64 iterate(const Float64 &x, const char *name) {
     return v;
 }
 
-TEST_P(AdMisuse, TraversalsThroughEvaluatedControlFlow) {
-    Float64 y;
-    {
-        FlagScope evaluated(Flag::RecordLoops, false);
-        y = iterate(x, "random walk");
-    }
-    EXPECT_NEAR(y.read()[0], std::sin(std::sin(std::sin(1.0))), 1e-14); // the value is there
-    expect_error({ "evaluated random walk", "recorded form", "RecordLoops" }, [&] { backward(y); });
-    expect_error({ "evaluated random walk", "recorded form" }, [&] { forward(x); });
-    {
-        FlagScope evaluated(Flag::RecordIfs, false);
-        y = if_(lane == 0u, [&] { return x * x; }, [&] { return sin(x); }, "choice");
-    }
-    expect_error({ "evaluated choice", "RecordIfs" }, [&] { backward(y); });
-}
-
 TEST_P(AdMisuse, ReverseOfAStoredLoopInsideARecordedBody) {
     FlagScope recorded(Flag::FlattenIfs, false);
     Float64 y = if_(lane == 0u, [&] { return iterate(x, "inner"); }, [&] { return x * x; });
@@ -239,18 +223,6 @@ TEST_P(AdMisuse, AddingGradientsInsideALoopInsideABranch) {
             [&] { return x * 2.0; });
     });
     EXPECT_EQ(film.read(), (test::List{ 0, 0, 0 }));
-}
-
-TEST_P(AdMisuse, GradientsOfArraysWrittenByEvaluatedControlFlow) {
-    FlagScope evaluated(Flag::RecordLoops, false);
-    Float64 film = zeros<double>(3);
-    loop(
-        std::tuple<UInt32>(0u), [](const auto &s) { return std::get<0>(s) < 2u; },
-        [&](auto &s) {
-            scatter_add(film, x * x, lane);
-            std::get<0>(s) += 1u;
-        });
-    expect_error({ "evaluated loop", "RecordLoops" }, [&] { backward(film); });
 }
 
 TEST_P(AdMisuse, DerivativesInsideABodyThatIsDifferentiated) {

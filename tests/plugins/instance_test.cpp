@@ -277,7 +277,8 @@ TEST(Instances, CannotContainLightsGroupsOrInstances) {
         std::string m = message(body);
         EXPECT_NE(m.find(text), std::string::npos) << m;
     };
-    says(group("<shape type='sphere'><emitter type='area'/></shape>"), "Instancing of emitters is not supported");
+    says(group("<shape type='sphere'><emitter type='area'/></shape>"),
+         "Instancing of emitters is not supported");
     says(group(group(cube(""), "inner")), "Nested ShapeGroup is not permitted");
     says(group(cube(""), "h") + group(placed("", "h")), "Nested instancing is not permitted");
     says("<shape type='shapegroup'/>", "the group is empty");

@@ -150,7 +150,8 @@ def convolve(source, filter, filter_radius=None, *, axis=None, boundary="zero", 
     """
     _check_mode("convolve", mode, boundary)
     tensor = _as_tensor(source)
-    if isinstance(filter, str) or callable(filter):
+    discrete = not isinstance(filter, str) and not callable(filter)
+    if not discrete:
         if callable(filter) and filter_radius is None:
             raise UserError("convolve(): 'filter_radius' must be specified when using a custom (continuous) filter "
                             "function.")
@@ -169,7 +170,7 @@ def convolve(source, filter, filter_radius=None, *, axis=None, boundary="zero", 
     for a in axes:
         a = _axis(a, len(tensor.shape))
         n = tensor.shape[a]
-        if boundary != "zero" and len(weights) > n:
+        if discrete and boundary != "zero" and len(weights) > n:
             raise UserError(f"convolve(): the filter kernel ({len(weights)}) cannot be larger than the array ({n}) unless "
                             "the boundary is 'zero'")
         rows = []

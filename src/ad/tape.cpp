@@ -454,17 +454,27 @@ uint64_t Tape::next_serial() {
     return ++count;
 }
 
+// The tape that this thread asked for last, at a fixed place: it is asked for at each operation.
+[[gnu::tls_model("initial-exec")]] static constinit thread_local uint64_t t_tape = 0;
+[[gnu::tls_model("initial-exec")]] static constinit thread_local std::vector<ScopeState> *t_scopes =
+    nullptr;
+
 std::vector<ScopeState> &Tape::scopes() const {
+    if (t_tape == m_serial) [[likely]]
+        return *t_scopes;
     struct Stack {
         uint64_t tape;
         std::unique_ptr<std::vector<ScopeState>> scopes;
     };
     thread_local std::vector<Stack> stacks; // one a backend, save in tests
-    for (Stack &s : stacks)
-        if (s.tape == m_serial)
-            return *s.scopes;
-    stacks.push_back({ m_serial, std::make_unique<std::vector<ScopeState>>(1) });
-    return *stacks.back().scopes;
+    auto found = std::find_if(stacks.begin(), stacks.end(),
+                              [&](const Stack &s) { return s.tape == m_serial; });
+    if (found == stacks.end())
+        found =
+            stacks.insert(found, Stack{ m_serial, std::make_unique<std::vector<ScopeState>>(1) });
+    t_tape = m_serial;
+    t_scopes = found->scopes.get();
+    return *t_scopes;
 }
 
 bool Tape::follows(GradId id) const {

@@ -103,8 +103,6 @@ public:
     void settle(NodeId buffer, const char *what);
     void synchronize() { m_stream.synchronize(); }
     Stream &stream() { return m_stream; }
-    /// Runs an algorithm over buffers as a job of the stream.
-    void launch_algorithm(const char *name, uint64_t size, std::function<void()> job);
     void enqueue(std::string name, std::function<void()> job, bool small = false);
 
     // ---- instances of classes for polymorphic calls

@@ -254,3 +254,16 @@ def test_hits_can_be_differentiated_again_and_again(tmp_path):
     for wanted in ([0, 0, -1] + 6 * [0], 2 * [0] + [-2] + 6 * [0]):
         dr.backward(scene.ray_intersect(ray((1e-6, 1e-6, 5), (0, 0, -1))).t)
         assert dr.allclose(dr.grad(positions), wanted, atol=1e-4)
+
+
+@pytest.mark.parametrize("kind", ["sphere", "disk", "cylinder", "rectangle", "cube"])
+def test_rays_that_were_recorded_outlive_their_scene(kind):
+    def distances():
+        scene = mi.load_dict({"type": "scene", "shape": {"type": kind}})
+        o = mi.Point3f(dr.linspace(mi.Float, -.4, .4, 100), .1, -5)
+        return scene.ray_intersect(mi.Ray3f(o, mi.Vector3f(0, 0, 1))).t
+    kept = mi.load_dict({"type": "scene", "shape": {"type": kind}})
+    t = distances()  # nothing has run yet, and the scene is gone
+    others = [mi.load_dict({"type": kind, "to_world": mi.ScalarTransform4f().scale(k + 2)}) for k in range(8)]
+    o = mi.Point3f(dr.linspace(mi.Float, -.4, .4, 100), .1, -5)
+    assert len(others) == 8 and dr.all(t == kept.ray_intersect(mi.Ray3f(o, mi.Vector3f(0, 0, 1))).t)

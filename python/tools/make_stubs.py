@@ -48,7 +48,7 @@ def document(doc, indent):
         return " ..."
     lines = inspect.cleandoc(doc).replace("\\", "\\\\").replace('"""', "'''").splitlines()
     pad = "\n" + " " * (indent + 4)
-    body = (pad.join(lines) + (pad if len(lines) > 1 else "")).rstrip(" ") if len(lines) == 1 else pad.join(lines) + pad
+    body = lines[0] if len(lines) == 1 else pad.join(lines) + pad
     return f'{pad}"""{body}"""'.replace("    \n", "\n")
 
 

@@ -75,6 +75,10 @@ def start(options):
     home = os.path.join(ROOT, "build", "bench", options.suite)
     shutil.rmtree(home, ignore_errors=True)  # both sides start with empty kernel caches
     os.makedirs(home)
+    os.environ["UMBEL_BENCH_FOLDER"] = home
+    prepare = os.path.join(HERE, options.suite, "prepare.py")
+    if os.path.exists(prepare):  # what both sides read
+        subprocess.run([sys.executable, "-B", prepare, os.path.join(home, "scenes")], check=True)
     umbel_env = dict(os.environ, UMBEL_CACHE=os.path.join(home, "umbel-cache"))
     program = [options.program]
     if options.program.endswith(".py"):  # a suite of Python's: with the interpreter that its package was built for

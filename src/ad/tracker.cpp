@@ -1,6 +1,7 @@
 // ad/tracker.cpp: element-wise operations, memory and reductions on the tape.
 #include "ad/tracker.h"
 #include "ad/derivatives.h"
+#include "jit/rebuild.h"
 
 namespace umbel::ad {
 
@@ -32,6 +33,7 @@ void Collector::note_written(const Written &w) {
 }
 
 Value Collector::note(const Value &v) {
+    Context &c = v.context();
     bool ambiguous = false;
     for (const Value &known : values) {
         if (known.grad_id() == v.grad_id() && (known.id() == v.id() || v.is_literal()))
@@ -40,6 +42,7 @@ Value Collector::note(const Value &v) {
     }
     Value noted = v.is_literal() ? opaque(v) : v; // keeps the gradient
     if (ambiguous) { // equal to another input (x and x * 1), but not on the tape: give it a node of its own
+        OutsideScope scope(c, c.graph.region(v.node().region).function);
         Value other = barrier(v);
         for (const Value &known : values)
             if (known.grad_id() == v.grad_id() && known.id() == other.id())
@@ -47,7 +50,6 @@ Value Collector::note(const Value &v) {
         tape.retain(v.grad_id());
         noted = Value::attach(std::move(other), v.grad_id());
     }
-    Context &c = v.context();
     // Instances are told apart by evaluated data: a uniform value must be such
     if (noted.size() == 1 && noted.node().region == 0 && !noted.is_evaluated())
         c.evaluate(std::array{ noted.id() });
@@ -568,12 +570,13 @@ template <class Fn> Value AdTracker::outside(const char *what, const Value &v, F
         std::vector<Collector *> saved;
         ~Scope() { t.collectors = std::move(saved); }
     } scope{ *this, std::exchange(collectors, {}) };
-    return fn();
+    OutsideScope recorded(c);
+    return fn(jit::outside(v));
 }
 
 Value AdTracker::reduce(ReduceOp op, const Value &v) {
     if (tracing_body() && attached(v))
-        return outside("reduce", v, [&] { return reduce(op, v); });
+        return outside("reduce", v, [&](const Value &v) { return reduce(op, v); });
     Value plain = v.detached(), result = jit::reduce(op, plain);
     if (!follow(std::array{ &v }))
         return result;
@@ -591,7 +594,7 @@ Value AdTracker::reduce(ReduceOp op, const Value &v) {
 
 Value AdTracker::block_reduce(ReduceOp op, const Value &v, uint32_t block) {
     if (tracing_body() && attached(v))
-        return outside("block_reduce", v, [&] { return block_reduce(op, v, block); });
+        return outside("block_reduce", v, [&](const Value &v) { return block_reduce(op, v, block); });
     Value plain = v.detached(), result = jit::block_reduce(op, plain, block);
     if (!follow(std::array{ &v }))
         return result;
@@ -617,7 +620,7 @@ Value AdTracker::block_reduce(ReduceOp op, const Value &v, uint32_t block) {
 
 Value AdTracker::prefix_sum(const Value &v, bool exclusive, uint32_t block) {
     if (tracing_body() && attached(v))
-        return outside("prefix_sum", v, [&] { return prefix_sum(v, exclusive, block); });
+        return outside("prefix_sum", v, [&](const Value &v) { return prefix_sum(v, exclusive, block); });
     Value result = jit::prefix_sum(v.detached(), exclusive, block);
     if (!follow(std::array{ &v }))
         return result;

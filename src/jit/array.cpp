@@ -1,6 +1,7 @@
 // jit/array.cpp: making arrays, reading them back, algorithms over whole arrays.
 #include "jit/array.h"
 #include "jit/launch.h"
+#include "jit/rebuild.h"
 #include "jit/recording.h"
 
 namespace umbel::jit {
@@ -18,10 +19,11 @@ Context &need(const char *what, const Value &v) {
 // The evaluated operand of an algorithm.
 BufferRef operand(const char *what, const Value &v) {
     Context &c = need(what, v);
-    if (v.node().region)
+    Value whole = outside(v);
+    if (whole.node().region)
         fail("{}: the operand is computed inside a recorded {}, where whole arrays do not exist",
              what, c.graph.region(v.node().region).kind);
-    return c.data(v.id());
+    return c.data(whole.id());
 }
 
 // The same as an array of a task.
@@ -85,24 +87,27 @@ Value opaque(const Value &v) {
         }
         return keep_gradient(Value::adopt(c, c.graph.buffer(v.type(), c.data(v.id()), v.size())));
     }
-    c.evaluate(std::array{ v.id() });
-    return v;
+    Value whole = outside(v);
+    c.evaluate(std::array{ whole.id() });
+    return whole;
 }
 
 void eval(std::span<const Value *const> values) {
     Context *c = nullptr;
     std::vector<NodeId> roots;
+    std::vector<Value> whole;
     for (const Value *v : values) {
         Context &vc = need("eval", *v);
         if (c && c != &vc)
             fail("eval: values of two contexts (threads)");
         c = &vc;
-        roots.push_back(v->id());
+        whole.push_back(outside(*v));
+        roots.push_back(whole.back().id());
     }
     (c ? *c : Context::current()).evaluate(roots);
 }
 
-void schedule(const Value &v) { need("schedule", v).schedule(v.id()); }
+void schedule(const Value &v) { need("schedule", v).schedule(outside(v).id()); }
 
 void synchronize() { Context::current().synchronize(); }
 

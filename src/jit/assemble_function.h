@@ -7,10 +7,9 @@
 namespace umbel::jit::assembling {
 
 inline bool is_pure(Op op) {
-    return (op >= Op::Neg && op <= Op::Select) || op == Op::ArrayNew || op == Op::ArrayGet ||
+    return is_elementwise(op) || op == Op::ArrayNew || op == Op::ArrayGet ||
            op == Op::ArraySet || op == Op::PacketGet;
 }
-inline bool is_elementwise(Op op) { return op >= Op::Neg && op <= Op::Select; }
 
 struct FunctionRoots {
     std::vector<NodeId> effects, outputs; // effects first, in program order

@@ -1,6 +1,7 @@
 // jit/call.cpp: polymorphic calls: tracing of all instances, separation of code and data, hoisting.
 #include "jit/assemble.h"
 #include "jit/control.h"
+#include "jit/rebuild.h"
 #include <unordered_map>
 #include <xxhash.h>
 
@@ -49,7 +50,7 @@ private:
     }
     void check_outputs(uint32_t i, const std::vector<Value> &out);
     void add_instance(uint32_t i, const Traced &traced);
-    NodeId hoist(NodeId output);
+    Value hoist(NodeId output);
     UInt32 instance_count();
     std::vector<Value> finish(uint32_t size);
 
@@ -155,50 +156,14 @@ void CallTracer::add_instance(uint32_t i, const Traced &traced) {
     r.bodies.push_back(std::move(body));
 }
 
-// The output as an expression of the caller, where it consists of arithmetic on arguments alone; else 0.
-// The caller gets a reference.
-NodeId CallTracer::hoist(NodeId output) {
-    std::unordered_map<NodeId, Value> done;
-    std::vector<NodeId> stack{ output };
-    while (!stack.empty()) {
-        NodeId id = stack.back();
-        if (done.count(id)) {
-            stack.pop_back();
-            continue;
-        }
-        const Node n = g[id];
-        if (g.region(n.region).function != m_record->region) {
-            done.emplace(id, Value::share(c, id));
-        } else if (n.op == Op::Param) {
-            done.emplace(id, m_saved[uint32_t(n.imm)]);
-        } else if (n.op >= Op::Neg && n.op <= Op::Select) {
-            bool ready = true;
-            for (NodeId d : n.dep)
-                if (d && !done.count(d)) {
-                    stack.push_back(d);
-                    ready = false;
-                }
-            if (!ready)
-                continue;
-            Value v;
-            if (n.op == Op::Cast)
-                v = cast(n.type, done[n.dep[0]]);
-            else if (n.op == Op::Bitcast)
-                v = bitcast(n.type, done[n.dep[0]]);
-            else if (n.dep[2])
-                v = ternary(n.op, done[n.dep[0]], done[n.dep[1]], done[n.dep[2]]);
-            else if (n.dep[1])
-                v = binary(n.op, done[n.dep[0]], done[n.dep[1]]);
-            else
-                v = unary(n.op, done[n.dep[0]]);
-            done.emplace(id, v);
-        } else {
-            return 0;
-        }
-    }
-    NodeId id = done[output].id();
-    g.retain(id);
-    return id;
+// The output as an expression of the caller, where it consists of arithmetic on arguments alone.
+Value CallTracer::hoist(NodeId output) {
+    return rebuild(c, output, [&](NodeId id) {
+        const Node &n = g[id];
+        if (g.region(n.region).function != m_record->region)
+            return Value::share(c, id);
+        return n.op == Op::Param ? m_saved[uint32_t(n.imm)] : Value();
+    });
 }
 
 // As data, so that another instance is no other program. One node while anything uses it: results of
@@ -271,8 +236,7 @@ std::vector<Value> CallTracer::finish(uint32_t size) {
     bool remaining = r.effects;
     for (size_t k = 0; k < out.size(); ++k) {
         if (complete && m_common[k].valid() && c.has(Flag::OptimizeCalls) && c.hoist_results)
-            if (NodeId id = hoist(m_common[k].id())) {
-                Value v = Value::adopt(c, id);
+            if (Value v = hoist(m_common[k].id()); v.valid()) {
                 if (!called)
                     called =
                         Mask(m_mask) & (UInt32(m_id) != 0u) & (UInt32(m_id) <= instance_count());

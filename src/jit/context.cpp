@@ -51,12 +51,15 @@ NodeId Context::effective_mask(NodeId mask) {
 RegionId Context::enter(const char *kind, bool loop, bool function, bool sibling) {
     if (region == 0 && !sibling)
         m_traced_since = graph.sequence();
-    return region = graph.open_region(region, kind, loop, function);
+    region = graph.open_region(region, kind, loop, function);
+    graph.function = graph.region(region).function;
+    return region;
 }
 
 void Context::leave() {
     graph.close_region(region);
     region = graph.region(region).parent;
+    graph.function = graph.region(region).function;
 }
 
 void Context::add_effect(NodeId id) { graph.region(region).effects.push_back(id); }

@@ -6,6 +6,7 @@
 #include "jit/algorithm_common.h"
 #include "jit/launch.h"
 #include "jit/stream.h"
+#include "jit/rebuild.h"
 #include <algorithm>
 
 namespace umbel::jit {
@@ -85,14 +86,14 @@ Value gemm(const Value &a, const Value &b, const Gemm &shape) {
         fail("gemm: operands of types {} and {}; both must be f32, or f64", name(t),
              name(b.type()));
     std::vector<TaskArray> arrays;
-    for (const Value *v : { &a, &b }) {
-        if (v->node().region)
+    for (const Value &v : { outside(a), outside(b) }) {
+        if (v.node().region)
             fail("gemm: the operand is computed inside a recorded {}, where whole arrays do not "
                  "exist",
-                 c.graph.region(v->node().region).kind);
-        BufferRef buffer = c.data(v->id());
-        arrays.push_back({ std::move(buffer), t, v->size(), TaskArray::Read, 1,
-                           v->is_evaluated() ? v->id() : 0 });
+                 c.graph.region(v.node().region).kind);
+        BufferRef buffer = c.data(v.id());
+        arrays.push_back({ std::move(buffer), t, v.size(), TaskArray::Read, 1,
+                           v.is_evaluated() ? v.id() : 0 });
     }
     uint64_t size = shape.batches.size() * uint64_t(shape.n) * shape.m;
     BufferRef out = allocate(size * bytes(t));

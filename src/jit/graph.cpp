@@ -118,10 +118,20 @@ uint32_t Graph::hash(const Node &n) { return bucket(n.op, n.type, n.imm, n.lengt
            n.dep[3] == k.dep[3] && n.imm == k.imm && n.size == k.size && n.length == k.length;
 }
 
+// Equal, and not the arithmetic of a body that is closed or lies within what is being traced.
+[[gnu::always_inline]] inline bool Graph::is_known(const Node &n, const NodeKey &k) const {
+    if (!equal(n, k))
+        return false;
+    if (!(n.flags & Inner)) [[likely]]
+        return true;
+    const Region &r = m_regions[n.region];
+    return r.open && r.depth <= m_regions[function].depth;
+}
+
 NodeId Graph::find(const NodeKey &k) const {
     for (NodeId i = m_table[bucket(k.op, k.type, k.imm, k.length, k.size, k.dep) & m_mask]; i;
          i = m_nodes[i].next)
-        if (equal(m_nodes[i], k))
+        if (is_known(m_nodes[i], k))
             return i;
     return 0;
 }
@@ -144,7 +154,7 @@ NodeId Graph::make(const NodeKey &k) {
     uint32_t h = bucket(k.op, k.type, k.imm, k.length, k.size, k.dep);
     bool reuse = number_values || k.op < Op::Neg || k.op > Op::Select; // leaves must be one node
     for (NodeId i = reuse ? m_table[h & m_mask] : 0; i; i = m_nodes[i].next) {
-        if (equal(m_nodes[i], k)) {
+        if (is_known(m_nodes[i], k)) {
             ++m_nodes[i].refs;
             return i;
         }
@@ -155,11 +165,17 @@ NodeId Graph::make(const NodeKey &k) {
         region |= m_nodes[d].region;
     if (region || k.op == Op::Active || k.op == Op::Phi || k.op == Op::Param) [[unlikely]]
         region = region_of(k);
+    uint8_t flags = Hashed;
+    if (function && is_elementwise(k.op) && (region || k.size != 1) &&
+        m_regions[region].depth < m_regions[function].depth) {
+        region = function;
+        flags |= Inner;
+    }
     NodeId id = allocate(); // may grow the table
     Node &n = m_nodes[id];
     n = { .op = k.op,
           .type = k.type,
-          .flags = Hashed,
+          .flags = flags,
           .refs = 1,
           .dep = { k.dep[0], k.dep[1], k.dep[2], k.dep[3] },
           .imm = k.imm,

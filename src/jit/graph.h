@@ -7,6 +7,10 @@
 // that is invariant in a loop, or common to several branches, is found equal whoever traced it. What a
 // node cannot leave is its `region`: the innermost loop, branch or subroutine that one of its operands
 // stems from. Memory operations are pinned to a region by the mask `Active` of that region.
+//
+// The body of a call is the exception: what it computes for lanes stays in it (`Inner`), also where all
+// operands stem from outside. Only the lanes that call it compute it then, and bodies differ in nothing
+// but data. Uniform values stay outside: every body that needs one computes it from data of its own.
 #pragma once
 #include "jit/buffer.h"
 #include "jit/error.h"
@@ -25,6 +29,7 @@ enum NodeFlag : uint8_t {
     Dirty = 2,   // Buffer: side effects on it wait for evaluation
     Ordered = 8, // Scatter: carried out after the kernel, in lane order
     Pinned = 4,  // has side effects or a record: stays where it was traced, equal to no other
+    Inner = 16,  // arithmetic of a body: in its region whatever its operands
 };
 
 struct alignas(64) Node {
@@ -112,6 +117,9 @@ public:
     bool encloses(RegionId outer, RegionId inner) const;
     RegionId common_ancestor(RegionId a, RegionId b) const;
 
+    /// The outermost region of the body being traced: arithmetic on lanes that is made now lies in it.
+    RegionId function = 0;
+
     /// Whether equal operations become one node; off only to measure what that gains.
     bool number_values = true;
 
@@ -131,6 +139,7 @@ private:
     void destroy(NodeId id);
     void drop_operands(NodeId id);
     RegionId region_of(const NodeKey &key) const;
+    bool is_known(const Node &n, const NodeKey &key) const;
     [[noreturn]] void report_escape(const NodeKey &key, RegionId region) const;
 
     Node *m_nodes = nullptr;

@@ -7,6 +7,7 @@
 #include "jit/host_call.h"
 #include "jit/host_pointer.h"
 #include "jit/stream.h"
+#include "jit/rebuild.h"
 #include <algorithm>
 #include <array>
 #include <memory>
@@ -287,7 +288,7 @@ std::vector<Value> matvec(const Value &weights, const Matrix &a, uint32_t bias,
     inputs.insert(inputs.end(), x.begin(), x.end());
     std::vector<Type> types(a.outputs(), Type::F32);
     ExternFn fn = weights.type() == Type::F16 ? &matvec_packet<f16> : &matvec_packet<float>;
-    if (weights.node().region && weights.size() != 1)
+    if (outside(weights).node().region && weights.size() != 1)
         fail("matvec: the matrix is computed in the loop or call that is being recorded; it must "
              "exist before it");
     return call_host(weights.type() == Type::F16 ? "matvec f16" : "matvec f32", fn, weights, inputs,

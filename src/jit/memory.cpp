@@ -4,6 +4,7 @@
 #include "jit/host_call.h"
 #include "jit/host_pointer.h"
 #include "jit/launch.h"
+#include "jit/rebuild.h"
 #include "jit/record.h"
 #include "jit/state_access.h"
 #include <algorithm>
@@ -112,11 +113,12 @@ Value gather(const Value &source, const Value &index, const Value &mask) {
         return mask.is_literal() && size == index.size() ? index
                                                          : ternary(Op::Select, mask, index, zero);
 
-    if (source.node().region && source.node().size != 1)
+    Value array = outside(source);
+    if (array.node().region && array.size() != 1)
         fail("gather: the source is computed in the loop or call that is being recorded; gather "
              "from an "
              "array that exists before it");
-    Value address = address_of(c, source);
+    Value address = address_of(c, array);
     Value active = Value::adopt(c, c.effective_mask(mask.id()));
     NodeKey key{ .op = Op::Gather,
                  .type = source.type(),
@@ -238,6 +240,7 @@ void scatter(Value &target, const Value &value, const Value &index, const Value 
     check_type("scatter", "mask", mask, Type::Bool);
     check_type("scatter", "value", value, target.type());
     check_memory("scatter", target);
+    target = outside(target);
     if (target.node().length || target.node().region)
         fail("scatter: the target must be an array that exists outside of the recorded {}",
              c.graph.region(target.node().region).kind);
@@ -452,6 +455,7 @@ static Value exchange(const char *what, Value &target, const Value *compare, con
         check_type(what, "value to compare with", *compare, target.type());
     if (target.type() == Type::Bool)
         fail("{}: not defined for masks; use an array of integers", what);
+    target = outside(target);
     if (target.node().length || target.node().region)
         fail("{}: the target must be an array that exists outside of the recorded {}", what,
              c.graph.region(target.node().region).kind);

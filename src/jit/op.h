@@ -121,6 +121,7 @@ inline constexpr OpInfo op_info[] = {
 constexpr int OpCount = int(sizeof(detail::op_info) / sizeof(detail::op_info[0]));
 constexpr const char *name(Op op) { return detail::op_info[int(op)].name; }
 constexpr int operands(Op op) { return detail::op_info[int(op)].operands; }
+constexpr bool is_elementwise(Op op) { return op >= Op::Neg && op <= Op::Select; }
 constexpr bool is_transcendental(Op op) { return op >= Op::Sin && op <= Op::Lgamma; }
 /// Whether a and b may change places.
 constexpr bool commutes(Op op) {

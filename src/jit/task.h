@@ -6,6 +6,7 @@
 #include "jit/context.h"
 #include <memory>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 namespace umbel::jit {
@@ -42,15 +43,25 @@ struct Task {
 
     /// The place of an array, entered where it is new.
     uint32_t add(TaskArray array) {
-        for (uint32_t i = 0; i < arrays.size(); ++i)
-            if (arrays[i].buffer.get() == array.buffer.get() && arrays[i].use == array.use)
-                return i;
-        arrays.push_back(std::move(array));
-        return uint32_t(arrays.size() - 1);
+        auto key = [](const TaskArray &a) { // buffers are objects of more than four bytes
+            return reinterpret_cast<uintptr_t>(a.buffer.get()) + a.use;
+        };
+        for (; m_known < arrays.size(); ++m_known)
+            m_places.emplace(key(arrays[m_known]), m_known);
+        auto [it, fresh] = m_places.emplace(key(array), m_known);
+        if (fresh) {
+            arrays.push_back(std::move(array));
+            ++m_known;
+        }
+        return it->second;
     }
     template <class T = void> T *data(size_t i) const {
         return static_cast<T *>(arrays[i].buffer->data());
     }
+
+private:
+    std::unordered_map<uintptr_t, uint32_t> m_places; // of the first arrays, as many as are known
+    uint32_t m_known = 0;
 };
 
 } // namespace umbel::jit

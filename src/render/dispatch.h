@@ -2,6 +2,7 @@
 #pragma once
 #include "core/object.h"
 #include "jit/control.h"
+#include <unordered_map>
 
 namespace umbel {
 
@@ -12,11 +13,10 @@ public:
     uint32_t add(const Base *object) {
         if (!object)
             return 0;
-        for (uint32_t i = 0; i < m_objects.size(); ++i)
-            if (m_objects[i] == object)
-                return i + 1;
-        m_objects.push_back(object);
-        return uint32_t(m_objects.size());
+        auto [it, fresh] = m_numbers.emplace(object, uint32_t(m_objects.size() + 1));
+        if (fresh)
+            m_objects.push_back(object);
+        return it->second;
     }
     /// Enters it again where it is known: for lists whose places have a meaning of their own.
     void append(const Base *object) { m_objects.push_back(object); }
@@ -44,6 +44,7 @@ public:
 
 private:
     std::vector<const Base *> m_objects;
+    std::unordered_map<const Base *, uint32_t> m_numbers; // of those that were added, not appended
 };
 
 } // namespace umbel

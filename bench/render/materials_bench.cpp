@@ -1,0 +1,129 @@
+// bench/render/materials_bench.cpp: how cost grows with the number of objects in a scene.
+#include "ad/ad.h"
+#include "render/render_image.h"
+#include "scenes.h"
+#include <filesystem>
+#include <spawn.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+
+extern char **environ;
+
+namespace umbel::bench {
+namespace {
+
+// ---- hot renders
+
+double materials(const char *name) { return hot(made_scene(name), "llvm_rgb", 32); }
+
+BENCH("diffuse, 1 material", "s") { return materials("diffuse-1"); }
+BENCH("diffuse, 4 materials", "s") { return materials("diffuse-4"); }
+BENCH("diffuse, 16 materials", "s") { return materials("diffuse-16"); }
+BENCH("diffuse, 64 materials", "s") { return materials("diffuse-64"); }
+BENCH("diffuse, 1 of 1,000 cubes", "s") { return materials("diffuse-1-of-1000"); }
+BENCH("diffuse, 1,000 materials", "s") { return materials("diffuse-1000-of-1000"); }
+BENCH("rough, 1 material", "s") { return materials("rough-1"); }
+BENCH("rough, 4 materials", "s") { return materials("rough-4"); }
+BENCH("rough, 16 materials", "s") { return materials("rough-16"); }
+BENCH("rough, 64 materials", "s") { return materials("rough-64"); }
+BENCH("rough, 1 of 1,000 cubes", "s") { return materials("rough-1-of-1000"); }
+BENCH("rough, 1,000 materials", "s") { return materials("rough-1000-of-1000"); }
+BENCH("textured, 64 materials", "s") { return materials("textured-64"); }
+BENCH("20 classes mixed", "s") { return materials("mixed-20"); }
+
+// ---- derivatives
+
+double rough_iteration(bool gradient) {
+    const Loaded &l = load(made_scene("rough-64"), "llvm_rgb");
+    VariantScope scope(*l.variant);
+    SceneParameters params(l.scene);
+    std::vector<std::string> keys;
+    for (const SceneParameter &p : params.all())
+        if (p.key.ends_with("alpha.value"))
+            keys.push_back(p.key);
+    if (keys.size() != 64)
+        throw std::runtime_error("64 roughnesses expected");
+    uint32_t seed = 0;
+    return seconds([&] {
+        if (gradient) {
+            for (const std::string &key : keys) {
+                Float &v = *std::get<Float *>(params.at(key).param.slot);
+                v = Float(ad::detach(v));
+                ad::enable_grad(v);
+            }
+            params.update(keys);
+        }
+        seed += 2;
+        Float image = render_image(l.scene, gradient ? &params : nullptr, { .spp = 16, .seed = seed },
+                                   { .spp = 16, .seed = seed + 1 });
+        if (gradient) {
+            ad::backward(Float(jit::sum(image * image)) / float(image.size()));
+            for (const std::string &key : keys)
+                jit::schedule(ad::grad(*std::get<Float *>(params.at(key).param.slot)));
+        } else
+            jit::schedule(image);
+        jit::eval();
+        jit::synchronize();
+    }, 2, 0.5);
+}
+
+BENCH("rough, 64 gradients", "s") { return rough_iteration(true); }
+BENCH("rough, 64, no gradients", "s") { return rough_iteration(false); }
+
+// ---- first images: the command line's whole run with an empty cache, less that of a scene with one object
+
+struct Run {
+    double seconds;
+    double bytes; // at most
+};
+
+Run first_image(const std::string &name) {
+    std::string folder = variable("UMBEL_BENCH_FOLDER", "build/bench/render");
+    std::string cache = folder + "/first-cache", image = folder + "/first.exr",
+                program = variable("UMBEL_PROGRAM", "build/release/umbel"), scene = made_scene(name);
+    Run best{ 1e300, 1e300 };
+    for (int i = 0; i < 3; ++i) {
+        std::filesystem::remove_all(cache);
+        setenv("UMBEL_CACHE", cache.c_str(), 1);
+        const char *argv[] = { program.c_str(), "render", "-q", scene.c_str(), "--variant",
+                               "llvm_rgb", "--spp", "1", "-o", image.c_str(), nullptr };
+        auto begin = std::chrono::steady_clock::now();
+        pid_t child;
+        if (posix_spawn(&child, program.c_str(), nullptr, nullptr, const_cast<char **>(argv),
+                        environ))
+            throw std::runtime_error("cannot run " + program);
+        int status = 0;
+        rusage usage{};
+        wait4(child, &status, 0, &usage);
+        if (status)
+            throw std::runtime_error(program + " failed on " + scene);
+        std::chrono::duration<double> time = std::chrono::steady_clock::now() - begin;
+        best.seconds = std::min(best.seconds, time.count());
+        best.bytes = std::min(best.bytes, 1024.0 * double(usage.ru_maxrss));
+    }
+    return best;
+}
+
+double more_time(const char *many, const char *one) {
+    return first_image(many).seconds - first_image(one).seconds;
+}
+double more_bytes(const char *many, const char *one, int count) {
+    return (first_image(many).bytes - first_image(one).bytes) / count;
+}
+
+BENCH("first image, 1,000 materials", "s") {
+    return more_time("diffuse-1000-of-1000", "diffuse-1-of-1000");
+}
+BENCH("first image, 10,000 materials", "s") {
+    return more_time("diffuse-10000-of-10000", "diffuse-1-of-10000");
+}
+BENCH("first image, 1,000 spheres", "s") { return more_time("sphere-1000", "sphere-1"); }
+BENCH("first image, 10,000 points", "s") { return more_time("point-10000", "point-1"); }
+BENCH("first image, 1,000 areas", "s") { return more_time("area-1000", "area-1"); }
+BENCH("memory of a material", "B") {
+    return more_bytes("diffuse-10000-of-10000", "diffuse-1-of-10000", 10000);
+}
+BENCH("memory of a point light", "B") { return more_bytes("point-10000", "point-1", 10000); }
+
+} // namespace
+} // namespace umbel::bench

@@ -1,0 +1,197 @@
+# bench/render/prepare.py: writes the scenes that the render suite makes itself; README.md says what they show.
+#
+#     prepare.py FOLDER
+#
+# Both sides load the same files. Shared scenes that use plugins which Umbel lacks get `diffuse`, `twosided` and
+# `constant` in their places.
+import os
+import random
+import struct
+import sys
+import zlib
+from xml.etree import ElementTree
+
+SHARED = os.environ.get("UMBEL_SCENES", "../shared/scenes")
+
+HEAD = """<scene version="3.0.0">
+<default name="spp" value="16"/>
+<integrator type="path"><integer name="max_depth" value="6"/></integrator>
+<sensor type="perspective">
+    <transform name="to_world"><lookat origin="0,0,3.8" target="0,0,0" up="0,1,0"/></transform>
+    <sampler type="independent"><integer name="sample_count" value="$spp"/></sampler>
+    <film type="hdrfilm"><integer name="width" value="256"/><integer name="height" value="256"/>
+        <rfilter type="box"/></film>
+</sensor>
+"""
+SKY = '<emitter type="constant"/>\n'
+
+
+def png(path, size, colour):
+    """A file of size x size pixels with a pattern of its own."""
+    rows = b""
+    for y in range(size):
+        rows += b"\0" + bytes(
+            int(c * (160 + 95 * ((x * (i + 2) // 16 + y // 16) % 2))) for x in range(size)
+            for i, c in enumerate(colour))
+    def chunk(kind, data):
+        return (struct.pack(">I", len(data)) + kind + data +
+                struct.pack(">I", zlib.crc32(kind + data)))
+    header = struct.pack(">IIBBBBB", size, size, 8, 2, 0, 0, 0)
+    with open(path, "wb") as file:
+        file.write(b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) +
+                   chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b""))
+
+
+def colour():
+    return [random.uniform(0.1, 0.9) for _ in range(3)]
+
+
+def rgb(name="reflectance"):
+    return f'<rgb name="{name}" value="{",".join(f"{c:.3f}" for c in colour())}"/>'
+
+
+def alpha():
+    return f'<float name="alpha" value="{random.uniform(0.1, 0.4):.3f}"/>'
+
+
+def checkers(name):
+    return (f'<texture type="checkerboard" name="{name}">{rgb("color0")}{rgb("color1")}'
+            '<transform name="to_uv"><scale value="4"/></transform></texture>')
+
+
+def bitmap(name, folder, inside=""):
+    bitmap.count += 1
+    file = f"{folder}/texture{bitmap.count}.png"
+    png(file, 256, colour())
+    return f'<texture type="bitmap" name="{name}"><string name="filename" value="{file}"/>{inside}</texture>'
+
+
+bitmap.count = 0
+
+
+def bsdf(type, *inside):
+    return f'<bsdf type="{type}">{"".join(inside)}</bsdf>'
+
+
+def gold(*inside):
+    return bsdf("roughconductor", *inside, '<string name="material" value="Au"/>')
+
+
+def rough_glass(distribution):
+    return bsdf("roughdielectric", alpha(), distribution)
+
+
+BECKMANN = '<string name="distribution" value="beckmann"/>'
+GGX = '<string name="distribution" value="ggx"/>'
+DIFFUSE = lambda _: bsdf("diffuse", rgb())
+ROUGH = lambda _: gold(alpha())
+TEXTURED = lambda folder: bsdf("diffuse", bitmap("reflectance", folder))
+ALPHA_UV = '<float name="alpha_u" value="0.3"/><float name="alpha_v" value="0.1"/>'
+MIXED = [
+    DIFFUSE,
+    TEXTURED,
+    lambda _: bsdf("diffuse", checkers("reflectance")),
+    lambda _: bsdf("twosided", DIFFUSE(_)),
+    lambda f: bsdf("twosided", TEXTURED(f)),
+    lambda _: bsdf("twosided", bsdf("diffuse", checkers("reflectance"))),
+    lambda _: bsdf("conductor", '<string name="material" value="Cu"/>'),
+    lambda _: bsdf("twosided", bsdf("conductor", '<string name="material" value="Ag"/>')),
+    ROUGH,
+    lambda _: gold(alpha(), GGX),
+    lambda _: gold(ALPHA_UV),
+    lambda f: gold(bitmap("alpha", f, '<boolean name="raw" value="true"/>')),
+    lambda _: gold(alpha(), rgb("specular_reflectance")),
+    lambda _: bsdf("twosided", gold(alpha())),
+    lambda _: bsdf("twosided", gold(alpha(), GGX)),
+    lambda _: bsdf("dielectric", '<float name="int_ior" value="1.4"/>'),
+    lambda _: bsdf("dielectric", rgb("specular_transmittance")),
+    lambda _: rough_glass(BECKMANN),
+    lambda _: rough_glass(GGX),
+    lambda _: bsdf("twosided", DIFFUSE(_), ROUGH(_)),
+]
+
+
+def place(scale):
+    u = lambda: f"{random.uniform(-1, 1):.3f}"
+    return (f'<transform name="to_world"><scale value="{scale}"/><rotate x="1" '
+            f'y="{random.random():.2f}" angle="{90 * random.random():.1f}"/>'
+            f'<translate value="{u()},{u()},{u()}"/></transform>')
+
+
+def materials(folder, kinds, count, shapes=64, shape="cube"):
+    random.seed(1)
+    text = HEAD + SKY
+    for k in range(count):
+        text += kinds[k % len(kinds)](folder).replace("<bsdf ", f'<bsdf id="b{k}" ', 1) + "\n"
+    random.seed(2)
+    for i in range(shapes):
+        text += (f'<shape type="{shape}">{place(0.2 if shapes <= 64 else 0.06)}'
+                 f'<ref id="b{i % count}"/></shape>\n')
+    return text + "</scene>\n"
+
+
+def lights(count, kind):
+    random.seed(3)
+    text = HEAD + f'<shape type="cube">{place(0.4)}<bsdf type="diffuse"/></shape>\n'
+    for _ in range(count):
+        value = f'<rgb value="0.1,0.2,0.3" name="{"intensity" if kind == "point" else "radiance"}"/>'
+        if kind == "point":
+            p = [f'{a}="{random.uniform(-2, 2):.3f}"' for a in "xyz"]
+            text += f'<emitter type="point"><point name="position" {" ".join(p)}/>{value}</emitter>\n'
+        else:
+            text += (f'<shape type="rectangle">{place(0.01)}<emitter type="area">{value}</emitter>'
+                     '</shape>\n')
+    return text + "</scene>\n"
+
+
+def reduced(name):
+    """A shared scene without the plugins that are missing."""
+    folder = os.path.abspath(f"{SHARED}/{name}")
+    tree = ElementTree.parse(f"{folder}/scene-v3.xml")
+    for node in tree.iter():
+        if node.get("name") == "filename":
+            node.set("value", os.path.join(folder, node.get("value")))
+        if node.get("type") == "envmap":
+            node[:] = []
+            node.set("type", "constant")
+        if node.get("type") == "roughplastic":
+            node.set("type", "diffuse")
+            node[:] = [child for child in node if child.get("name") == "diffuseReflectance"]
+            for child in node:
+                child.set("name", "reflectance")
+        for i, child in enumerate(node):
+            if child.get("type") in ("bumpmap", "mask"):
+                inside = child.find("bsdf")
+                inside.set("id", child.get("id") or inside.get("id"))
+                node[i] = inside
+    return ElementTree.tostring(tree.getroot(), encoding="unicode")
+
+
+def write(folder, name, text):
+    with open(f"{folder}/{name}.xml", "w") as file:
+        file.write(text)
+
+
+def main():
+    folder = os.path.abspath(sys.argv[1])
+    os.makedirs(folder, exist_ok=True)
+    for name, kinds in (("diffuse", [DIFFUSE]), ("rough", [ROUGH])):
+        for count in (1, 4, 16, 64):
+            write(folder, f"{name}-{count}", materials(folder, kinds, count))
+        for count in (1, 1000):
+            write(folder, f"{name}-{count}-of-1000", materials(folder, kinds, count, 1000))
+    write(folder, "textured-64", materials(folder, [TEXTURED], 64))
+    write(folder, "mixed-20", materials(folder, MIXED, len(MIXED)))
+    for count in (1, 10000):
+        write(folder, f"diffuse-{count}-of-10000", materials(folder, [DIFFUSE], count, 10000))
+    write(folder, "sphere-1", materials(folder, [DIFFUSE], 1, 1, "sphere"))
+    write(folder, "sphere-1000", materials(folder, [DIFFUSE], 1000, 1000, "sphere"))
+    for kind, count in (("point", 10000), ("area", 1000)):
+        write(folder, f"{kind}-1", lights(1, kind))
+        write(folder, f"{kind}-{count}", lights(count, kind))
+    for name in ("staircase", "living-room"):
+        if os.path.exists(f"{SHARED}/{name}/scene-v3.xml"):
+            write(folder, name, reduced(name))
+
+
+main()

@@ -57,7 +57,8 @@ double rough_iteration(bool gradient) {
         Float image = render_image(l.scene, gradient ? &params : nullptr, { .spp = 16, .seed = seed },
                                    { .spp = 16, .seed = seed + 1 });
         if (gradient) {
-            ad::backward(Float(jit::sum(image * image)) / float(image.size()));
+            Float loss = Float(jit::reduce(jit::ReduceOp::Add, image * image)) / double(image.size());
+            ad::backward(loss);
             for (const std::string &key : keys)
                 jit::schedule(ad::grad(*std::get<Float *>(params.at(key).param.slot)));
         } else

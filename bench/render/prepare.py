@@ -51,7 +51,7 @@ def rgb(name="reflectance"):
 
 
 def alpha():
-    return f'<float name="alpha" value="{random.uniform(0.1, 0.4):.3f}"/>'
+    return f'<float name="alpha" value="{random.uniform(0.1, 0.4):.6f}"/>'
 
 
 def checkers(name):

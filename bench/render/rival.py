@@ -1,4 +1,5 @@
 # bench/render/rival.py: Mitsuba 3's side of the render suite; README.md says what each row measures.
+import gc
 import os
 import sys
 
@@ -17,7 +18,9 @@ loaded = {}
 def load(path, variant, **definitions):
     mi.set_variant(variant)
     key = path + variant
-    if key not in loaded:
+    if key not in loaded:  # one at a time: calls of the rival reach the objects of all scenes
+        loaded.clear()
+        gc.collect()
         loaded[key] = mi.load_file(path, **definitions)
     return loaded[key]
 

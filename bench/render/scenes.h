@@ -33,7 +33,9 @@ inline const Loaded &load(const std::string &path, const char *variant_name,
                           const Definitions &definitions = {}) {
     static std::map<std::string, Loaded> cache;
     Loaded &l = cache[path + variant_name];
-    if (!l.scene) {
+    if (!l.scene) { // one at a time, as on the rival's side
+        for (auto &[key, other] : cache)
+            other.scene.reset();
         l.variant = &find_variant(variant_name);
         VariantScope scope(*l.variant);
         SceneFileOptions options;

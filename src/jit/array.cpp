@@ -70,6 +70,16 @@ Value borrow_from(Type type, void *data, uint32_t size, std::function<void()> on
                           size));
 }
 
+Value constant_table(Type type, const void *data, uint32_t size) {
+    Context &c = Context::current();
+    Context::LiveNode &known = c.constant_tables[data];
+    if (c.is_live(known))
+        return Value::share(c, known.node);
+    Value table = borrow_from(type, const_cast<void *>(data), size, [] {});
+    known = { table.id(), table.node().seq };
+    return table;
+}
+
 Value opaque(const Value &v) {
     Context &c = need("opaque", v);
     if (v.is_evaluated())

@@ -12,6 +12,9 @@ Value full(Type type, uint64_t bits, uint32_t size);
 Value copy_from(Type type, const void *data, uint32_t size);
 /// Host memory used in place; it must not change or go away before `on_release` is called.
 Value borrow_from(Type type, void *data, uint32_t size, std::function<void()> on_release);
+/// An array in memory that is there for ever and never changes: one value while anything uses it, so that
+/// instances which read it have that in common.
+Value constant_table(Type type, const void *data, uint32_t size);
 /// The same value, evaluated, so that it is data of the program and not part of its text.
 Value opaque(const Value &v);
 

@@ -20,6 +20,24 @@ static void begin_epoch(Context &c) {
     ++c.epoch;
 }
 
+// What all instances of a body have in the place of a leaf, by body.
+static std::vector<std::unordered_set<NodeId>> common_data(const CallRecord &call) {
+    std::vector<std::vector<uint8_t>> differs;
+    for (auto &body : call.bodies)
+        differs.emplace_back(body.leaves.size(), 0);
+    for (auto &instance : call.instances)
+        if (instance.body != ~0u)
+            for (size_t k = 0; k < instance.leaves.size(); ++k)
+                differs[instance.body][k] |=
+                    instance.leaves[k] != call.bodies[instance.body].leaves[k];
+    std::vector<std::unordered_set<NodeId>> out(call.bodies.size());
+    for (size_t b = 0; b < out.size(); ++b)
+        for (size_t k = 0; k < differs[b].size(); ++k)
+            if (!differs[b][k])
+                out[b].insert(call.bodies[b].leaves[k]);
+    return out;
+}
+
 Assembly assemble(Context &c, const std::vector<NodeId> &outputs,
                   const std::vector<NodeId> &effects, uint32_t size) {
     Assembly out;
@@ -33,8 +51,6 @@ Assembly assemble(Context &c, const std::vector<NodeId> &outputs,
     for (NodeId o : outputs)
         live.root(o, 0);
     live.run();
-    uint32_t live_epoch = c.epoch;
-    (void)live_epoch;
 
     // The kernel
     std::vector<std::pair<CallRecord *, uint32_t>> pending;
@@ -53,6 +69,7 @@ Assembly assemble(Context &c, const std::vector<NodeId> &outputs,
         if (out.layouts.size() <= number)
             out.layouts.resize(number + 1);
         CallLayout layout{ record, {}, {}, {} };
+        std::vector<std::unordered_set<NodeId>> common = common_data(*record);
         for (auto &body : record->bodies) {
             FunctionRoots roots;
             roots.effects = body.effects;
@@ -61,6 +78,7 @@ Assembly assemble(Context &c, const std::vector<NodeId> &outputs,
                     roots.outputs.push_back(body.outputs[k]);
             begin_epoch(c);
             FunctionEmitter emitter(c, out, record->region, record, size, false);
+            emitter.common = std::move(common[size_t(&body - record->bodies.data())]);
             Function fn = emitter.run(roots);
             for (size_t k = 0; k < record->live_param.size(); ++k)
                 if (record->live_param[k])

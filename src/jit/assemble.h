@@ -2,6 +2,7 @@
 #pragma once
 #include "jit/context.h"
 #include "jit/record.h"
+#include <map>
 
 namespace umbel::jit {
 
@@ -29,6 +30,7 @@ struct CallLayout { // parallel to Program::calls
 struct Assembly {
     Program program;
     std::vector<Binding> bindings; // by argument
+    std::map<std::pair<ArgKind, NodeId>, uint32_t> shared; // arguments by the Buffer that they are bound to
     std::vector<CallLayout> layouts;
     std::vector<NodeId> unready; // to be evaluated first, then assembled again
 };

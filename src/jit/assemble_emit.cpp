@@ -9,13 +9,13 @@ uint32_t FunctionEmitter::argument(ArgKind kind, Type type, Binding binding, boo
     return uint32_t(out.bindings.size() - 1);
 }
 
-uint32_t FunctionEmitter::pointer_argument(NodeId address) {
-    NodeId buffer = g[address].dep[0];
-    for (size_t i = 0; i < out.bindings.size(); ++i) // few pointers a kernel: a scan will do
-        if (out.bindings[i].node == buffer && out.program.args[i].kind == ArgKind::Pointer)
-            return uint32_t(i);
-    return argument(ArgKind::Pointer, g[buffer].type, { .node = buffer },
-                    g[buffer].size < (1u << 31));
+// Its address or its one element; functions of a kernel share arguments.
+uint32_t FunctionEmitter::argument_of(ArgKind kind, NodeId buffer) {
+    auto [it, fresh] = out.shared.emplace(std::pair(kind, buffer), uint32_t(out.bindings.size()));
+    if (fresh)
+        argument(kind, g[buffer].type, { .node = buffer },
+                 kind != ArgKind::Pointer || g[buffer].size < (1u << 31));
+    return it->second;
 }
 
 uint32_t FunctionEmitter::data_leaf(NodeId id) {
@@ -83,16 +83,18 @@ void FunctionEmitter::emit(NodeId id) {
         if (n.size == 1)
             v = push({ .op = Op::LoadScalar,
                        .type = n.type,
-                       .uniform = 1,
-                       .imm = argument(ArgKind::Scalar, n.type, { .node = id }) });
+                       .uniform = function == 0,
+                       .imm = argument_of(ArgKind::Scalar, id) });
         else
             v = push({ .op = Op::LoadLane,
                        .type = n.type,
                        .imm = argument(ArgKind::Input, n.type, { .node = id }) });
         break;
     case Op::Address:
-        v = push(
-            { .op = Op::ArgPtr, .type = Type::Ptr, .uniform = 1, .imm = pointer_argument(id) });
+        v = push({ .op = Op::ArgPtr,
+                   .type = Type::Ptr,
+                   .uniform = function == 0,
+                   .imm = argument_of(ArgKind::Pointer, n.dep[0]) });
         break;
     case Op::Phi: return; // with its loop
     case Op::Param: {
@@ -237,7 +239,7 @@ void FunctionEmitter::emit_extern(NodeId id) {
     site.kind = record.kind;
     site.text = record.text;
     auto pointer = [&](NodeId address) { // never instance data: the same for the whole kernel
-        uint32_t arg = canonical ? address : pointer_argument(address);
+        uint32_t arg = canonical ? address : argument_of(ArgKind::Pointer, g[address].dep[0]);
         return push({ .op = Op::ArgPtr, .type = Type::Ptr, .uniform = function == 0, .imm = arg });
     };
     if (record.fn)

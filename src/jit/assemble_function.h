@@ -3,6 +3,7 @@
 #include "jit/assemble.h"
 #include <cstring>
 #include <unordered_map>
+#include <unordered_set>
 
 namespace umbel::jit::assembling {
 
@@ -21,6 +22,8 @@ public:
                     uint32_t size, bool canonical)
         : c(c), g(c.graph), out(out), function(function), call(call), size(size),
           canonical(canonical) {}
+    /// Data that all instances of the subroutine have in common: arguments of the kernel.
+    std::unordered_set<NodeId> common;
 
     /// Emits the function; the outputs of the kernel are stored, those of a subroutine returned.
     Function run(const FunctionRoots &roots);
@@ -34,12 +37,15 @@ public:
 private:
     // How a node that this function meets gets its value.
     enum class Role { Local, Data, Capture };
+    static bool is_data(const Node &n) {
+        return n.op == Op::Address || (n.op == Op::Buffer && n.size == 1);
+    }
     Role role(NodeId id) const {
         const Node &n = g[id];
         if (function == 0 || n.op == Op::Literal)
             return Role::Local;
-        if (n.op == Op::Address || (n.op == Op::Buffer && n.size == 1))
-            return Role::Data;
+        if (is_data(n))
+            return common.count(id) ? Role::Local : Role::Data;
         if (g.region(n.region).function == function)
             return Role::Local;
         if (n.region == 0 && n.size == 1 &&
@@ -63,6 +69,7 @@ private:
     template <class F> void for_each_operand(NodeId id, F &&f);
     void order(const FunctionRoots &roots);
     void place(const FunctionRoots &roots);
+    void group_gathers(std::vector<NodeId> &list);
     void use(NodeId id, RegionId region);
     RegionId home_of(NodeId id) const;
     bool can_hoist(const Node &n) const { return n.op != Op::ArrayNew && n.op != Op::ArraySet; }
@@ -84,7 +91,7 @@ private:
     }
     bool seen(NodeId id) const { return c.scratch[id].epoch == c.epoch; }
     uint32_t argument(ArgKind kind, Type type, Binding binding, bool small = true);
-    uint32_t pointer_argument(NodeId address);
+    uint32_t argument_of(ArgKind kind, NodeId buffer);
     uint32_t data_leaf(NodeId id);
     uint32_t capture(NodeId id);
 

@@ -93,7 +93,7 @@ void FunctionEmitter::place(const FunctionRoots &roots) {
                      n.op == Op::LoopOut || n.op == Op::IfOut || n.op == Op::CallOut ||
                      n.op == Op::ExternOut || !c.has(Flag::CodeMotion);
         bool leaf = n.op == Op::Literal || n.op == Op::Lane ||
-                    (function == 0 && (n.op == Op::Address || (n.op == Op::Buffer && n.size == 1)));
+                    (is_data(n) && role(id) == Role::Local);
         // Uniform code runs once a launch: at the head of the kernel.
         bool uniform = function == 0 && n.region == 0 && n.size == 1 && is_elementwise(n.op);
         if (leaf)
@@ -112,6 +112,67 @@ void FunctionEmitter::place(const FunctionRoots &roots) {
     }
     for (NodeId id : m_order)
         m_lists[c.scratch[id].late].push_back(id);
+    if (c.has(Flag::CodeMotion) && m_readers.empty()) // which must stay before what overwrites their arrays
+        for (auto &[region, list] : m_lists)
+            group_gathers(list);
+}
+
+// Memory answers late, but many questions at once: gathers that do not wait for each other go side by side,
+// with what they need before them and everything else after. Between two pinned operations only.
+void FunctionEmitter::group_gathers(std::vector<NodeId> &list) {
+    std::vector<NodeId> out;
+    std::unordered_map<NodeId, uint32_t> level; // of nodes between the two: gathers one after another before it
+    std::vector<NodeId> stack;
+    auto flush = [&](size_t first, size_t last) {
+        std::vector<std::vector<NodeId>> gathers; // by level
+        level.clear();
+        for (size_t i = first; i < last; ++i) {
+            NodeId id = list[i];
+            uint32_t l = 0;
+            for_each_operand(id, [&](NodeId d, RegionId) {
+                if (auto it = level.find(resolve(d)); it != level.end())
+                    l = std::max(l, it->second + (g[resolve(d)].op == Op::Gather));
+            });
+            level[id] = l;
+            if (g[id].op == Op::Gather) {
+                gathers.resize(std::max<size_t>(gathers.size(), l + 1));
+                gathers[l].push_back(id);
+            }
+        }
+        constexpr uint32_t Done = ~0u;
+        auto append = [&](NodeId root) { // operands first
+            stack.assign(1, root);
+            while (!stack.empty()) {
+                NodeId id = stack.back();
+                size_t before = stack.size();
+                if (level[id] != Done)
+                    for_each_operand(id, [&](NodeId d, RegionId) {
+                        auto it = level.find(resolve(d));
+                        if (it != level.end() && it->second != Done)
+                            stack.push_back(resolve(d));
+                    });
+                if (stack.size() > before)
+                    continue;
+                stack.pop_back();
+                if (std::exchange(level[id], Done) != Done)
+                    out.push_back(id);
+            }
+        };
+        for (auto &side_by_side : gathers)
+            for (NodeId id : side_by_side)
+                append(id);
+        for (size_t i = first; i < last; ++i)
+            append(list[i]);
+    };
+    size_t first = 0;
+    for (size_t i = 0; i <= list.size(); ++i)
+        if (i == list.size() || (g[list[i]].flags & Pinned)) {
+            flush(first, i);
+            if (i < list.size())
+                out.push_back(list[i]);
+            first = i + 1;
+        }
+    list = std::move(out);
 }
 
 } // namespace umbel::jit::assembling

@@ -50,6 +50,8 @@ private:
     }
     void check_outputs(uint32_t i, const std::vector<Value> &out);
     void add_instance(uint32_t i, const Traced &traced);
+    bool match(const Traced &traced, const CallRecord::Body &body,
+               CallRecord::Instance &instance);
     Value hoist(NodeId output);
     UInt32 instance_count();
     std::vector<Value> finish(uint32_t size);
@@ -66,6 +68,7 @@ private:
     std::vector<Value> m_owned;  // references that the record will take
     std::vector<Value> m_common; // outputs that have been the same for all instances so far
     std::unordered_map<std::string, uint32_t> m_bodies;
+    std::vector<std::pair<NodeId, NodeId>> m_pairs;
     uint32_t m_size = 1;
 };
 
@@ -117,9 +120,74 @@ void CallTracer::check_outputs(uint32_t i, const std::vector<Value> &out) {
     }
 }
 
+// Whether the trace is that of a known body with other data, and with which: both are walked side by side.
+// Nodes that both have in common are passed over, so this costs what the instances differ in. Arithmetic and
+// gathers only; false tells nothing about other bodies.
+bool CallTracer::match(const Traced &traced, const CallRecord::Body &body,
+                       CallRecord::Instance &instance) {
+    if (!traced.effects.empty() || !body.effects.empty())
+        return false;
+    if (c.scratch.size() < g.capacity())
+        c.scratch.resize(g.capacity());
+    uint32_t epoch = ++c.epoch;
+    std::vector<std::pair<NodeId, NodeId>> &stack = m_pairs; // of the body, of the instance
+    stack.clear();
+    auto meet = [&](NodeId a, NodeId b) { // false: the body's node has another counterpart already
+        NodeScratch &s = c.scratch[a];
+        if (s.epoch == epoch)
+            return s.value == b;
+        s.epoch = epoch;
+        s.value = b;
+        if (a != b)
+            stack.emplace_back(a, b);
+        return true;
+    };
+    for (size_t k = 0; k < body.outputs.size(); ++k)
+        if (!meet(body.outputs[k], traced.outputs[k].id()))
+            return false;
+    while (!stack.empty()) {
+        auto [a, b] = stack.back();
+        stack.pop_back();
+        const Node &m = g[a], &n = g[b];
+        if (m.op != n.op || m.type != n.type || m.size != n.size || m.length != n.length ||
+            m.region != n.region)
+            return false;
+        if ((m.op == Op::Buffer && m.size == 1) || m.op == Op::Address)
+            continue; // data
+        bool known = is_elementwise(m.op) || m.op == Op::Gather || m.op == Op::Packet ||
+                     m.op == Op::PacketGet;
+        if (!known || m.imm != n.imm)
+            return false;
+        for (int i = 0; i < 4; ++i)
+            if (!m.dep[i] != !n.dep[i] || (m.dep[i] && !meet(m.dep[i], n.dep[i])))
+                return false;
+    }
+    auto counterpart = [&](NodeId id) {
+        return c.scratch[id].epoch == epoch ? c.scratch[id].value : id;
+    };
+    for (NodeId id : body.leaves)
+        instance.leaves.push_back(counterpart(id));
+    for (NodeId id : body.uniforms)
+        instance.uniforms.push_back(counterpart(id));
+    return true;
+}
+
 // Instances whose traces differ in data alone share a body.
 void CallTracer::add_instance(uint32_t i, const Traced &traced) {
     CallRecord &r = *m_record;
+    CallRecord::Instance &instance = r.instances[i];
+    auto own_data = [&] {
+        for (auto *list : { &instance.leaves, &instance.uniforms })
+            for (NodeId leaf : *list)
+                m_owned.push_back(Value::share(c, leaf));
+    };
+    constexpr size_t MostTried = 4; // the latest
+    for (size_t k = r.bodies.size(), tried = 0;
+         c.has(Flag::MergeFunctions) && k-- > 0 && tried < MostTried; ++tried)
+        if (match(traced, r.bodies[k], instance)) {
+            instance.body = uint32_t(k);
+            return own_data();
+        }
     CallRecord::Body body;
     for (const Value &v : traced.outputs)
         body.outputs.push_back(v.id());
@@ -131,12 +199,9 @@ void CallTracer::add_instance(uint32_t i, const Traced &traced) {
     if (!c.has(Flag::MergeFunctions))
         canonical.bytes += fmt::format("#{}", i);
 
-    CallRecord::Instance &instance = r.instances[i];
     instance.leaves = canonical.leaves;
     instance.uniforms = canonical.uniforms;
-    for (auto *list : { &instance.leaves, &instance.uniforms })
-        for (NodeId leaf : *list)
-            m_owned.push_back(Value::share(c, leaf));
+    own_data();
     auto [it, fresh] = m_bodies.emplace(std::move(canonical.bytes), uint32_t(r.bodies.size()));
     instance.body = it->second;
     if (!fresh)
@@ -170,7 +235,7 @@ Value CallTracer::hoist(NodeId output) {
 // calls inside several callees would not be common to them otherwise.
 UInt32 CallTracer::instance_count() {
     Context::LiveNode &known = c.instance_counts[m_count];
-    if (known.node && g[known.node].refs && g[known.node].seq == known.seq)
+    if (c.is_live(known))
         return UInt32(Value::share(c, known.node));
     UInt32 count = opaque(UInt32(m_count));
     known = { count.id(), g[count.id()].seq };

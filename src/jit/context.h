@@ -115,7 +115,11 @@ public:
         NodeId node = 0;
         uint64_t seq = 0;
     };
-    std::unordered_map<uint32_t, LiveNode> instance_counts; // as values, by number
+    std::unordered_map<uint32_t, LiveNode> instance_counts;     // as values, by number
+    std::unordered_map<const void *, LiveNode> constant_tables; // arrays in memory that never changes
+    bool is_live(const LiveNode &n) const {
+        return n.node && graph[n.node].refs && graph[n.node].seq == n.seq;
+    }
 
     // ---- introspection
     std::vector<KernelRecord> take_history();

@@ -297,7 +297,11 @@ static CallTables call_tables(const Graph &g, const CallLayout &layout,
         }
         offset += (layout.data_bytes[instance.body] + 15) / 16 * 16;
     }
-    t.data.resize(offset + 64);
+    // Lanes may read a record of any length anywhere, and a little more; see jit/llvm/data.cpp
+    uint32_t longest = 0;
+    for (uint32_t bytes : layout.data_bytes)
+        longest = std::max(longest, bytes);
+    t.data.resize(offset + longest + 64);
     return t;
 }
 

@@ -46,12 +46,13 @@ struct Task {
         auto key = [](const TaskArray &a) { // buffers are objects of more than four bytes
             return reinterpret_cast<uintptr_t>(a.buffer.get()) + a.use;
         };
-        for (; m_known < arrays.size(); ++m_known)
-            m_places.emplace(key(arrays[m_known]), m_known);
-        auto [it, fresh] = m_places.emplace(key(array), m_known);
+        uint32_t &known = m_places.known;
+        for (; known < arrays.size(); ++known)
+            m_places.of.emplace(key(arrays[known]), known);
+        auto [it, fresh] = m_places.of.emplace(key(array), known);
         if (fresh) {
             arrays.push_back(std::move(array));
-            ++m_known;
+            ++known;
         }
         return it->second;
     }
@@ -60,8 +61,14 @@ struct Task {
     }
 
 private:
-    std::unordered_map<uintptr_t, uint32_t> m_places; // of the first arrays, as many as are known
-    uint32_t m_known = 0;
+    struct Places { // of the first arrays, as many as are known
+        std::unordered_map<uintptr_t, uint32_t> of;
+        uint32_t known = 0;
+        Places() = default;
+        Places(const Places &) {} // a task is copied to be given other arrays
+        Places &operator=(const Places &) { return *this = Places(); }
+        Places &operator=(Places &&) = default;
+    } m_places;
 };
 
 } // namespace umbel::jit

@@ -34,6 +34,7 @@ struct Geometry {
     };
     std::vector<Placed> instances;
     const InstanceTable *table = nullptr; // the same, for lanes
+    bool is_rebuilt = false; // after a change, as optimizations of shapes do it in every iteration
 
     BoundingBox triangle_bounds(size_t triangle) const;
 };

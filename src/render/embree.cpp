@@ -41,6 +41,9 @@ public:
         std::vector<Part> &parts = m_trees->parts;
         for (size_t i = g.parts.size(); i-- > 0;) { // the scene last: it refers to the others
             parts[i].scene = rtcNewScene(device());
+            // Spatial splits: 5 to 7 % off a render of many triangles, for 2.5 times the time to build
+            if (!g.is_rebuilt)
+                rtcSetSceneBuildQuality(parts[i].scene, RTC_BUILD_QUALITY_HIGH);
             add_triangles(g, g.parts[i], parts[i]);
             add_analytic(g, g.parts[i], parts[i]);
             if (i == 0)

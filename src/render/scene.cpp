@@ -156,6 +156,7 @@ void Scene::build_arena() {
     m_has_normals = false;
     std::vector<uint32_t> first_prims = { 0, 0 };
     Geometry g;
+    g.is_rebuilt = m_accelerator != nullptr;
     std::vector<double> records, normals;
     for (const Shape *s : m_surfaces)
         if (auto *mesh = dynamic_cast<const Mesh *>(s))

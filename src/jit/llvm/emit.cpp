@@ -87,8 +87,11 @@ void Emitter::run() {
     else
         begin_kernel();
     emit_uniforms();
-    if (!m_plan.units[m_unit].uniform)
+    if (!m_plan.units[m_unit].uniform) {
+        if (m_function)
+            fetch_data();
         emit_range(m_first, m_last);
+    }
     finish();
 }
 
@@ -258,7 +261,8 @@ void Emitter::emit(uint32_t i) {
     case Op::CallOut:
     case Op::ExternOut:
     case Op::Phi:
-    case Op::Merge: break; // made elsewhere
+    case Op::Merge:
+    case Op::Data: break; // made elsewhere
     case Op::Active: define(i, m_active); break;
     case Op::LoadLane: {
         uint64_t size = bytes(in.type);
@@ -269,13 +273,6 @@ void Emitter::emit(uint32_t i) {
         break;
     }
     case Op::StoreLane: emit_stores(i); break;
-    case Op::Data: {
-        // Records are small and their offsets are below 4 GiB; the sum needs 64 bits.
-        Value *at = m_b.CreateZExt(m_offsets, wide(Type::U64));
-        Value *p = m_b.CreateGEP(m_b.getInt8Ty(), offset(m_b, m_data, in.imm), at);
-        define(i, gather_at(p, m_active, in.type));
-        break;
-    }
     case Op::Gather: emit_gather(i); break;
     case Op::Packet: emit_packet(i); break;
     case Op::Scatter: emit_scatter(i); break;

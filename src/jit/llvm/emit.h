@@ -138,13 +138,23 @@ private:
     void emit_gather(uint32_t i);
     void emit_uniform_gather(uint32_t i);
     void emit_packet(uint32_t i);
-    void packet_piece(Value *pointers, Type t, uint32_t first, uint32_t count,
-                      std::vector<Value *> &out);
+    void packet_piece(const std::function<Value *(uint32_t lane)> &record, Type t, uint32_t first,
+                      uint32_t count, std::vector<Value *> &out);
     Value *concatenate(std::vector<Value *> v);
     uint64_t register_bytes() const;
     Value *zero_record();
     void emit_scatter(uint32_t i);
     void emit_scatter_inc(uint32_t i);
+
+    // ---- data of instances (data.cpp)
+    struct Field { // of the records, read by this unit
+        uint32_t inst;
+        uint32_t offset;
+        Type type;
+    };
+    void fetch_data();
+    std::vector<Value *> fields_of_one(const std::vector<Field> &fields, Value *record);
+    std::vector<Value *> fields_of_many(const std::vector<Field> &fields, Value *offsets);
 
     // ---- reductions into memory (reduce.cpp)
     llvm::Function *reduce_helper(ReduceOp op, Type t);

@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <cerrno>
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <llvm/ExecutionEngine/RTDyldMemoryManager.h>
 #include <llvm/ExecutionEngine/RuntimeDyld.h>
 #include <llvm/Object/ObjectFile.h>
@@ -103,6 +105,7 @@ public:
     void deregisterEHFrames() override {}
 
     size_t code_bytes() const { return m_code; }
+    uint64_t code_end() const { return reinterpret_cast<uint64_t>(m_base + m_code); }
 
 private:
     static size_t page() { return size_t(sysconf(_SC_PAGESIZE)); }
@@ -155,11 +158,25 @@ public:
         m_entry = (void *)m_linker.getSymbol(entry).getAddress();
         if (!m_entry)
             throw DeviceError(fmt::format("llvm backend: object code lacks \"{}\"", entry));
+        if (const char *s = std::getenv("UMBEL_PERF_MAP"); s && *s)
+            tell_perf();
     }
     void *entry() const override { return m_entry; }
     size_t code_bytes() const override { return m_memory.code_bytes(); }
 
 private:
+    // Linux's profiler finds the names of generated functions here.
+    void tell_perf() {
+        std::map<uint64_t, std::string> functions;
+        for (auto &[name, symbol] : m_linker.getSymbolTable())
+            functions[symbol.getAddress()] = name.str();
+        std::ofstream map(fmt::format("/tmp/perf-{}.map", getpid()), std::ios::app);
+        for (auto it = functions.begin(); it != functions.end(); ++it) {
+            uint64_t end = std::next(it) == functions.end() ? m_memory.code_end() : std::next(it)->first;
+            map << fmt::format("{:x} {:x} {}\n", it->first, end - it->first, it->second);
+        }
+    }
+
     Memory m_memory;
     llvm::RuntimeDyld m_linker;
     void *m_entry = nullptr;

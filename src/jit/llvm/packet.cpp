@@ -150,7 +150,9 @@ void Emitter::emit_packet(uint32_t i) {
             if (count == 1) {
                 out[first] = element(first);
             } else {
-                packet_piece(safe, t, first, count, out);
+                // From registers: by way of the stack, fetching takes 1.4 to 1.6 times as long.
+                auto record = [&](uint32_t l) { return m_b.CreateExtractElement(safe, l); };
+                packet_piece(record, t, first, count, out);
             }
             first += count;
         }
@@ -162,8 +164,8 @@ void Emitter::emit_packet(uint32_t i) {
 
 /// Elements [first, first + count) of all lanes' records; count is a power of two that fits a
 /// register.
-void Emitter::packet_piece(Value *pointers, Type t, uint32_t first, uint32_t count,
-                           std::vector<Value *> &out) {
+void Emitter::packet_piece(const std::function<Value *(uint32_t lane)> &record, Type t,
+                           uint32_t first, uint32_t count, std::vector<Value *> &out) {
     int lanes = int(std::min<uint64_t>(m_width, register_bytes() / bytes(t)));
     int in_128 = int(std::min<uint64_t>(16 / bytes(t), lanes));
     Transpose transpose(int(count), lanes, in_128);
@@ -177,10 +179,8 @@ void Emitter::packet_piece(Value *pointers, Type t, uint32_t first, uint32_t cou
             std::vector<Value *> row(rows);
             for (int r = 0; r < rows; ++r) {
                 uint32_t lane = group + uint32_t(transpose.row[k * rows + r]);
-                // From registers: by way of the stack, fetching takes 1.4 to 1.6 times as long.
-                Value *p = m_b.CreateExtractElement(pointers, lane);
-                row[r] = m_b.CreateAlignedLoad(row_type, offset(m_b, p, first * bytes(t)),
-                                               llvm::Align(bytes(t)));
+                row[r] = m_b.CreateAlignedLoad(
+                    row_type, offset(m_b, record(lane), first * bytes(t)), llvm::Align(bytes(t)));
             }
             v[k] = concatenate(row);
         }

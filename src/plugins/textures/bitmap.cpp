@@ -232,10 +232,19 @@ private:
         }
         if (m_storage != Component::U8)
             return;
-        std::vector<float> codes(256);
-        for (size_t i = 0; i < 256; ++i)
-            codes[i] = float(image.srgb() ? srgb_decode(double(i) / 255) : double(i) / 255);
-        m_codes = jit::copy(codes);
+        m_codes = jit::constant_table(jit::Type::F32, codes(image.srgb()).data(), 256);
+    }
+
+    static const std::array<float, 256> &codes(bool srgb) {
+        auto make = [](auto decode) {
+            std::array<float, 256> codes;
+            for (size_t i = 0; i < 256; ++i)
+                codes[i] = float(decode(double(i) / 255));
+            return codes;
+        };
+        static const std::array<float, 256> encoded = make([](double v) { return srgb_decode(v); }),
+                                            plain = make([](double v) { return v; });
+        return srgb ? encoded : plain;
     }
 
     // As bits of `Bits`' size: one a texel, or three and one of padding. Four bytes are fetched as one number.
@@ -395,7 +404,7 @@ private:
     Component m_storage = Component::F32; // U8, F16 or F32
     uint32_t m_channels = 3;              // 1 or 3
     Value m_texels;
-    jit::Float32 m_codes; // what a byte stands for
+    Value m_codes; // what a byte stands for
     Float m_width, m_height;
     mutable TexelDistribution m_distribution; // of brightness
     // As a parameter, in linear numbers: rows, columns and channels

@@ -85,7 +85,7 @@ public:
         if (words.size() < 2 || words.size() % 2 || parts[2].size() % 4)
             return nullptr;
         std::memcpy(words.data(), parts[2].data(), parts[2].size());
-        if (words[0] != target.width)
+        if (words[0] != target.width && words[0] != 2 * target.width)
             return nullptr;
         std::vector<InputArg> inputs;
         for (size_t k = 2; k < words.size(); k += 2) {
@@ -96,7 +96,7 @@ public:
         std::string entry = std::move(parts[1]);
         uint32_t args = words[1];
         parts.erase(parts.begin(), parts.begin() + 3);
-        return std::make_unique<LlvmKernel>(std::move(parts), std::move(entry), target.width, args,
+        return std::make_unique<LlvmKernel>(std::move(parts), std::move(entry), words[0], args,
                                             std::move(inputs));
     }
 
@@ -108,7 +108,7 @@ private:
     void run_tail(const Launch &launch, const Context &context, uint64_t begin,
                   uint64_t end) const {
         std::vector<void *> args(launch.args, launch.args + m_args);
-        std::vector<uint64_t> room(m_inputs.size() * 16); // 16 lanes of 8 bytes for each input
+        std::vector<uint64_t> room(m_inputs.size() * m_width); // 8 bytes a lane for each input
         char *copy = reinterpret_cast<char *>(room.data());
         for (const InputArg &i : m_inputs) {
             const char *from = static_cast<const char *>(launch.args[i.number]) + begin * i.bytes;
@@ -116,7 +116,7 @@ private:
             // So that element `begin` is the first one copied.
             args[i.number] =
                 reinterpret_cast<void *>(reinterpret_cast<uintptr_t>(copy) - begin * i.bytes);
-            copy += 128;
+            copy += 8 * m_width;
         }
         m_entry(args.data(), &context, begin, end);
     }
@@ -137,6 +137,7 @@ public:
     std::unique_ptr<Kernel> compile(const Program &program,
                                     const std::string &kernel_name) override {
         Target target = host_target();
+        target.width = packet_width(program, target);
         std::vector<InputArg> inputs;
         for (uint32_t a = 0; a < program.args.size(); ++a)
             if (program.args[a].kind == ArgKind::Input)

@@ -50,7 +50,23 @@ uint64_t weight(const Program &program, const Inst &inst) {
 }
 
 uint32_t packet_bytes(Type t, uint32_t width) {
-    return t == Type::Bool ? 16 : (uint32_t(bytes(t)) * width + 63) / 64 * 64;
+    return t == Type::Bool ? std::max(16u, width) : (uint32_t(bytes(t)) * width + 63) / 64 * 64;
+}
+
+uint32_t packet_width(const Program &program, const Target &target) {
+    constexpr uint64_t MostWeight = 6000; // compiling takes twice as long
+    if (program.functions.size() > 1)
+        return target.width;
+    uint64_t total = 0;
+    for (const Inst &i : program.functions[0].insts) {
+        bool line = i.length == 0 && (is_elementwise(i.op) || rematerialized(i.op) ||
+                                      i.op == Op::LoadLane || i.op == Op::StoreLane ||
+                                      i.op == Op::Active || i.op == Op::Gather);
+        total += weight(program, i);
+        if (!line || total > MostWeight)
+            return target.width;
+    }
+    return 2 * target.width;
 }
 
 PlanOptions plan_options(uint32_t width) {

@@ -6,6 +6,7 @@
 // that another unit reads lives in a slot of the function's frame, a piece of its stack; local
 // arrays live there too.
 #pragma once
+#include "jit/llvm/target.h"
 #include "jit/program.h"
 #include <algorithm>
 
@@ -60,6 +61,10 @@ struct PlanOptions {
     uint32_t width = 16;
     uint64_t unit_weight = 700; // the most that one unit holds, in cheap instructions
 };
+
+/// Lanes of a packet. Straight-line programs mostly wait for the results of their own operations: two vectors
+/// at a time have twice as much to do meanwhile.
+uint32_t packet_width(const Program &program, const Target &target);
 
 /// `UMBEL_UNIT_WEIGHT` overrides the weight.
 PlanOptions plan_options(uint32_t width);

@@ -1,5 +1,6 @@
 // checkerboard: squares of two colours.
 #include "render/texture.h"
+#include "render/traced_once.h"
 
 namespace umbel {
 
@@ -13,20 +14,35 @@ public:
     void configure() override { m_transform = Transform(m_to_uv); }
 
     Spectrum eval(const SurfaceInteraction &si, const Mask &active) const override {
-        return select(even(si), m_colour0->eval(si, active), m_colour1->eval(si, active));
+        auto colour = [&](const Texture &t) {
+            return traced_once(t, "eval", [&] { return t.eval(si, active); }, si, active);
+        };
+        return select(even(si), colour(*m_colour0), colour(*m_colour1));
     }
     Float eval_1(const SurfaceInteraction &si, const Mask &active) const override {
-        return select(even(si), m_colour0->eval_1(si, active), m_colour1->eval_1(si, active));
+        auto number = [&](const Texture &t) {
+            return traced_once(t, "eval_1", [&] { return t.eval_1(si, active); }, si, active);
+        };
+        return select(even(si), number(*m_colour0), number(*m_colour1));
     }
     Vector3 eval_3(const SurfaceInteraction &si, const Mask &active) const override {
-        return select(even(si), m_colour0->eval_3(si, active), m_colour1->eval_3(si, active));
+        auto colour = [&](const Texture &t) {
+            return traced_once(t, "eval_3", [&] { return t.eval_3(si, active); }, si, active);
+        };
+        return select(even(si), colour(*m_colour0), colour(*m_colour1));
     }
     bool is_spatially_varying() const override { return true; }
     Float mean_value() const override {
-        return (m_colour0->mean_value() + m_colour1->mean_value()) * 0.5;
+        auto mean = [](const Texture &t) {
+            return traced_once(t, "mean", [&] { return t.mean_value(); });
+        };
+        return (mean(*m_colour0) + mean(*m_colour1)) * 0.5;
     }
     double max_value() const override {
-        return std::max(m_colour0->max_value(), m_colour1->max_value());
+        auto most = [](const Texture &t) {
+            return traced_once(t, "max", [&] { return t.max_value(); });
+        };
+        return std::max(most(*m_colour0), most(*m_colour1));
     }
 
 private:

@@ -443,6 +443,39 @@ BENCH("call codegen, 100 to 10000", "x") {
     return many / std::min(few, best_call(100).codegen);
 }
 
+// ---- Closures: as renderers call, without arguments: all operands come from around the call
+
+struct Lobe : Instance<Lobe> {
+    Float32 scale, shift;
+    explicit Lobe(uint32_t i)
+        : scale(opaque(0.5f + 0.0001f * float(i))), shift(opaque(0.25f + 0.0002f * float(i))) {}
+    Float32 apply(Float32 x, const Float32 &y) const {
+        for (int i = 0; i < 8; ++i) // five operations each
+            x = sqrt(x * scale + y) * shift + x * 0.5f;
+        return x;
+    }
+};
+
+double closures(uint32_t instances) {
+    Setup setup;
+    std::vector<std::unique_ptr<Lobe>> lobes;
+    for (uint32_t i = 0; i < instances; ++i)
+        lobes.push_back(std::make_unique<Lobe>(i));
+    constexpr uint32_t Lanes = 1 << 22;
+    Float32 x = copy(random_floats(Lanes)), y = x + 1.f;
+    UInt32 ids = copy(random_indices(Lanes, instances)) + 1u;
+    eval(x, y, ids);
+    return bench::seconds([&] {
+        eval(call(Pointer<Lobe>(ids), [&](Lobe *l) { return l->apply(x * y, y); }));
+        synchronize();
+        require(setup.context.last_program().functions.size() <= 2, "more than one subroutine");
+    });
+}
+
+BENCH("closures, 1 instance", "s") { return closures(1); }
+BENCH("closures, 16 instances", "s") { return closures(16); }
+BENCH("closures, 1,000 instances", "s") { return closures(1000); }
+
 // ---- First results
 
 BENCH("interp first result", "s") {

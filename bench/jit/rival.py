@@ -180,4 +180,34 @@ def single_gathers():
     return record_sum(False)
 
 
+# ---- Closures
+
+
+class Lobe:
+    def __init__(self, i):
+        self.scale, self.shift = dr.opaque(Float, 0.5 + 0.0001 * i), dr.opaque(Float, 0.25 + 0.0002 * i)
+
+    def apply(self, x, y):
+        for _ in range(8):
+            x = dr.sqrt(x * self.scale + y) * self.shift + x * 0.5
+        return x
+
+
+def closures(count):
+    lobes = [Lobe(i) for i in range(count)]
+    x = random_floats(1 << 22)
+    y = owned(x + 1)
+    ids = random_indices(1 << 22, count)
+    functions = [lobe.apply for lobe in lobes]
+
+    def once():  # it takes no values from outside in other ways than as arguments
+        dr.eval(dr.switch(ids, functions, x * y, y))
+        dr.sync_thread()
+    return seconds(once)
+
+
+row("closures, 1 instance")(lambda: closures(1))
+row("closures, 16 instances")(lambda: closures(16))
+row("closures, 1,000 instances")(lambda: closures(1000))
+
 serve()

@@ -75,6 +75,12 @@ def rough_iteration(gradient):
 
 
 row("rough, 64 gradients")(lambda: rough_iteration(True))
-row("rough, 64, no gradients")(lambda: rough_iteration(False))
+
+
+@row("rough, gradients over primal", "x")
+def gradients_over_primal():
+    primal = rough_iteration(False)
+    return (rough_iteration(True) - primal) / primal
+
 
 serve()

@@ -24,7 +24,7 @@ public:
     void run() {
         constexpr uint32_t Sizes[] = { 1, 2, 3, 7, 8, 9, 15, 16, 17, 31, 33, 63, 100, 255, 1000 };
         p.lanes = r.chance(60) ? r.of(Sizes) : 1 + r.below(2000);
-        p.captures = r.chance(30);
+        p.captures = r.chance(60);
         p.together = r.chance(70);
         if (m_budget == 0)
             m_budget = r.between(20, r.chance(30) ? 300 : 120);
@@ -490,10 +490,11 @@ private:
                 list.push_back(r.of(AllTypes));
             return list;
         };
-        c.params = types(0, 3);
+        bool closure = p.captures && r.chance(50); // as renderers call: all operands come from outside
+        c.params = types(0, closure ? 0 : 3);
         c.params.insert(c.params.begin(), Type::U32); // the lane
         if (p.captures)
-            c.captures = types(0, 2);
+            c.captures = types(closure ? 1 : 0, closure ? 4 : 2);
         c.results = types(1, 3);
         c.members = types(1, 3);
         c.buffer = r.of(AllTypes);
@@ -527,6 +528,9 @@ private:
                                     .deleted = r.chance(8),
                                     .literals = r.chance(30) ? r.below(8) : 0,
                                     .buffer_size = r.chance(80) ? buffer_size : 1 + r.below(20) });
+        for (size_t i = 1; i < c.instances.size(); ++i)
+            if (r.chance(15)) // equal in code and data
+                c.instances[i] = c.instances[i - 1];
         c.instances[0].deleted = false;
         m_scope.clear();
         m_sources.clear();

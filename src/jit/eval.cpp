@@ -280,24 +280,26 @@ static CallTables call_tables(const Graph &g, const CallLayout &layout,
     CallTables t;
     const CallRecord &r = *layout.record;
     t.table.assign({ uint32_t(r.instances.size()), 0 });
-    uint32_t offset = 0;
+    uint64_t offset = 0;
     for (const auto &instance : r.instances) {
         if (instance.body == ~0u) {
             t.table.insert(t.table.end(), { ~0u, 0 });
             continue;
         }
-        t.table.insert(t.table.end(), { layout.callee[instance.body], offset });
+        t.table.insert(t.table.end(), { layout.callee[instance.body], uint32_t(offset) });
         for (const DataField &f : layout.fields[instance.body]) {
             size_t known = instance.leaves.size();
             NodeId leaf =
                 f.leaf < known ? instance.leaves[f.leaf] : instance.uniforms[f.leaf - known];
             bool address = f.type == Type::Ptr && g[leaf].op == Op::Address;
-            t.copies.push_back({ offset + f.offset, uint8_t(address ? 0 : bytes(f.type)),
+            t.copies.push_back({ uint32_t(offset) + f.offset, uint8_t(address ? 0 : bytes(f.type)),
                                  array_of(address ? g[leaf].dep[0] : leaf) });
         }
         offset += (layout.data_bytes[instance.body] + 15) / 16 * 16;
     }
     // Lanes may read a record of any length anywhere, and a little more; see jit/llvm/data.cpp
+    if (offset >= 1u << 31)
+        fail("the instances of a call have {} MiB of data; less than 2 GiB is possible", offset >> 20);
     uint32_t longest = 0;
     for (uint32_t bytes : layout.data_bytes)
         longest = std::max(longest, bytes);

@@ -32,7 +32,9 @@ uint64_t number_from(const char *variable, uint64_t otherwise) {
 struct Config {
     const char *backend;
     uint32_t flags;
+    const char *unit_weight = ""; // small: functions are cut into many units
     Outcome play(const Plan &plan) const {
+        setenv("UMBEL_UNIT_WEIGHT", unit_weight, 1);
         return test::play(plan, *backend == 'l' ? jit::llvm_backend() : jit::interp_backend(),
                           flags);
     }
@@ -55,6 +57,8 @@ std::vector<Config> configurations(uint64_t seed, bool thorough) {
                               { "interp", random(1) } };
     if (seed % 4 == 0 || thorough)
         list.push_back({ "llvm", random(2) | Evaluated });
+    if (seed % 4 == 2 || thorough)
+        list.push_back({ "llvm", jit::DefaultFlags & ~uint32_t(Flag::KernelCache), "20" });
     if (seed % 16 == 1 || thorough)
         list.push_back({ "llvm", random(3) });
     if (thorough) {
@@ -127,7 +131,7 @@ bool agree(uint64_t seed, bool thorough) {
             double(number_from("UMBEL_FUZZ_SHRINK", 10)));
         auto last = disagreement(small, list[0], config).value_or("gone");
         ADD_FAILURE() << "seed " << seed << ", interp (default) and " << config.backend << " ("
-                      << flag_names(config.flags) << ")\n"
+                      << flag_names(config.flags) << (*config.unit_weight ? ", small units" : "") << ")\n"
                       << *message << "\nshrunk to " << active_steps(small) << " of "
                       << active_steps(plan) << " steps: " << last << "\n"
                       << describe(small) << "\nlast kernel:\n"

@@ -5,9 +5,9 @@ namespace umbel::jit::llvm_ir {
 
 // ---- Polymorphic calls
 //
-// Arguments and results travel in one frame on the caller's stack: arguments first, each 64 bytes
-// or more. Every callee that some lane wants is called once, for all its lanes, and blends its
-// results in.
+// Every callee that some lane wants is called once, for all its lanes. Arguments and results travel in
+// registers, as far as LLVM has any. What a callee returns is blended with what others returned, or with
+// zeros in lanes that call nothing.
 
 namespace {
 /// Up to so many callees are tested one after another; beyond, the next wanted one is looked up.
@@ -41,60 +41,61 @@ void Emitter::emit_call(uint32_t i) {
     mask = m_b.CreateAnd(mask,
                          m_b.CreateICmpULT(callee, splat(m_b, i32(uint32_t(site.callees.size())))));
 
-    // Arguments; results are 0 where nothing is called
-    uint64_t in_bytes = 0, out_bytes = 0;
-    for (uint32_t a : site.args)
-        in_bytes += call_slot_bytes(inst(a).type, m_width);
-    for (Type t : site.out_types)
-        out_bytes += call_slot_bytes(t, m_width);
-    Value *frame = call_frame(in_bytes + out_bytes), *out = offset(m_b, frame, in_bytes);
-    uint64_t at = 0;
-    for (uint32_t a : site.args) {
-        store_slot(m_b, vec(a), offset(m_b, frame, at), inst(a).type);
-        at += call_slot_bytes(inst(a).type, m_width);
-    }
-    at = 0;
-    for (Type t : site.out_types) {
-        store_slot(m_b, zero(t), offset(m_b, out, at), t);
-        at += call_slot_bytes(t, m_width);
-    }
-
     Value *data = m_ctx; // not read unless some callee has data
     for (uint32_t f : site.callees)
         if (m_program.functions[f].data_bytes)
             data = arg_pointer(site.data);
-    auto call = [&](size_t k, Value *lanes) {
-        m_b.CreateCall(m_scope.unit(site.callees[k], 0),
-                       { m_args, m_ctx, m_base, mask_bytes(lanes), offsets, data, frame, out });
-    };
-    if (site.callees.size() <= MostTested)
-        for (size_t k = 0; k < site.callees.size(); ++k) {
-            Value *lanes =
-                m_b.CreateAnd(mask, m_b.CreateICmpEQ(callee, splat(m_b, i32(uint32_t(k)))));
-            llvm::BasicBlock *wanted = block("call"), *next = block("next");
-            m_b.CreateCondBr(any(lanes), wanted, next);
-            m_b.SetInsertPoint(wanted);
-            call(k, lanes);
-            m_b.CreateBr(next);
-            m_b.SetInsertPoint(next);
+    std::vector<Value *> args = { m_args, m_ctx, m_base, nullptr, offsets, data };
+    for (uint32_t a : site.args)
+        args.push_back(pass(vec(a), inst(a).type));
+    CallOne call = [&](size_t k, Value *lanes, const Results &otherwise) {
+        args[3] = mask_bytes(lanes);
+        Value *returned = m_b.CreateCall(m_scope.unit(site.callees[k], 0), args);
+        Results out;
+        for (unsigned r = 0; r < site.out_types.size(); ++r) {
+            Value *v = receive(m_b.CreateExtractValue(returned, r), site.out_types[r]);
+            out.push_back(m_b.CreateSelect(lanes, v, otherwise[r]));
         }
-    else
-        call_by_lookup(site.callees.size(), callee, mask, call);
+        return out;
+    };
+    Results results;
+    for (Type t : site.out_types)
+        results.push_back(zero(t));
+    bool few = site.callees.size() <= MostTested;
+    results = few ? call_by_tests(site.callees.size(), callee, mask, std::move(results), call)
+                  : call_by_lookup(site.callees.size(), callee, mask, std::move(results), call);
+    for (uint32_t r = m_plan.first_result[i]; r != NoValue; r = m_plan.next_result[r])
+        if (m_plan.uses[r])
+            define(r, results[inst(r).imm]);
+}
 
-    // Results
-    for (uint32_t r = m_plan.first_result[i]; r != NoValue; r = m_plan.next_result[r]) {
-        if (!m_plan.uses[r])
-            continue;
-        uint64_t place = 0;
-        for (uint64_t k = 0; k < inst(r).imm; ++k)
-            place += call_slot_bytes(site.out_types[k], m_width);
-        define(r, load_slot(m_b, offset(m_b, out, place), inst(r).type));
+Emitter::Results Emitter::call_by_tests(size_t count, Value *callee, Value *mask, Results results,
+                                        const CallOne &call) {
+    for (size_t k = 0; k < count; ++k) {
+        Value *lanes = mask;
+        if (count > 1)
+            lanes = m_b.CreateAnd(mask, m_b.CreateICmpEQ(callee, splat(m_b, i32(uint32_t(k)))));
+        llvm::BasicBlock *before = m_b.GetInsertBlock(), *wanted = block("call"),
+                         *next = block("next");
+        m_b.CreateCondBr(any(lanes), wanted, next);
+        m_b.SetInsertPoint(wanted);
+        Results called = call(k, lanes, results);
+        wanted = m_b.GetInsertBlock();
+        m_b.CreateBr(next);
+        m_b.SetInsertPoint(next);
+        for (size_t r = 0; r < results.size(); ++r) {
+            llvm::PHINode *phi = m_b.CreatePHI(results[r]->getType(), 2);
+            phi->addIncoming(results[r], before);
+            phi->addIncoming(called[r], wanted);
+            results[r] = phi;
+        }
     }
+    return results;
 }
 
 /// While lanes are left: take the first one's callee, call it for all lanes that want the same.
-void Emitter::call_by_lookup(size_t count, Value *callee, Value *mask,
-                             const std::function<void(size_t, Value *)> &call) {
+Emitter::Results Emitter::call_by_lookup(size_t count, Value *callee, Value *mask, Results results,
+                                         const CallOne &call) {
     Value *numbers = stack(4 * m_width); // lanes are picked by number, which only memory can do
     m_b.CreateAlignedStore(callee, numbers, llvm::Align(64));
     llvm::BasicBlock *before = m_b.GetInsertBlock(), *test = block("test"), *pick = block("pick"),
@@ -103,6 +104,12 @@ void Emitter::call_by_lookup(size_t count, Value *callee, Value *mask,
     m_b.SetInsertPoint(test);
     llvm::PHINode *left = m_b.CreatePHI(mask->getType(), 2);
     left->addIncoming(mask, before);
+    std::vector<llvm::PHINode *> collected, fresh;
+    for (Value *&v : results) {
+        collected.push_back(m_b.CreatePHI(v->getType(), 2));
+        collected.back()->addIncoming(v, before);
+        v = collected.back();
+    }
     m_b.CreateCondBr(any(left), pick, done);
 
     m_b.SetInsertPoint(pick);
@@ -113,19 +120,27 @@ void Emitter::call_by_lookup(size_t count, Value *callee, Value *mask,
     Value *rest = m_b.CreateAnd(left, m_b.CreateICmpNE(callee, splat(m_b, number)));
     llvm::BasicBlock *never = block("never");
     llvm::SwitchInst *choice = m_b.CreateSwitch(number, never, unsigned(count));
+    m_b.SetInsertPoint(called);
+    for (Value *v : results)
+        fresh.push_back(m_b.CreatePHI(v->getType(), unsigned(count)));
     for (size_t k = 0; k < count; ++k) {
         llvm::BasicBlock *one = block("call");
         choice->addCase(m_b.getInt32(uint32_t(k)), one);
         m_b.SetInsertPoint(one);
-        call(k, lanes);
+        Results returned = call(k, lanes, results);
+        for (size_t r = 0; r < returned.size(); ++r)
+            fresh[r]->addIncoming(returned[r], m_b.GetInsertBlock());
         m_b.CreateBr(called);
     }
     m_b.SetInsertPoint(never);
     m_b.CreateUnreachable(); // numbers past the last were masked out
     m_b.SetInsertPoint(called);
     left->addIncoming(rest, called);
+    for (size_t r = 0; r < results.size(); ++r)
+        collected[r]->addIncoming(fresh[r], called);
     m_b.CreateBr(test);
     m_b.SetInsertPoint(done);
+    return results;
 }
 
 // ---- Host functions

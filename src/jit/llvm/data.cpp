@@ -84,9 +84,9 @@ std::vector<Value *> Emitter::fields_of_many(const std::vector<Field> &fields, V
             continue;
         }
         for (uint32_t k = first; k < first + WordsOfPiece; ++k)
-            if (used[k]) { // offsets are below 4 GiB; the sum needs 64 bits
+            if (used[k]) { // signed: then 32 bits of index will do for the gather
                 Value *p = m_b.CreateGEP(m_b.getInt8Ty(), offset(m_b, m_data, 4 * k),
-                                         m_b.CreateZExt(offsets, wide(Type::U64)));
+                                         m_b.CreateSExt(offsets, wide(Type::U64)));
                 word[k] = gather_at(p, m_active, Type::U32);
             }
     }

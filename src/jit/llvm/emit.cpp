@@ -53,17 +53,31 @@ llvm::Function *Scope::unit(uint32_t function, uint32_t u) {
     llvm::Type *mask = llvm::FixedVectorType::get(llvm::Type::getInt8Ty(c), width());
     llvm::Type *offsets = llvm::FixedVectorType::get(llvm::Type::getInt32Ty(c), width());
     std::vector<llvm::Type *> params;
+    llvm::Type *result = llvm::Type::getVoidTy(c);
     if (u)
         params = { ptr, mask }; // frame
-    else if (function)
-        params = { ptr, ptr, i64, mask, offsets, ptr, ptr, ptr }; // args, context, base, mask,
-                                                                  // offsets, data, in, out
-    else
+    else if (function) {
+        // Then the parameters: LLVM passes what fits in registers, and the rest on the stack
+        params = { ptr, ptr, i64, mask, offsets, ptr }; // args, context, base, mask, offsets, data
+        const Function &fn = program.functions[function];
+        for (Type t : fn.params)
+            params.push_back(passed_type(t));
+        std::vector<llvm::Type *> results;
+        for (uint32_t v : fn.outputs)
+            results.push_back(passed_type(fn.insts[v].type));
+        if (!results.empty())
+            result = llvm::StructType::get(c, results);
+    } else
         params = { ptr, ptr, i64, i64 }; // args, context, begin, end
-    auto *type = llvm::FunctionType::get(llvm::Type::getVoidTy(c), params, false);
+    auto *type = llvm::FunctionType::get(result, params, false);
     auto *f = llvm::Function::Create(type, llvm::Function::ExternalLinkage, name, module);
     set_attributes(f);
     return f;
+}
+
+llvm::Type *Scope::passed_type(Type t) const {
+    llvm::Type *element = t == Type::Bool ? llvm::Type::getInt8Ty(context()) : element_type(context(), t);
+    return llvm::FixedVectorType::get(element, width());
 }
 
 // ---- Driver
@@ -125,8 +139,7 @@ void Emitter::begin_subroutine() {
     m_base = m_llvm->getArg(2);
     m_offsets = m_llvm->getArg(4);
     m_data = m_llvm->getArg(5);
-    m_in = m_llvm->getArg(6);
-    m_out = m_llvm->getArg(7);
+    constexpr unsigned FirstParam = 6;
     if (m_plan.frame_bytes)
         m_frame = stack(m_plan.frame_bytes);
     if (m_plan.split()) {
@@ -134,11 +147,12 @@ void Emitter::begin_subroutine() {
         store_header(m_pre, FrameContext, m_ctx);
         store_header(m_pre, FrameBase, m_base);
         store_header(m_pre, FrameData, m_data);
-        store_header(m_pre, FrameIn, m_in);
-        store_header(m_pre, FrameOut, m_out);
         m_pre.CreateAlignedStore(m_offsets, offset(m_pre, m_frame, FrameOffsets), llvm::Align(64));
     }
     make_lanes(m_base, bytes_mask(m_llvm->getArg(3)));
+    for (uint32_t i = m_first; i < m_last; ++i)
+        if (inst(i).op == Op::Param)
+            define(i, receive(m_llvm->getArg(FirstParam + unsigned(inst(i).imm)), inst(i).type));
 }
 
 void Emitter::begin_segment() {
@@ -151,8 +165,6 @@ void Emitter::begin_segment() {
     m_base = load_header(m_pre, FrameBase, m_pre.getInt64Ty());
     if (m_function) {
         m_data = load_header(m_pre, FrameData, ptr);
-        m_in = load_header(m_pre, FrameIn, ptr);
-        m_out = load_header(m_pre, FrameOut, ptr);
         m_offsets = m_pre.CreateAlignedLoad(wide(Type::U32), offset(m_pre, m_frame, FrameOffsets),
                                             llvm::Align(64));
     }
@@ -166,15 +178,12 @@ void Emitter::make_lanes(Value *base, Value *active) {
 }
 
 void Emitter::finish() {
-    if (m_function && !m_unit) {
-        // Results are blended in: other callees have written other lanes of the same frame.
-        uint32_t at = 0;
-        for (uint32_t v : m_fn.outputs) {
-            Type t = inst(v).type;
-            Value *place = offset(m_b, m_out, at);
-            Value *old = load_slot(m_b, place, t);
-            store_slot(m_b, m_b.CreateSelect(m_active, vec(v), old), place, t);
-            at += call_slot_bytes(t, m_width);
+    Value *results = nullptr;
+    if (m_function && !m_unit && !m_fn.outputs.empty()) {
+        results = llvm::PoisonValue::get(m_llvm->getReturnType());
+        for (unsigned k = 0; k < m_fn.outputs.size(); ++k) {
+            uint32_t v = m_fn.outputs[k];
+            results = m_b.CreateInsertValue(results, pass(vec(v), inst(v).type), k);
         }
     }
     if (m_packet) {
@@ -187,7 +196,10 @@ void Emitter::finish() {
         m_packet->setIncomingBlock(0, m_pre.GetInsertBlock());
         m_b.SetInsertPoint(done);
     }
-    m_b.CreateRetVoid();
+    if (results)
+        m_b.CreateRet(results);
+    else
+        m_b.CreateRetVoid();
     m_pre.CreateBr(m_body);
     if (m_call_frame)
         m_call_frame->setOperand(0, i64(m_call_bytes));
@@ -395,14 +407,6 @@ Value *Emitter::vec(uint32_t i) {
     const Inst &in = inst(i);
     if (in.op == Op::Lane)
         return m_lane;
-    if (in.op == Op::Param) {
-        uint32_t at = 0;
-        for (uint64_t k = 0; k < in.imm; ++k)
-            at += call_slot_bytes(m_fn.params[k], m_width);
-        Value *v = load_slot(m_b, offset(m_b, m_in, at), in.type);
-        cache(i, v, m_regions.empty());
-        return v;
-    }
     Value *v = load_slot(m_b, offset(m_b, m_frame, m_plan.slot[i]), in.type);
     cache(i, v, m_regions.empty());
     return v;

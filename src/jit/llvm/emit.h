@@ -46,6 +46,8 @@ struct Scope {
     std::string symbol(uint32_t function, uint32_t unit) const;
     /// The declaration of a unit that may be defined in another module.
     llvm::Function *unit(uint32_t function, uint32_t unit);
+    /// A value of this type as an argument or a result of a subroutine.
+    llvm::Type *passed_type(Type t) const;
     void set_attributes(llvm::Function *f) const;
 };
 
@@ -202,10 +204,18 @@ private:
 
     // ---- calls (call.cpp)
     void emit_call(uint32_t i);
+    /// As arguments and results of subroutines: a mask as bytes.
+    Value *pass(Value *v, Type t) { return t == Type::Bool ? mask_bytes(v) : v; }
+    Value *receive(Value *v, Type t) { return t == Type::Bool ? bytes_mask(v) : v; }
     void emit_extern(uint32_t i);
     Value *call_frame(uint64_t bytes);
-    void call_by_lookup(size_t count, Value *callee, Value *mask,
-                        const std::function<void(size_t, Value *)> &call);
+    using Results = std::vector<Value *>;
+    /// Calls callee k for some lanes: what it returns there, and elsewhere what is given.
+    using CallOne = std::function<Results(size_t k, Value *lanes, const Results &otherwise)>;
+    Results call_by_tests(size_t count, Value *callee, Value *mask, Results results,
+                          const CallOne &call);
+    Results call_by_lookup(size_t count, Value *callee, Value *mask, Results results,
+                           const CallOne &call);
     void call_host(const ExternSite &site, uint64_t number, Value *fn, Value *user, Value *masks,
                    Value *frame);
 
@@ -225,7 +235,7 @@ private:
     // What a unit is handed
     Value *m_args = nullptr, *m_ctx = nullptr, *m_base = nullptr, *m_end = nullptr;
     Value *m_frame = nullptr, *m_active = nullptr, *m_lane = nullptr;
-    Value *m_offsets = nullptr, *m_data = nullptr, *m_in = nullptr, *m_out = nullptr;
+    Value *m_offsets = nullptr, *m_data = nullptr;
 
     uint32_t m_first, m_last;                    // instructions of the unit
     std::vector<Value *> m_values;               // of its own instructions

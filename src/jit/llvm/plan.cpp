@@ -8,8 +8,7 @@
 namespace umbel::jit::llvm_ir {
 
 bool rematerialized(Op op) {
-    return op == Op::Literal || op == Op::LoadScalar || op == Op::ArgPtr || op == Op::Lane ||
-           op == Op::Param;
+    return op == Op::Literal || op == Op::LoadScalar || op == Op::ArgPtr || op == Op::Lane;
 }
 
 uint64_t weight(const Program &program, const Inst &inst) {
@@ -242,7 +241,10 @@ void Planner::cut() {
     }
     cut_sequence(0, m_count);
 
-    // Results come into being with what makes them.
+    // Results come into being with what makes them, parameters with the function.
+    for (uint32_t i = 0; i < m_count; ++i)
+        if (inst(i).op == Op::Param)
+            m_plan.unit[i] = 0;
     for (uint32_t i = 0; i < m_count; ++i)
         for (uint32_t r = m_plan.first_result[i]; r != NoValue; r = m_plan.next_result[r])
             m_plan.unit[r] = m_plan.unit[i];
@@ -329,7 +331,10 @@ void Planner::place_slots() {
     for (uint32_t i = 0; i < m_count; ++i) {
         Op op = inst(i).op;
         bool result = op == Op::PacketGet || op == Op::CallOut || op == Op::ExternOut;
-        born[i] = result ? inst(i).arg[0] : i;
+        born[i] = op == Op::Param  ? 0
+                  : op == Op::Data ? m_plan.units[m_plan.unit[i]].first // fetched when the unit begins
+                  : result         ? inst(i).arg[0]
+                                   : i;
     }
     auto read = [&](uint32_t v, uint32_t unit, uint32_t position) {
         if (rematerialized(inst(v).op) || inst(v).length)
@@ -374,16 +379,24 @@ void Planner::place_slots() {
         list.pop_back();
         busy.push({ last[v], m_plan.slot[v], size });
     };
-    // Uniform values are written before all others and stay.
+    // Uniform values are written before all others and stay; parameters are written when a function begins.
     for (uint32_t i = 0; i < m_count; ++i)
-        if (m_plan.uniform[i])
+        if (m_plan.uniform[i] || inst(i).op == Op::Param)
             give(i);
+    std::vector<std::pair<uint32_t, uint32_t>> data; // where it is fetched, and what
+    for (uint32_t i = 0; i < m_count; ++i)
+        if (inst(i).op == Op::Data)
+            data.emplace_back(born[i], i);
+    std::sort(data.begin(), data.end());
+    size_t fetched = 0;
     for (uint32_t i = 0; i < m_count; ++i) {
         while (!busy.empty() && busy.top().last < i) {
             free_of(busy.top().size).push_back(busy.top().offset);
             busy.pop();
         }
-        if (born[i] == i && !m_plan.uniform[i])
+        for (; fetched < data.size() && data[fetched].first == i; ++fetched)
+            give(data[fetched].second);
+        if (born[i] == i && !m_plan.uniform[i] && inst(i).op != Op::Param && inst(i).op != Op::Data)
             give(i);
         for (uint32_t r = m_plan.first_result[i]; r != NoValue; r = m_plan.next_result[r])
             give(r);

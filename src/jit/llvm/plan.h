@@ -20,8 +20,6 @@ enum FrameHeader : uint32_t {
     FrameContext = 8,
     FrameBase = 16,
     FrameData = 24,
-    FrameIn = 32,
-    FrameOut = 40,
     FrameOffsets = 64,
     FrameHeaderBytes = 128,
 };
@@ -79,10 +77,6 @@ uint64_t weight(const Program &program, const Inst &inst);
 
 /// Bytes of a packet of values in a slot.
 uint32_t packet_bytes(Type t, uint32_t width);
-/// Bytes of an argument or a result in a call's frame.
-inline uint32_t call_slot_bytes(Type t, uint32_t width) {
-    return std::max(64u, packet_bytes(t, width));
-}
 
 /// Calls f(value, position) for each value that instruction i reads. The position is where the
 /// reading happens: a Phi reads its next value at LoopEnd, a Merge its operands at the end of their

@@ -84,7 +84,9 @@ def rough_glass(distribution):
 BECKMANN = '<string name="distribution" value="beckmann"/>'
 GGX = '<string name="distribution" value="ggx"/>'
 DIFFUSE = lambda _: bsdf("diffuse", rgb())
+HALF = lambda _: bsdf("diffuse", '<rgb name="reflectance" value="0.5,0.5,0.5"/>')
 ROUGH = lambda _: gold(alpha())
+HALF_ROUGH = lambda _: gold('<float name="alpha" value="0.25"/>')  # rays of one material as of many
 TEXTURED = lambda folder: bsdf("diffuse", bitmap("reflectance", folder))
 ALPHA_UV = '<float name="alpha_u" value="0.3"/><float name="alpha_v" value="0.1"/>'
 MIXED = [
@@ -175,11 +177,11 @@ def write(folder, name, text):
 def main():
     folder = os.path.abspath(sys.argv[1])
     os.makedirs(folder, exist_ok=True)
-    for name, kinds in (("diffuse", [DIFFUSE]), ("rough", [ROUGH])):
+    for name, one, many in (("diffuse", HALF, DIFFUSE), ("rough", HALF_ROUGH, ROUGH)):
         for count in (1, 4, 16, 64):
-            write(folder, f"{name}-{count}", materials(folder, kinds, count))
-        for count in (1, 1000):
-            write(folder, f"{name}-{count}-of-1000", materials(folder, kinds, count, 1000))
+            write(folder, f"{name}-{count}", materials(folder, [many if count > 1 else one], count))
+        for count, kind in ((1, one), (1000, many)):
+            write(folder, f"{name}-{count}-of-1000", materials(folder, [kind], count, 1000))
     write(folder, "textured-64", materials(folder, [TEXTURED], 64))
     write(folder, "mixed-20", materials(folder, MIXED, len(MIXED)))
     for count in (1, 10000):

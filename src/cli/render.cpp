@@ -106,7 +106,8 @@ void render_one(const Options &o, const std::string &path) {
     if (o.strict && !warnings.empty())
         fail("{}; with -w, warnings are errors", warnings[0]);
     std::string title = std::filesystem::path(path).filename().string();
-    Ref<Scene> scene = load_scene(root);
+    std::string label = o.run.checkpoint.empty() ? "" : fingerprint(root);
+    Ref<Scene> scene = load_scene(std::move(root));
     if (o.run.verbose)
         report_scene(title, *scene, read, seconds() - read);
     if (scene->sensors().empty())
@@ -120,7 +121,7 @@ void render_one(const Options &o, const std::string &path) {
                             .seed = o.seed,
                             .estimate_error = o.run.target_error > 0,
                             .launch_pixels = uint32_t(o.block) * uint32_t(o.block),
-                            .label = o.run.checkpoint.empty() ? "" : fingerprint(root) });
+                            .label = label });
     run_render(o.run, render, sensor, title, out);
 }
 

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cstdlib>
 #include <dlfcn.h>
+#include <mutex>
+#include <set>
 
 namespace umbel {
 
@@ -73,33 +75,56 @@ RegisterPlugin::RegisterPlugin(const char *kind, const char *name,
     PluginRegistry::instance().add({ kind, name, std::move(make) });
 }
 
+const std::string *Object::shared(const std::string &text) {
+    static std::mutex mutex;
+    static std::set<std::string> all; // whose elements stay where they are
+    std::lock_guard lock(mutex);
+    return &*all.insert(text).first;
+}
+
+std::string Object::where() const {
+    if (!m_is_loaded)
+        return {};
+    Properties p(kind(), plugin(), m_id);
+    p.where = m_location;
+    return p.describe();
+}
+
 Ref<Object> Loader::load(const PropertiesPtr &properties) {
     if (auto it = m_loaded.find(properties.get()); it != m_loaded.end())
         return it->second.object;
     if (properties->instance)
         return properties->instance;
+    Ref<Object> object = make(*properties);
+    m_loaded[properties.get()] = { properties, object };
+    return object;
+}
+
+Ref<Object> Loader::make(Properties &properties) {
     PluginRegistry &registry = PluginRegistry::instance();
     registry.load_libraries();
-    std::string kind = properties->kind == "spectrum" ? "texture" : properties->kind;
-    const Plugin *plugin = registry.find(kind, properties->type);
+    std::string kind = properties.kind == "spectrum" ? "texture" : properties.kind;
+    const Plugin *plugin = registry.find(kind, properties.type);
     if (!plugin) {
         std::vector<std::string> names;
         for (const Plugin *p : registry.all(kind))
             names.push_back(p->name);
-        throw UserError(fmt::format("{}: unknown {} plugin {}{}", properties->describe(), kind,
-                                    quote(properties->type),
-                                    suggestion(properties->type, names, "plugins")));
+        throw UserError(fmt::format("{}: unknown {} plugin {}{}", properties.describe(), kind,
+                                    quote(properties.type),
+                                    suggestion(properties.type, names, "plugins")));
     }
-    Ref<Object> object = plugin->make(*properties);
-    object->m_id = properties->id;
-    object->m_plugin = properties->type;
-    object->m_kind = kind;
-    object->m_where = properties->describe();
-    Params params(*properties, *this);
+    Ref<Object> object = plugin->make(properties);
+    object->m_id = properties.id;
+    object->m_plugin = Object::shared(properties.type);
+    object->m_kind = Object::shared(kind);
+    object->m_location = properties.where;
+    object->m_is_loaded = true;
+    Params params(properties, *this);
     object->declare(params);
-    properties->finish();
+    properties.finish();
     object->configure();
-    m_loaded[properties.get()] = { properties, object };
+    if (consumes)
+        std::exchange(properties.all(), {});
     return object;
 }
 
@@ -109,11 +134,11 @@ Ref<Object> Loader::load_spectrum(const SpectrumData &data, const Properties &ow
                        : data.kind == Kind::Rgb       ? "rgb"
                        : data.kind == Kind::Blackbody ? "blackbody"
                                                       : "irregular";
-    auto p = std::make_shared<Properties>("texture", type);
-    p->where = owner.where;
-    p->files = owner.files;
-    p->set("value", data);
-    return load(p);
+    Properties p("texture", type);
+    p.where = owner.where;
+    p.files = owner.files;
+    p.set("value", data);
+    return make(p);
 }
 
 } // namespace umbel

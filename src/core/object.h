@@ -31,20 +31,27 @@ public:
     /// The name it was given in the scene; may be empty.
     const std::string &id() const { return m_id; }
     void set_id(std::string id) { m_id = std::move(id); }
-    const std::string &plugin() const { return m_plugin; }
+    const std::string &plugin() const { return *m_plugin; }
     /// "bsdf", "shape" and so on.
-    const std::string &kind() const { return m_kind; }
+    const std::string &kind() const { return *m_kind; }
     /// How messages about it begin: `room.xml:14: bsdf "floor" (diffuse)`.
-    const std::string &where() const { return m_where; }
+    std::string where() const;
     /// UserError about this object.
     template <class... Args>
     [[noreturn]] void complain(fmt::format_string<Args...> f, Args &&...args) const {
-        throw UserError(m_where + ": " + fmt::format(f, std::forward<Args>(args)...));
+        throw UserError(where() + ": " + fmt::format(f, std::forward<Args>(args)...));
     }
 
 private:
     friend class Loader;
-    std::string m_id, m_plugin, m_kind, m_where;
+    /// One string for all that are equal: scenes have millions of objects of a few classes.
+    static const std::string *shared(const std::string &text);
+
+    std::string m_id;
+    static inline const std::string s_none;
+    const std::string *m_plugin = &s_none, *m_kind = &s_none;
+    SourceLocation m_location;
+    bool m_is_loaded = false;
 };
 
 /// One plugin as the registry knows it.
@@ -88,6 +95,9 @@ struct RegisterPlugin {
 /// Turns Properties into objects. An object that is shared in the scene is made once.
 class Loader {
 public:
+    /// Whether properties are given up as soon as their object is made, so that a large scene is not there twice.
+    bool consumes = false;
+
     /// UserError for unknown plugins and parameters, with the nearest name.
     Ref<Object> load(const PropertiesPtr &properties);
     template <class T> Ref<T> load_as(const PropertiesPtr &properties) {
@@ -104,6 +114,8 @@ private:
         PropertiesPtr properties; // keeps the address taken
         Ref<Object> object;
     };
+    Ref<Object> make(Properties &properties);
+
     std::map<const Properties *, Loaded> m_loaded;
 };
 

@@ -221,6 +221,7 @@ void Properties::finish() const {
         fail_at(p, fmt::format("unknown parameter \"{}\"{}", p.name,
                                suggestion(p.name, m_asked, "parameters")));
     }
+    m_asked = {}; // of no more use
 }
 
 std::string Properties::describe() const { return located(where, object_name(*this)); }

@@ -55,6 +55,8 @@ Value full(Type type, uint64_t bits, uint32_t size) { return literal(type, bits,
 Value copy_from(Type type, const void *data, uint32_t size) {
     Context &c = Context::current();
     uint64_t n = uint64_t(size) * bytes(type);
+    if (size == 1)
+        return Value::adopt(c, c.graph.buffer(type, allocate_element(data, n), 1));
     BufferRef buffer = allocate(n);
     if (n)
         std::memcpy(buffer->data(), data, n);

@@ -5,6 +5,7 @@
 #include <bit>
 #include <chrono>
 #include <cstdlib>
+#include <cstring>
 #include <mutex>
 #include <new>
 #include <sys/mman.h>
@@ -252,6 +253,15 @@ BufferRef allocate(uint64_t bytes) {
     return BufferRef(buffer);
 }
 
+BufferRef allocate_element(const void *value, uint64_t bytes) {
+    Buffer *buffer = new Buffer;
+    std::memcpy(&buffer->m_element, value, bytes);
+    buffer->m_data = &buffer->m_element;
+    buffer->m_bytes = bytes;
+    buffer->m_capacity = sizeof(buffer->m_element);
+    return BufferRef(buffer);
+}
+
 BufferRef borrow(void *data, uint64_t bytes, std::function<void()> on_release) {
     Buffer *buffer = new Buffer;
     buffer->m_data = data;
@@ -261,9 +271,10 @@ BufferRef borrow(void *data, uint64_t bytes, std::function<void()> on_release) {
 }
 
 void Buffer::destroy() noexcept {
-    if (!borrowed())
-        allocator().release(m_data, m_capacity);
-    else if (m_on_release)
+    if (!borrowed()) {
+        if (m_data != &m_element)
+            allocator().release(m_data, m_capacity);
+    } else if (m_on_release)
         m_on_release();
     delete this;
 }

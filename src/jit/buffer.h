@@ -28,6 +28,7 @@ public:
 private:
     friend class BufferRef;
     friend BufferRef allocate(uint64_t bytes);
+    friend BufferRef allocate_element(const void *value, uint64_t bytes);
     friend BufferRef borrow(void *data, uint64_t bytes, std::function<void()> on_release);
 
     Buffer() = default;
@@ -38,6 +39,7 @@ private:
     void *m_data = nullptr;
     uint64_t m_bytes = 0;
     uint64_t m_capacity = 0; // size class of the block; 0: borrowed
+    uint64_t m_element = 0;  // where the memory of a single element is
     std::function<void()> m_on_release;
 };
 
@@ -75,6 +77,7 @@ public:
 
 private:
     friend BufferRef allocate(uint64_t bytes);
+    friend BufferRef allocate_element(const void *value, uint64_t bytes);
     friend BufferRef borrow(void *data, uint64_t bytes, std::function<void()> on_release);
     explicit BufferRef(Buffer *adopted) : m_buffer(adopted) {}
 
@@ -84,6 +87,9 @@ private:
 /// Uninitialised memory, 64-byte aligned, with `BufferPadding` usable bytes past its end. Throws
 /// DeviceError where the system has no more, after having given the cache back.
 BufferRef allocate(uint64_t bytes);
+/// One element of at most 8 bytes, with this value. Scenes have millions: no padding, so that no kernel may have
+/// it for its output, and no alignment but its own.
+BufferRef allocate_element(const void *value, uint64_t bytes);
 /// Wraps memory of others; `on_release` runs when the last handle goes, on whichever thread that
 /// is.
 BufferRef borrow(void *data, uint64_t bytes, std::function<void()> on_release);

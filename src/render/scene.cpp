@@ -301,5 +301,11 @@ Ref<Scene> load_scene(const Properties &root) {
     return loader.load_as<Scene>(std::make_shared<Properties>(root));
 }
 
+Ref<Scene> load_scene(Properties &&root) {
+    Loader loader;
+    loader.consumes = true;
+    return loader.load_as<Scene>(std::make_shared<Properties>(std::move(root)));
+}
+
 UMBEL_PLUGIN(Scene, Scene, "scene")
 } // namespace umbel

@@ -158,5 +158,7 @@ private:
 
 /// Reads a scene file's objects in the current variant.
 Ref<Scene> load_scene(const Properties &root);
+/// The same, giving up the properties on the way: takes less memory.
+Ref<Scene> load_scene(Properties &&root);
 
 } // namespace umbel

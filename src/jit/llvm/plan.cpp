@@ -221,6 +221,11 @@ void Planner::cut() {
             uniform_weight += w;
         m_sum[i + 1] = m_sum[i] + (m_plan.uniform[i] ? 0 : w);
     }
+    // What crosses units goes through memory: renders gain 3 % by larger ones, long chains compile in 0.75 of
+    // the time with smaller ones
+    constexpr uint64_t LongProgram = 10000;
+    if (m_options.unit_weight == 0)
+        m_options.unit_weight = uniform_weight + m_sum[m_count] > LongProgram ? 700 : 1400;
 
     // Uniform values: a straight line
     if (uniform_weight > m_options.unit_weight) {

@@ -57,7 +57,7 @@ struct FunctionPlan {
 
 struct PlanOptions {
     uint32_t width = 16;
-    uint64_t unit_weight = 700; // the most that one unit holds, in cheap instructions
+    uint64_t unit_weight = 0; // the most that one unit holds, in cheap instructions; 0: as is best
 };
 
 /// Lanes of a packet. Straight-line programs mostly wait for the results of their own operations: two vectors

@@ -270,6 +270,7 @@ PropertiesPtr SceneParser::parse_object(const Scope &scope, pugi::xml_node node,
         error(inner, node, "the type is empty; name a plugin");
     parse_children(inner, node);
     upgrade_object(*object, scope.file.version);
+    object->all().shrink_to_fit();
     return object;
 }
 

@@ -266,7 +266,8 @@ BufferRef borrow(void *data, uint64_t bytes, std::function<void()> on_release) {
     Buffer *buffer = new Buffer;
     buffer->m_data = data;
     buffer->m_bytes = bytes;
-    buffer->m_on_release = std::move(on_release);
+    if (on_release)
+        buffer->m_on_release = std::make_unique<std::function<void()>>(std::move(on_release));
     return BufferRef(buffer);
 }
 
@@ -275,7 +276,7 @@ void Buffer::destroy() noexcept {
         if (m_data != &m_element)
             allocator().release(m_data, m_capacity);
     } else if (m_on_release)
-        m_on_release();
+        (*m_on_release)();
     delete this;
 }
 

@@ -50,8 +50,23 @@ private:
     }
     void check_outputs(uint32_t i, const std::vector<Value> &out);
     void add_instance(uint32_t i, const Traced &traced);
-    bool match(const Traced &traced, const CallRecord::Body &body,
-               CallRecord::Instance &instance);
+    bool match(const Traced &traced, uint32_t body, CallRecord::Instance &instance);
+    void count_uses(const CallRecord::Body &body);
+    /// Computed in the body, from what it takes from outside and from data.
+    bool is_local(const Node &n) const {
+        return g.region(n.region).function == m_record->region || (n.region == 0 && n.size == 1);
+    }
+    static bool is_data(const Node &n) {
+        return (n.op == Op::Buffer && n.size == 1) || n.op == Op::Address;
+    }
+    static bool is_matched(Op op) {
+        return is_elementwise(op) || op == Op::Gather || op == Op::Packet || op == Op::PacketGet;
+    }
+    void begin_walk() {
+        if (c.scratch.size() < g.capacity())
+            c.scratch.resize(g.capacity());
+        ++c.epoch;
+    }
     Value hoist(NodeId output);
     UInt32 instance_count();
     std::vector<Value> finish(uint32_t size);
@@ -69,6 +84,7 @@ private:
     std::vector<Value> m_common; // outputs that have been the same for all instances so far
     std::unordered_map<std::string, uint32_t> m_bodies;
     std::vector<std::pair<NodeId, NodeId>> m_pairs;
+    std::vector<std::optional<std::unordered_map<NodeId, uint32_t>>> m_uses; // of nodes, by body
     uint32_t m_size = 1;
 };
 
@@ -120,43 +136,72 @@ void CallTracer::check_outputs(uint32_t i, const std::vector<Value> &out) {
     }
 }
 
+// How often the body names each of its nodes; nothing where it holds what match() does not know.
+void CallTracer::count_uses(const CallRecord::Body &body) {
+    std::unordered_map<NodeId, uint32_t> &uses = m_uses.emplace_back().emplace();
+    begin_walk();
+    std::vector<NodeId> stack;
+    auto meet = [&](NodeId id) {
+        ++uses[id];
+        if (c.scratch[id].epoch == c.epoch)
+            return;
+        c.scratch[id].epoch = c.epoch;
+        if (is_local(g[id]) && g[id].op != Op::Literal && g[id].op != Op::Param &&
+            g[id].op != Op::Active && !is_data(g[id]))
+            stack.push_back(id);
+    };
+    for (NodeId id : body.outputs)
+        meet(id);
+    while (!stack.empty()) {
+        const Node n = g[stack.back()];
+        stack.pop_back();
+        if (!is_matched(n.op))
+            return m_uses.back().reset();
+        for (NodeId d : n.dep)
+            if (d)
+                meet(d);
+    }
+}
+
 // Whether the trace is that of a known body with other data, and with which: both are walked side by side.
-// Nodes that both have in common are passed over, so this costs what the instances differ in. Arithmetic and
-// gathers only; false tells nothing about other bodies.
-bool CallTracer::match(const Traced &traced, const CallRecord::Body &body,
-                       CallRecord::Instance &instance) {
-    if (!traced.effects.empty() || !body.effects.empty())
+// Nodes that both have in common are passed over, so this costs what the instances differ in. Where such a
+// node names one in whose place this instance has another, the bodies differ. False tells nothing else.
+bool CallTracer::match(const Traced &traced, uint32_t number, CallRecord::Instance &instance) {
+    const CallRecord::Body &body = m_record->bodies[number];
+    if (!traced.effects.empty() || !body.effects.empty() || !m_uses[number])
         return false;
-    if (c.scratch.size() < g.capacity())
-        c.scratch.resize(g.capacity());
-    uint32_t epoch = ++c.epoch;
-    std::vector<std::pair<NodeId, NodeId>> &stack = m_pairs; // of the body, of the instance
-    stack.clear();
+    const std::unordered_map<NodeId, uint32_t> &uses = *m_uses[number];
+    begin_walk();
+    uint32_t epoch = c.epoch;
+    std::vector<std::pair<NodeId, NodeId>> &pairs = m_pairs; // of the body, of the instance, where they differ
+    pairs.clear();
     auto meet = [&](NodeId a, NodeId b) { // false: the body's node has another counterpart already
         NodeScratch &s = c.scratch[a];
-        if (s.epoch == epoch)
+        if (s.epoch == epoch) {
+            ++s.order; // times that it was named
             return s.value == b;
-        s.epoch = epoch;
-        s.value = b;
+        }
+        s = { epoch, b, 0, 1 };
         if (a != b)
-            stack.emplace_back(a, b);
+            pairs.emplace_back(a, b);
         return true;
     };
     for (size_t k = 0; k < body.outputs.size(); ++k)
         if (!meet(body.outputs[k], traced.outputs[k].id()))
             return false;
-    while (!stack.empty()) {
-        auto [a, b] = stack.back();
-        stack.pop_back();
+    for (size_t next = 0; next < pairs.size(); ++next) {
+        auto [a, b] = pairs[next];
         const Node &m = g[a], &n = g[b];
         if (m.op != n.op || m.type != n.type || m.size != n.size || m.length != n.length ||
-            m.region != n.region)
+            m.region != n.region || !is_local(m))
             return false;
-        if ((m.op == Op::Buffer && m.size == 1) || m.op == Op::Address)
-            continue; // data
-        bool known = is_elementwise(m.op) || m.op == Op::Gather || m.op == Op::Packet ||
-                     m.op == Op::PacketGet;
-        if (!known || m.imm != n.imm)
+        if (is_data(m)) {
+            // Or evaluated since the body was traced: then it hides other data
+            if (std::find(body.leaves.begin(), body.leaves.end(), a) == body.leaves.end())
+                return false;
+            continue;
+        }
+        if (!is_matched(m.op) || m.imm != n.imm)
             return false;
         for (int i = 0; i < 4; ++i)
             if (!m.dep[i] != !n.dep[i] || (m.dep[i] && !meet(m.dep[i], n.dep[i])))
@@ -165,6 +210,9 @@ bool CallTracer::match(const Traced &traced, const CallRecord::Body &body,
     auto counterpart = [&](NodeId id) {
         return c.scratch[id].epoch == epoch ? c.scratch[id].value : id;
     };
+    for (auto [a, b] : pairs)
+        if (auto it = uses.find(a); it == uses.end() || it->second != c.scratch[a].order)
+            return false;
     for (NodeId id : body.leaves)
         instance.leaves.push_back(counterpart(id));
     for (NodeId id : body.uniforms)
@@ -184,7 +232,7 @@ void CallTracer::add_instance(uint32_t i, const Traced &traced) {
     constexpr size_t MostTried = 4; // the latest
     for (size_t k = r.bodies.size(), tried = 0;
          c.has(Flag::MergeFunctions) && k-- > 0 && tried < MostTried; ++tried)
-        if (match(traced, r.bodies[k], instance)) {
+        if (match(traced, uint32_t(k), instance)) {
             instance.body = uint32_t(k);
             return own_data();
         }
@@ -218,6 +266,7 @@ void CallTracer::add_instance(uint32_t i, const Traced &traced) {
     body.uniforms = instance.uniforms;
     m_owned.insert(m_owned.end(), traced.outputs.begin(), traced.outputs.end());
     m_owned.insert(m_owned.end(), traced.effects.begin(), traced.effects.end());
+    count_uses(body);
     r.bodies.push_back(std::move(body));
 }
 

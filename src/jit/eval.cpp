@@ -274,9 +274,8 @@ static uint32_t add_array(Task &task, const Graph &g, NodeId id, TaskArray::Use 
     return task.add({ g.buffer_of(id), g[id].type, g[id].size, use, 1, id });
 }
 
-// The records and the table of a call site.
-static CallTables call_tables(const Graph &g, const CallLayout &layout,
-                              const std::function<uint32_t(NodeId)> &array_of) {
+// The records and the table of a call site; their arrays become the task's.
+static CallTables call_tables(const Graph &g, const CallLayout &layout, Task &task) {
     CallTables t;
     const CallRecord &r = *layout.record;
     t.table.assign({ uint32_t(r.instances.size()), 0 });
@@ -292,8 +291,11 @@ static CallTables call_tables(const Graph &g, const CallLayout &layout,
             NodeId leaf =
                 f.leaf < known ? instance.leaves[f.leaf] : instance.uniforms[f.leaf - known];
             bool address = f.type == Type::Ptr && g[leaf].op == Op::Address;
-            t.copies.push_back({ uint32_t(offset) + f.offset, uint8_t(address ? 0 : bytes(f.type)),
-                                 array_of(address ? g[leaf].dep[0] : leaf) });
+            uint32_t array =
+                address ? add_array(task, g, g[leaf].dep[0], TaskArray::Read)
+                        : task.append({ g.buffer_of(leaf), g[leaf].type, 1, TaskArray::Read, 1, leaf });
+            t.copies.push_back(
+                { uint32_t(offset) + f.offset, uint8_t(address ? 0 : bytes(f.type)), array });
         }
         offset += (layout.data_bytes[instance.body] + 15) / 16 * 16;
     }
@@ -528,7 +530,7 @@ void Context::evaluate_group(uint32_t size, Group &group) {
             stack.push_back(e);
     }
     for (CallLayout &layout : a.layouts)
-        task->tables.push_back(call_tables(graph, layout, array_of));
+        task->tables.push_back(call_tables(graph, layout, *task));
     std::vector<uint32_t> results(outputs.size(), KernelTask::NoArray); // arrays of the task
     auto make_result = [&](size_t k) {
         Type type = graph[outputs[k]].type;

@@ -17,14 +17,18 @@ struct TaskArray {
         Read,  // read, or changed, anywhere
         Write, // made by the task
     };
+    TaskArray(BufferRef buffer, Type type, uint64_t size, Use use, uint64_t run = 1,
+              uint32_t node = 0)
+        : buffer(std::move(buffer)), size(size), run(run), node(node), type(type), use(use) {}
+
     BufferRef buffer;
-    Type type;
     uint64_t size; // elements
-    Use use;
     /// Write: an element for each run of so many lanes; 0: one element in all.
-    uint64_t run = 1;
+    uint64_t run;
     /// The value that has the array; 0 where that is unknown. No reference.
-    uint32_t node = 0;
+    uint32_t node;
+    Type type;
+    Use use;
 };
 
 struct Task {
@@ -43,24 +47,31 @@ struct Task {
 
     /// The place of an array, entered where it is new.
     uint32_t add(TaskArray array) {
-        auto key = [](const TaskArray &a) { // buffers are objects of more than four bytes
-            return reinterpret_cast<uintptr_t>(a.buffer.get()) + a.use;
-        };
-        uint32_t &known = m_places.known;
-        for (; known < arrays.size(); ++known)
-            m_places.of.emplace(key(arrays[known]), known);
-        auto [it, fresh] = m_places.of.emplace(key(array), known);
-        if (fresh) {
-            arrays.push_back(std::move(array));
-            ++known;
-        }
+        find_places();
+        auto [it, fresh] = m_places.of.emplace(key(array), m_places.known);
+        if (fresh)
+            append(std::move(array));
         return it->second;
+    }
+    /// Enters one that as a rule nobody names again: data of an instance. Scenes have millions of them.
+    uint32_t append(TaskArray array) {
+        find_places();
+        arrays.push_back(std::move(array));
+        return m_places.known++;
     }
     template <class T = void> T *data(size_t i) const {
         return static_cast<T *>(arrays[i].buffer->data());
     }
 
 private:
+    static uintptr_t key(const TaskArray &a) { // buffers are objects of more than four bytes
+        return reinterpret_cast<uintptr_t>(a.buffer.get()) + a.use;
+    }
+    void find_places() {
+        for (uint32_t &k = m_places.known; k < arrays.size(); ++k)
+            m_places.of.emplace(key(arrays[k]), k);
+    }
+
     struct Places { // of the first arrays, as many as are known
         std::unordered_map<uintptr_t, uint32_t> of;
         uint32_t known = 0;

@@ -14,55 +14,54 @@ Float rgb_luminance(const Vector3 &rgb) {
 }
 
 ColourValue::ColourValue(const Colour3 &rgb, SpectrumData::Intent intent) : m_intent(intent) {
-    for (double v : rgb)
-        m_rgb.push_back(opaque_float(v));
-    m_luminance = opaque_float(umbel::luminance(rgb));
+    m_rgb = { opaque_float(rgb[0]), opaque_float(rgb[1]), opaque_float(rgb[2]) };
+    if (variant().colour == Colour::Mono)
+        m_luminance = opaque_float(umbel::luminance(rgb));
     if (variant().colour != Colour::Spectral)
         return;
     UnboundedCoefficients u = intent == SpectrumData::Intent::Reflectance
                                   ? UnboundedCoefficients{ rgb_to_coefficients(rgb), 1 }
                                   : rgb_to_unbounded(rgb);
-    m_coefficients = { opaque_float(u.c[0]), opaque_float(u.c[1]), opaque_float(u.c[2]) };
-    m_scale = opaque_float(u.scale);
+    m_smooth = std::make_shared<Smooth>(
+        Smooth{ { opaque_float(u.c[0]), opaque_float(u.c[1]), opaque_float(u.c[2]) },
+                opaque_float(u.scale) });
 }
 
 void ColourValue::expose(Params &p, const char *name) {
-    if (!p.traversing() || m_rgb.empty())
+    if (!p.traversing() || !m_rgb.x.valid())
         return;
     if (variant().colour == Colour::Mono) {
         p.exposed(name, &m_luminance).differentiable();
         return;
     }
-    p.exposed(name, std::array{ &m_rgb[0], &m_rgb[1], &m_rgb[2] }).differentiable();
-    if (variant().colour == Colour::Spectral)
-        for (Float *v : { &m_coefficients.x, &m_coefficients.y, &m_coefficients.z, &m_scale })
+    p.exposed(name, std::array{ &m_rgb.x, &m_rgb.y, &m_rgb.z }).differentiable();
+    if (m_smooth) {
+        Vector3 &c = m_smooth->coefficients;
+        for (Float *v : { &c.x, &c.y, &c.z, &m_smooth->scale })
             p.derived(*v);
+    }
 }
 
 // The coefficients are the exact ones; their derivatives are those of the table.
 void ColourValue::update() {
-    if (variant().colour == Colour::Mono)
+    if (variant().colour != Colour::Spectral)
         return;
     Vector3 c = rgb();
-    m_luminance = c.x * umbel::luminance({ 1, 0, 0 }) + c.y * umbel::luminance({ 0, 1, 0 }) +
-                  c.z * umbel::luminance({ 0, 0, 1 });
-    jit::eval(m_luminance);
-    if (variant().colour == Colour::Rgb)
-        return;
     std::vector<double> host;
-    for (const Float &v : m_rgb)
+    for (const Float &v : { c.x, c.y, c.z })
         host.push_back(read_floats(Float(v.detached()))[0]);
     ColourValue exact({ host[0], host[1], host[2] }, m_intent);
     bool bounded = m_intent == SpectrumData::Intent::Reflectance;
-    m_scale = bounded ? Float(1) : max(2 * max(max(c.x, c.y), c.z), 1e-30);
-    m_coefficients = table_coefficients(bounded ? c : c * rcp(m_scale));
+    auto &[coefficients, scale] = *m_smooth;
+    scale = bounded ? Float(1) : max(2 * max(max(c.x, c.y), c.z), 1e-30);
+    coefficients = table_coefficients(bounded ? c : c * rcp(scale));
     auto merge = [](const Float &value, Float &derivative) {
         derivative = Float(ad::replace_grad(value, derivative));
     };
-    merge(exact.m_coefficients.x, m_coefficients.x);
-    merge(exact.m_coefficients.y, m_coefficients.y);
-    merge(exact.m_coefficients.z, m_coefficients.z);
-    merge(exact.m_scale, m_scale);
+    merge(exact.m_smooth->coefficients.x, coefficients.x);
+    merge(exact.m_smooth->coefficients.y, coefficients.y);
+    merge(exact.m_smooth->coefficients.z, coefficients.z);
+    merge(exact.m_smooth->scale, scale);
 }
 
 // Smooth spectra: sixteen places are enough.
@@ -92,17 +91,17 @@ double ColourValue::max_value() const {
 Spectrum ColourValue::eval(const Wavelengths &w) const {
     switch (variant().colour) {
     case Colour::Mono: return Spectrum(m_luminance);
-    case Colour::Rgb: return Spectrum(m_rgb);
+    case Colour::Rgb: return Spectrum(std::vector<Float>{ m_rgb.x, m_rgb.y, m_rgb.z });
     case Colour::Spectral: break;
     }
     return map(w, [&](const Float &l) {
-        Float v = eval_coefficients(m_coefficients, l);
+        Float v = eval_coefficients(m_smooth->coefficients, l);
         switch (m_intent) {
         case SpectrumData::Intent::Reflectance: return v;
-        case SpectrumData::Intent::Illuminant: return v * m_scale * d65(l);
+        case SpectrumData::Intent::Illuminant: return v * m_smooth->scale * d65(l);
         case SpectrumData::Intent::Unspecified: break;
         }
-        return v * m_scale;
+        return v * m_smooth->scale;
     });
 }
 

@@ -19,12 +19,11 @@ public:
 
     /// Plain.
     Spectrum eval(const Wavelengths &w) const;
-    const Float &luminance() const { return m_luminance; }
     /// Over the channels; in spectral variants over the wavelengths.
     Float mean_value() const;
     /// The largest channel; in spectral variants the largest value at any of a few wavelengths.
     double max_value() const;
-    Vector3 rgb() const { return { m_rgb[0], m_rgb[1], m_rgb[2] }; }
+    const Vector3 &rgb() const { return m_rgb; }
 
     /// Shows the colour as a parameter: three numbers, or one in mono variants.
     void expose(Params &p, const char *name);
@@ -33,10 +32,13 @@ public:
 
 private:
     SpectrumData::Intent m_intent = SpectrumData::Intent::Unspecified;
-    std::vector<Float> m_rgb;
-    Float m_luminance;
-    Vector3 m_coefficients;
-    Float m_scale;
+    Vector3 m_rgb;
+    Float m_luminance; // in mono variants
+    struct Smooth {    // in spectral variants
+        Vector3 coefficients;
+        Float scale;
+    };
+    std::shared_ptr<Smooth> m_smooth;
     Spectrum at_some_wavelengths() const;
 };
 

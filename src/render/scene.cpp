@@ -5,6 +5,7 @@
 #include "render/integrator.h"
 #include <algorithm>
 #include <cmath>
+#include <malloc.h>
 
 namespace umbel {
 
@@ -302,9 +303,16 @@ Ref<Scene> load_scene(const Properties &root) {
 }
 
 Ref<Scene> load_scene(Properties &&root) {
-    Loader loader;
-    loader.consumes = true;
-    return loader.load_as<Scene>(std::make_shared<Properties>(std::move(root)));
+    Ref<Scene> scene;
+    {
+        Loader loader;
+        loader.consumes = true;
+        scene = loader.load_as<Scene>(std::make_shared<Properties>(std::move(root)));
+    }
+#ifdef __GLIBC__
+    malloc_trim(0); // properties lay together, apart from what was made of them
+#endif
+    return scene;
 }
 
 UMBEL_PLUGIN(Scene, Scene, "scene")

@@ -170,6 +170,20 @@ TEST_P(Closures, HaveTheirSharedDataAsArguments) {
     EXPECT_EQ(count(1, Op::ArgPtr), 1u);
 }
 
+// The first one's member is a value of the caller, too: there it stays what it is for all.
+TEST_P(Closures, MayShareOneInstancesData) {
+    Shiny a(2), b(3), c(4);
+    Float32 x = copy(numbers(6)), gloss = a.gloss;
+    auto v = ask(copy(std::vector<uint32_t>{ 1, 2, 3, 1, 2, 3 }), [&](Material &m) {
+                 Float32 all = sqrt(x * gloss); // one node for all instances
+                 return m.shade(x) + all;
+             }).read();
+    for (size_t i = 0; i < 6; ++i) {
+        float t = 0.25f * float(i + 1), own = float(i % 3 + 2);
+        EXPECT_NEAR(v[i], std::sin(t * own) + own + std::sqrt(2 * t), 1e-5f) << i;
+    }
+}
+
 TEST_P(Closures, ValuesOfABodyDoNotEscape) {
     Shiny a(2), b(3);
     Float32 x = copy(numbers(2)), inside;

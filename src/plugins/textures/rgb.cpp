@@ -9,22 +9,26 @@ namespace umbel {
 class Rgb : public Texture {
 public:
     void declare(Params &p) override {
-        p.spectrum("value", m_data, SpectrumData::from_rgb({ 1, 1, 1 })).doc("The colour");
-        p.spectrum("color", m_data, m_data).doc("In place of `value`: the same");
+        SpectrumData data = SpectrumData::from_rgb(m_rgb, m_intent);
+        p.spectrum("value", data, data).doc("The colour");
+        p.spectrum("color", data, data).doc("In place of `value`: the same");
         m_value.expose(p, "value");
+        m_is_colour = data.kind == SpectrumData::Kind::Rgb;
+        m_rgb = data.rgb; // all that is kept: scenes have thousands of colours
+        m_intent = data.intent;
     }
     void changed(std::span<const std::string>) override { m_value.update(); }
 
     void configure() override {
-        if (m_data.kind != SpectrumData::Kind::Rgb)
+        if (!m_is_colour)
             complain("value must be a colour");
-        bool bounded = m_data.intent == SpectrumData::Intent::Reflectance;
-        for (double v : m_data.rgb)
+        bool bounded = m_intent == SpectrumData::Intent::Reflectance;
+        for (double v : m_rgb)
             if (!(v >= 0 && (!bounded || v <= 1)))
-                complain("the colour {}, {}, {} is no {}; components must lie {}", m_data.rgb[0],
-                         m_data.rgb[1], m_data.rgb[2], bounded ? "reflectance" : "light",
+                complain("the colour {}, {}, {} is no {}; components must lie {}", m_rgb[0],
+                         m_rgb[1], m_rgb[2], bounded ? "reflectance" : "light",
                          bounded ? "between 0 and 1" : "at 0 or above");
-        m_value = ColourValue(m_data.rgb, m_data.intent);
+        m_value = ColourValue(m_rgb, m_intent);
     }
 
     Spectrum eval(const SurfaceInteraction &si, const Mask &) const override {
@@ -45,7 +49,9 @@ public:
     }
 
 private:
-    SpectrumData m_data;
+    Colour3 m_rgb = { 1, 1, 1 };
+    SpectrumData::Intent m_intent = SpectrumData::Intent::Unspecified;
+    bool m_is_colour = true;
     ColourValue m_value;
 };
 

@@ -45,28 +45,32 @@ double rough_iteration(bool gradient) {
     if (keys.size() != 64)
         throw std::runtime_error("64 roughnesses expected");
     uint32_t seed = 0;
-    return seconds([&] {
-        if (gradient) {
-            for (const std::string &key : keys) {
-                Float &v = *std::get<Float *>(params.at(key).param.slot);
-                v = Float(ad::detach(v));
-                ad::enable_grad(v);
+    return seconds(
+        [&] {
+            if (gradient) {
+                for (const std::string &key : keys) {
+                    Float &v = *std::get<Float *>(params.at(key).param.slot);
+                    v = Float(ad::detach(v));
+                    ad::enable_grad(v);
+                }
+                params.update(keys);
             }
-            params.update(keys);
-        }
-        seed += 2;
-        Float image = render_image(l.scene, gradient ? &params : nullptr, { .spp = 16, .seed = seed },
-                                   { .spp = 16, .seed = seed + 1 });
-        if (gradient) {
-            Float loss = Float(jit::reduce(jit::ReduceOp::Add, image * image)) / double(image.size());
-            ad::backward(loss);
-            for (const std::string &key : keys)
-                jit::schedule(ad::grad(*std::get<Float *>(params.at(key).param.slot)));
-        } else
-            jit::schedule(image);
-        jit::eval();
-        jit::synchronize();
-    }, 2, 0.5);
+            seed += 2;
+            Float image =
+                render_image(l.scene, gradient ? &params : nullptr, { .spp = 16, .seed = seed },
+                             { .spp = 16, .seed = seed + 1 });
+            if (gradient) {
+                Float loss =
+                    Float(jit::reduce(jit::ReduceOp::Add, image * image)) / double(image.size());
+                ad::backward(loss);
+                for (const std::string &key : keys)
+                    jit::schedule(ad::grad(*std::get<Float *>(params.at(key).param.slot)));
+            } else
+                jit::schedule(image);
+            jit::eval();
+            jit::synchronize();
+        },
+        2, 0.5);
 }
 
 BENCH("rough, 64 gradients", "s") { return rough_iteration(true); }
@@ -94,13 +98,15 @@ double peak_memory(pid_t process) {
 Run first_image(const std::string &name) {
     std::string folder = variable("UMBEL_BENCH_FOLDER", "build/bench/render");
     std::string cache = folder + "/first-cache", image = folder + "/first.exr",
-                program = variable("UMBEL_PROGRAM", "build/release/umbel"), scene = made_scene(name);
+                program = variable("UMBEL_PROGRAM", "build/release/umbel"),
+                scene = made_scene(name);
     Run best{ 1e300, 1e300 };
     for (int i = 0; i < 3; ++i) {
         std::filesystem::remove_all(cache);
         setenv("UMBEL_CACHE", cache.c_str(), 1);
         const char *argv[] = { program.c_str(), "render", "-q", scene.c_str(), "--variant",
-                               "llvm_rgb", "--spp", "1", "-o", image.c_str(), nullptr };
+                               "llvm_rgb",      "--spp",  "1",  "-o",          image.c_str(),
+                               nullptr };
         auto begin = std::chrono::steady_clock::now();
         pid_t child;
         if (posix_spawn(&child, program.c_str(), nullptr, nullptr, const_cast<char **>(argv),

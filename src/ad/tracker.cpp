@@ -594,7 +594,8 @@ Value AdTracker::reduce(ReduceOp op, const Value &v) {
 
 Value AdTracker::block_reduce(ReduceOp op, const Value &v, uint32_t block) {
     if (tracing_body() && attached(v))
-        return outside("block_reduce", v, [&](const Value &v) { return block_reduce(op, v, block); });
+        return outside("block_reduce", v,
+                       [&](const Value &v) { return block_reduce(op, v, block); });
     Value plain = v.detached(), result = jit::block_reduce(op, plain, block);
     if (!follow(std::array{ &v }))
         return result;
@@ -620,7 +621,8 @@ Value AdTracker::block_reduce(ReduceOp op, const Value &v, uint32_t block) {
 
 Value AdTracker::prefix_sum(const Value &v, bool exclusive, uint32_t block) {
     if (tracing_body() && attached(v))
-        return outside("prefix_sum", v, [&](const Value &v) { return prefix_sum(v, exclusive, block); });
+        return outside("prefix_sum", v,
+                       [&](const Value &v) { return prefix_sum(v, exclusive, block); });
     Value result = jit::prefix_sum(v.detached(), exclusive, block);
     if (!follow(std::array{ &v }))
         return result;

@@ -30,7 +30,8 @@ struct CallLayout { // parallel to Program::calls
 struct Assembly {
     Program program;
     std::vector<Binding> bindings; // by argument
-    std::map<std::pair<ArgKind, NodeId>, uint32_t> shared; // arguments by the Buffer that they are bound to
+    std::map<std::pair<ArgKind, NodeId>, uint32_t>
+        shared; // arguments by the Buffer that they are bound to
     std::vector<CallLayout> layouts;
     std::vector<NodeId> unready; // to be evaluated first, then assembled again
 };

@@ -8,8 +8,8 @@
 namespace umbel::jit::assembling {
 
 inline bool is_pure(Op op) {
-    return is_elementwise(op) || op == Op::ArrayNew || op == Op::ArrayGet ||
-           op == Op::ArraySet || op == Op::PacketGet;
+    return is_elementwise(op) || op == Op::ArrayNew || op == Op::ArrayGet || op == Op::ArraySet ||
+           op == Op::PacketGet;
 }
 
 struct FunctionRoots {

@@ -92,8 +92,8 @@ void FunctionEmitter::place(const FunctionRoots &roots) {
         bool fixed = (n.flags & Pinned) || n.op == Op::Active || n.op == Op::Phi ||
                      n.op == Op::LoopOut || n.op == Op::IfOut || n.op == Op::CallOut ||
                      n.op == Op::ExternOut || !c.has(Flag::CodeMotion);
-        bool leaf = n.op == Op::Literal || n.op == Op::Lane ||
-                    (is_data(n) && role(id) == Role::Local);
+        bool leaf =
+            n.op == Op::Literal || n.op == Op::Lane || (is_data(n) && role(id) == Role::Local);
         // Uniform code runs once a launch: at the head of the kernel.
         bool uniform = function == 0 && n.region == 0 && n.size == 1 && is_elementwise(n.op);
         if (leaf)
@@ -112,7 +112,8 @@ void FunctionEmitter::place(const FunctionRoots &roots) {
     }
     for (NodeId id : m_order)
         m_lists[c.scratch[id].late].push_back(id);
-    if (c.has(Flag::CodeMotion) && m_readers.empty()) // which must stay before what overwrites their arrays
+    if (c.has(Flag::CodeMotion) &&
+        m_readers.empty()) // which must stay before what overwrites their arrays
         for (auto &[region, list] : m_lists)
             group_gathers(list);
 }
@@ -121,7 +122,8 @@ void FunctionEmitter::place(const FunctionRoots &roots) {
 // with what they need before them and everything else after. Between two pinned operations only.
 void FunctionEmitter::group_gathers(std::vector<NodeId> &list) {
     std::vector<NodeId> out;
-    std::unordered_map<NodeId, uint32_t> level; // of nodes between the two: gathers one after another before it
+    std::unordered_map<NodeId, uint32_t>
+        level; // of nodes between the two: gathers one after another before it
     std::vector<NodeId> stack;
     auto flush = [&](size_t first, size_t last) {
         std::vector<std::vector<NodeId>> gathers; // by level

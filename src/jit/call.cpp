@@ -173,7 +173,8 @@ bool CallTracer::match(const Traced &traced, uint32_t number, CallRecord::Instan
     const std::unordered_map<NodeId, uint32_t> &uses = *m_uses[number];
     begin_walk();
     uint32_t epoch = c.epoch;
-    std::vector<std::pair<NodeId, NodeId>> &pairs = m_pairs; // of the body, of the instance, where they differ
+    std::vector<std::pair<NodeId, NodeId>> &pairs =
+        m_pairs; // of the body, of the instance, where they differ
     pairs.clear();
     auto meet = [&](NodeId a, NodeId b) { // false: the body's node has another counterpart already
         NodeScratch &s = c.scratch[a];

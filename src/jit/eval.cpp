@@ -292,8 +292,9 @@ static CallTables call_tables(const Graph &g, const CallLayout &layout, Task &ta
                 f.leaf < known ? instance.leaves[f.leaf] : instance.uniforms[f.leaf - known];
             bool address = f.type == Type::Ptr && g[leaf].op == Op::Address;
             uint32_t array =
-                address ? add_array(task, g, g[leaf].dep[0], TaskArray::Read)
-                        : task.append({ g.buffer_of(leaf), g[leaf].type, 1, TaskArray::Read, 1, leaf });
+                address
+                    ? add_array(task, g, g[leaf].dep[0], TaskArray::Read)
+                    : task.append({ g.buffer_of(leaf), g[leaf].type, 1, TaskArray::Read, 1, leaf });
             t.copies.push_back(
                 { uint32_t(offset) + f.offset, uint8_t(address ? 0 : bytes(f.type)), array });
         }
@@ -301,7 +302,8 @@ static CallTables call_tables(const Graph &g, const CallLayout &layout, Task &ta
     }
     // Lanes may read a record of any length anywhere, and a little more; see jit/llvm/data.cpp
     if (offset >= 1u << 31)
-        fail("the instances of a call have {} MiB of data; less than 2 GiB is possible", offset >> 20);
+        fail("the instances of a call have {} MiB of data; less than 2 GiB is possible",
+             offset >> 20);
     uint32_t longest = 0;
     for (uint32_t bytes : layout.data_bytes)
         longest = std::max(longest, bytes);

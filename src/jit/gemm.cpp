@@ -5,8 +5,8 @@
 #include "jit/gemm.h"
 #include "jit/algorithm_common.h"
 #include "jit/launch.h"
-#include "jit/stream.h"
 #include "jit/rebuild.h"
+#include "jit/stream.h"
 #include <algorithm>
 
 namespace umbel::jit {
@@ -92,8 +92,8 @@ Value gemm(const Value &a, const Value &b, const Gemm &shape) {
                  "exist",
                  c.graph.region(v.node().region).kind);
         BufferRef buffer = c.data(v.id());
-        arrays.push_back({ std::move(buffer), t, v.size(), TaskArray::Read, 1,
-                           v.is_evaluated() ? v.id() : 0 });
+        arrays.push_back(
+            { std::move(buffer), t, v.size(), TaskArray::Read, 1, v.is_evaluated() ? v.id() : 0 });
     }
     uint64_t size = shape.batches.size() * uint64_t(shape.n) * shape.m;
     BufferRef out = allocate(size * bytes(t));

@@ -6,8 +6,8 @@
 #include "jit/algorithm_common.h"
 #include "jit/host_call.h"
 #include "jit/host_pointer.h"
-#include "jit/stream.h"
 #include "jit/rebuild.h"
+#include "jit/stream.h"
 #include <algorithm>
 #include <array>
 #include <memory>

@@ -28,7 +28,8 @@ Value rebuild(Context &c, NodeId root, const std::function<Value(NodeId)> &leaf)
             continue;
         auto at = [&](int i) -> const Value & { return done[n.dep[i]]; };
         Value v;
-        if (n.op == Op::Bitcast) // two of them part a value from its derivative: no rule must see them
+        if (n.op ==
+            Op::Bitcast) // two of them part a value from its derivative: no rule must see them
             v = Value::adopt(c, c.graph.make({ .op = n.op,
                                                .type = n.type,
                                                .size = n.size,
@@ -49,9 +50,8 @@ Value outside(const Value &v) {
     if (v.node().region == 0 || g.region(v.node().region).function == 0)
         return v;
     OutsideScope scope(c);
-    Value out = rebuild(c, v.id(), [&](NodeId id) {
-        return g[id].region == 0 ? Value::share(c, id) : Value();
-    });
+    Value out = rebuild(
+        c, v.id(), [&](NodeId id) { return g[id].region == 0 ? Value::share(c, id) : Value(); });
     if (!out.valid())
         return v;
     if (!v.grad_id())

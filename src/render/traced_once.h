@@ -59,7 +59,8 @@ auto traced_once(const Object &object, const char *question, Fn &&fn, const Args
     auto known = answers.known().find(key);
     if (known == answers.known().end()) {
         Result result = fn();
-        known = answers.known().emplace(std::move(key), TracedAnswers::Answer{ result, held }).first;
+        known =
+            answers.known().emplace(std::move(key), TracedAnswers::Answer{ result, held }).first;
     }
     return std::any_cast<Result>(known->second.result);
 }

@@ -45,9 +45,9 @@ TEST_P(Closures, ComputeInTheirLanesAlone) {
     Shiny a(2);
     Dull b;
     Float32 x = copy(numbers(4));
-    auto v = ask(copy(std::vector<uint32_t>{ a.id(), b.id(), 0, a.id() }),
-                 [&](Material &m) { return m.shade(x + 1.f); })
-                 .read();
+    auto v = ask(copy(std::vector<uint32_t>{ a.id(), b.id(), 0, a.id() }), [&](Material &m) {
+                 return m.shade(x + 1.f);
+             }).read();
     EXPECT_FLOAT_EQ(v[0], std::sin(2.5f) + 2);
     EXPECT_FLOAT_EQ(v[1], std::sqrt(1.5f));
     EXPECT_EQ(v[2], 0);
@@ -160,9 +160,9 @@ TEST_P(Closures, HaveTheirSharedDataAsArguments) {
     };
     Mixed a(1, shared, table), b(2, shared, table), c(3, shared, table);
     Float32 x = copy(std::vector<float>{ 1, 2, 3, 4 });
-    auto v = ask(copy(std::vector<uint32_t>{ 1, 2, 3, 1 }),
-                 [&](Material &m) { return m.shade(x); })
-                 .read();
+    auto v = ask(copy(std::vector<uint32_t>{ 1, 2, 3, 1 }), [&](Material &m) {
+                 return m.shade(x);
+             }).read();
     float own[] = { 1, 2, 3, 1 };
     for (size_t i = 0; i < 4; ++i)
         EXPECT_FLOAT_EQ(v[i], float(i + 1) * own[i] + float(i + 2));

@@ -131,7 +131,8 @@ bool agree(uint64_t seed, bool thorough) {
             double(number_from("UMBEL_FUZZ_SHRINK", 10)));
         auto last = disagreement(small, list[0], config).value_or("gone");
         ADD_FAILURE() << "seed " << seed << ", interp (default) and " << config.backend << " ("
-                      << flag_names(config.flags) << (*config.unit_weight ? ", small units" : "") << ")\n"
+                      << flag_names(config.flags) << (*config.unit_weight ? ", small units" : "")
+                      << ")\n"
                       << *message << "\nshrunk to " << active_steps(small) << " of "
                       << active_steps(plan) << " steps: " << last << "\n"
                       << describe(small) << "\nlast kernel:\n"

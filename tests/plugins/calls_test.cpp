@@ -19,8 +19,9 @@ protected:
                            0.3 * (i % 7) - 1, 0.3 * (i / 7) - 1, bsdf);
     }
     static std::string diffuse(int i) {
-        return fmt::format("<bsdf type='diffuse'><rgb name='reflectance' value='0.{},0.5,0.5'/></bsdf>",
-                           i % 9 + 1);
+        return fmt::format(
+            "<bsdf type='diffuse'><rgb name='reflectance' value='0.{},0.5,0.5'/></bsdf>",
+            i % 9 + 1);
     }
     static std::string rough(int i) {
         return fmt::format("<bsdf type='roughconductor'><float name='alpha' value='{}'/></bsdf>",
@@ -51,10 +52,11 @@ TEST_P(Calls, OfLightsAndShapesHaveOneSubroutineAClass) {
     auto lights = [](int n) {
         std::string s = cube(0, diffuse(1));
         for (int i = 0; i < n; ++i)
-            s += fmt::format("<emitter type='point'><point name='position' x='{}' y='1' z='3'/>"
-                             "</emitter><shape type='sphere'><float name='radius' value='0.1'/>"
-                             "<point name='center' x='{}' y='0' z='0'/><emitter type='area'/></shape>",
-                             0.1 * i, 0.1 * i);
+            s += fmt::format(
+                "<emitter type='point'><point name='position' x='{}' y='1' z='3'/>"
+                "</emitter><shape type='sphere'><float name='radius' value='0.1'/>"
+                "<point name='center' x='{}' y='0' z='0'/><emitter type='area'/></shape>",
+                0.1 * i, 0.1 * i);
         return s;
     };
     EXPECT_EQ(functions(lights(20)), functions(lights(2)));

@@ -490,7 +490,8 @@ private:
                 list.push_back(r.of(AllTypes));
             return list;
         };
-        bool closure = p.captures && r.chance(50); // as renderers call: all operands come from outside
+        bool closure =
+            p.captures && r.chance(50); // as renderers call: all operands come from outside
         c.params = types(0, closure ? 0 : 3);
         c.params.insert(c.params.begin(), Type::U32); // the lane
         if (p.captures)

@@ -76,7 +76,8 @@ llvm::Function *Scope::unit(uint32_t function, uint32_t u) {
 }
 
 llvm::Type *Scope::passed_type(Type t) const {
-    llvm::Type *element = t == Type::Bool ? llvm::Type::getInt8Ty(context()) : element_type(context(), t);
+    llvm::Type *element =
+        t == Type::Bool ? llvm::Type::getInt8Ty(context()) : element_type(context(), t);
     return llvm::FixedVectorType::get(element, width());
 }
 

@@ -172,7 +172,8 @@ private:
             functions[symbol.getAddress()] = name.str();
         std::ofstream map(fmt::format("/tmp/perf-{}.map", getpid()), std::ios::app);
         for (auto it = functions.begin(); it != functions.end(); ++it) {
-            uint64_t end = std::next(it) == functions.end() ? m_memory.code_end() : std::next(it)->first;
+            uint64_t end =
+                std::next(it) == functions.end() ? m_memory.code_end() : std::next(it)->first;
             map << fmt::format("{:x} {:x} {}\n", it->first, end - it->first, it->second);
         }
     }

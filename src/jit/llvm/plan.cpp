@@ -58,9 +58,9 @@ uint32_t packet_width(const Program &program, const Target &target) {
         return target.width;
     uint64_t total = 0;
     for (const Inst &i : program.functions[0].insts) {
-        bool line = i.length == 0 && (is_elementwise(i.op) || rematerialized(i.op) ||
-                                      i.op == Op::LoadLane || i.op == Op::StoreLane ||
-                                      i.op == Op::Active || i.op == Op::Gather);
+        bool line = i.length == 0 &&
+                    (is_elementwise(i.op) || rematerialized(i.op) || i.op == Op::LoadLane ||
+                     i.op == Op::StoreLane || i.op == Op::Active || i.op == Op::Gather);
         total += weight(program, i);
         if (!line || total > MostWeight)
             return target.width;
@@ -336,10 +336,11 @@ void Planner::place_slots() {
     for (uint32_t i = 0; i < m_count; ++i) {
         Op op = inst(i).op;
         bool result = op == Op::PacketGet || op == Op::CallOut || op == Op::ExternOut;
-        born[i] = op == Op::Param  ? 0
-                  : op == Op::Data ? m_plan.units[m_plan.unit[i]].first // fetched when the unit begins
-                  : result         ? inst(i).arg[0]
-                                   : i;
+        born[i] = op == Op::Param ? 0
+                  : op == Op::Data
+                      ? m_plan.units[m_plan.unit[i]].first // fetched when the unit begins
+                  : result ? inst(i).arg[0]
+                           : i;
     }
     auto read = [&](uint32_t v, uint32_t unit, uint32_t position) {
         if (rematerialized(inst(v).op) || inst(v).length)

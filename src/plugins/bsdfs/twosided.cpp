@@ -35,8 +35,9 @@ public:
         SurfaceInteraction flipped = turned(si);
         Vector3 out{ wo.x, wo.y, mulsign(wo.z, si.wi.z) };
         auto side = [&](const BSDF &b) {
-            return ask(b, "eval_pdf", ctx, flipped,
-                       [&] { return b.eval_pdf(ctx, flipped, out, active); }, out, active);
+            return ask(
+                b, "eval_pdf", ctx, flipped, [&] { return b.eval_pdf(ctx, flipped, out, active); },
+                out, active);
         };
         auto front = side(*m_sides.front());
         if (m_sides.size() == 1)
@@ -51,8 +52,9 @@ public:
         Mask back = si.wi.z < 0;
         SurfaceInteraction flipped = turned(si);
         auto side = [&](const BSDF &b) {
-            return ask(b, "sample", ctx, flipped,
-                       [&] { return b.sample(ctx, flipped, u1, u2, active); }, u1, u2, active);
+            return ask(
+                b, "sample", ctx, flipped, [&] { return b.sample(ctx, flipped, u1, u2, active); },
+                u1, u2, active);
         };
         BSDFSample s = side(*m_sides.front());
         if (m_sides.size() == 2)
@@ -68,8 +70,9 @@ public:
         BSDFSample out = s;
         out.wo.z = mulsign(s.wo.z, si.wi.z);
         auto side = [&](const BSDF &b) {
-            return ask(b, "eval_delta", ctx, flipped,
-                       [&] { return b.eval_delta(ctx, flipped, out, active); }, out, active);
+            return ask(
+                b, "eval_delta", ctx, flipped,
+                [&] { return b.eval_delta(ctx, flipped, out, active); }, out, active);
         };
         Spectrum front = side(*m_sides.front());
         if (m_sides.size() == 1)
@@ -82,8 +85,9 @@ public:
         Mask back = si.wi.z < 0;
         SurfaceInteraction flipped = turned(si);
         auto side = [&](const BSDF &b) {
-            return ask(b, "eval_diffuse_reflectance", {}, flipped,
-                       [&] { return b.eval_diffuse_reflectance(flipped, active); }, active);
+            return ask(
+                b, "eval_diffuse_reflectance", {}, flipped,
+                [&] { return b.eval_diffuse_reflectance(flipped, active); }, active);
         };
         Spectrum front = side(*m_sides.front());
         if (m_sides.size() == 1)

@@ -46,7 +46,7 @@ auto traced_once(const Object &object, const char *question, Fn &&fn, const Args
     TracedAnswers::Key key{ reinterpret_cast<uintptr_t>(&object),
                             reinterpret_cast<uintptr_t>(question), c.region, c.masks.size() };
     std::vector<Value> held;
-    auto add = [&](const auto &arg) {
+    [[maybe_unused]] auto add = [&](const auto &arg) {
         if constexpr (std::is_arithmetic_v<std::remove_cvref_t<decltype(arg)>>)
             key.push_back(uint64_t(arg));
         else

@@ -207,8 +207,9 @@ TEST_P(Optimization, AReversedLoopThatIsRecordedStoresItsState) {
         EXPECT_NEAR(item(grad(x)), slope, 1e-9);
     });
     EXPECT_LT(bytes, 12ull * Lanes * steps * 5 / 4 + 40ull * Array);
-    if (bytes)
+    if (bytes) {
         EXPECT_GE(bytes, 12ull * Lanes * steps);
+    }
 }
 
 UMBEL_BACKENDS(Optimization)

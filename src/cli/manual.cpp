@@ -49,10 +49,14 @@ std::string prose(const Plugin &plugin, const std::filesystem::path &sources) {
     return out;
 }
 
-std::string cell(std::string text) {
-    for (size_t at = 0; (at = text.find('|', at)) != std::string::npos; at += 2)
-        text.insert(at, "\\");
-    return text;
+std::string cell(std::string_view text) {
+    std::string out;
+    for (char c : text) {
+        if (c == '|')
+            out += '\\';
+        out += c;
+    }
+    return out;
 }
 
 std::string table(const Params &params) {

@@ -65,16 +65,17 @@ std::optional<Matrix3x3<double>> polar_rotation(Matrix3x3<double> r) {
 
 template <class T> T mix(const T &a, const T &b, const T &t) { return a + (b - a) * t; }
 
-template <class T> std::array<T, 16> affine(const Matrix3x3<T> &m, const std::array<T, 3> &t) {
-    T zero(0), one(1);
-    return { m[0], m[1], m[2], t[0], m[3], m[4], m[5], t[1],
-             m[6], m[7], m[8], t[2], zero, zero, zero, one };
+template <class T> std::array<T, 12> affine(const Matrix3x3<T> &m, const std::array<T, 3> &t) {
+    return { m[0], m[1], m[2], t[0], m[3], m[4], m[5], t[1], m[6], m[7], m[8], t[2] };
 }
 
 } // namespace
 
 TransformData TransformParts::compose() const {
-    return { affine(product(rotation.to_matrix(), stretch), translation) };
+    TransformData result;
+    std::ranges::copy(affine(product(rotation.to_matrix(), stretch), translation),
+                      result.m.begin());
+    return result;
 }
 
 TransformParts decompose(const TransformData &m) {

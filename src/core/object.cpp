@@ -91,12 +91,15 @@ std::string Object::where() const {
 }
 
 Ref<Object> Loader::load(const PropertiesPtr &properties) {
-    if (auto it = m_loaded.find(properties.get()); it != m_loaded.end())
-        return it->second.object;
     if (properties->instance)
         return properties->instance;
+    if (auto it = m_loaded.find(properties.get()); it != m_loaded.end())
+        return it->second.object;
     Ref<Object> object = make(*properties);
-    m_loaded[properties.get()] = { properties, object };
+    if (consumes)
+        properties->instance = object;
+    else
+        m_loaded[properties.get()] = { properties, object };
     return object;
 }
 
@@ -122,9 +125,9 @@ Ref<Object> Loader::make(Properties &properties) {
     Params params(properties, *this);
     object->declare(params);
     properties.finish();
-    object->configure();
     if (consumes)
-        std::exchange(properties.all(), {});
+        properties.give_up();
+    object->configure();
     return object;
 }
 

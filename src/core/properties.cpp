@@ -224,6 +224,11 @@ void Properties::finish() const {
     m_asked = {}; // of no more use
 }
 
+void Properties::give_up() {
+    std::exchange(m_values, {});
+    std::exchange(m_asked, {});
+}
+
 std::string Properties::describe() const { return located(where, object_name(*this)); }
 
 std::string Properties::describe(const Property &p) const {

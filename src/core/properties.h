@@ -99,6 +99,8 @@ struct Properties {
     /// UserError for the first parameter that nothing has asked for, with the nearest of those
     /// names that were asked for.
     void finish() const;
+    /// Forgets all parameters: an object was made of them.
+    void give_up();
 
     /// `room.xml:14: bsdf "floor" (diffuse)`: how every message about this object begins.
     std::string describe() const;

@@ -204,8 +204,10 @@ void SceneParser::parse_include(const Scope &scope, pugi::xml_node node) {
 // ---- Objects
 
 void SceneParser::parse_children(const Scope &scope, pugi::xml_node parent) {
-    for (pugi::xml_node node : elements(scope, parent))
+    for (pugi::xml_node node : elements(scope, parent)) {
         parse_element(scope, node);
+        parent.remove_child(node); // lest a large scene be in memory twice
+    }
 }
 
 void SceneParser::parse_element(const Scope &scope, pugi::xml_node node) {

@@ -3,14 +3,13 @@
 
 namespace umbel {
 
-Transform::Transform(const TransformData &matrix) : m_matrix(matrix) {
+Transform::Transform(const TransformData &matrix) {
     auto inverse = matrix.inverse();
     if (!inverse)
         fail("a transform is singular: it squeezes space into a plane, a line or a point");
-    m_inverse_matrix = *inverse;
-    for (size_t i = 0; i < 16; ++i) {
-        m[i] = opaque_float(m_matrix.m[i]);
-        m_inverse[i] = opaque_float(m_inverse_matrix.m[i]);
+    for (size_t i = 0; i < 12; ++i) {
+        m[i] = opaque_float(matrix.m[i]);
+        m_inverse[i] = opaque_float(inverse->m[i]);
     }
 }
 
@@ -33,13 +32,6 @@ Vector3 Transform::normal(const Vector3 &n) const {
         return fma(m_inverse[c], n.x, fma(m_inverse[c + 4], n.y, m_inverse[c + 8] * n.z));
     };
     return { column(0), column(1), column(2) };
-}
-
-Transform Transform::inverse() const {
-    Transform t = *this;
-    std::swap(t.m_matrix, t.m_inverse_matrix);
-    std::swap(t.m, t.m_inverse);
-    return t;
 }
 
 } // namespace umbel

@@ -14,12 +14,6 @@ namespace umbel::jit {
 
 using namespace assembling;
 
-static void begin_epoch(Context &c) {
-    if (c.scratch.size() < c.graph.capacity())
-        c.scratch.resize(c.graph.capacity());
-    ++c.epoch;
-}
-
 // What all instances of a body have in the place of a leaf, by body.
 static std::vector<std::unordered_set<NodeId>> common_data(const CallRecord &call) {
     std::vector<std::vector<uint8_t>> differs;
@@ -44,7 +38,7 @@ Assembly assemble(Context &c, const std::vector<NodeId> &outputs,
     Graph &g = c.graph;
 
     // Liveness of everything, subroutines included
-    begin_epoch(c);
+    c.begin_walk();
     Liveness live(c);
     for (NodeId e : effects)
         live.root(e, 0);
@@ -55,7 +49,7 @@ Assembly assemble(Context &c, const std::vector<NodeId> &outputs,
     // The kernel
     std::vector<std::pair<CallRecord *, uint32_t>> pending;
     out.program.functions.resize(1);
-    begin_epoch(c);
+    c.begin_walk();
     {
         FunctionEmitter entry(c, out, 0, nullptr, size, false);
         out.program.functions[0] = entry.run({ effects, outputs });
@@ -76,7 +70,7 @@ Assembly assemble(Context &c, const std::vector<NodeId> &outputs,
             for (size_t k = 0; k < record->out_types.size(); ++k)
                 if (record->live_out[k])
                     roots.outputs.push_back(body.outputs[k]);
-            begin_epoch(c);
+            c.begin_walk();
             FunctionEmitter emitter(c, out, record->region, record, size, false);
             emitter.common = std::move(common[size_t(&body - record->bodies.data())]);
             Function fn = emitter.run(roots);
@@ -135,11 +129,11 @@ Assembly assemble(Context &c, const std::vector<NodeId> &outputs,
 }
 
 CanonicalBody canonicalize(Context &c, const CallRecord &call, const CallRecord::Body &body) {
-    begin_epoch(c);
+    c.begin_walk();
     Liveness live(c);
     live.whole_body(call, body);
     live.run();
-    begin_epoch(c);
+    c.begin_walk();
     Assembly scrap;
     FunctionEmitter emitter(c, scrap, call.region, &call, 0, true);
     Function fn = emitter.run({ body.effects, body.outputs });

@@ -266,8 +266,7 @@ BufferRef borrow(void *data, uint64_t bytes, std::function<void()> on_release) {
     Buffer *buffer = new Buffer;
     buffer->m_data = data;
     buffer->m_bytes = bytes;
-    if (on_release)
-        buffer->m_on_release = std::make_unique<std::function<void()>>(std::move(on_release));
+    buffer->m_on_release = on_release ? new std::function<void()>(std::move(on_release)) : nullptr;
     return BufferRef(buffer);
 }
 
@@ -275,8 +274,10 @@ void Buffer::destroy() noexcept {
     if (!borrowed()) {
         if (m_data != &m_element)
             allocator().release(m_data, m_capacity);
-    } else if (m_on_release)
+    } else if (m_on_release) {
         (*m_on_release)();
+        delete m_on_release;
+    }
     delete this;
 }
 

@@ -40,8 +40,10 @@ private:
     void *m_data = nullptr;
     uint64_t m_bytes = 0;
     uint64_t m_capacity = 0; // size class of the block; 0: borrowed
-    uint64_t m_element = 0;  // where the memory of a single element is
-    std::unique_ptr<std::function<void()>> m_on_release; // borrowed: null as a rule
+    union {
+        uint64_t m_element = 0;              // where the memory of a single element is
+        std::function<void()> *m_on_release; // borrowed: null as a rule
+    };
 };
 
 /// Owning handle of a buffer, or null. Distinct handles may be used from distinct threads.

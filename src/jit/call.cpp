@@ -62,11 +62,6 @@ private:
     static bool is_matched(Op op) {
         return is_elementwise(op) || op == Op::Gather || op == Op::Packet || op == Op::PacketGet;
     }
-    void begin_walk() {
-        if (c.scratch.size() < g.capacity())
-            c.scratch.resize(g.capacity());
-        ++c.epoch;
-    }
     Value hoist(NodeId output);
     UInt32 instance_count();
     std::vector<Value> finish(uint32_t size);
@@ -139,7 +134,7 @@ void CallTracer::check_outputs(uint32_t i, const std::vector<Value> &out) {
 // How often the body names each of its nodes; nothing where it holds what match() does not know.
 void CallTracer::count_uses(const CallRecord::Body &body) {
     std::unordered_map<NodeId, uint32_t> &uses = m_uses.emplace_back().emplace();
-    begin_walk();
+    c.begin_walk();
     std::vector<NodeId> stack;
     auto meet = [&](NodeId id) {
         ++uses[id];
@@ -171,7 +166,7 @@ bool CallTracer::match(const Traced &traced, uint32_t number, CallRecord::Instan
     if (!traced.effects.empty() || !body.effects.empty() || !m_uses[number])
         return false;
     const std::unordered_map<NodeId, uint32_t> &uses = *m_uses[number];
-    begin_walk();
+    c.begin_walk();
     uint32_t epoch = c.epoch;
     std::vector<std::pair<NodeId, NodeId>> &pairs =
         m_pairs; // of the body, of the instance, where they differ

@@ -115,8 +115,9 @@ public:
         NodeId node = 0;
         uint64_t seq = 0;
     };
-    std::unordered_map<uint32_t, LiveNode> instance_counts;     // as values, by number
-    std::unordered_map<const void *, LiveNode> constant_tables; // arrays in memory that never changes
+    std::unordered_map<uint32_t, LiveNode> instance_counts; // as values, by number
+    std::unordered_map<const void *, LiveNode>
+        constant_tables; // arrays in memory that never changes
     bool is_live(const LiveNode &n) const {
         return n.node && graph[n.node].refs && graph[n.node].seq == n.seq;
     }
@@ -127,9 +128,17 @@ public:
     std::string last_program_text() const { return m_last_program.text(); }
     const Program &last_program() const { return m_last_program; }
 
-    // ---- scratch space of assemble()
+    // ---- scratch space of walks over the graph
     std::vector<NodeScratch> scratch;
     uint32_t epoch = 0;
+    /// A new epoch, with scratch space for every node that there is.
+    void begin_walk() {
+        if (size_t count = graph.numbers(); scratch.size() < count) {
+            scratch.reserve(count + count / 8);
+            scratch.resize(count);
+        }
+        ++epoch;
+    }
 
 private:
     struct Group { // what one kernel is to do

@@ -217,9 +217,7 @@ void Context::evaluate(std::span<const NodeId> roots) {
             r->written(d.node);
 
     // Group by size
-    if (scratch.size() < graph.capacity())
-        scratch.resize(graph.capacity());
-    ++epoch;
+    begin_walk();
     auto add = [&](NodeId id, uint32_t scatter_size = ~0u) {
         const Node &n = graph[id];
         // A literal needs no kernel. It must stay one: other programs have it as a constant.

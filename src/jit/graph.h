@@ -125,7 +125,8 @@ public:
 
     uint64_t sequence() const { return m_seq; }
     size_t live_nodes() const { return m_live; }
-    size_t capacity() const { return m_capacity; }
+    /// One more than the greatest number of a node so far.
+    size_t numbers() const { return m_used; }
 
 private:
     static uint32_t hash(const Node &n);

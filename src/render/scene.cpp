@@ -21,7 +21,6 @@ void Scene::declare(Params &p) {
         return;
     }
     // Area lights may stand alone in a file, for shapes to refer to.
-    std::vector<Ref<Emitter>> emitters;
     for (const Property &property : p.properties()->all()) {
         const PropertiesPtr *o = property.object();
         if (!o)

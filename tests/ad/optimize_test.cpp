@@ -20,7 +20,7 @@ protected:
     };
     Footprint footprint() {
         context.synchronize();
-        return { context.graph.live_nodes(), context.graph.capacity(), live_nodes(),
+        return { context.graph.live_nodes(), context.graph.numbers(), live_nodes(),
                  memory_stats().in_use };
     }
     // Names of the kernels launched since the last call.

@@ -50,12 +50,12 @@ TEST_P(ContextTest, TenThousandRoundsLeaveNothingBehind) {
             in_use = memory_stats().in_use;
             buffers = memory_stats().buffers;
             nodes = context.graph.live_nodes();
-            capacity = context.graph.capacity();
+            capacity = context.graph.numbers();
         }
     }
     EXPECT_EQ(context.graph.live_nodes(), nodes);
     EXPECT_EQ(nodes, 2u) << "the two instances' members";
-    EXPECT_EQ(context.graph.capacity(), capacity);
+    EXPECT_EQ(context.graph.numbers(), capacity);
     EXPECT_EQ(memory_stats().in_use, in_use);
     EXPECT_EQ(memory_stats().buffers, buffers);
 }

@@ -13,7 +13,11 @@ public:
         indices = { 1, 2, 0, 1, 3, 2 };
         to_world_space();
         finish_mesh(true);
-        m_transform = Transform(m_to_world);
+        auto column = [&](int c) {
+            return Vector3(opaque_float(m_to_world(0, c)), opaque_float(m_to_world(1, c)),
+                           opaque_float(m_to_world(2, c)));
+        };
+        m_x = column(0), m_y = column(1), m_centre = column(3);
         auto n = m_to_world.apply_normal({ 0, 0, m_flip_normals ? -1.0 : 1.0 });
         m_normal = { opaque_float(n[0]), opaque_float(n[1]), opaque_float(n[2]) };
     }
@@ -21,13 +25,12 @@ public:
 
     PositionSample sample_position(const Float &time, const Vector2 &u,
                                    const Mask &) const override {
-        Vector3 p = m_transform.point({ 2 * u.x - 1, 2 * u.y - 1, Float(0) });
+        Vector3 p = fma(m_x, 2 * u.x - 1, fma(m_y, 2 * u.y - 1, m_centre));
         return { p, m_normal, u, time, m_inv_area, false };
     }
 
 private:
-    Transform m_transform;
-    Vector3 m_normal;
+    Vector3 m_x, m_y, m_centre, m_normal;
 };
 
 UMBEL_PLUGIN(Shape, Rectangle, "rectangle")

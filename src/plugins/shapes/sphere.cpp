@@ -53,7 +53,9 @@ public:
         m_c = { opaque_float(m_centre[0]), opaque_float(m_centre[1]), opaque_float(m_centre[2]) };
         m_r = opaque_float(m_radius);
         m_inv_area = opaque_float(1 / area());
-        m_transform = Transform(m_to_world);
+        for (int c = 0; c < 3; ++c)
+            m_axes[c] = { opaque_float(m_to_world(0, c)), opaque_float(m_to_world(1, c)),
+                          opaque_float(m_to_world(2, c)) };
         m_flip = opaque_float(m_flip_normals ? -1 : 1);
     }
 
@@ -103,8 +105,8 @@ public:
         dv = select(pole, Vector3(Float(1), Float(0), Float(0)),
                     dv);                    // where v runs in all directions
         Float local_radius(m_local_radius); // the transform brings the scale
-        si.dp_du = m_transform.vector(du) * (2 * Pi * local_radius);
-        si.dp_dv = m_transform.vector(dv) * (Pi * local_radius);
+        si.dp_du = to_world(du) * (2 * Pi * local_radius);
+        si.dp_dv = to_world(dv) * (Pi * local_radius);
         si.n = n * m_flip;
         si.sh_frame.n = si.n;
     }
@@ -162,7 +164,13 @@ public:
     }
 
 private:
-    Vector3 to_local(const Vector3 &n) const { return normalize(m_transform.inverse().vector(n)); }
+    Vector3 to_world(const Vector3 &v) const {
+        return fma(m_axes[0], v.x, fma(m_axes[1], v.y, m_axes[2] * v.z));
+    }
+    // A transform that scales evenly is undone by its transpose, up to that scale.
+    Vector3 to_local(const Vector3 &n) const {
+        return normalize({ dot(m_axes[0], n), dot(m_axes[1], n), dot(m_axes[2], n) });
+    }
     // Spherical coordinates of a direction in the sphere's own space.
     static Vector2 spherical(const Vector3 &local) {
         Float phi = atan2(local.y, local.x);
@@ -174,7 +182,7 @@ private:
     double m_local_radius = 1, m_radius = 1;
     Vector3 m_c;
     Float m_r, m_flip;
-    Transform m_transform;
+    Vector3 m_axes[3]; // columns of to_world
 };
 
 UMBEL_PLUGIN(Shape, Sphere, "sphere")

@@ -158,7 +158,7 @@ from ._streams import DummyStream as DummyStream
 from ._core import Emitter as Emitter
 from ._endpoints import EmitterFlags as EmitterFlags
 EmitterPtr: Any
-from ._endpoints import Endpoint as Endpoint
+from ._core import Endpoint as Endpoint
 from ._logging import FileResolver as FileResolver
 from ._streams import FileStream as FileStream
 from ._core import Film as Film

@@ -156,45 +156,49 @@ class Bitmap:
     def write_async(self, path, format=..., quality=-1) -> Any:
         """Writes a file while the program goes on. Errors show when wait_for_tasks() is called, or at the end."""
 
-class Emitter(Object):
+class Emitter(Endpoint):
     """A source of light."""
     def __init__(self, props: Any | None = None) -> None: ...
-    def bbox(self) -> Any:
-        """The surface of an area light, a single point, or nothing that has bounds."""
-    def eval(self, si: Any, active: ArrayLike = True) -> ArrayBase: ...
-    def eval_direction(self, it, ds, active=True) -> Any:
-        """The light that arrives at `it` along ds.d, as sample_direction() found it, before it is divided by the density."""
-    def flags(self, active=True) -> Any:
-        """EmitterFlags."""
     def get_medium(self) -> Any: ...
-    def get_shape(self) -> Any:
-        """The surface of an area light, else None."""
     def is_environment(self) -> bool: ...
-    m_flags: Any
     m_needs_sample_2: Any
     m_needs_sample_3: Any
     def needs_sample_2(self) -> Any:
         """Whether sample_ray() uses its second sample."""
     def needs_sample_3(self) -> Any:
         """Whether sample_ray() uses its third sample."""
-    def pdf_direction(self, it: Any, ds: Any, active: ArrayLike = True) -> ArrayBase: ...
-    def pdf_position(self, ps, active=True) -> Any:
-        """The density of sample_position() per area."""
-    def sample_direction(self, it: Any, sample: ArrayLike, active: ArrayLike = True) -> tuple[Any, ArrayBase]: ...
-    def sample_position(self, time, sample, active=True) -> Any:
-        """A point of the light, and one over its density per area."""
-    def sample_ray(self, time, sample1, sample2, sample3, active=True) -> Any:
-        """A ray of light that leaves the emitter, and its radiance over the density of both ends: `sample1` chooses wavelengths,
-        `sample2` where it begins, `sample3` its direction.
-        """
-    def sample_wavelengths(self, si, sample, active=True) -> Any:
-        """Wavelengths of the light, and its radiance or intensity over their density."""
     def sampling_weight(self, active: Any = True) -> float:
         """How often the light is chosen, relative to others."""
-    def set_scene(self, scene) -> Any:
-        """Tells an environment what it surrounds."""
     def world_transform(self) -> Any:
         """From its own coordinates to the scene's."""
+
+class Endpoint(Object):
+    """Where light begins or ends: emitters and sensors."""
+    def bbox(self) -> Any:
+        """The surface that it is part of, a single point, or nothing that has bounds."""
+    def eval(self, si: Any, active: ArrayLike = True) -> ArrayBase:
+        """What leaves a point of it towards si.wi."""
+    def eval_direction(self, it: Any, ds: Any, active: ArrayLike = True) -> ArrayBase:
+        """What arrives at `it` in that direction."""
+    def flags(self, active: Any = True) -> int:
+        """EmitterFlags."""
+    def get_shape(self) -> Any:
+        """The surface that it is part of, else None."""
+    m_flags: Any
+    def pdf_direction(self, it: Any, ds: Any, active: ArrayLike = True) -> ArrayBase:
+        """The density of sample_direction() per solid angle."""
+    def pdf_position(self, ps: Any, active: ArrayLike = True) -> ArrayBase:
+        """The density of sample_position() per area."""
+    def sample_direction(self, it: Any, sample: ArrayLike, active: ArrayLike = True) -> tuple[Any, ArrayBase]:
+        """A direction towards it, and what arrives from there over its density. Of a camera's sample, `uv` is where in the crop window it is seen, in pixels."""
+    def sample_position(self, time: ArrayLike, sample: ArrayLike, active: ArrayLike = True) -> tuple[Any, ArrayBase]:
+        """A point of it, and one over its density per area."""
+    def sample_ray(self, time: ArrayLike, sample1: ArrayLike, sample2: ArrayLike, sample3: ArrayLike, active: ArrayLike = True) -> tuple[Any, ArrayBase]:
+        """A ray that leaves it, and what it carries over the density of all that was chosen: `sample1` chooses wavelengths, `sample2` where it begins, `sample3` its direction."""
+    def sample_wavelengths(self, si, sample, active=True) -> Any:
+        """Wavelengths that matter to it, and what it emits or receives there over their density."""
+    def set_scene(self, scene: Scene) -> None:
+        """Tells it what it surrounds."""
 
 class Film(Object):
     """Where an image is collected."""
@@ -467,20 +471,15 @@ class Scene(Object):
     def shapes_grad_enabled(self) -> Any:
         """Whether derivatives of the geometry are followed."""
 
-class Sensor(Object):
+class Sensor(Endpoint):
     """What looks at the scene."""
     def __init__(self, props: Any | None = None) -> None: ...
-    def bbox(self) -> Any:
-        """The point where the camera stands."""
-    def eval(self, si, active=True) -> Any:
-        """Zero: a camera is a point."""
     def far_clip(self) -> Any:
         """Nothing farther than this is seen."""
     def film(self) -> Any: ...
     def focus_distance(self) -> Any:
         """The distance at which the image is sharp."""
     def get_medium(self) -> Any: ...
-    def get_shape(self) -> Any: ...
     @property
     def m_film(self) -> Any: ...
     @m_film.setter
@@ -496,19 +495,10 @@ class Sensor(Object):
     def needs_aperture_sample(self) -> bool: ...
     def needs_sample_2(self) -> Any: ...
     def needs_sample_3(self) -> Any: ...
-    def pdf_direction(self, it, ds, active=True) -> Any:
-        """Zero: a camera is a point."""
     def projection_transform(self) -> Any:
         """From camera space to the unit square of the film."""
-    def sample_direction(self, it, sample, active=True) -> Any:
-        """The direction towards the camera, where in the film it is seen (`uv`, in pixels), and its importance over density."""
-    def sample_position(self, time, sample, active=True) -> Any:
-        """Where the camera stands."""
-    def sample_ray(self, time: ArrayLike, sample1: ArrayLike, sample2: ArrayLike, sample3: ArrayLike, active: ArrayLike = True) -> tuple[Any, ArrayBase]: ...
     def sample_ray_differential(self, time, sample1, sample2, sample3, active=True) -> Any:
         """A ray through a point of the film, with those through the next pixels to the right and below."""
-    def sample_wavelengths(self, si, sample, active=True) -> Any:
-        """Wavelengths that the sensor responds to, and one over their density."""
     def sampler(self) -> Any:
         """The sensor's source of random numbers; seed() it first."""
     def shutter_open(self) -> Any:

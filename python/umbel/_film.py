@@ -125,26 +125,15 @@ def schedule_storage(self):
         dr.schedule(_storage(self).tensor())
 
 
-def in_pixel_format(image, pixels):
-    """R, G, B and further channels as `pixel_format` has them."""
-    if pixels.startswith("rgb") or image.shape[2] < 3 or _mono():
-        return image
-    r, g, b = image[..., 0], image[..., 1], image[..., 2]
-    rows = [[0.412453, 0.357580, 0.180423], [0.212671, 0.715160, 0.072169], [0.019334, 0.119193, 0.950227]]
-    if pixels.startswith("luminance"):
-        rows = rows[1:2]
-    colours = [row[0] * r + row[1] * g + row[2] * b for row in rows]
-    height, width = image.shape[:2]
-    parts = [dr.reshape(type(image), c, (height, width, 1)) for c in colours]
-    if image.shape[2] > 3:
-        parts.append(image[..., 3:])
-    return dr.concat(parts, axis=2) if len(parts) > 1 else parts[0]
+def _in_pixel_format(self, image):
+    """An image of the collected channels as the film develops it."""
+    height, width, channels = image.shape
+    flat = self._develop(image.array, channels)
+    return type(image)(flat, (height, width, len(flat) // (height * width)))
 
 
 def _output_names(self, aovs):
-    pixels = self._pixel_format()
-    names = ["Y"] if pixels.startswith("luminance") or _mono() else list(pixels[:3].upper())
-    return names + (["A"] if self._has_alpha() else []) + aovs
+    return self._image_names(self._channel_names(aovs))
 
 
 def _developed(self):
@@ -156,7 +145,7 @@ def _developed(self):
     image = image / dr.select(weight == 0, 1, weight)
     if _mono():
         image = dr.concat([image[..., :1], image[..., 3:]], axis=2) if image.shape[2] > 3 else image[..., :1]
-    return in_pixel_format(image, self._pixel_format())
+    return _in_pixel_format(self, image)
 
 
 def develop(self, raw=False):
@@ -165,7 +154,7 @@ def develop(self, raw=False):
     if "storage" not in state_of(self):
         image = _core.last_image(self)
         if image is not None:
-            return in_pixel_format(image, self._pixel_format())
+            return _in_pixel_format(self, image)
     return _storage(self).tensor() if raw else _developed(self)
 
 

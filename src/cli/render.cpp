@@ -38,13 +38,14 @@ SceneFileOptions file_options(const Options &o, std::vector<std::string> &warnin
     return f;
 }
 
-/// Whether the image that would be written is there.
-bool exists_as(const std::filesystem::path &out) {
-    if (std::filesystem::exists(out))
-        return true;
-    std::filesystem::path exr = out;
-    exr += ".exr";
-    return std::filesystem::exists(exr);
+/// The file that the image will be written to: the film says, which is made on its own.
+std::filesystem::path image_file(const Options &o, const Properties &root,
+                                 const std::filesystem::path &out) {
+    std::vector<PropertiesPtr> sensors = root.objects("sensor"), films;
+    if (size_t(o.sensor) < sensors.size())
+        films = sensors[size_t(o.sensor)]->objects("film");
+    return make_object<Film>(films.empty() ? Properties("film", "hdrfilm") : *films[0])
+        ->file_name(out);
 }
 
 void set_window(const Options &o, Sensor &sensor) {
@@ -89,8 +90,6 @@ void report_scene(const std::string &title, const Scene &scene, double read, dou
 void render_one(const Options &o, const std::string &path) {
     std::filesystem::path out = o.output.empty() ? std::filesystem::path(path).replace_extension()
                                                  : std::filesystem::path(o.output);
-    if (o.skip_existing && exists_as(out))
-        return;
     VariantScope scope(find_variant(o.variant));
     variant().context().set(jit::Flag::History, o.run.verbose);
     auto start = std::chrono::steady_clock::now();
@@ -105,6 +104,8 @@ void render_one(const Options &o, const std::string &path) {
             fmt::print(stderr, "umbel: {}\n", w);
     if (o.strict && !warnings.empty())
         fail("{}; with -w, warnings are errors", warnings[0]);
+    if (o.skip_existing && std::filesystem::exists(image_file(o, root, out)))
+        return;
     std::string title = std::filesystem::path(path).filename().string();
     std::string label = o.run.checkpoint.empty() ? "" : fingerprint(root);
     Ref<Scene> scene = load_scene(std::move(root));

@@ -39,22 +39,33 @@ AliasCells make_alias_cells(std::span<const double> weights, const char *what) {
     return cells;
 }
 
-AliasTable::AliasTable(std::span<const double> weights) : m_size(uint32_t(weights.size())) {
-    AliasCells cells = make_alias_cells(weights, "a discrete distribution");
-    m_sum = cells.sum;
+AliasTable::AliasTable(std::span<const double> weights, size_t size) : m_size(uint32_t(size)) {
     std::vector<uint32_t> table;
-    for (size_t i = 0; i < weights.size(); ++i) {
-        table.push_back(std::bit_cast<uint32_t>(float(cells.threshold[i])));
-        table.push_back(cells.alias[i]);
-    }
+    size_t first = 0;
+    do {
+        AliasCells cells =
+            make_alias_cells(weights.subspan(first, size), "a discrete distribution");
+        m_sum += cells.sum;
+        for (size_t i = 0; i < size; ++i) {
+            table.push_back(std::bit_cast<uint32_t>(float(cells.threshold[i])));
+            table.push_back(cells.alias[i]);
+        }
+        first += size;
+    } while (first < weights.size());
     m_table = jit::copy(table);
-    m_count = opaque_float(double(weights.size()));
+    m_count = opaque_float(double(size));
 }
 
 std::pair<UInt32, Float> AliasTable::sample_reuse(const Float &u, const Mask &active) const {
+    return sample_reuse(u, active, UInt32(0u));
+}
+
+std::pair<UInt32, Float> AliasTable::sample_reuse(const Float &u, const Mask &active,
+                                                  const UInt32 &number) const {
     Float x = u * m_count;
     Float cell = min(floor(x), m_count - 1), rest = x - cell;
-    auto [bits, alias] = jit::gather_packet<uint32_t, 2>(m_table, to_uint(cell), active);
+    auto [bits, alias] =
+        jit::gather_packet<uint32_t, 2>(m_table, to_uint(cell) + number * to_uint(m_count), active);
     Float threshold(jit::cast(variant().float_type(), jit::reinterpret<float>(bits)));
     Mask stay = rest < threshold;
     Float reuse = select(stay, rest / threshold, (rest - threshold) / (1 - threshold));

@@ -19,11 +19,17 @@ class AliasTable {
 public:
     AliasTable() = default;
     /// Of weights that are not negative; UserError if they sum to zero or less.
-    explicit AliasTable(std::span<const double> weights);
+    explicit AliasTable(std::span<const double> weights) : AliasTable(weights, weights.size()) {}
+    /// Several of `size` weights each, one after the other.
+    AliasTable(std::span<const double> weights, size_t size);
 
     bool empty() const { return m_size == 0; }
     /// The index, and the part of `u` that was not used up, again uniform in [0, 1).
     std::pair<UInt32, Float> sample_reuse(const Float &u, const Mask &active) const;
+    /// From one of several, by number.
+    std::pair<UInt32, Float> sample_reuse(const Float &u, const Mask &active,
+                                          const UInt32 &number) const;
+    /// Of the weights of all.
     double sum() const { return m_sum; }
 
 private:

@@ -240,19 +240,43 @@ void bind_lights(nb::module_ &m) {
             },
             nb::arg("scale") = 1.0, "Daylight: the illuminant D65.");
 
-    nb::class_<Emitter, SceneObject, PyEmitter>(m, "Emitter", "A source of light.")
-        .def(nb::init<nb::object>(), nb::arg("props") = nb::none())
-        .def("eval", &Emitter::eval, nb::arg("si"), nb::arg("active") = true)
-        .def("sample_direction", &Emitter::sample_direction, nb::arg("it"), nb::arg("sample"),
-             nb::arg("active") = true)
-        .def("pdf_direction", &Emitter::pdf_direction, nb::arg("it"), nb::arg("ds"),
-             nb::arg("active") = true)
-        .def("is_environment", &Emitter::is_environment)
-        .def("_is_delta", &Emitter::is_delta)
+    nb::class_<Endpoint, SceneObject>(m, "Endpoint",
+                                      "Where light begins or ends: emitters and sensors.")
+        .def(
+            "flags", [](const Endpoint &e, nb::object) { return e.flags(); },
+            nb::arg("active") = true, "EmitterFlags.")
+        .def("sample_ray", &Endpoint::sample_ray, nb::arg("time"), nb::arg("sample1"),
+             nb::arg("sample2"), nb::arg("sample3"), nb::arg("active") = true,
+             "A ray that leaves it, and what it carries over the density of all that was chosen: "
+             "`sample1` chooses wavelengths, `sample2` where it begins, `sample3` its direction.")
+        .def("sample_position", &Endpoint::sample_position, nb::arg("time"), nb::arg("sample"),
+             nb::arg("active") = true, "A point of it, and one over its density per area.")
+        .def("pdf_position", &Endpoint::pdf_position, nb::arg("ps"), nb::arg("active") = true,
+             "The density of sample_position() per area.")
+        .def("sample_direction", &Endpoint::sample_direction, nb::arg("it"), nb::arg("sample"),
+             nb::arg("active") = true,
+             "A direction towards it, and what arrives from there over its density. Of a camera's "
+             "sample, `uv` is where in the crop window it is seen, in pixels.")
+        .def("pdf_direction", &Endpoint::pdf_direction, nb::arg("it"), nb::arg("ds"),
+             nb::arg("active") = true, "The density of sample_direction() per solid angle.")
+        .def("eval_direction", &Endpoint::eval_direction, nb::arg("it"), nb::arg("ds"),
+             nb::arg("active") = true, "What arrives at `it` in that direction.")
+        .def("eval", &Endpoint::eval, nb::arg("si"), nb::arg("active") = true,
+             "What leaves a point of it towards si.wi.")
+        .def("_sample_wavelengths", &Endpoint::sample_wavelengths)
+        .def("_bounds", [](const Endpoint &e) { return std::pair(e.bounds().min, e.bounds().max); })
         .def(
             "get_shape",
-            [](const Emitter &e) { return to_python(static_cast<const SceneObject *>(e.shape())); },
-            "The surface of an area light, else None.")
+            [](const Endpoint &e) {
+                return to_python(static_cast<const SceneObject *>(e.shape()));
+            },
+            "The surface that it is part of, else None.")
+        .def(
+            "set_scene", [](Endpoint &e, const Scene &s) { e.set_scene(s.bounds()); },
+            nb::arg("scene"), "Tells it what it surrounds.");
+    nb::class_<Emitter, Endpoint, PyEmitter>(m, "Emitter", "A source of light.")
+        .def(nb::init<nb::object>(), nb::arg("props") = nb::none())
+        .def("is_environment", &Emitter::is_environment)
         .def(
             "sampling_weight", [](const Emitter &e, nb::object) { return e.sampling_weight(); },
             nb::arg("active") = true, "How often the light is chosen, relative to others.");
@@ -310,7 +334,21 @@ void bind_objects(nb::module_ &m) {
         .def("sample_border", &Film::sample_border,
              "Whether pixels at the border see what lies beyond it.")
         .def("_has_alpha", &Film::has_alpha)
-        .def("_pixel_format", &Film::pixel_format)
+        .def("_channel_names",
+             [](const Film &f, const std::vector<std::string> &further) {
+                 enter();
+                 return f.channel_names(further);
+             })
+        .def("_image_names",
+             [](const Film &f, const std::vector<std::string> &collected) {
+                 enter();
+                 return f.image_names(collected);
+             })
+        .def("_develop",
+             [](const Film &f, const Float &means, uint32_t channels) {
+                 enter();
+                 return f.develop(means, channels);
+             })
         .def("_write", [](const Film &f, const std::string &path,
                           const Image &image) { return f.write(path, image).string(); })
         .def("_size", [](const Film &f) { return std::pair(f.width(), f.height()); })
@@ -352,15 +390,13 @@ void bind_objects(nb::module_ &m) {
             Vector2 u = s.next_2d(t);
             return std::pair(as_point(u), t.dimension);
         });
-    nb::class_<Sensor, SceneObject, PySensor>(m, "Sensor", "What looks at the scene.")
+    nb::class_<Sensor, Endpoint, PySensor>(m, "Sensor", "What looks at the scene.")
         .def(nb::init<nb::object>(), nb::arg("props") = nb::none())
         .def("film", [](const Sensor &s) { return to_python(s.film_ref()); })
         .def(
             "sampler", [](const Sensor &s) { return to_python(s.sampler_ref()); },
             "The sensor's source of random numbers; seed() it first.")
         .def("_up", &Sensor::up)
-        .def("sample_ray", &Sensor::sample_ray, nb::arg("time"), nb::arg("sample1"),
-             nb::arg("sample2"), nb::arg("sample3"), nb::arg("active") = true)
         .def("needs_aperture_sample", &Sensor::needs_aperture_sample);
     nb::class_<Integrator, SceneObject, PyIntegrator>(m, "Integrator", "A method of rendering.")
         .def(nb::init<nb::object>(), nb::arg("props") = nb::none())

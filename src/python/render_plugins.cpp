@@ -77,13 +77,31 @@ Float PyEmitter::pdf_direction(const Interaction &it, const DirectionSample &ds,
     nb::object f = method("pdf_direction");
     return f.is_valid() ? nb::cast<Float>(f(it, ds, active)) : Float(0);
 }
-// EmitterFlags: 1 and 2 are for points and directions, 4 for what surrounds the scene
-static uint32_t emitter_flags(nb::handle self) { return nb::cast<uint32_t>(self.attr("m_flags")); }
-bool PyEmitter::is_environment() const {
-    nb::object f = method("is_environment");
-    return f.is_valid() ? nb::cast<bool>(f()) : emitter_flags(python()) & 4;
+static uint32_t endpoint_flags(nb::handle self) { return nb::cast<uint32_t>(self.attr("m_flags")); }
+uint32_t PyEmitter::flags() const {
+    if (nb::object f = method("is_environment"); f.is_valid() && nb::cast<bool>(f()))
+        return EndpointFlags::Infinite;
+    return endpoint_flags(python());
 }
-bool PyEmitter::is_delta() const { return emitter_flags(python()) & 3; }
+std::pair<Ray, Spectrum> PyEmitter::sample_ray(const Float &time, const Float &wavelength,
+                                               const Vector2 &position, const Vector2 &direction,
+                                               const Mask &active) const {
+    nb::object r =
+        need("sample_ray")(time, wavelength, as_point(position), as_point(direction), active);
+    return { nb::cast<Ray>(r[0]), nb::cast<Spectrum>(r[1]) };
+}
+std::pair<PositionSample, Float> PyEmitter::sample_position(const Float &time, const Vector2 &u,
+                                                            const Mask &active) const {
+    nb::object f = method("sample_position");
+    if (!f.is_valid())
+        return Emitter::sample_position(time, u, active);
+    nb::object r = f(time, as_point(u), active);
+    return { nb::cast<PositionSample>(r[0]), nb::cast<Float>(r[1]) };
+}
+Spectrum PyEmitter::eval_direction(const Interaction &it, const DirectionSample &ds,
+                                   const Mask &active) const {
+    return nb::cast<Spectrum>(need("eval_direction")(it, ds, active));
+}
 
 void PySensor::declare(Params &p) {
     Sensor::declare(p);
@@ -92,6 +110,12 @@ void PySensor::declare(Params &p) {
 void PySensor::changed(std::span<const std::string> names) {
     Sensor::configure();
     notify(names);
+}
+uint32_t PySensor::flags() const { return endpoint_flags(python()); }
+std::pair<DirectionSample, Spectrum>
+PySensor::sample_direction(const Interaction &it, const Vector2 &u, const Mask &active) const {
+    nb::object r = need("sample_direction")(it, as_point(u), active);
+    return { nb::cast<DirectionSample>(r[0]), nb::cast<Spectrum>(r[1]) };
 }
 std::pair<Ray, Spectrum> PySensor::sample_ray(const Float &time, const Float &wavelength_sample,
                                               const Vector2 &position, const Vector2 &aperture,
@@ -143,6 +167,7 @@ void PyFilm::changed(std::span<const std::string> names) {
     Film::changed(names);
     notify(names);
 }
+std::filesystem::path PyFilm::file_name(const std::filesystem::path &path) const { return path; }
 std::filesystem::path PyFilm::write(const std::filesystem::path &path, const Image &image) const {
     write_image(path, image);
     return path;

@@ -105,13 +105,15 @@ public:
                                                           const Mask &active) const override;
     Float pdf_direction(const Interaction &it, const DirectionSample &ds,
                         const Mask &active) const override;
-    bool is_environment() const override;
-    bool is_delta() const override;
+    uint32_t flags() const override;
     void attach(const Shape *shape) override { m_shape = shape; }
-    const Shape *shape() const override { return m_shape; }
-
-private:
-    const Shape *m_shape = nullptr;
+    std::pair<Ray, Spectrum> sample_ray(const Float &time, const Float &wavelength,
+                                        const Vector2 &position, const Vector2 &direction,
+                                        const Mask &active) const override;
+    std::pair<PositionSample, Float> sample_position(const Float &time, const Vector2 &u,
+                                                     const Mask &active) const override;
+    Spectrum eval_direction(const Interaction &it, const DirectionSample &ds,
+                            const Mask &active) const override;
 };
 
 class PySensor final : public PyObjectOf<Sensor> {
@@ -120,6 +122,9 @@ public:
     void declare(Params &p) override;
     void configure() override { Sensor::configure(); }
     void changed(std::span<const std::string> names) override;
+    uint32_t flags() const override;
+    std::pair<DirectionSample, Spectrum> sample_direction(const Interaction &it, const Vector2 &u,
+                                                          const Mask &active) const override;
     std::pair<Ray, Spectrum> sample_ray(const Float &time, const Float &wavelength_sample,
                                         const Vector2 &position, const Vector2 &aperture,
                                         const Mask &active) const override;
@@ -140,6 +145,7 @@ public:
     using PyObjectOf::PyObjectOf;
     void declare(Params &p) override;
     void changed(std::span<const std::string> names) override;
+    std::filesystem::path file_name(const std::filesystem::path &path) const override;
     std::filesystem::path write(const std::filesystem::path &path,
                                 const Image &image) const override;
     bool sample_border() const override;

@@ -196,10 +196,9 @@ nb::object render(const Ref<Scene> &scene, uintptr_t params, nb::object sensor,
                                gradient, &shape, between);
     std::vector<size_t> dims(shape.begin(), shape.end());
     show(o.film, image, dims);
-    nb::object tensor = steal(wrap_tensor(tensor_class(image.type()), image, dims));
-    if (std::string_view format = o.film->pixel_format(); !format.starts_with("rgb"))
-        return from_package("_film.in_pixel_format")(tensor, format);
-    return tensor;
+    image = o.film->develop(image, uint32_t(dims[2]));
+    dims[2] = image.size() / (dims[0] * dims[1]);
+    return steal(wrap_tensor(tensor_class(image.type()), image, dims));
 }
 
 } // namespace

@@ -5,26 +5,17 @@
 namespace umbel {
 
 std::array<size_t, 3> Render::tensor_shape() const {
-    const Film::Crop &crop = m_sensor.film().crop();
+    const Film::Crop &crop = film().crop();
     return { size_t(crop.height), size_t(crop.width), channel_names().size() };
 }
 
 Float Render::tensor() const {
     VariantScope scope(m_scene.scene_variant());
-    auto [height, width, channels] = tensor_shape();
-    Value out = jit::full(variant().float_type(), 0, uint32_t(height * width * channels));
-    for (const Band &b : m_bands) {
-        Pixels pixel = pixels_of(b, UInt32(jit::lane_index(b.count)));
-        Float scale =
-            opaque_float(1.0 / std::max(1, std::min(b.groups_done * m_group_size, m_spp)));
-        if (splats())
-            scale = rcp(select(b.film.back() != 0, b.film.back(), Float(1)));
-        UInt32 first = pixel.index * UInt32(uint32_t(channels));
-        for (uint32_t c = 0; c < channels; ++c)
-            jit::scatter(out, b.film[c] * scale, first + UInt32(c), pixel.inside);
-        jit::eval(out);
-    }
-    return Float(out);
+    uint32_t channels = uint32_t(channel_names().size());
+    return m_buffer.rows(channels, [&](const UInt32 &slot) {
+        Float count = splats() ? m_buffer.number(slot, channels) : samples_of(slot);
+        return select(count != 0, count, Float(1));
+    });
 }
 
 Radiance Render::primal_of(const Samples &s) const {
@@ -49,7 +40,7 @@ void Render::backward(const Float &gradient) {
         Spectrum L = map(primal.L, [](const Float &v) { return Float(v.detached()); });
         for (Float &v : L.c)
             ad::enable_grad(v);
-        std::vector<Float> pixel = film_channels({ s.ray_weight * L, primal.valid, {} }, s.ray);
+        std::vector<Float> pixel = film_channels({ L, primal.valid, {} }, s);
         Float scale = s.weight * opaque_float(1.0 / m_spp);
         UInt32 first = s.pixel.index * UInt32(uint32_t(channels));
         for (uint32_t c = 0; c < pixel.size(); ++c) {
@@ -71,7 +62,7 @@ void Render::refuse_splats() const {
     if (splats())
         fail("{}: images are differentiated with samples drawn from the filter; set `splat` to "
              "false",
-             m_sensor.film().where());
+             film().where());
 }
 
 Float Render::forward() {

@@ -1,6 +1,5 @@
 // render/driver.cpp: passes over the image.
 #include "render/driver.h"
-#include "core/colour.h"
 #include "core/host_array.h"
 #include <cmath>
 #include <cstring>
@@ -18,71 +17,46 @@ Render::Render(const Scene &scene, const RenderOptions &options)
       m_sensor(options.from ? *options.from : *scene.sensors().at(size_t(options.sensor))),
       m_integrator(options.integrator ? options.integrator : scene.integrator()),
       m_seed(options.seed), m_seed_value(options.seed_value),
-      m_estimate_error(options.estimate_error), m_label(options.label) {
-    Sampler &sampler = m_sensor.sampler();
-    m_spp = options.spp > 0 ? options.spp : sampler.sample_count();
-    m_seed += uint32_t(sampler.seed());
-    if (m_seed_value.valid())
-        m_seed_value += UInt32(uint32_t(sampler.seed()));
-    if (sampler.sample_count() != m_spp) // it has data of its own that depends on it
-        sampler.set_sample_count(m_spp);
-    m_spp = sampler.sample_count();
-    m_group_size = std::min(m_spp, GroupSize);
-
-    const Film::Crop &crop = m_sensor.film().crop();
-    m_tiles_x = (uint32_t(crop.width) + TileSize - 1) / TileSize;
-    m_tiles_y = (uint32_t(crop.height) + TileSize - 1) / TileSize;
-    uint64_t slots = uint64_t(m_tiles_x) * m_tiles_y * TileSize * TileSize;
-    if (slots > 0xffffffffu)
-        fail("an image of {} x {} pixels is too large; render it in parts, with crop windows",
-             crop.width, crop.height);
-    uint64_t most = LanesALaunch / uint64_t(m_group_size);
-    if (options.launch_pixels) // whole tiles
-        most = std::min<uint64_t>(most, (uint64_t(options.launch_pixels) + 15) / 16 * 16);
-    m_launch_pixels = uint32_t(most);
+      m_estimate_error(options.estimate_error), m_label(options.label),
+      m_sampler(m_sensor.sampler_ref()) {
     VariantScope scope(scene.scene_variant());
-    weigh_border();
+    m_seed += uint32_t(m_sampler->seed());
+    if (m_seed_value.valid())
+        m_seed_value += UInt32(uint32_t(m_sampler->seed()));
+    if (options.spp > 0 && options.spp != m_sampler->sample_count()) {
+        Ref<Sampler> own = m_sampler->clone(); // it has data that depends on the count
+        own->set_sample_count(options.spp);
+        m_sampler = own;
+    }
+    m_spp = m_sampler->sample_count();
+    m_group_size = std::min(m_spp, GroupSize);
     if (splats() && m_estimate_error)
         fail("the error of an image whose samples are splatted cannot be estimated: its pixels are "
              "related; set the film's `splat` to false");
+
+    const Film::Crop &crop = film().crop();
+    m_buffer = FilmBuffer(uint32_t(crop.width), uint32_t(crop.height),
+                          uint32_t(channel_names().size()) + (m_estimate_error || splats()));
+    bool ends = !film().sample_border();
+    if (!splats()) {
+        m_columns = FilterAxis(film().filter(), film().width(), ends);
+        m_rows = FilterAxis(film().filter(), film().height(), ends);
+    }
+
+    uint32_t slots = m_buffer.slots(), most = uint32_t(LanesALaunch / uint64_t(m_group_size));
+    if (options.launch_pixels) // whole tiles
+        most = uint32_t(std::min<uint64_t>(
+            most, (uint64_t(options.launch_pixels) + FilmBuffer::TilePixels - 1) /
+                      FilmBuffer::TilePixels * FilmBuffer::TilePixels));
+    m_launch_pixels = most;
     m_is_single =
         options.is_lazy && slots <= most && m_spp <= m_group_size && !m_estimate_error && !splats();
-    for (uint64_t first = 0; first < slots; first += most) {
-        Band b{ uint32_t(first), uint32_t(std::min(most, slots - first)), 0, {} };
-        for (size_t c = 0; c < channel_names().size() + (m_estimate_error || splats()); ++c)
-            b.film.emplace_back(m_is_single
-                                    ? Float(0)
-                                    : Float(jit::opaque(jit::full(variant().float_type(), 0,
-                                                                  b.count)))); // data, as later
-        m_bands.push_back(std::move(b));
-    }
-}
-
-void Render::weigh_border() {
-    const Film &film = m_sensor.film();
-    if (film.sample_border() || film.splats())
-        return;
-    auto weights = [&](int size) {
-        std::vector<double> w(size_t(size), 1.0);
-        int reach = std::min(size, int(std::ceil(film.filter().radius())) + 1);
-        for (int i = 0; i < size; ++i)
-            if (i < reach || i >= size - reach)
-                w[size_t(i)] = 1 / film.filter().mass(-i - 0.5, size - i - 0.5);
-        return float_array(w);
-    };
-    m_column_weight = weights(film.width());
-    m_row_weight = weights(film.height());
+    for (uint64_t first = 0; first < slots; first += most)
+        m_bands.push_back({ uint32_t(first), uint32_t(std::min<uint64_t>(most, slots - first)) });
 }
 
 std::vector<std::string> Render::channel_names() const {
-    std::vector<std::string> names = { "R", "G", "B" };
-    if (m_scene.scene_variant().colour == Colour::Mono)
-        names = { "Y" };
-    if (m_sensor.film().has_alpha())
-        names.push_back("A");
-    for (std::string &n : integrator().aov_names())
-        names.push_back(n);
-    return names;
+    return film().channel_names(integrator().aov_names());
 }
 
 double Render::progress() const {
@@ -91,7 +65,7 @@ double Render::progress() const {
 }
 
 uint64_t Render::total_samples() const {
-    const Film::Crop &crop = m_sensor.film().crop();
+    const Film::Crop &crop = film().crop();
     return uint64_t(crop.width) * uint64_t(crop.height) * uint64_t(m_spp);
 }
 
@@ -115,29 +89,13 @@ void Render::wait() const {
     jit::synchronize();
 }
 
-std::vector<Float> Render::film_channels(const Radiance &r, const Ray &ray) const {
-    std::vector<Float> out = to_rgb(unpolarized(r.L), ray.wavelengths);
-    if (m_sensor.film().has_alpha())
-        out.push_back(select(r.valid, Float(1), Float(0)));
-    out.insert(out.end(), r.aovs.begin(), r.aovs.end());
-    return out;
-}
-
-Render::Pixels Render::pixels_of(const Band &band, const UInt32 &index) const {
-    const Film::Crop &crop = m_sensor.film().crop();
-    auto data = [](uint32_t v) { return jit::opaque(v); };
-    UInt32 side(uint32_t{ TileSize }), area = side * side, slot = index + data(band.first);
-    UInt32 tile = slot / area, in_tile = slot % area;
-    UInt32 tiles_x = data(m_tiles_x), tile_y = tile / tiles_x, tile_x = tile - tile_y * tiles_x;
-    UInt32 x = tile_x * side + in_tile % side, y = tile_y * side + in_tile / side;
-    UInt32 width = data(uint32_t(crop.width));
-    return { x, y, y * width + x, (x < width) & (y < data(uint32_t(crop.height))) };
+std::vector<Float> Render::film_channels(const Radiance &r, const Samples &s) const {
+    return film().channels({ s.ray_weight * r.L, s.ray.wavelengths, r.valid, r.aovs });
 }
 
 // What changes between launches is data: the kernel is the same for all of them.
 Render::Samples Render::start(const Band &band) const {
-    const Film &film = m_sensor.film();
-    const Film::Crop &crop = film.crop();
+    const Film::Crop &crop = film().crop();
     auto data = [](uint32_t v) { return jit::opaque(v); };
     uint32_t lanes = band.count * uint32_t(m_group_size);
 
@@ -145,180 +103,123 @@ Render::Samples Render::start(const Band &band) const {
     UInt32 lane(jit::lane_index(lanes)), group_size = data(uint32_t(m_group_size));
     UInt32 slot = lane / group_size, in_group = lane - slot * group_size;
     UInt32 sample = in_group + data(uint32_t(m_group * m_group_size));
-    Pixels in_crop = pixels_of(band, slot);
+    FilmBuffer::Pixels in_crop = m_buffer.pixels(slot + data(band.first));
     Mask active = (sample < data(uint32_t(m_spp))) & in_crop.inside;
     UInt32 x = in_crop.x + data(uint32_t(crop.x)), y = in_crop.y + data(uint32_t(crop.y));
 
     // Numbers depend on the place in the whole image, so a crop window shows the same noise
-    SampleStream sampler{ &m_sensor.sampler(), {} };
-    UInt32 pixel = y * data(uint32_t(film.width())) + x;
+    SampleStream sampler{ m_sampler.get(), {} };
+    UInt32 pixel = y * data(uint32_t(film().width())) + x;
     sampler.state =
-        m_sensor.sampler().begin(m_seed_value.valid() ? m_seed_value : data(m_seed), pixel, sample);
+        m_sampler->begin(m_seed_value.valid() ? m_seed_value : data(m_seed), pixel, sample);
 
     // A position drawn from the reconstruction filter around the pixel
     Vector2 u = sampler.next_2d();
     auto [dx, weight_x] =
-        film.splats() ? std::pair(u.x - 0.5, Float(1)) : film.filter().sample(u.x);
-    auto [dy, weight_y] =
-        film.splats() ? std::pair(u.y - 0.5, Float(1)) : film.filter().sample(u.y);
-    Vector2 position{ (Float(x) + 0.5 + dx) * opaque_float(1.0 / film.width()),
-                      (Float(y) + 0.5 + dy) * opaque_float(1.0 / film.height()) };
-
-    Mask traced = active;
-    Float weight = weight_x * weight_y;
-    if (m_column_weight.valid()) {
-        Mask inside = (position.x >= 0) & (position.x < 1) & (position.y >= 0) & (position.y < 1);
-        weight = select(inside,
-                        weight * Float(jit::gather(m_column_weight, x, active)) *
-                            Float(jit::gather(m_row_weight, y, active)),
-                        Float(0));
-        traced = active & inside; // what counts for nothing is not followed
-    }
+        splats() ? std::pair(u.x - 0.5, Float(1)) : m_columns.sample(u.x, x, active);
+    auto [dy, weight_y] = splats() ? std::pair(u.y - 0.5, Float(1)) : m_rows.sample(u.y, y, active);
+    Vector2 position{ (Float(x) + 0.5 + dx) * opaque_float(1.0 / film().width()),
+                      (Float(y) + 0.5 + dy) * opaque_float(1.0 / film().height()) };
 
     Float time = m_sensor.sample_time(m_sensor.needs_time_sample() ? sampler.next_1d() : Float(0));
     Float wavelength = variant().colour == Colour::Spectral ? sampler.next_1d() : Float(0);
     Vector2 aperture = m_sensor.needs_aperture_sample() ? sampler.next_2d() : Vector2{ 0.5, 0.5 };
-    auto [ray, ray_weight] = m_sensor.sample_ray(time, wavelength, position, aperture, traced);
-    return { in_crop, traced, weight, { dx, dy }, sampler, ray, ray_weight };
+    auto [ray, ray_weight] = m_sensor.sample_ray(time, wavelength, position, aperture, active);
+    return { in_crop, active, weight_x * weight_y, { dx, dy }, sampler, ray, ray_weight };
 }
 
-void Render::launch(Band &band) {
+void Render::launch(const Band &band) {
     Samples s = start(band);
     add_to_film(band, integrator().sample(m_scene, s.sampler, s.ray, s.traced), s);
 }
 
-void Render::add_to_film(Band &band, const Radiance &radiance, const Samples &s) {
-    Radiance r = radiance;
-    r.L = s.ray_weight * r.L;
-    std::vector<Float> values = film_channels(r, s.ray);
+static void eval_all(const std::vector<Float> &values) {
     std::vector<const Value *> list;
-    for (Float &v : values) {
-        v = select(s.traced, v * s.weight, Float(0));
+    for (const Float &v : values)
         list.push_back(&v);
-    }
+    jit::eval(std::span<const Value *const>(list));
+}
+
+void Render::add_to_film(const Band &band, const Radiance &r, const Samples &s) {
+    std::vector<Float> values = film_channels(r, s);
+    for (Float &v : values)
+        v = select(s.traced, v * s.weight, Float(0));
+    uint32_t group = uint32_t(m_group_size);
     if (splats()) {
-        jit::eval(std::span<const Value *const>(list));
-        splat(values, s);
-        ++band.groups_done;
+        values.push_back(select(s.traced, Float(1), Float(0)));
+        std::vector<Float> all = values;
+        all.insert(all.end(), { s.offset.x, s.offset.y });
+        eval_all(all);
+        Vector2 offset{ all[values.size()], all[values.size() + 1] };
+        m_buffer.add_filtered({ band.first, band.count, group, values, offset }, film().filter());
         return;
     }
-    std::vector<Float> sums;
     if (m_group_size > 1) {
-        jit::eval(std::span<const Value *const>(list));
-        for (const Float &v : values)
-            sums.emplace_back(jit::block_reduce(jit::ReduceOp::Add, v, uint32_t(m_group_size)));
-    } else
-        sums = values;
-    list.clear();
-    std::vector<Float> film_before = band.film;
-    for (size_t c = 0; c < values.size(); ++c) {
-        band.film[c] += sums[c];
-        list.push_back(&band.film[c]);
+        eval_all(values);
+        for (Float &v : values)
+            v = Float(jit::block_reduce(jit::ReduceOp::Add, v, group));
     }
     if (m_estimate_error) { // deviations from the mean without and with this group [Welford 1962]
-        int n = band.groups_done + 1;
-        Float group = luminance(sums), before = luminance(film_before);
+        int n = m_group + 1;
+        Float sum = film().brightness(values),
+              before = film().brightness(m_buffer.at(band.first, band.count));
         Float without = before * opaque_float(n > 1 ? 1.0 / (n - 1) : 0);
-        Float with = (before + group) * opaque_float(1.0 / n);
-        band.film.back() += (group - without) * (group - with);
-        list.push_back(&band.film.back());
+        Float with = (before + sum) * opaque_float(1.0 / n);
+        values.push_back((sum - without) * (sum - with));
     }
-    if (!m_is_single)
-        jit::eval(std::span<const Value *const>(list));
-    ++band.groups_done;
+    m_buffer.add(band.first, band.count, values, m_is_single);
 }
 
-void Render::splat(const std::vector<Float> &values, const Samples &s) {
-    const Film &film = m_sensor.film();
-    const Film::Crop &crop = film.crop();
-    int reach = int(std::ceil(film.filter().radius() - 0.5));
-    UInt32 width = jit::opaque(uint32_t(crop.width)), height = jit::opaque(uint32_t(crop.height)),
-           tiles_x = jit::opaque(m_tiles_x), tile(uint32_t{ TileSize });
-    for (int j = -reach; j <= reach; ++j)
-        for (int i = -reach; i <= reach; ++i) {
-            // Beyond the left or top edge a coordinate wraps around, and is too large
-            UInt32 x = s.pixel.x + UInt32(uint32_t(i)), y = s.pixel.y + UInt32(uint32_t(j));
-            Mask inside = s.traced & (x < width) & (y < height);
-            Float w = film.filter().profile(s.offset.x - i) * film.filter().profile(s.offset.y - j);
-            UInt32 slot =
-                (y / tile * tiles_x + x / tile) * (tile * tile) + y % tile * tile + x % tile;
-            for (Band &b : m_bands) {
-                UInt32 at = slot - jit::opaque(b.first);
-                Mask here = inside & (at < jit::opaque(b.count));
-                for (size_t c = 0; c < values.size(); ++c)
-                    jit::scatter(b.film[c], values[c] * w, at, here, jit::ReduceOp::Add);
-                jit::scatter(b.film.back(), w, at, here, jit::ReduceOp::Add);
-            }
-        }
-    jit::eval();
+// Bands before the one that is next have a group more than the others.
+Float Render::groups_of(const UInt32 &slot) const {
+    UInt32 next = jit::opaque(m_band < m_bands.size() ? m_bands[m_band].first : 0u);
+    Float done = opaque_float(m_group);
+    return select(slot < next, done + 1, done);
 }
 
-Float Render::luminance(const std::vector<Float> &channels) const {
-    if (m_scene.scene_variant().colour == Colour::Mono)
-        return channels[0];
-    return channels[0] * umbel::luminance({ 1, 0, 0 }) +
-           channels[1] * umbel::luminance({ 0, 1, 0 }) +
-           channels[2] * umbel::luminance({ 0, 0, 1 });
+Float Render::samples_of(const UInt32 &slot) const {
+    return min(groups_of(slot) * opaque_float(m_group_size), opaque_float(m_spp));
 }
 
 double Render::relative_error() const {
     check(m_estimate_error);
+    if (m_group < 4)
+        return std::numeric_limits<double>::infinity();
     VariantScope scope(m_scene.scene_variant());
-    const Film::Crop &crop = m_sensor.film().crop();
-    double variance = 0, sum = 0, pixels = double(crop.width) * crop.height;
-    for (const Band &b : m_bands) {
-        double n = b.groups_done;
-        if (n < 4)
-            return std::numeric_limits<double>::infinity();
-        // Of sums of groups: their variance by n - 1, that of their mean by n. Slots beyond the image hold zeros.
-        variance +=
-            read_floats(Float(jit::reduce(jit::ReduceOp::Add, b.film.back())))[0] / (n * (n - 1));
-        sum += read_floats(Float(jit::reduce(jit::ReduceOp::Add, luminance(b.film))))[0] / n;
-    }
+    const Film::Crop &crop = film().crop();
+    uint32_t slots = m_buffer.slots();
+    std::vector<Float> sums = m_buffer.at(0, slots);
+    // Of sums of groups: their variance by n - 1, that of their mean by n. Slots beyond the image hold zeros.
+    Float n = groups_of(UInt32(jit::lane_index(slots)));
+    auto total = [](const Float &v) {
+        return read_floats(Float(jit::reduce(jit::ReduceOp::Add, v)))[0];
+    };
+    double variance = total(sums.back() / (n * (n - 1))), sum = total(film().brightness(sums) / n);
     if (variance == 0)
         return 0;
-    double mean = std::abs(sum) / pixels;
+    double pixels = double(crop.width) * crop.height, mean = std::abs(sum) / pixels;
     return mean > 0 ? std::sqrt(variance / pixels) / mean : std::numeric_limits<double>::infinity();
 }
 
 Image Render::image() const {
     VariantScope scope(m_scene.scene_variant());
-    const Film::Crop &crop = m_sensor.film().crop();
-    std::vector<std::string> names = channel_names();
+    std::vector<std::string> collected = channel_names(), names = film().image_names(collected);
+    std::vector<double> values = read_floats(film().develop(tensor(), uint32_t(collected.size())));
+    const Film::Crop &crop = film().crop();
     Image image(size_t(crop.width), size_t(crop.height), names, Component::F32);
-    float *pixels = image.data<float>();
-    for (const Band &b : m_bands) {
-        double samples = std::min(b.groups_done * m_group_size, m_spp);
-        std::vector<double> weights;
-        if (splats())
-            weights = read_floats(b.film.back());
-        for (size_t c = 0; c < names.size(); ++c) {
-            std::vector<double> values = read_floats(b.film[c]);
-            for (uint32_t i = 0; i < b.count; ++i) {
-                uint32_t tile = (b.first + i) / 16, in = (b.first + i) % 16;
-                uint32_t x = tile % m_tiles_x * TileSize + in % TileSize;
-                uint32_t y = tile / m_tiles_x * TileSize + in / TileSize;
-                if (x < uint32_t(crop.width) && y < uint32_t(crop.height) && samples > 0)
-                    pixels[(size_t(y) * size_t(crop.width) + x) * names.size() + c] =
-                        float(values[i] / (weights.empty()   ? samples
-                                           : weights[i] != 0 ? weights[i]
-                                                             : 1));
-            }
-        }
-    }
+    std::copy(values.begin(), values.end(), image.data<float>());
     return image;
 }
 
 // ---- checkpoints: the signature's length and text, then numbers and films as they lie in memory
 
 std::string Render::signature() const {
-    const Film &film = m_sensor.film();
-    const Film::Crop &c = film.crop();
+    const Film::Crop &c = film().crop();
     return fmt::format(
-        "umbel render 2: {}, variant {}, {} x {} pixels, crop {} x {} at ({}, {}), {} "
+        "umbel render 3: {}, variant {}, {} x {} pixels, crop {} x {} at ({}, {}), {} "
         "samples, seed {}, {} pixels a launch, {} error, channels {}",
-        m_label, m_scene.scene_variant().name, film.width(), film.height(), c.width, c.height, c.x,
-        c.y, m_spp, m_seed, m_launch_pixels, m_estimate_error ? "with" : "without",
+        m_label, m_scene.scene_variant().name, film().width(), film().height(), c.width, c.height,
+        c.x, c.y, m_spp, m_seed, m_launch_pixels, m_estimate_error ? "with" : "without",
         fmt::join(channel_names(), " "));
 }
 
@@ -330,15 +231,7 @@ std::string Render::save() const {
     out += head;
     put(uint64_t(m_group));
     put(m_band);
-    for (const Band &b : m_bands) {
-        put(uint64_t(b.groups_done));
-        for (const Float &channel : b.film) {
-            size_t bytes = channel.size() * jit::bytes(channel.type()), at = out.size();
-            out.resize(at + bytes);
-            jit::read(channel, out.data() + at, 0, channel.size());
-        }
-    }
-    return out;
+    return out + m_buffer.bytes();
 }
 
 void Render::restore(std::string_view bytes) {
@@ -365,19 +258,9 @@ void Render::restore(std::string_view bytes) {
              "begin anew",
              head, signature());
     uint64_t group = get(), band = get();
-    if (group > uint64_t(m_spp) || band >= m_bands.size())
+    if (group > uint64_t(m_spp) || band >= m_bands.size() || bytes.size() != m_buffer.byte_count())
         damaged();
-    std::vector<Band> bands = m_bands;
-    for (Band &b : bands) {
-        b.groups_done = int(get());
-        for (Float &channel : b.film) {
-            std::string_view data = take(b.count * jit::bytes(variant().float_type()));
-            channel = Float(jit::copy_from(variant().float_type(), data.data(), b.count));
-        }
-    }
-    if (!bytes.empty())
-        damaged();
-    m_bands = std::move(bands);
+    m_buffer.set_bytes(bytes);
     m_group = int(group);
     m_band = band;
 }

@@ -6,6 +6,7 @@
 // the image as it is to the bit.
 #pragma once
 #include "core/image.h"
+#include "render/film_buffer.h"
 #include "render/integrator.h"
 
 namespace umbel {
@@ -55,9 +56,9 @@ public:
     /// Root mean square of the pixels' standard errors over the mean of all pixels, in luminance: estimated from the spread
     /// of groups of samples. Infinite before the fourth group. Waits. See docs/cli.md.
     double relative_error() const;
-    /// What has been collected so far, divided by the number of samples. Waits.
+    /// What has been collected so far, as the film develops it. Waits.
     Image image() const;
-    /// The same as data of the program: rows, columns, channels.
+    /// The same as data of the program, before it is developed: the means of the film's channels by rows and columns.
     Float tensor() const;
     std::array<size_t, 3> tensor_shape() const;
 
@@ -73,46 +74,35 @@ public:
     void restore(std::string_view bytes);
 
 private:
-    static constexpr uint32_t TileSize = 4; // pixels, each way
-    struct Band {
-        uint32_t first, count; // slots
-        int groups_done = 0;
-        std::vector<Float>
-            film; // sums, a channel each; then, if asked for, squared deviations of groups
+    struct Band {              // pixels of a launch
+        uint32_t first, count; // slots of the film's buffer
     };
-    struct Pixels { // of the crop window
-        UInt32 x, y;
-        UInt32 index; // row by row
-        Mask inside;  // tiles may reach beyond the window
-    };
-    struct Samples { // of the lanes of a launch
-        Pixels pixel;
-        Mask traced;    // which ones count
-        Float weight;   // of the reconstruction filter
-        Vector2 offset; // from the pixel's centre, in pixels
+    struct Samples {              // of the lanes of a launch
+        FilmBuffer::Pixels pixel; // of the crop window
+        Mask traced;              // which ones count
+        Float weight;             // of the reconstruction filter
+        Vector2 offset;           // from the pixel's centre, in pixels
         SampleStream sampler;
         Ray ray;
         Spectrum ray_weight;
     };
     Samples start(const Band &band) const;
-    void launch(Band &band);
-    void add_to_film(Band &band, const Radiance &r, const Samples &samples);
-    /// To all pixels in the filter's reach, with the sum of weights behind the channels.
-    void splat(const std::vector<Float> &values, const Samples &samples);
+    void launch(const Band &band);
+    void add_to_film(const Band &band, const Radiance &r, const Samples &samples);
     void refuse_splats() const;
     void advance();
-    /// What a band's slots stand for, counted from its first.
-    Pixels pixels_of(const Band &band, const UInt32 &slot) const;
     /// What the integrator gives for these samples, followed by nothing.
     Radiance primal_of(const Samples &samples) const;
-    Float luminance(const std::vector<Float> &channels) const;
-    void weigh_border();
-    std::vector<Float> film_channels(const Radiance &r, const Ray &ray) const;
+    std::vector<Float> film_channels(const Radiance &r, const Samples &samples) const;
     std::vector<std::string> channel_names() const;
+    /// Groups of samples that a slot's pixel has.
+    Float groups_of(const UInt32 &slot) const;
+    Float samples_of(const UInt32 &slot) const;
     std::string signature() const;
 
+    const Film &film() const { return m_sensor.film(); }
     const Integrator &integrator() const { return *m_integrator; }
-    bool splats() const { return m_sensor.film().splats(); }
+    bool splats() const { return film().splats(); }
 
     const Scene &m_scene;
     Ref<const Sensor> m_own_sensor; // keeps one that is not the scene's
@@ -125,9 +115,10 @@ private:
     bool m_estimate_error;
     uint32_t m_launch_pixels;
     std::string m_label;
-    uint32_t m_tiles_x, m_tiles_y;
-    Float m_column_weight,
-        m_row_weight; // where the filter ends at the border: 1 / what is left of it
+    Ref<const Sampler> m_sampler; // the sensor's, or one like it with another count
+    FilterAxis m_columns, m_rows;
+    FilmBuffer
+        m_buffer; // channels; then what errors are estimated from, or how many samples there are
     std::vector<Band> m_bands;
     int m_group = 0;
     size_t m_band = 0;

@@ -1,5 +1,7 @@
-// render/film.cpp: sizes and crop windows.
+// render/film.cpp: sizes, crop windows and channels.
 #include "render/film.h"
+#include "core/colour.h"
+#include "core/image_io.h"
 #include <algorithm>
 
 namespace umbel {
@@ -54,6 +56,59 @@ void Film::set_crop(const Crop &c) {
              "{}",
              where(), c.width, c.height, c.x, c.y, m_width, m_height);
     m_crop = c;
+}
+
+std::vector<std::string> Film::channel_names(const std::vector<std::string> &further) const {
+    std::vector<std::string> names = { "R", "G", "B" };
+    if (variant().colour == Colour::Mono)
+        names = { "Y" };
+    if (has_alpha())
+        names.push_back("A");
+    names.insert(names.end(), further.begin(), further.end());
+    return names;
+}
+
+std::vector<Float> Film::channels(const FilmSample &sample) const {
+    std::vector<Float> out = to_rgb(unpolarized(sample.L), sample.wavelengths);
+    if (has_alpha())
+        out.push_back(select(sample.valid, Float(1), Float(0)));
+    out.insert(out.end(), sample.further.begin(), sample.further.end());
+    return out;
+}
+
+Float Film::brightness(const std::vector<Float> &channels) const {
+    if (variant().colour == Colour::Mono)
+        return channels[0];
+    return channels[0] * luminance({ 1, 0, 0 }) + channels[1] * luminance({ 0, 1, 0 }) +
+           channels[2] * luminance({ 0, 0, 1 });
+}
+
+Float Film::develop(const Float &means, uint32_t channel_count) const {
+    uint32_t pixels = means.size() / channel_count;
+    UInt32 pixel(jit::lane_index(pixels)), first = pixel * UInt32(channel_count);
+    std::vector<Float> in;
+    for (uint32_t c = 0; c < channel_count; ++c)
+        in.emplace_back(jit::gather(means, first + UInt32(c), Mask(true)));
+    std::vector<Float> out = develop_pixel(in);
+    bool same = out.size() == in.size();
+    for (size_t c = 0; same && c < in.size(); ++c)
+        same = out[c].id() == in[c].id();
+    if (same)
+        return means;
+    uint32_t count = uint32_t(out.size());
+    Value image = jit::full(variant().float_type(), 0, pixels * count);
+    for (uint32_t c = 0; c < count; ++c)
+        jit::scatter(image, out[c], pixel * UInt32(count) + UInt32(c), Mask(true));
+    return Float(image);
+}
+
+std::filesystem::path Film::with_extension(const std::filesystem::path &path,
+                                           const char *extension) {
+    std::string own = path.extension().string();
+    std::vector<std::string> known = image_extensions();
+    if (!own.empty() && std::find(known.begin(), known.end(), own.substr(1)) != known.end())
+        return path;
+    return path.string() + extension;
 }
 
 } // namespace umbel

@@ -1,10 +1,22 @@
-// render/film.h: where an image is collected and how it is written.
+// render/film.h: what an image is made of: its size, its channels, and how it is written.
+//
+// A film says which numbers are collected for each pixel and how a sample becomes them; film_buffer.h collects them. Of
+// their means the film makes the image that users see.
 #pragma once
 #include "core/image.h"
+#include "core/spectrum.h"
 #include "render/filter.h"
 #include <filesystem>
 
 namespace umbel {
+
+/// What one sample brings to a film.
+struct FilmSample {
+    Spectrum L; // times the camera's weight
+    Wavelengths wavelengths;
+    Mask valid;                 // whether the ray met anything
+    std::vector<Float> further; // the integrator's own channels
+};
 
 class Film : public Object {
 public:
@@ -25,22 +37,42 @@ public:
     void set_size(int width, int height);
     void set_crop(const Crop &crop);
 
-    /// Writes an image in the film's format. `path` without an extension, or with one that is no image format,
-    /// gets the format's. Returns the file's name.
-    virtual std::filesystem::path write(const std::filesystem::path &path,
-                                        const Image &image) const = 0;
+    // ---- what is collected
+    /// The channels: colours, alpha, then those that the integrator adds.
+    virtual std::vector<std::string> channel_names(const std::vector<std::string> &further) const;
+    /// A sample's numbers for them; linear in its light.
+    virtual std::vector<Float> channels(const FilmSample &sample) const;
+    /// What errors are measured in.
+    virtual Float brightness(const std::vector<Float> &channels) const;
+    /// Whether there is an alpha channel.
+    virtual bool has_alpha() const { return false; }
     /// Whether pixels at the border see what lies beyond it, as the others see all around them; if not, the
     /// filter ends there.
     virtual bool sample_border() const { return false; }
     /// Whether a sample is added to all pixels that the filter reaches from where it is, in place of being drawn from the
     /// filter of one pixel.
     virtual bool splats() const { return false; }
-    /// Whether the image has an alpha channel.
-    virtual bool has_alpha() const { return false; }
-    /// The channels of the image as users know it: rgb, luminance_alpha...
-    virtual const char *pixel_format() const { return has_alpha() ? "rgba" : "rgb"; }
+
+    // ---- what becomes of it
+    /// The channels of the image, given those that were collected.
+    virtual std::vector<std::string> image_names(const std::vector<std::string> &collected) const {
+        return collected;
+    }
+    /// Their values, from the means of the collected channels: numbers that lie pixel by pixel.
+    Float develop(const Float &means, uint32_t channel_count) const;
+    /// The file that write() makes of `path`.
+    virtual std::filesystem::path file_name(const std::filesystem::path &path) const = 0;
+    /// Writes an image in the film's format, to file_name(path), which it returns.
+    virtual std::filesystem::path write(const std::filesystem::path &path,
+                                        const Image &image) const = 0;
 
 protected:
+    /// Of one pixel; see develop().
+    virtual std::vector<Float> develop_pixel(std::vector<Float> means) const { return means; }
+    /// `path` itself if its extension names an image format; if not, with this one.
+    static std::filesystem::path with_extension(const std::filesystem::path &path,
+                                                const char *extension);
+
     int m_width = 768, m_height = 576;
     Crop m_crop;
     Ref<Filter> m_filter;

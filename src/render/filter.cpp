@@ -1,52 +1,21 @@
-// render/filter.cpp: drawing offsets from a reconstruction filter.
+// render/filter.cpp: profiles of reconstruction filters, and offsets drawn from them.
 #include "render/filter.h"
 #include "core/host_array.h"
 #include <cmath>
+#include <map>
 
 namespace umbel {
 
-// The profile as a piecewise linear function; a cell is drawn with its mean absolute value, a place in it
-// uniformly. The weight f / pdf is then exact, with 1 as its mean, whatever the signs.
 void Filter::configure() {
     if (is_box())
         return;
     double r = radius(), width = 2 * r / Cells;
-    std::vector<double> f(Cells + 1), cells(Cells), table;
-    double integral = 0;
-    for (int i = 0; i <= Cells; ++i)
-        f[size_t(i)] = eval(-r + width * i);
-    for (size_t i = 0; i < Cells; ++i) {
-        cells[i] = (std::abs(f[i]) + std::abs(f[i + 1])) / 2;
-        integral += (f[i] + f[i + 1]) / 2 * width;
-    }
-    if (!(integral > 0))
-        complain("the filter's integral is {}; it must be positive", integral);
-    m_cells = AliasTable(cells);
-    for (size_t i = 0; i < Cells; ++i) {
-        double pdf = cells[i] / m_cells.sum() / width, scale = pdf > 0 ? 1 / (integral * pdf) : 0;
-        table.push_back(f[i] * scale);
-        table.push_back(f[i + 1] * scale);
-    }
-    m_weights = float_array(table);
-    table.clear();
-    for (size_t i = 0; i < Cells; ++i)
-        table.insert(table.end(), { f[i], f[i + 1] });
+    std::vector<double> table;
+    for (int i = 0; i < Cells; ++i)
+        table.insert(table.end(), { eval(-r + width * i), eval(-r + width * (i + 1)) });
     m_profile = float_array(table);
     m_radius = opaque_float(r);
-}
-
-double Filter::mass(double a, double b) const {
-    double r = radius(), part = 0, whole = 0;
-    if (a <= -r && b >= r)
-        return 1;
-    constexpr int Steps = 4096;
-    for (int i = 0; i < Steps; ++i) { // midpoints
-        double x = -r + (i + 0.5) * 2 * r / Steps, f = eval(x);
-        whole += f;
-        if (x > a && x < b)
-            part += f;
-    }
-    return part / whole;
+    FilterAxis(*this, 1, false); // complains about what cannot be drawn from
 }
 
 Float Filter::profile(const Float &x) const {
@@ -58,13 +27,77 @@ Float Filter::profile(const Float &x) const {
     return select(inside, lerp(Float(ends[0]), Float(ends[1]), place - cell), Float(0));
 }
 
-std::pair<Float, Float> Filter::sample(const Float &u) const {
-    if (is_box())
-        return { (u - 0.5) * (2 * radius()), Float(1) };
-    auto [cell, rest] = m_cells.sample_reuse(u, true);
-    std::vector<Value> ends = jit::gather_packet(m_weights, cell, 2, Mask(true));
-    Float x = ((Float(cell) + rest) * (2.0 / Cells) - 1) * m_radius;
-    return { x, lerp(Float(ends[0]), Float(ends[1]), rest) };
+struct FilterAxis::Interval {
+    double from, to;
+    auto operator<=>(const Interval &) const = default;
+};
+
+FilterAxis::FilterAxis(const Filter &filter, int size, bool ends) : m_is_box(filter.is_box()) {
+    double r = filter.radius();
+    std::map<Interval, uint32_t> numbers;
+    std::vector<double> intervals, cells, cell_ends;
+    std::vector<uint32_t> of_pixel;
+    auto number_of = [&](const Interval &i) {
+        auto [it, fresh] = numbers.emplace(i, uint32_t(numbers.size()));
+        if (fresh) {
+            double weight = m_is_box ? 1 : tabulate(filter, i, cells, cell_ends);
+            intervals.insert(intervals.end(),
+                             { (i.to - i.from) / 2, (i.to + i.from) / 2, weight, 0 });
+        }
+        return it->second;
+    };
+    if (ends)
+        for (int i = 0; i < size; ++i)
+            of_pixel.push_back(number_of({ std::max(-r, -i - 0.5), std::min(r, size - i - 0.5) }));
+    else
+        number_of({ -r, r });
+    m_intervals = float_array(intervals);
+    if (numbers.size() > 1)
+        m_interval_of = jit::copy(of_pixel);
+    if (m_is_box)
+        return;
+    m_cells = AliasTable(cells, Cells);
+    m_ends = float_array(cell_ends);
+}
+
+// The profile as a piecewise linear function. A cell is drawn with the mean of its absolute values, a place in it with a
+// density that is linear in between: so the weight is f / |f| times the ratio of their integrals, and 1 for a filter
+// without negative lobes.
+double FilterAxis::tabulate(const Filter &filter, const Interval &interval,
+                            std::vector<double> &cells, std::vector<double> &ends) {
+    double width = (interval.to - interval.from) / Cells, sum = 0, sum_absolute = 0;
+    for (uint32_t i = 0; i < Cells; ++i) {
+        double a = filter.eval(interval.from + width * i),
+               b = filter.eval(interval.from + width * (i + 1));
+        ends.insert(ends.end(), { a, b });
+        cells.push_back((std::abs(a) + std::abs(b)) / 2);
+        sum += (a + b) / 2;
+        sum_absolute += cells.back();
+    }
+    if (!(sum > 0))
+        filter.complain("the filter's integral is {}; it must be positive", sum * width);
+    return sum_absolute / sum;
+}
+
+std::pair<Float, Float> FilterAxis::sample(const Float &u, const UInt32 &pixel,
+                                           const Mask &active) const {
+    bool is_one = !m_interval_of.valid();
+    UInt32 number = is_one ? UInt32(0u) : jit::gather(m_interval_of, pixel, active);
+    std::vector<Value> interval = jit::gather_packet(m_intervals, number, 4, active);
+    Float half(interval[0]), middle(interval[1]), scale(interval[2]);
+    auto place = [&](const Float &x) { return is_one ? x * half : x * half + middle; };
+    if (m_is_box)
+        return { place(2 * u - 1), Float(1) };
+    auto [cell, rest] = m_cells.sample_reuse(u, active, number);
+    std::vector<Value> ends =
+        jit::gather_packet(m_ends, cell + number * UInt32(uint32_t{ Cells }), 2, active);
+    Float a(ends[0]), b(ends[1]), from = abs(a), to = abs(b);
+    Float in_cell = rest * (from + to) / (from + sqrt(lerp(sqr(from), sqr(to), rest)));
+    Float absolute = lerp(from, to, in_cell);
+    Mask good = absolute > 0; // both ends may be zero; rounding alone draws such a cell
+    in_cell = select(good, in_cell, rest);
+    return { place((Float(cell) + in_cell) * (2.0 / Cells) - 1),
+             select(good, scale * (lerp(a, b, in_cell) / absolute), Float(0)) };
 }
 
 } // namespace umbel

@@ -17,21 +17,37 @@ public:
     virtual double radius() const = 0;
     virtual bool is_box() const { return false; }
 
-    /// An offset drawn from the filter's absolute value, and its weight, 1 on average: filter importance
-    /// sampling [Ernst 2006].
-    std::pair<Float, Float> sample(const Float &u) const;
     /// The profile in recorded code, from a table; zero beyond radius().
     Float profile(const Float &x) const;
     void configure() override;
-    /// Integral from `a` to `b` over the whole one; of the host.
-    double mass(double a, double b) const;
 
 private:
     static constexpr int Cells = 256;
-    AliasTable m_cells;
-    Float m_weights; // at both ends of each cell
-    Float m_profile; // the values there
+    Float m_profile; // the values at both ends of each cell
     Float m_radius;
+};
+
+/// Offsets from the pixels of a row, or of a column, drawn from a filter's absolute value, with weights that are 1 on
+/// average: filter importance sampling [Ernst 2006].
+class FilterAxis {
+public:
+    FilterAxis() = default;
+    /// `ends`: around the first and the last of `size` pixels, what is left of the filter is drawn from.
+    FilterAxis(const Filter &filter, int size, bool ends);
+    /// For pixels by their number.
+    std::pair<Float, Float> sample(const Float &u, const UInt32 &pixel, const Mask &active) const;
+
+private:
+    static constexpr uint32_t Cells = 256;
+    struct Interval;
+    static double tabulate(const Filter &filter, const Interval &interval,
+                           std::vector<double> &cells, std::vector<double> &ends);
+
+    bool m_is_box = false;
+    AliasTable m_cells;   // one for each interval of offsets that some pixel has
+    Float m_ends;         // the profile at both ends of each cell
+    Float m_intervals;    // half the width, the middle, the weight of samples that are not negative
+    UInt32 m_interval_of; // by pixel; none where all have the same
 };
 
 } // namespace umbel

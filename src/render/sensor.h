@@ -1,13 +1,13 @@
 // render/sensor.h: what looks at the scene.
 #pragma once
 #include "core/animated_transform.h"
+#include "render/endpoint.h"
 #include "render/film.h"
-#include "render/interaction.h"
 #include "render/sampler.h"
 
 namespace umbel {
 
-class Sensor : public Object {
+class Sensor : public Endpoint {
 public:
     static constexpr const char *Kind = "sensor";
 
@@ -15,10 +15,6 @@ public:
     void configure() override;
     void child_changed() override { configure(); } // the film's size matters
 
-    /// A ray through `position` in [0, 1]^2 of the whole film (y down), and its importance weight.
-    virtual std::pair<Ray, Spectrum> sample_ray(const Float &time, const Float &wavelength_sample,
-                                                const Vector2 &position, const Vector2 &aperture,
-                                                const Mask &active) const = 0;
     virtual bool needs_aperture_sample() const { return false; }
     bool needs_time_sample() const { return m_shutter_close > m_shutter_open; }
 

@@ -134,12 +134,15 @@ TEST_F(MeshFiles, ATextureShowsItsImageAndBlendsBetweenTexels) {
 }
 
 TEST_F(MeshFiles, AFilmWritesTheChannelsThatItsPixelFormatNames) {
-    Image image(1, 1, { "R", "G", "B", "A", "dd.T" }, Component::F32);
-    for (size_t c = 0; c < 5; ++c)
-        image.set(0, 0, c, c < 3 ? 0.5 : double(c));
     auto written = [&](const char *format) {
         Ref<Film> film = make_object<Film>(
             Properties("film", "hdrfilm").set("pixel_format", std::string(format)));
+        std::vector<double> means = { 0.5, 0.5, 0.5, 3, 4 };
+        std::vector<double> values = read_floats(film->develop(float_array(means), 5));
+        Image image(1, 1, film->image_names({ "R", "G", "B", "A", "dd.T" }), Component::F32);
+        for (size_t c = 0; c < values.size(); ++c)
+            image.set(0, 0, c, values[c]);
+        EXPECT_EQ(film->file_name(folder / format), folder / (std::string(format) + ".exr"));
         return read_image(film->write(folder / format, image));
     };
     EXPECT_EQ(written("rgba").channel_count(), 5u);

@@ -30,54 +30,47 @@ public:
     bool sample_border() const override { return m_sample_border; }
     bool splats() const override { return m_splats; }
     bool has_alpha() const override { return m_pixels.back() == 'a'; }
-    const char *pixel_format() const override { return m_pixels.c_str(); }
 
+    std::vector<std::string> image_names(const std::vector<std::string> &collected) const override {
+        std::vector<std::string> names = collected;
+        if (is_luminance()) {
+            names.erase(names.begin(), names.begin() + 2);
+            names[0] = "Y";
+        } else if (is_xyz())
+            std::copy_n(std::array{ "X", "Y", "Z" }.begin(), 3, names.begin());
+        return names;
+    }
+    std::filesystem::path file_name(const std::filesystem::path &path) const override {
+        return with_extension(path, m_format == "rgbe"  ? ".hdr"
+                                    : m_format == "pfm" ? ".pfm"
+                                                        : ".exr");
+    }
     std::filesystem::path write(const std::filesystem::path &path,
                                 const Image &image) const override {
-        std::filesystem::path file = path;
-        std::string extension = file.extension().string();
-        std::vector<std::string> known = image_extensions();
-        if (extension.empty() ||
-            std::find(known.begin(), known.end(), extension.substr(1)) == known.end()) {
-            extension = m_format == "rgbe" ? ".hdr" : m_format == "pfm" ? ".pfm" : ".exr";
-            file += extension;
-        }
+        std::filesystem::path file = file_name(path);
         ImageWriteOptions options;
-        if (extension == ".exr")
+        if (file.extension() == ".exr")
             options.component = m_component == "float32"  ? Component::F32
                                 : m_component == "uint32" ? Component::U32
                                                           : Component::F16;
-        write_image(file, in_pixel_format(image), options);
+        write_image(file, image, options);
         return file;
     }
 
 private:
-    /// Colours become what `pixel_format` says; alpha and further channels stay.
-    Image in_pixel_format(const Image &image) const {
-        bool luminance_only = m_pixels.starts_with("luminance"), xyz = m_pixels.starts_with("xyz");
-        if (image.find_channel("R") != 0 || (!luminance_only && !xyz))
-            return image;
-        std::vector<std::string> names = luminance_only ? std::vector<std::string>{ "Y" }
-                                                        : std::vector<std::string>{ "X", "Y", "Z" };
-        size_t colours = names.size(), further = image.channel_count() - 3;
-        names.insert(names.end(), image.channels().begin() + 3, image.channels().end());
-        Image out = image.with_channels(names);
-        std::vector<double> from(image.width() * image.channel_count()),
-            to(out.width() * names.size());
-        for (size_t y = 0; y < image.height(); ++y) {
-            image.read_row(y, from.data());
-            for (size_t x = 0; x < image.width(); ++x) {
-                const double *f = &from[x * (3 + further)];
-                double *t = &to[x * (colours + further)];
-                Colour3 c = srgb_to_xyz({ f[0], f[1], f[2] });
-                if (luminance_only)
-                    t[0] = c[1];
-                else
-                    std::copy(c.begin(), c.end(), t);
-                std::copy(f + 3, f + 3 + further, t + colours);
-            }
-            out.write_row(y, to.data());
-        }
+    // In monochromatic variants, there is nothing to convert.
+    bool is_luminance() const { return !is_mono() && m_pixels.starts_with("luminance"); }
+    bool is_xyz() const { return !is_mono() && m_pixels.starts_with("xyz"); }
+    static bool is_mono() { return variant().colour == Colour::Mono; }
+
+    std::vector<Float> develop_pixel(std::vector<Float> in) const override {
+        if (!is_luminance() && !is_xyz())
+            return in;
+        const ColourMatrix &m = srgb_to_xyz_matrix();
+        std::vector<Float> out;
+        for (size_t row = is_xyz() ? 0 : 1; row < (is_xyz() ? 3u : 2u); ++row)
+            out.push_back(in[0] * m[row][0] + in[1] * m[row][1] + in[2] * m[row][2]);
+        out.insert(out.end(), in.begin() + 3, in.end());
         return out;
     }
 

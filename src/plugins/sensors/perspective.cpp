@@ -49,10 +49,18 @@ public:
         m_far_clip = opaque_float(m_far);
     }
 
+    uint32_t flags() const override { return EndpointFlags::DeltaPosition; }
+    BoundingBox bounds() const override { // of its keyframes
+        BoundingBox b;
+        for (const TransformData &t : m_to_world.transforms)
+            b.extend(t.apply_point({ 0, 0, 0 }));
+        return b;
+    }
+
     std::pair<Ray, Spectrum> sample_ray(const Float &time, const Float &wavelength_sample,
                                         const Vector2 &position, const Vector2 &,
                                         const Mask &active) const override {
-        auto [wavelengths, weight] = sample_wavelengths(wavelength_sample);
+        auto [wavelengths, weight] = sample_wavelengths({}, wavelength_sample, active);
         // x of the image goes right, x of camera space left
         Vector3 d = normalize({ (1 - 2 * (position.x + m_shift_x)) * m_tan_x,
                                 (1 - 2 * (position.y + m_shift_y)) * m_tan_y, Float(1) });
@@ -64,8 +72,56 @@ public:
         Vector3 o = fma(world, near_t, to_world.translation());
         return { Ray{ o, world, far_t - near_t, time, wavelengths }, weight };
     }
+    std::pair<PositionSample, Float> sample_position(const Float &time, const Vector2 &,
+                                                     const Mask &active) const override {
+        return { position_at(m_transform.at(time, active), time), Float(1) };
+    }
+    Float pdf_position(const PositionSample &, const Mask &) const override { return 0; }
+
+    std::pair<DirectionSample, Spectrum> sample_direction(const Interaction &it, const Vector2 &,
+                                                          const Mask &active) const override {
+        Transform to_world = m_transform.at(it.time, active);
+        DirectionSample ds{ position_at(to_world, it.time), {}, Float(0), UInt32(0u) };
+        Vector3 v = ds.p - it.p;
+        ds.dist = norm(v);
+        ds.d = v * rcp(ds.dist);
+        View view = view_of(to_world, ds);
+        ds.uv = view.pixel;
+        ds.pdf = select(view.seen, Float(1), Float(0));
+        return { ds, Spectrum(view.importance) };
+    }
+    Spectrum eval_direction(const Interaction &it, const DirectionSample &ds,
+                            const Mask &active) const override {
+        return Spectrum(view_of(m_transform.at(it.time, active), ds).importance);
+    }
 
 private:
+    PositionSample position_at(const Transform &to_world, const Float &time) const {
+        Vector3 n = normalize(to_world.vector({ 0, 0, 1 }));
+        return { to_world.translation(), n, { Float(0), Float(0) }, time, Float(1), Mask(true) };
+    }
+    struct View {      // of what sees the camera in some direction
+        Vector2 pixel; // of the crop window
+        Float
+            importance; // that arrives there; the density of pixels by direction is 1 / (area cos^3) of the film's
+        Mask seen;
+    };
+    View view_of(const Transform &to_world, const DirectionSample &ds) const {
+        Vector3 d = normalize(to_world.inverse().vector(-ds.d));
+        Float z = ds.dist * d.z, inv_z = rcp(d.z);
+        Vector2 film{ (1 - d.x * inv_z / m_tan_x) * 0.5 - m_shift_x,
+                      (1 - d.y * inv_z / m_tan_y) * 0.5 - m_shift_y };
+        const Film::Crop &crop = m_film->crop();
+        double width = m_film->width(), height = m_film->height();
+        Vector2 pixel{ fma(film.x, opaque_float(width), opaque_float(-crop.x)),
+                       fma(film.y, opaque_float(height), opaque_float(-crop.y)) };
+        Mask seen = (z >= m_near_clip) & (z <= m_far_clip) & (pixel.x >= 0) & (pixel.y >= 0) &
+                    (pixel.x < opaque_float(crop.width)) & (pixel.y < opaque_float(crop.height));
+        Float part = opaque_float(4 * crop.width / width * crop.height / height);
+        Float cos3 = d.z * sqr(d.z), area = m_tan_x * m_tan_y * part;
+        return { pixel, select(seen, rcp(area * cos3 * sqr(ds.dist)), Float(0)), seen };
+    }
+
     double half_width(double aspect) const {
         double fov = m_fov;
         std::string axis = m_axis;

@@ -1,0 +1,150 @@
+// tests/render/film_test.cpp: how samples become pixels.
+#include "core/colour.h"
+#include "render/film_buffer.h"
+#include "support/scenes.h"
+#include <cstdlib>
+
+namespace umbel {
+using namespace test;
+
+namespace {
+
+/// A scene whose film has this filter and these parameters.
+std::string film_xml(const std::string &body, int size, int spp, const std::string &filter,
+                     const std::string &parameters = "") {
+    std::string xml = scene_xml(body, size, spp), box = "<rfilter type='box'/>";
+    return xml.replace(xml.find(box), box.size(),
+                       fmt::format("<rfilter type='{}'/>{}", filter, parameters));
+}
+
+const char *Splat = "<boolean name='splat' value='true'/>";
+const char *White = "<emitter type='constant'/>";
+const char *Ball = "<shape type='sphere'><bsdf type='diffuse'/></shape><emitter type='constant'/>";
+
+} // namespace
+
+class BackendFilm : public VariantTest {};
+UMBEL_VARIANTS(BackendFilm, "interp_rgb", "llvm_rgb", "llvm_rgb_double", "llvm_mono")
+
+// Around the pixels at the border as elsewhere, samples are drawn from what there is of the filter.
+TEST_P(BackendFilm, AConstantImageIsConstant) {
+    for (const char *filter : { "box", "tent", "gaussian" })
+        for (const char *parameters : { "", Splat }) {
+            Image image = render_image(*scene_from(film_xml(White, 9, 16, filter, parameters)));
+            for (size_t y = 0; y < 9; ++y)
+                for (size_t x = 0; x < 9; ++x)
+                    EXPECT_NEAR(image.get(x, y, 0), 1, 1e-6)
+                        << filter << parameters << " at " << x << ", " << y;
+        }
+}
+
+// Offsets have the density of the filter where the image is, whatever the pixel; weights make up for negative lobes.
+TEST_P(BackendFilm, OffsetsFollowWhatIsLeftOfTheFilter) {
+    const uint32_t n = 200000, bins = 20;
+    for (const char *plugin : { "box", "tent", "gaussian", "mitchell" }) {
+        Ref<Filter> filter = make_object<Filter>(Properties("rfilter", plugin));
+        for (int size : { 1, 3, 12 })
+            for (int pixel : { 0, size / 2, size - 1 }) {
+                FilterAxis axis(*filter, size, true);
+                UInt32 lane(jit::lane_index(n));
+                Float u = (Float(lane) + 0.5) * (1.0 / n);
+                auto [x, w] =
+                    axis.sample(u, jit::opaque(uint32_t(pixel)) + lane * UInt32(0u), Mask(true));
+                std::vector<double> xs = read_floats(x), ws = read_floats(w);
+                double r = filter->radius(), from = std::max(-r, -pixel - 0.5),
+                       to = std::min(r, size - pixel - 0.5), width = (to - from) / bins;
+                std::vector<double> got(bins, 0), want(bins, 0);
+                double total = 0;
+                for (uint32_t i = 0; i < n; ++i) {
+                    ASSERT_GE(xs[i], from - 1e-5);
+                    ASSERT_LE(xs[i], to + 1e-5);
+                    size_t bin = size_t(std::clamp((xs[i] - from) / width, 0.0, bins - 1.0));
+                    got[bin] += (ws.size() == 1 ? ws[0] : ws[i]) / n;
+                }
+                for (uint32_t i = 0; i < 100 * bins; ++i) {
+                    double f = filter->eval(from + (i + 0.5) * width / 100);
+                    want[i / 100] += f;
+                    total += f;
+                }
+                // The profile is a polygon of 256 sides in both; numbers are evenly spaced, so noise is small
+                for (uint32_t i = 0; i < bins; ++i)
+                    EXPECT_NEAR(got[i], want[i] / total, 1e-3)
+                        << plugin << ", pixel " << pixel << " of " << size << ", bin " << i;
+            }
+    }
+}
+
+TEST_P(BackendFilm, SplattedImagesDoNotDependOnLaunches) {
+    Ref<Scene> scene = scene_from(film_xml(Ball, 23, 20, "gaussian", Splat));
+    Image whole = render_image(*scene);
+    for (uint32_t pixels : { 16u, 48u, 200u })
+        EXPECT_TRUE(same_pixels(whole, render_image(*scene, { .launch_pixels = pixels })));
+    Render first(*scene, { .launch_pixels = 48 }), second(*scene, { .launch_pixels = 48 });
+    for (int i = 0; i < 5; ++i)
+        first.step();
+    second.restore(first.save());
+    second.run();
+    EXPECT_TRUE(same_pixels(whole, second.image()));
+}
+
+TEST_P(BackendFilm, TwoRendersOfOneSceneDoNotDisturbEachOther) {
+    std::string xml = scene_xml(Ball, 12, 16), independent = "type='independent'";
+    xml.replace(xml.find(independent), independent.size(), "type='stratified'");
+    Ref<Scene> scene = scene_from(xml);
+    Image alone = render_image(*scene);
+    Render a(*scene), b(*scene, { .spp = 64 });
+    EXPECT_EQ(scene->sensors()[0]->sampler().sample_count(), 16);
+    while (!a.done() || !b.done()) {
+        b.step();
+        a.step();
+    }
+    EXPECT_TRUE(same_pixels(alone, a.image()));
+    EXPECT_TRUE(same_pixels(render_image(*scene, { .spp = 64 }), b.image()));
+}
+
+TEST_P(BackendFilm, PixelFormatsAreDevelopedFromTheSameSamples) {
+    auto image_of = [](const char *format) {
+        return render_image(*scene_from(film_xml(
+            Ball, 6, 4, "box", fmt::format("<string name='pixel_format' value='{}'/>", format))));
+    };
+    bool is_mono = variant().colour == Colour::Mono;
+    using Names = std::vector<std::string>;
+    Image rgb = image_of("rgb"), xyza = image_of("xyza"), y = image_of("luminance");
+    EXPECT_EQ(xyza.channels(), is_mono ? Names({ "Y", "A" }) : Names({ "X", "Y", "Z", "A" }));
+    EXPECT_EQ(y.channels(), Names({ "Y" }));
+    for (size_t i = 0; i < 6; ++i) {
+        Colour3 c{ rgb.get(i, i, 0), is_mono ? 0 : rgb.get(i, i, 1),
+                   is_mono ? 0 : rgb.get(i, i, 2) };
+        if (!is_mono) {
+            Colour3 want = srgb_to_xyz(c);
+            for (size_t k = 0; k < 3; ++k)
+                EXPECT_NEAR(xyza.get(i, i, k), want[k], 1e-5);
+            EXPECT_NEAR(y.get(i, i, 0), want[1], 1e-5);
+        } else
+            EXPECT_EQ(y.get(i, i, 0), c[0]);
+    }
+}
+
+// The buffer's own arithmetic, against plain loops.
+TEST_P(BackendFilm, SplatsFallOnTheirPixelsInTheOrderOfLanes) {
+    FilmBuffer buffer(7, 5, 2);
+    std::vector<uint32_t> xs, ys;
+    std::vector<double> values;
+    std::vector<double> want(7 * 5 * 2, 0);
+    uint32_t state = 1;
+    for (int i = 0; i < 1000; ++i) {
+        state = state * 1664525 + 1013904223;
+        xs.push_back(state >> 29); // up to 7: beyond the image
+        ys.push_back((state >> 20) % 6);
+        values.push_back(double((state >> 8) % 1000));
+        if (xs.back() < 7 && ys.back() < 5) {
+            want[(ys.back() * 7 + xs.back()) * 2] += values.back();
+            want[(ys.back() * 7 + xs.back()) * 2 + 1] += 1;
+        }
+    }
+    buffer.splat({ float_array(values), Float(1) }, jit::copy(xs), jit::copy(ys), Mask(true));
+    jit::eval();
+    EXPECT_EQ(read_floats(buffer.rows(2, [](const UInt32 &) { return Float(1); })), want);
+}
+
+} // namespace umbel

@@ -12,10 +12,14 @@ std::array<size_t, 3> Render::tensor_shape() const {
 Float Render::tensor() const {
     VariantScope scope(m_scene.scene_variant());
     uint32_t channels = uint32_t(channel_names().size());
-    return m_buffer.rows(channels, [&](const UInt32 &slot) {
+    Float image = m_buffer.rows(channels, [&](const UInt32 &slot) {
         Float count = splats() ? m_buffer.number(slot, channels) : samples_of(slot);
         return select(count != 0, count, Float(1));
     });
+    if (!integrator().splats())
+        return image;
+    Float paths = opaque_float(std::max(light_samples(), 1e-9));
+    return image + m_light.rows(channels, [&](const UInt32 &) { return paths; });
 }
 
 Radiance Render::primal_of(const Samples &s) const {
@@ -59,6 +63,8 @@ void Render::backward(const Float &gradient) {
 }
 
 void Render::refuse_splats() const {
+    if (integrator().splats())
+        integrator().complain("has no derivatives; use `path`");
     if (splats())
         fail("{}: images are differentiated with samples drawn from the filter; set `splat` to "
              "false",

@@ -37,11 +37,12 @@ Render::Render(const Scene &scene, const RenderOptions &options)
     const Film::Crop &crop = film().crop();
     m_buffer = FilmBuffer(uint32_t(crop.width), uint32_t(crop.height),
                           uint32_t(channel_names().size()) + (m_estimate_error || splats()));
-    bool ends = !film().sample_border();
-    if (!splats()) {
-        m_columns = FilterAxis(film().filter(), film().width(), ends);
-        m_rows = FilterAxis(film().filter(), film().height(), ends);
-    }
+    if (integrator().splats() && m_estimate_error)
+        integrator().complain("an image of splatted light has no estimate of its error: its pixels "
+                              "are related");
+    if (integrator().splats())
+        m_light = FilmBuffer(uint32_t(crop.width), uint32_t(crop.height),
+                             uint32_t(channel_names().size()));
 
     uint32_t slots = m_buffer.slots(), most = uint32_t(LanesALaunch / uint64_t(m_group_size));
     if (options.launch_pixels) // whole tiles
@@ -49,8 +50,8 @@ Render::Render(const Scene &scene, const RenderOptions &options)
             most, (uint64_t(options.launch_pixels) + FilmBuffer::TilePixels - 1) /
                       FilmBuffer::TilePixels * FilmBuffer::TilePixels));
     m_launch_pixels = most;
-    m_is_single =
-        options.is_lazy && slots <= most && m_spp <= m_group_size && !m_estimate_error && !splats();
+    m_is_single = options.is_lazy && slots <= most && m_spp <= m_group_size && !m_estimate_error &&
+                  !splats() && !integrator().splats();
     for (uint64_t first = 0; first < slots; first += most)
         m_bands.push_back({ uint32_t(first), uint32_t(std::min<uint64_t>(most, slots - first)) });
 }
@@ -116,8 +117,9 @@ Render::Samples Render::start(const Band &band) const {
     // A position drawn from the reconstruction filter around the pixel
     Vector2 u = sampler.next_2d();
     auto [dx, weight_x] =
-        splats() ? std::pair(u.x - 0.5, Float(1)) : m_columns.sample(u.x, x, active);
-    auto [dy, weight_y] = splats() ? std::pair(u.y - 0.5, Float(1)) : m_rows.sample(u.y, y, active);
+        splats() ? std::pair(u.x - 0.5, Float(1)) : film().columns().sample(u.x, x, active);
+    auto [dy, weight_y] =
+        splats() ? std::pair(u.y - 0.5, Float(1)) : film().rows().sample(u.y, y, active);
     Vector2 position{ (Float(x) + 0.5 + dx) * opaque_float(1.0 / film().width()),
                       (Float(y) + 0.5 + dy) * opaque_float(1.0 / film().height()) };
 
@@ -128,9 +130,56 @@ Render::Samples Render::start(const Band &band) const {
     return { in_crop, active, weight_x * weight_y, { dx, dy }, sampler, ray, ray_weight };
 }
 
+class Render::Launch final : public Pass {
+public:
+    Launch(Render &render, const Band &band)
+        : Pass(render.m_scene, render.m_sensor), m_render(render), m_band(band),
+          m_samples(render.start(band)) {
+        sampler = m_samples.sampler;
+        ray = m_samples.ray;
+        active = m_samples.traced;
+    }
+    void add(const Radiance &r) override { m_render.add_to_film(m_band, r, m_samples); }
+    void splat(const Vector2 &place, const Spectrum &L, const Wavelengths &wavelengths,
+               SampleStream &stream, const Mask &lanes) override {
+        m_render.splat(place, L, wavelengths, stream, lanes);
+    }
+
+private:
+    Render &m_render;
+    const Band &m_band;
+    Samples m_samples;
+};
+
 void Render::launch(const Band &band) {
-    Samples s = start(band);
-    add_to_film(band, integrator().sample(m_scene, s.sampler, s.ray, s.traced), s);
+    Launch pass(*this, band);
+    integrator().render(pass);
+}
+
+void Render::splat(const Vector2 &place, const Spectrum &L, const Wavelengths &wavelengths,
+                   SampleStream &sampler, const Mask &active) {
+    check(integrator().splats());
+    const Film::Crop &crop = film().crop();
+    Float left = opaque_float(crop.x), top = opaque_float(crop.y);
+    Vector2 u = film().filter().is_box() ? Vector2{ 0.5, 0.5 } : sampler.next_2d();
+    auto [x, weight_x] = film().columns().choose_pixel(place.x + left, u.x, active);
+    auto [y, weight_y] = film().rows().choose_pixel(place.y + top, u.y, active);
+    std::vector<Float> further(integrator().aov_names().size(), Float(0)),
+        values = film().channels({ L, wavelengths, Mask(false), further });
+    for (Float &v : values)
+        v = v * (weight_x * weight_y);
+    m_light.splat(values, x - jit::opaque(uint32_t(crop.x)), y - jit::opaque(uint32_t(crop.y)),
+                  active);
+}
+
+double Render::light_samples() const {
+    const Film::Crop &crop = film().crop();
+    double pixels = double(crop.width) * crop.height,
+           done = std::min(m_group * m_group_size, m_spp);
+    if (m_band == 0)
+        return done;
+    double more = std::min((m_group + 1) * m_group_size, m_spp) - done;
+    return done + more * double(m_buffer.pixel_count(m_bands[m_band].first)) / pixels;
 }
 
 static void eval_all(const std::vector<Float> &values) {
@@ -231,7 +280,7 @@ std::string Render::save() const {
     out += head;
     put(uint64_t(m_group));
     put(m_band);
-    return out + m_buffer.bytes();
+    return out + m_buffer.bytes() + m_light.bytes();
 }
 
 void Render::restore(std::string_view bytes) {
@@ -258,9 +307,11 @@ void Render::restore(std::string_view bytes) {
              "begin anew",
              head, signature());
     uint64_t group = get(), band = get();
-    if (group > uint64_t(m_spp) || band >= m_bands.size() || bytes.size() != m_buffer.byte_count())
+    if (group > uint64_t(m_spp) || band >= m_bands.size() ||
+        bytes.size() != m_buffer.byte_count() + m_light.byte_count())
         damaged();
-    m_buffer.set_bytes(bytes);
+    m_buffer.set_bytes(take(m_buffer.byte_count()));
+    m_light.set_bytes(bytes);
     m_group = int(group);
     m_band = band;
 }

@@ -20,7 +20,8 @@ struct RenderOptions {
     Ref<const Sensor> from = {};           // null: the scene's, by number
     /// Keeps what relative_error() needs: one more number a pixel.
     bool estimate_error = false;
-    /// Pixels of a launch, at most; 0: as many as memory for 4 million samples allows. The image is the same.
+    /// Pixels of a launch, at most; 0: as many as memory for 4 million samples allows. The image is
+    /// the same, but for rounding where the integrator splats.
     uint32_t launch_pixels = 0;
     /// What a checkpoint must have been made of, beyond what a Render knows itself: say, the scene's text.
     std::string label = {};
@@ -86,9 +87,14 @@ private:
         Ray ray;
         Spectrum ray_weight;
     };
+    class Launch;
     Samples start(const Band &band) const;
     void launch(const Band &band);
     void add_to_film(const Band &band, const Radiance &r, const Samples &samples);
+    void splat(const Vector2 &place, const Spectrum &L, const Wavelengths &wavelengths,
+               SampleStream &sampler, const Mask &active);
+    /// Paths from lights so far, over the number of pixels.
+    double light_samples() const;
     void refuse_splats() const;
     void advance();
     /// What the integrator gives for these samples, followed by nothing.
@@ -116,9 +122,9 @@ private:
     uint32_t m_launch_pixels;
     std::string m_label;
     Ref<const Sampler> m_sampler; // the sensor's, or one like it with another count
-    FilterAxis m_columns, m_rows;
-    FilmBuffer
-        m_buffer; // channels; then what errors are estimated from, or how many samples there are
+    FilmBuffer m_light;           // channels, of what the integrator has splatted, if it does
+    // Channels; then what errors are estimated from, or how many samples there are
+    FilmBuffer m_buffer;
     std::vector<Band> m_bands;
     int m_group = 0;
     size_t m_band = 0;

@@ -58,6 +58,14 @@ void Film::set_crop(const Crop &c) {
     m_crop = c;
 }
 
+const FilterAxis &Film::axis(int number, int size) const {
+    KnownAxis &known = m_axes[number];
+    bool ends = !sample_border();
+    if (known.size != size || known.revision != m_filter->revision() || known.ends != ends)
+        known = { FilterAxis(*m_filter, size, ends), size, m_filter->revision(), ends };
+    return known.axis;
+}
+
 std::vector<std::string> Film::channel_names(const std::vector<std::string> &further) const {
     std::vector<std::string> names = { "R", "G", "B" };
     if (variant().colour == Colour::Mono)

@@ -33,6 +33,9 @@ public:
     const Crop &crop() const { return m_crop; }
     const Filter &filter() const { return *m_filter; }
     const Ref<Filter> &filter_ref() const { return m_filter; }
+    /// Where samples of pixels lie, around the pixel's centre: by column and by row of the whole image.
+    const FilterAxis &columns() const { return axis(0, m_width); }
+    const FilterAxis &rows() const { return axis(1, m_height); }
     /// Changes the size; the crop window becomes the whole image.
     void set_size(int width, int height);
     void set_crop(const Crop &crop);
@@ -76,6 +79,15 @@ protected:
     int m_width = 768, m_height = 576;
     Crop m_crop;
     Ref<Filter> m_filter;
+
+private:
+    const FilterAxis &axis(int number, int size) const;
+    struct KnownAxis {
+        FilterAxis axis;
+        int size = 0, revision = 0; // of the image and the filter that it was made for
+        bool ends = false;
+    };
+    mutable KnownAxis m_axes[2];
 };
 
 } // namespace umbel

@@ -16,7 +16,21 @@ FilmBuffer::FilmBuffer(uint32_t width, uint32_t height, uint32_t numbers)
         fail("an image of {} x {} pixels with {} channels is too large; render it in parts, with "
              "crop windows",
              width, height, numbers);
-    m_sums = Float(jit::opaque(jit::full(variant().float_type(), 0, uint32_t(size))));
+}
+
+const Float &FilmBuffer::sums() const {
+    if (!m_sums.valid())
+        m_sums = Float(jit::opaque(jit::full(variant().float_type(), 0, slots() * m_numbers)));
+    return m_sums;
+}
+
+uint64_t FilmBuffer::pixel_count(uint32_t slots) const {
+    uint64_t count = 0;
+    for (uint32_t tile = 0; tile < slots / TilePixels; ++tile) {
+        uint32_t x = tile % m_tiles_x * TileSize, y = tile / m_tiles_x * TileSize;
+        count += uint64_t(std::min(TileSize, m_width - x)) * std::min(TileSize, m_height - y);
+    }
+    return count;
 }
 
 FilmBuffer::Pixels FilmBuffer::pixels(const UInt32 &slot) const {
@@ -35,13 +49,13 @@ UInt32 FilmBuffer::slot(const UInt32 &x, const UInt32 &y) const {
 }
 
 Float FilmBuffer::number(const UInt32 &slot, uint32_t k, const Mask &active) const {
-    return Float(jit::gather(m_sums, slot * UInt32(m_numbers) + UInt32(k), active));
+    return Float(jit::gather(sums(), slot * UInt32(m_numbers) + UInt32(k), active));
 }
 
 std::vector<Float> FilmBuffer::at(uint32_t first, uint32_t count) const {
     UInt32 slot = UInt32(jit::lane_index(count)) + data(first);
     std::vector<Float> out;
-    for (Value &v : jit::gather_packet(m_sums, slot, m_numbers, Mask(true)))
+    for (Value &v : jit::gather_packet(sums(), slot, m_numbers, Mask(true)))
         out.emplace_back(std::move(v));
     return out;
 }
@@ -142,6 +156,7 @@ void FilmBuffer::splat(const std::vector<Float> &values, const UInt32 &x, const 
     check(values.size() == m_numbers);
     Mask inside = active & (x < data(m_width)) & (y < data(m_height));
     UInt32 index = slot(x, y) * UInt32(m_numbers);
+    sums();
     for (uint32_t k = 0; k < m_numbers; ++k)
         jit::scatter(m_sums, values[k], index + UInt32(k), inside, jit::ReduceOp::Add);
 }
@@ -163,7 +178,7 @@ Float FilmBuffer::rows(uint32_t count,
     }
     UInt32 lane(jit::lane_index(size)), pixel = lane / per_pixel, k = lane - pixel * per_pixel;
     UInt32 width = data(m_width), y = pixel / width, x = pixel - y * width, at = slot(x, y);
-    Float out = Float(jit::gather(m_sums, at * UInt32(m_numbers) + k, Mask(true))) / divisor(at);
+    Float out = Float(jit::gather(sums(), at * UInt32(m_numbers) + k, Mask(true))) / divisor(at);
     jit::eval(out);
     return out;
 }
@@ -174,12 +189,16 @@ size_t FilmBuffer::byte_count() const {
 
 std::string FilmBuffer::bytes() const {
     std::string out(byte_count(), 0);
-    jit::read(m_sums, out.data(), 0, slots() * m_numbers);
+    if (out.empty())
+        return out;
+    jit::read(sums(), out.data(), 0, slots() * m_numbers);
     return out;
 }
 
 void FilmBuffer::set_bytes(std::string_view bytes) {
     check(bytes.size() == byte_count());
+    if (bytes.empty())
+        return;
     m_sums =
         Float(jit::copy_from(variant().float_type(), bytes.data(), uint64_t(slots()) * m_numbers));
 }

@@ -17,6 +17,8 @@ public:
     /// Places for pixels; tiles may reach beyond the image.
     uint32_t slots() const { return m_tiles_x * m_tiles_y * TilePixels; }
     static constexpr uint32_t TilePixels = 16; // launches compute whole tiles
+    /// How many pixels of the image lie in the first so many slots, which are whole tiles.
+    uint64_t pixel_count(uint32_t slots) const;
 
     struct Pixels {
         UInt32 x, y;
@@ -59,9 +61,10 @@ private:
     static_assert(TileSize * TileSize == TilePixels);
 
     void store(uint32_t first, std::vector<Float> &numbers);
+    const Float &sums() const;
 
     uint32_t m_width = 0, m_height = 0, m_numbers = 0, m_tiles_x = 0, m_tiles_y = 0;
-    Float m_sums;
+    mutable Float m_sums;             // see sums(): made when they are needed
     std::vector<Float> m_unevaluated; // in their place, where there will be no others
 };
 

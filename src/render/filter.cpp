@@ -7,6 +7,7 @@
 namespace umbel {
 
 void Filter::configure() {
+    ++m_revision;
     if (is_box())
         return;
     double r = radius(), width = 2 * r / Cells;
@@ -31,8 +32,12 @@ struct FilterAxis::Interval {
     double from, to;
     auto operator<=>(const Interval &) const = default;
 };
+struct FilterAxis::Integrals {
+    double plain, absolute;
+};
 
-FilterAxis::FilterAxis(const Filter &filter, int size, bool ends) : m_is_box(filter.is_box()) {
+FilterAxis::FilterAxis(const Filter &filter, int size, bool ends)
+    : m_filter(&filter), m_size(size), m_is_box(filter.is_box()) {
     double r = filter.radius();
     std::map<Interval, uint32_t> numbers;
     std::vector<double> intervals, cells, cell_ends;
@@ -40,9 +45,10 @@ FilterAxis::FilterAxis(const Filter &filter, int size, bool ends) : m_is_box(fil
     auto number_of = [&](const Interval &i) {
         auto [it, fresh] = numbers.emplace(i, uint32_t(numbers.size()));
         if (fresh) {
-            double weight = m_is_box ? 1 : tabulate(filter, i, cells, cell_ends);
-            intervals.insert(intervals.end(),
-                             { (i.to - i.from) / 2, (i.to + i.from) / 2, weight, 0 });
+            Integrals sums = m_is_box ? Integrals{ i.to - i.from, i.to - i.from }
+                                      : tabulate(filter, i, cells, cell_ends);
+            intervals.insert(intervals.end(), { (i.to - i.from) / 2, (i.to + i.from) / 2,
+                                                sums.absolute / sums.plain, sums.plain });
         }
         return it->second;
     };
@@ -63,8 +69,8 @@ FilterAxis::FilterAxis(const Filter &filter, int size, bool ends) : m_is_box(fil
 // The profile as a piecewise linear function. A cell is drawn with the mean of its absolute values, a place in it with a
 // density that is linear in between: so the weight is f / |f| times the ratio of their integrals, and 1 for a filter
 // without negative lobes.
-double FilterAxis::tabulate(const Filter &filter, const Interval &interval,
-                            std::vector<double> &cells, std::vector<double> &ends) {
+FilterAxis::Integrals FilterAxis::tabulate(const Filter &filter, const Interval &interval,
+                                           std::vector<double> &cells, std::vector<double> &ends) {
     double width = (interval.to - interval.from) / Cells, sum = 0, sum_absolute = 0;
     for (uint32_t i = 0; i < Cells; ++i) {
         double a = filter.eval(interval.from + width * i),
@@ -76,13 +82,13 @@ double FilterAxis::tabulate(const Filter &filter, const Interval &interval,
     }
     if (!(sum > 0))
         filter.complain("the filter's integral is {}; it must be positive", sum * width);
-    return sum_absolute / sum;
+    return { sum * width, sum_absolute * width };
 }
 
 std::pair<Float, Float> FilterAxis::sample(const Float &u, const UInt32 &pixel,
                                            const Mask &active) const {
     bool is_one = !m_interval_of.valid();
-    UInt32 number = is_one ? UInt32(0u) : jit::gather(m_interval_of, pixel, active);
+    UInt32 number = interval_of(pixel, active);
     std::vector<Value> interval = jit::gather_packet(m_intervals, number, 4, active);
     Float half(interval[0]), middle(interval[1]), scale(interval[2]);
     auto place = [&](const Float &x) { return is_one ? x * half : x * half + middle; };
@@ -98,6 +104,35 @@ std::pair<Float, Float> FilterAxis::sample(const Float &u, const UInt32 &pixel,
     in_cell = select(good, in_cell, rest);
     return { place((Float(cell) + in_cell) * (2.0 / Cells) - 1),
              select(good, scale * (lerp(a, b, in_cell) / absolute), Float(0)) };
+}
+
+// A pixel's value is the integral of filter times image over that of the filter, as far as the image goes. So a place
+// gives each pixel in reach the filter's value there over that integral; one of them is drawn in proportion.
+std::pair<UInt32, Float> FilterAxis::choose_pixel(const Float &place, const Float &u,
+                                                  const Mask &active) const {
+    int reach = int(std::ceil(m_filter->radius() - 0.5));
+    Float first = floor(place), size = opaque_float(m_size);
+    std::vector<Float> values;
+    Float sum(0);
+    for (int k = -reach; k <= reach; ++k) {
+        Float pixel = first + k, value = m_filter->profile(pixel + 0.5 - place);
+        values.push_back(select((pixel >= 0) & (pixel < size), value, Float(0)));
+        sum += abs(values.back());
+    }
+    Float left = u * sum, pixel = first, value = values[size_t(reach)];
+    Mask open = active;
+    for (int k = -reach; k <= reach; ++k) { // the first at which nothing is left
+        const Float &v = values[size_t(k + reach)];
+        left -= abs(v);
+        Mask here = open & (left < 0);
+        pixel = select(here, first + k, pixel);
+        value = select(here, v, value);
+        open = open & !here;
+    }
+    UInt32 number = to_uint(clamp(pixel, 0, size - 1));
+    std::vector<Value> interval =
+        jit::gather_packet(m_intervals, interval_of(number, active), 4, active);
+    return { number, select(value < 0, -sum, sum) / Float(interval[3]) };
 }
 
 } // namespace umbel

@@ -20,11 +20,14 @@ public:
     /// The profile in recorded code, from a table; zero beyond radius().
     Float profile(const Float &x) const;
     void configure() override;
+    /// Grows with each change.
+    int revision() const { return m_revision; }
 
 private:
     static constexpr int Cells = 256;
     Float m_profile; // the values at both ends of each cell
     Float m_radius;
+    int m_revision = 0;
 };
 
 /// Offsets from the pixels of a row, or of a column, drawn from a filter's absolute value, with weights that are 1 on
@@ -36,17 +39,28 @@ public:
     FilterAxis(const Filter &filter, int size, bool ends);
     /// For pixels by their number.
     std::pair<Float, Float> sample(const Float &u, const UInt32 &pixel, const Mask &active) const;
+    /// The other way round: one of the pixels that a place contributes to, and a weight, such that the mean over all
+    /// places is what sample() gives.
+    std::pair<UInt32, Float> choose_pixel(const Float &place, const Float &u,
+                                          const Mask &active) const;
 
 private:
     static constexpr uint32_t Cells = 256;
     struct Interval;
-    static double tabulate(const Filter &filter, const Interval &interval,
-                           std::vector<double> &cells, std::vector<double> &ends);
+    struct Integrals;
+    static Integrals tabulate(const Filter &filter, const Interval &interval,
+                              std::vector<double> &cells, std::vector<double> &ends);
 
+    UInt32 interval_of(const UInt32 &pixel, const Mask &active) const {
+        return m_interval_of.valid() ? jit::gather(m_interval_of, pixel, active) : UInt32(0u);
+    }
+
+    const Filter *m_filter = nullptr; // the film's
+    int m_size = 0;
     bool m_is_box = false;
-    AliasTable m_cells;   // one for each interval of offsets that some pixel has
-    Float m_ends;         // the profile at both ends of each cell
-    Float m_intervals;    // half the width, the middle, the weight of samples that are not negative
+    AliasTable m_cells; // one for each interval of offsets that some pixel has
+    Float m_ends;       // the profile at both ends of each cell
+    Float m_intervals;  // half the width, middle, weight of samples that are not negative, integral
     UInt32 m_interval_of; // by pixel; none where all have the same
 };
 

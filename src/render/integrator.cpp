@@ -8,6 +8,11 @@ void Integrator::declare(Params &p) {
         .doc("Lights are not seen directly by the camera");
 }
 
+Radiance Integrator::sample(const Scene &, SampleStream &, const Ray &, const Mask &) const {
+    complain("does not follow single rays from the camera: it cannot be part of another "
+             "integrator, and has no derivatives; use `path`");
+}
+
 Spectrum Integrator::differentiate(ad::Mode mode, const Scene &scene, SampleStream sampler,
                                    const Ray &ray, const Radiance &, const Spectrum &gradient,
                                    const Mask &active) const {

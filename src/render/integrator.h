@@ -14,14 +14,42 @@ struct Radiance {
     UMBEL_STRUCT(L, valid, aovs, lit)
 };
 
+/// What the driver hands to an integrator: a launch, whose lanes stand for samples of pixels, and where results go.
+class Pass {
+public:
+    Pass(const Scene &scene, const Sensor &sensor) : scene(scene), sensor(sensor) {}
+    virtual ~Pass() = default;
+
+    const Scene &scene;
+    const Sensor &sensor;
+    // Of each lane
+    SampleStream sampler;
+    Ray ray; // from the camera; its weight is the driver's business
+    Mask active;
+
+    /// What each lane saw, to the image. Once at most.
+    virtual void add(const Radiance &r) = 0;
+    /// Light that falls on some place of the film, such as DirectionSample::uv of a camera, in pixels of the crop window: what
+    /// one path of as many as there are samples of all pixels brings. Of the same bits however lanes are run, if called outside
+    /// of recorded loops.
+    virtual void splat(const Vector2 &place, const Spectrum &L, const Wavelengths &wavelengths,
+                       SampleStream &sampler, const Mask &active) = 0;
+};
+
 class Integrator : public Object {
 public:
     static constexpr const char *Kind = "integrator";
 
     void declare(Params &p) override;
-    /// Radiance along a ray.
+    /// A launch: here, the radiance along the camera's rays.
+    virtual void render(Pass &pass) const {
+        pass.add(sample(pass.scene, pass.sampler, pass.ray, pass.active));
+    }
+    /// Whether render() splats.
+    virtual bool splats() const { return false; }
+    /// Radiance along a ray; an error for methods that follow light alone.
     virtual Radiance sample(const Scene &scene, SampleStream &sampler, const Ray &ray,
-                            const Mask &active) const = 0;
+                            const Mask &active) const;
     /// Differentiates sample() with the random numbers of `sampler`, given what it returned for them: here, all of its
     /// arithmetic. In reverse mode, adds the derivatives of `gradient` times radiance to the gradients of all that is followed; in forward mode, returns
     /// the radiance's tangent.

@@ -59,7 +59,12 @@ public:
                                                                   const Vector2 &u,
                                                                   bool test_visibility,
                                                                   const Mask &active) const;
-    /// Density of the above for the light that a ray met.
+    /// A ray of light from a light chosen at random by `choice`, and what it carries over the density of it all: see
+    /// Endpoint::sample_ray.
+    std::pair<Ray, Spectrum> sample_emitter_ray(const Float &time, const Float &choice,
+                                                const Float &wavelength, const Vector2 &position,
+                                                const Vector2 &direction, const Mask &active) const;
+    /// Density of sample_emitter_direction() for the light that a ray met.
     Float pdf_emitter_direction(const Interaction &it, const DirectionSample &ds,
                                 const Mask &active) const;
     /// The number of the light that a ray has met: the surface's, or the environment.

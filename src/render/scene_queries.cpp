@@ -333,6 +333,31 @@ std::pair<DirectionSample, Spectrum> Scene::sample_emitter_direction(const Inter
     return { r.ds, r.weight };
 }
 
+std::pair<Ray, Spectrum> Scene::sample_emitter_ray(const Float &time, const Float &choice,
+                                                   const Float &wavelength, const Vector2 &position,
+                                                   const Vector2 &direction,
+                                                   const Mask &active) const {
+    struct Result {
+        Ray ray;
+        Spectrum weight;
+        UMBEL_STRUCT(ray, weight)
+    };
+    Vector3 zero(Float(0));
+    Result none{ { zero, zero, Float(0), time, sample_wavelengths(wavelength).first },
+                 Spectrum(0).dense() };
+    UInt32 number(1u);
+    Float pmf(1);
+    if (m_emitters.objects().size() > 1) {
+        number = m_emitter_choice.sample_reuse(choice, active).first + UInt32(1u);
+        pmf = Float(jit::gather(m_emitter_pmf, number, active));
+    }
+    Result r = m_emitters.call("emitter.sample_ray", number, active, none, [&](const Emitter &e) {
+        auto [ray, weight] = e.sample_ray(time, wavelength, position, direction, active);
+        return Result{ ray, weight.dense() };
+    });
+    return { r.ray, r.weight * rcp(pmf) };
+}
+
 Float Scene::pdf_emitter_direction(const Interaction &it, const DirectionSample &ds,
                                    const Mask &active) const {
     Mask known = active & (ds.emitter != UInt32(0u));

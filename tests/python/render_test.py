@@ -184,6 +184,33 @@ def test_a_bsdf_in_python_renders_as_one_in_cpp():
     assert mi.render(ours).numpy().mean() < mi.render(mi.load_dict(box())).numpy().mean()
 
 
+class OpaqueTint(Tinted):
+    """Whose colour is data, as that of plugins in C++ is."""
+
+    def __init__(self, props):
+        Tinted.__init__(self, props)
+        dr.make_opaque(self.tint)
+
+
+def test_many_bsdfs_in_python_are_one_subroutine():
+    mi.register_bsdf("opaque_tint", OpaqueTint)
+
+    def functions(count):
+        scene = {"type": "scene", "integrator": {"type": "path", "max_depth": 3}, "sky": {"type": "constant"},
+                 "sensor": {"type": "perspective", "to_world": mi.ScalarTransform4f().translate([0, 0, -9]),
+                            "film": {"type": "hdrfilm", "width": 16, "height": 16}, "sampler": {"type": "independent"}}}
+        for i in range(count):
+            tint = {"type": "rgb", "value": [i / count, .5, 1 - i / count]}
+            scene[f"s{i}"] = {"type": "sphere", "center": [.4 * i - 2, 0, 0], "radius": .3,
+                              "bsdf": {"type": "opaque_tint", "tint": tint}}
+        scene = mi.load_dict(scene)
+        with dr.scoped_set_flag(dr.JitFlag.KernelHistory, True):
+            dr.kernel_history_clear()
+            dr.eval(mi.render(scene))
+            return max(k["functions"] for k in dr.kernel_history() if k["type"] is dr.KernelType.JIT)
+    assert functions(2) == functions(12)
+
+
 def test_errors_say_what_is_wrong():
     with pytest.raises(mi.UserError, match="diffus"):
         mi.load_dict({"type": "diffus"})

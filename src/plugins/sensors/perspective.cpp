@@ -115,8 +115,11 @@ private:
         double width = m_film->width(), height = m_film->height();
         Vector2 pixel{ fma(film.x, opaque_float(width), opaque_float(-crop.x)),
                        fma(film.y, opaque_float(height), opaque_float(-crop.y)) };
-        Mask seen = (z >= m_near_clip) & (z <= m_far_clip) & (pixel.x >= 0) & (pixel.y >= 0) &
-                    (pixel.x < opaque_float(crop.width)) & (pixel.y < opaque_float(crop.height));
+        // Wherever pixels see: they may look beyond the crop window, and beyond the film
+        double margin = m_film->sample_border() ? m_film->filter().radius() : 0;
+        Float mx = opaque_float(margin / width), my = opaque_float(margin / height);
+        Mask seen = (z >= m_near_clip) & (z <= m_far_clip) & (film.x >= -mx) & (film.y >= -my) &
+                    (film.x < 1 + mx) & (film.y < 1 + my);
         Float part = opaque_float(4 * crop.width / width * crop.height / height);
         Float cos3 = d.z * sqr(d.z), area = m_tan_x * m_tan_y * part;
         return { pixel, select(seen, rcp(area * cos3 * sqr(ds.dist)), Float(0)), seen };

@@ -1,0 +1,145 @@
+// ptracer: follows light from the lights, and connects each surface that it meets to the camera.
+//
+// Good at caustics that a camera's paths find by chance only; poor at what is seen in mirrors, which it cannot connect to.
+// Lights that the camera sees directly, or through nothing but the air, come from the camera's own rays.
+//
+// A bounce is a launch: so lanes add to the image in their order, and it has the same bits every time.
+#include "render/integrator.h"
+
+namespace umbel {
+
+class LightTracer final : public Integrator {
+public:
+    void declare(Params &p) override {
+        Integrator::declare(p);
+        p.integer("max_depth", m_max_depth, -1, -1)
+            .doc("Longest path in segments: 1 shows lights only, 2 direct illumination; -1: no "
+                 "limit");
+        p.integer("rr_depth", m_rr_depth, 5, 1)
+            .doc("Russian roulette ends paths from this depth on");
+        p.integer("samples_per_pass", m_samples_per_pass, 0, 0)
+            .doc("Taken for compatibility: the driver cuts images into launches");
+    }
+    bool splats() const override { return true; }
+
+    void render(Pass &pass) const override {
+        if (variant().polarized)
+            complain("follows light without its polarization only; this variant is {}",
+                     variant().name);
+        if (m_max_depth == 0)
+            return;
+        add_visible_lights(pass);
+        if (pass.scene.emitters().empty())
+            return;
+        State s = start(pass);
+        for (int bounce = 1; bounce < m_max_depth || m_max_depth < 0; ++bounce) {
+            compute(s);
+            if (!jit::any(s.active))
+                break;
+            follow(pass, s, uint32_t(bounce));
+        }
+        jit::eval();
+    }
+
+private:
+    struct State { // of a path of light
+        SampleStream sampler;
+        Ray ray;
+        Spectrum throughput;
+        Float eta;
+        Mask active;
+        UMBEL_STRUCT(sampler, ray, throughput, eta, active)
+    };
+
+    // All of it becomes arrays: so all bounces are one kernel, whatever is constant in the first.
+    static void compute(State &s) {
+        uint32_t lanes = s.active.size();
+        std::vector<Value> values = jit::detail::flatten(s);
+        std::vector<const Value *> list;
+        for (Value &v : values) {
+            if (v.is_literal())
+                v = jit::opaque(jit::literal(v.type(), v.literal_bits(), lanes));
+            list.push_back(&v);
+        }
+        jit::eval(std::span<const Value *const>(list));
+        jit::detail::unflatten(s, std::move(values));
+    }
+
+    void add_visible_lights(Pass &pass) const {
+        SurfaceInteraction si = pass.scene.ray_intersect(pass.ray, pass.active, true);
+        Spectrum L = Spectrum(0).dense();
+        if (!m_hide_emitters)
+            L = select(pass.active, pass.scene.eval_emitter(si, pass.active), L);
+        pass.add({ L, pass.active & si.is_valid(), {} });
+    }
+
+    State start(Pass &pass) const {
+        State s;
+        s.sampler = pass.sampler;
+        s.active = pass.active;
+        Float choice = s.sampler.next_1d(), wavelength(0);
+        if (variant().colour == Colour::Spectral)
+            wavelength = s.sampler.next_1d();
+        Vector2 position = s.sampler.next_2d(), direction = s.sampler.next_2d();
+        std::tie(s.ray, s.throughput) = pass.scene.sample_emitter_ray(
+            pass.ray.time, choice, wavelength, position, direction, s.active);
+        s.throughput = s.throughput.dense();
+        s.eta = Float(1);
+        s.active = s.active & any_nonzero(s.throughput);
+        return s;
+    }
+
+    // `bounce` is data: all of them are one kernel.
+    void follow(Pass &pass, State &s, uint32_t bounce) const {
+        const Scene &scene = pass.scene;
+        SurfaceInteraction si = scene.ray_intersect(s.ray, s.active);
+        Mask hit = s.active & si.is_valid();
+        Float in = dot(si.n, -s.ray.d);
+        hit = hit & (in * si.wi.z > 0); // shading normal and surface agree about the side
+
+        // The camera, and another direction sampled from the BSDF
+        Vector2 aperture =
+            pass.sensor.needs_aperture_sample() ? s.sampler.next_2d() : Vector2{ 0.5, 0.5 };
+        auto [ds, importance] = pass.sensor.sample_direction(si, aperture, hit);
+        Vector3 wo = si.to_local(ds.d);
+        Float u1 = s.sampler.next_1d();
+        Vector2 u2 = s.sampler.next_2d();
+        BSDFContext ctx;
+        ctx.mode = BSDFContext::Mode::Importance;
+        auto bsdf = scene.eval_and_sample_bsdf(ctx, si, wo, u1, u2, hit);
+
+        Spectrum value = s.throughput * bsdf.value * importance * adjoint(si, in, ds.d, wo);
+        Mask seen = hit & (ds.pdf > 0) & any_nonzero(value);
+        seen = seen & !scene.ray_test(si.spawn_ray_to(ds.p), seen);
+        pass.splat(ds.uv, value, s.ray.wavelengths, s.sampler, seen);
+
+        // On along the sampled direction
+        const BSDFSample &bs = bsdf.sample;
+        Vector3 d = si.to_world(bs.wo);
+        s.throughput = s.throughput * bs.weight * adjoint(si, in, d, bs.wo);
+        s.eta *= bs.eta;
+        Mask next = hit & (bs.pdf > 0) & any_nonzero(s.throughput);
+        Ray ray = si.spawn_ray(d);
+        ray.wavelengths = s.ray.wavelengths;
+        s.ray = ray;
+        Float q = min(max_component(s.throughput) * sqr(s.eta), 0.95);
+        q = select(max_component(s.throughput) > 0, q, Float(1));
+        Mask roulette = jit::opaque(bounce) >= UInt32(uint32_t(m_rr_depth));
+        Mask survives = s.sampler.next_1d() < q;
+        s.throughput = select(roulette, s.throughput * rcp(q), s.throughput);
+        s.active = next & (survives | !roulette);
+    }
+
+    // Shading normals scatter light other than they scatter importance [Veach 1997, section 5.3]; zero where they disagree
+    // with the surface about the side.
+    static Float adjoint(const SurfaceInteraction &si, const Float &in, const Vector3 &d,
+                         const Vector3 &wo) {
+        Float out = dot(si.n, d);
+        return select(out * wo.z > 0, abs((si.wi.z * out) / (wo.z * in)), Float(0));
+    }
+
+    int m_max_depth = -1, m_rr_depth = 5, m_samples_per_pass = 0;
+};
+
+UMBEL_PLUGIN(Integrator, LightTracer, "ptracer")
+} // namespace umbel

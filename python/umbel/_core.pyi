@@ -257,8 +257,8 @@ class Integrator(Object):
     def __init__(self, props: Any | None = None) -> None: ...
     def aov_names(self) -> list[str]:
         """Names of channels beyond the colour."""
-    def cancel(self) -> Any:
-        """Ctrl-C stops renders; there is nothing else to cancel, as render() returns when it is done."""
+    def cancel(self) -> None:
+        """Ends renders by it soon, from any thread: they return what they have so far."""
     @property
     def hide_emitters(self) -> bool:
         """Whether the camera does not see lights directly."""
@@ -274,7 +274,7 @@ class Integrator(Object):
         """The image's tangent, given those of the scene's parameters."""
     def sample(self, scene, sampler, ray, medium=None, active=True) -> Any:
         """Radiance along rays, whether they met anything, and further channels."""
-    def should_stop(self) -> Any:
+    def should_stop(self) -> bool:
         """Whether cancel() was called."""
 
 class Mesh(Shape):

@@ -152,16 +152,6 @@ def render_backward(self, scene, params=None, grad_in=None, sensor=0, seed=0, sp
     _core.render_backward(scene, flat, sensor, self, _seed(seed), int(spp))
 
 
-def cancel(self):
-    """Ctrl-C stops renders; there is nothing else to cancel, as render() returns when it is done."""
-
-
-def should_stop(self):
-    """Whether cancel() was called."""
-    return False
-
-
-for _name, _f in dict(sample=sample, render=render_with, render_forward=render_forward, render_backward=render_backward,
-                      cancel=cancel, should_stop=should_stop).items():
+for _name, _f in dict(sample=sample, render=render_with, render_forward=render_forward, render_backward=render_backward).items():
     _f.__name__ = _name
     setattr(Integrator, _name, _f)

@@ -74,6 +74,10 @@ public:
     const Properties *properties() const { return m_properties; }
     Loader *loader() const { return m_loader; }
     const std::deque<Param> &all() const { return m_list; }
+    /// Parameters with which tests can make an object, where the defaults do not suffice: as a scene file has them. Files lie
+    /// in `$files`: see tests/render/registry_test.cpp.
+    void example(const char *xml) { m_example = xml; }
+    const std::string &example() const { return m_example; }
 
     // ---- values of the host: they shape the program
     Param &boolean(const char *name, bool &v, bool otherwise);
@@ -187,6 +191,7 @@ private:
     Mode m_mode;
     const Properties *m_properties = nullptr;
     Loader *m_loader = nullptr;
+    std::string m_example;
     std::deque<Param> m_list;
     std::vector<Value *> m_derived;
 };

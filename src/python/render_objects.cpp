@@ -401,6 +401,9 @@ void bind_objects(nb::module_ &m) {
     nb::class_<Integrator, SceneObject, PyIntegrator>(m, "Integrator", "A method of rendering.")
         .def(nb::init<nb::object>(), nb::arg("props") = nb::none())
         .def("aov_names", &Integrator::aov_names, "Names of channels beyond the colour.")
+        .def("cancel", &Integrator::cancel,
+             "Ends renders by it soon, from any thread: they return what they have so far.")
+        .def("should_stop", &Integrator::should_stop, "Whether cancel() was called.")
         .def_prop_rw("hide_emitters", &Integrator::hide_emitters, &Integrator::set_hide_emitters,
                      "Whether the camera does not see lights directly.")
         .def(

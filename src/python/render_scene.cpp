@@ -173,13 +173,13 @@ nb::object render(const Ref<Scene> &scene, uintptr_t params, nb::object sensor,
     Options o = options_of(scene, sensor, integrator, seed, spp);
     if (is_python_render(o))
         return nb::none();
-    const RenderOptions &primal = o.primal;
-    RenderOptions gradient = primal;
+    RenderOptions primal = o.primal, gradient = primal;
+    primal.launch_seconds = 0.1;    // between launches, signals and other threads are heard
     gradient.seed_value = UInt32(); // the gradient's own
     set_seed(gradient, seed_grad);
     gradient.spp = spp_grad ? spp_grad : spp;
     nb::object progress = from_package("_integrators.Progress")();
-    auto between = [&](const Render &r) {
+    auto between = [&](Render &r) {
         {
             nb::gil_scoped_release others_may_run;
             r.wait();

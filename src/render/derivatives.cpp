@@ -39,12 +39,16 @@ void Render::backward(const Float &gradient) {
     refuse_splats();
     ad::IsolateGrad isolate;
     for (; !done(); advance()) {
-        Samples s = start(m_bands[m_band]);
+        Samples s = start(next_band());
         Radiance primal = primal_of(s);
         Spectrum L = map(primal.L, [](const Float &v) { return Float(v.detached()); });
-        for (Float &v : L.c)
-            ad::enable_grad(v);
-        std::vector<Float> pixel = film_channels({ L, primal.valid, {} }, s);
+        std::vector<Float> aovs;
+        for (const Float &v : primal.aovs)
+            aovs.push_back(Float(v.detached()));
+        for (auto *values : { &L.c, &aovs })
+            for (Float &v : *values)
+                ad::enable_grad(v);
+        std::vector<Float> pixel = film_channels({ L, primal.valid, aovs }, s);
         Float scale = s.weight * opaque_float(1.0 / m_spp);
         UInt32 first = s.pixel.index * UInt32(uint32_t(channels));
         for (uint32_t c = 0; c < pixel.size(); ++c) {
@@ -55,8 +59,11 @@ void Render::backward(const Float &gradient) {
             ad::enqueue(ad::Mode::Backward, pixel[c]);
         }
         ad::traverse(ad::Mode::Backward);
-        Spectrum dL = map(L, [](const Float &v) { return Float(ad::grad(v)); });
-        integrator().differentiate(ad::Mode::Backward, m_scene, s.sampler, s.ray, primal, dL,
+        auto gradient_of = [](const Float &v) { return Float(ad::grad(v)); };
+        RadianceDerivative by{ map(L, gradient_of), {} };
+        for (const Float &v : aovs)
+            by.aovs.push_back(gradient_of(v));
+        integrator().differentiate(ad::Mode::Backward, m_scene, s.sampler, s.ray, primal, by,
                                    s.traced);
         jit::eval();
     }
@@ -76,14 +83,13 @@ Float Render::forward() {
     refuse_splats();
     ad::IsolateGrad isolate;
     for (; !done(); advance()) {
-        Samples s = start(m_bands[m_band]);
+        Samples s = start(next_band());
         Radiance primal = primal_of(s);
-        Radiance tangent;
-        tangent.L = integrator().differentiate(ad::Mode::Forward, m_scene, s.sampler, s.ray, primal,
-                                               Spectrum(1), s.traced);
-        tangent.valid = false;
-        tangent.aovs.assign(integrator().aov_names().size(), Float(0));
-        add_to_film(m_bands[m_band], tangent, s);
+        RadianceDerivative by = integrator().differentiate(
+            ad::Mode::Forward, m_scene, s.sampler, s.ray, primal, { Spectrum(1), {} }, s.traced);
+        Radiance tangent{ by.L, Mask(false), by.aovs };
+        tangent.aovs.resize(integrator().aov_names().size(), Float(0));
+        add_to_film(next_band(), tangent, s);
     }
     return tensor();
 }

@@ -10,6 +10,7 @@ namespace {
 constexpr int GroupSize = 16; // samples of one pixel that make a packet
 
 constexpr uint64_t LanesALaunch = 1u << 22; // bounds the memory for results of single samples
+constexpr uint32_t FirstLanes = 1u << 18;   // of a launch, before it is known how long that takes
 } // namespace
 
 Render::Render(const Scene &scene, const RenderOptions &options)
@@ -17,8 +18,8 @@ Render::Render(const Scene &scene, const RenderOptions &options)
       m_sensor(options.from ? *options.from : *scene.sensors().at(size_t(options.sensor))),
       m_integrator(options.integrator ? options.integrator : scene.integrator()),
       m_seed(options.seed), m_seed_value(options.seed_value),
-      m_estimate_error(options.estimate_error), m_label(options.label),
-      m_sampler(m_sensor.sampler_ref()) {
+      m_estimate_error(options.estimate_error), m_launch_seconds(options.launch_seconds),
+      m_label(options.label), m_sampler(m_sensor.sampler_ref()) {
     VariantScope scope(scene.scene_variant());
     m_seed += uint32_t(m_sampler->seed());
     if (m_seed_value.valid())
@@ -49,11 +50,15 @@ Render::Render(const Scene &scene, const RenderOptions &options)
         most = uint32_t(std::min<uint64_t>(
             most, (uint64_t(options.launch_pixels) + FilmBuffer::TilePixels - 1) /
                       FilmBuffer::TilePixels * FilmBuffer::TilePixels));
-    m_launch_pixels = most;
-    m_is_single = options.is_lazy && slots <= most && m_spp <= m_group_size && !m_estimate_error &&
-                  !splats() && !integrator().splats();
-    for (uint64_t first = 0; first < slots; first += most)
-        m_bands.push_back({ uint32_t(first), uint32_t(std::min<uint64_t>(most, slots - first)) });
+    m_most_pixels = m_launch_pixels = most;
+    if (integrator().splats())
+        m_launch_seconds = 0; // its sums are in the order of launches
+    uint32_t first = FirstLanes / uint32_t(m_group_size) / FilmBuffer::TilePixels;
+    if (m_launch_seconds > 0)
+        m_launch_pixels = std::min(most, std::max(first, 1u) * FilmBuffer::TilePixels);
+    integrator().resume();
+    m_is_single = options.is_lazy && slots <= m_launch_pixels && m_spp <= m_group_size &&
+                  !m_estimate_error && !splats() && !integrator().splats();
 }
 
 std::vector<std::string> Render::channel_names() const {
@@ -62,7 +67,7 @@ std::vector<std::string> Render::channel_names() const {
 
 double Render::progress() const {
     double groups = std::ceil(double(m_spp) / m_group_size);
-    return std::min(1.0, (m_group + double(m_band) / double(m_bands.size())) / groups);
+    return std::min(1.0, (m_group + double(m_next) / double(m_buffer.slots())) / groups);
 }
 
 uint64_t Render::total_samples() const {
@@ -74,20 +79,36 @@ void Render::step() {
     if (done())
         return;
     VariantScope scope(m_scene.scene_variant());
-    launch(m_bands[m_band]);
+    if (m_under_way == 0)
+        m_since = std::chrono::steady_clock::now();
+    m_under_way += next_band().count;
+    launch(next_band());
     advance();
 }
 
+Render::Band Render::next_band() const {
+    return { m_next, std::min(m_launch_pixels, m_buffer.slots() - m_next) };
+}
+
 void Render::advance() {
-    if (++m_band == m_bands.size()) {
-        m_band = 0;
+    m_next += next_band().count;
+    if (m_next == m_buffer.slots()) {
+        m_next = 0;
         ++m_group;
     }
 }
 
-void Render::wait() const {
+void Render::wait() {
     VariantScope scope(m_scene.scene_variant());
     jit::synchronize();
+    uint32_t pixels = std::exchange(m_under_way, 0);
+    if (!(m_launch_seconds > 0) || pixels == 0)
+        return;
+    std::chrono::duration<double> time = std::chrono::steady_clock::now() - m_since;
+    // Not too fast, lest a few easy pixels promise too much
+    double factor = std::clamp(m_launch_seconds / std::max(time.count(), 1e-6), 0.1, 4.0);
+    double tiles = std::min(pixels * factor, double(m_most_pixels)) / FilmBuffer::TilePixels;
+    m_launch_pixels = uint32_t(std::max(1.0, tiles)) * FilmBuffer::TilePixels;
 }
 
 std::vector<Float> Render::film_channels(const Radiance &r, const Samples &s) const {
@@ -147,7 +168,7 @@ public:
 
 private:
     Render &m_render;
-    const Band &m_band;
+    const Band m_band;
     Samples m_samples;
 };
 
@@ -176,10 +197,10 @@ double Render::light_samples() const {
     const Film::Crop &crop = film().crop();
     double pixels = double(crop.width) * crop.height,
            done = std::min(m_group * m_group_size, m_spp);
-    if (m_band == 0)
+    if (m_next == 0)
         return done;
     double more = std::min((m_group + 1) * m_group_size, m_spp) - done;
-    return done + more * double(m_buffer.pixel_count(m_bands[m_band].first)) / pixels;
+    return done + more * double(m_buffer.pixel_count(m_next)) / pixels;
 }
 
 static void eval_all(const std::vector<Float> &values) {
@@ -219,9 +240,9 @@ void Render::add_to_film(const Band &band, const Radiance &r, const Samples &s) 
     m_buffer.add(band.first, band.count, values, m_is_single);
 }
 
-// Bands before the one that is next have a group more than the others.
+// What lies before the next launch has a group more than the rest.
 Float Render::groups_of(const UInt32 &slot) const {
-    UInt32 next = jit::opaque(m_band < m_bands.size() ? m_bands[m_band].first : 0u);
+    UInt32 next = jit::opaque(m_next);
     Float done = opaque_float(m_group);
     return select(slot < next, done + 1, done);
 }
@@ -265,10 +286,10 @@ Image Render::image() const {
 std::string Render::signature() const {
     const Film::Crop &c = film().crop();
     return fmt::format(
-        "umbel render 3: {}, variant {}, {} x {} pixels, crop {} x {} at ({}, {}), {} "
-        "samples, seed {}, {} pixels a launch, {} error, channels {}",
+        "umbel render 4: {}, variant {}, {} x {} pixels, crop {} x {} at ({}, {}), {} "
+        "samples, seed {}, {} error, channels {}",
         m_label, m_scene.scene_variant().name, film().width(), film().height(), c.width, c.height,
-        c.x, c.y, m_spp, m_seed, m_launch_pixels, m_estimate_error ? "with" : "without",
+        c.x, c.y, m_spp, m_seed, m_estimate_error ? "with" : "without",
         fmt::join(channel_names(), " "));
 }
 
@@ -279,7 +300,7 @@ std::string Render::save() const {
     put(head.size());
     out += head;
     put(uint64_t(m_group));
-    put(m_band);
+    put(m_next);
     return out + m_buffer.bytes() + m_light.bytes();
 }
 
@@ -306,14 +327,14 @@ void Render::restore(std::string_view bytes) {
         fail("a checkpoint belongs to another render.\n  it has:  {}\n  this is: {}\nDelete it to "
              "begin anew",
              head, signature());
-    uint64_t group = get(), band = get();
-    if (group > uint64_t(m_spp) || band >= m_bands.size() ||
+    uint64_t group = get(), next = get();
+    if (group > uint64_t(m_spp) || next >= m_buffer.slots() || next % FilmBuffer::TilePixels ||
         bytes.size() != m_buffer.byte_count() + m_light.byte_count())
         damaged();
     m_buffer.set_bytes(take(m_buffer.byte_count()));
     m_light.set_bytes(bytes);
     m_group = int(group);
-    m_band = band;
+    m_next = uint32_t(next);
 }
 
 } // namespace umbel

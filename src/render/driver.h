@@ -8,6 +8,7 @@
 #include "core/image.h"
 #include "render/film_buffer.h"
 #include "render/integrator.h"
+#include <chrono>
 
 namespace umbel {
 
@@ -23,6 +24,9 @@ struct RenderOptions {
     /// Pixels of a launch, at most; 0: as many as memory for 4 million samples allows. The image is
     /// the same, but for rounding where the integrator splats.
     uint32_t launch_pixels = 0;
+    /// About how long a launch is to take, in seconds; 0: as long as it takes. They are sized by what the last ones took, so that
+    /// a caller between them can react. Integrators that splat ignore it. The image is the same.
+    double launch_seconds = 0;
     /// What a checkpoint must have been made of, beyond what a Render knows itself: say, the scene's text.
     std::string label = {};
     /// The image is asked for by tensor() alone: a render of one launch is then computed together with it.
@@ -46,14 +50,17 @@ public:
 
     /// Starts the next launch; does not wait for it.
     void step();
-    void wait() const;
+    /// Until all launches are done; sizes the next one by how long that took.
+    void wait();
+    /// Whether there is nothing left to do, or the integrator was told to stop.
+    bool stopped() const { return done() || integrator().should_stop(); }
     /// All of it.
     void run() {
-        while (!done())
+        while (!stopped())
             step();
     }
     /// Whether all pixels have the same number of samples now.
-    bool at_full_group() const { return m_band == 0; }
+    bool at_full_group() const { return m_next == 0; }
     /// Root mean square of the pixels' standard errors over the mean of all pixels, in luminance: estimated from the spread
     /// of groups of samples. Infinite before the fourth group. Waits. See docs/cli.md.
     double relative_error() const;
@@ -96,6 +103,7 @@ private:
     /// Paths from lights so far, over the number of pixels.
     double light_samples() const;
     void refuse_splats() const;
+    Band next_band() const;
     void advance();
     /// What the integrator gives for these samples, followed by nothing.
     Radiance primal_of(const Samples &samples) const;
@@ -119,15 +127,18 @@ private:
     uint32_t m_seed;
     UInt32 m_seed_value;
     bool m_estimate_error;
-    uint32_t m_launch_pixels;
+    uint32_t m_most_pixels, m_launch_pixels; // of a launch, at most and at present
+    double m_launch_seconds;
+    std::chrono::steady_clock::time_point
+        m_since; // launches that are under way, and how many pixels
+    uint32_t m_under_way = 0;
     std::string m_label;
     Ref<const Sampler> m_sampler; // the sensor's, or one like it with another count
     FilmBuffer m_light;           // channels, of what the integrator has splatted, if it does
     // Channels; then what errors are estimated from, or how many samples there are
     FilmBuffer m_buffer;
-    std::vector<Band> m_bands;
-    int m_group = 0;
-    size_t m_band = 0;
+    int m_group = 0;     // groups of samples that all pixels have
+    uint32_t m_next = 0; // the slot that the next launch begins with
 };
 
 } // namespace umbel

@@ -13,28 +13,47 @@ Radiance Integrator::sample(const Scene &, SampleStream &, const Ray &, const Ma
              "integrator, and has no derivatives; use `path`");
 }
 
-Spectrum Integrator::differentiate(ad::Mode mode, const Scene &scene, SampleStream sampler,
-                                   const Ray &ray, const Radiance &, const Spectrum &gradient,
-                                   const Mask &active) const {
+void Integrator::refuse_polarization() const {
     if (variant().polarized)
         complain("derivatives are available in unpolarized variants only; this one is {}",
                  variant().name);
-    Spectrum L = sample(scene, sampler, ray, active).L;
+}
+
+std::vector<Float> Integrator::differentiate_values(ad::Mode mode, std::vector<Float> values,
+                                                    const std::vector<Float> &gradients) {
     bool any = false;
-    for (size_t c = 0; c < L.c.size(); ++c) {
-        if (!ad::grad_enabled(L[c]))
+    for (size_t i = 0; i < values.size(); ++i) {
+        if (!ad::grad_enabled(values[i]))
             continue;
         any = true;
         if (mode == ad::Mode::Backward)
-            ad::accumulate_grad(L[c], gradient[c]);
-        ad::enqueue(ad::Mode::Backward, L[c]); // what it depends on
+            ad::accumulate_grad(values[i], gradients[i]);
+        ad::enqueue(ad::Mode::Backward, values[i]); // what it depends on
     }
     if (any)
         ad::traverse(mode);
+    std::vector<Float> tangents;
+    if (mode == ad::Mode::Forward)
+        for (const Float &v : values)
+            tangents.push_back(ad::grad_enabled(v) ? Float(ad::grad(v)) : Float(0));
+    return tangents;
+}
+
+RadianceDerivative Integrator::differentiate(ad::Mode mode, const Scene &scene,
+                                             SampleStream sampler, const Ray &ray, const Radiance &,
+                                             const RadianceDerivative &gradient,
+                                             const Mask &active) const {
+    refuse_polarization();
+    Radiance r = sample(scene, sampler, ray, active);
+    std::vector<Float> values = r.L.c, gradients = gradient.L.c;
+    values.insert(values.end(), r.aovs.begin(), r.aovs.end());
+    gradients.insert(gradients.end(), gradient.aovs.begin(), gradient.aovs.end());
+    std::vector<Float> tangents = differentiate_values(mode, values, gradients);
     if (mode == ad::Mode::Backward)
         return {};
-    return map(L,
-               [](const Float &v) { return ad::grad_enabled(v) ? Float(ad::grad(v)) : Float(0); });
+    RadianceDerivative out{ r.L, { tangents.begin() + long(r.L.c.size()), tangents.end() } };
+    std::copy_n(tangents.begin(), r.L.c.size(), out.L.c.begin());
+    return out;
 }
 
 } // namespace umbel

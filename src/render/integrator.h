@@ -2,6 +2,7 @@
 #pragma once
 #include "ad/ad.h"
 #include "render/scene.h"
+#include <atomic>
 
 namespace umbel {
 
@@ -10,8 +11,15 @@ struct Radiance {
     Spectrum L;
     Mask valid;              // whether the ray met anything: the alpha channel
     std::vector<Float> aovs; // as many as aov_names()
-    UInt32 lit = 0u;         // bit k: bounce k saw the light that it sampled; for differentiate()
-    UMBEL_STRUCT(L, valid, aovs, lit)
+    /// What differentiate() of the same integrator needs to know of it; nobody else's business.
+    std::vector<Value> replay = {};
+    UMBEL_STRUCT(L, valid, aovs, replay)
+};
+
+/// Derivatives of, or by, the numbers of a Radiance.
+struct RadianceDerivative {
+    Spectrum L;
+    std::vector<Float> aovs;
 };
 
 /// What the driver hands to an integrator: a launch, whose lanes stand for samples of pixels, and where results go.
@@ -51,19 +59,36 @@ public:
     virtual Radiance sample(const Scene &scene, SampleStream &sampler, const Ray &ray,
                             const Mask &active) const;
     /// Differentiates sample() with the random numbers of `sampler`, given what it returned for them: here, all of its
-    /// arithmetic. In reverse mode, adds the derivatives of `gradient` times radiance to the gradients of all that is followed; in forward mode, returns
-    /// the radiance's tangent.
-    virtual Spectrum differentiate(ad::Mode mode, const Scene &scene, SampleStream sampler,
-                                   const Ray &ray, const Radiance &primal, const Spectrum &gradient,
-                                   const Mask &active) const;
+    /// arithmetic. In reverse mode, adds the derivatives of `gradient` times what sample() returns to the gradients of all that
+    /// is followed; in forward mode, returns tangents.
+    virtual RadianceDerivative differentiate(ad::Mode mode, const Scene &scene,
+                                             SampleStream sampler, const Ray &ray,
+                                             const Radiance &primal,
+                                             const RadianceDerivative &gradient,
+                                             const Mask &active) const;
     /// Channels beyond the colour.
     virtual std::vector<std::string> aov_names() const { return {}; }
+
+    /// Ends renders by it between two launches, from any thread; their images are of what has been collected so far.
+    void cancel() const { m_is_cancelled = true; }
+    bool should_stop() const { return m_is_cancelled; }
+    /// A render begins.
+    void resume() const { m_is_cancelled = false; }
 
     bool hide_emitters() const { return m_hide_emitters; }
     void set_hide_emitters(bool hide) { m_hide_emitters = hide; }
 
 protected:
+    /// UserError in variants whose light has no derivatives.
+    void refuse_polarization() const;
+    /// differentiate() of plain numbers.
+    static std::vector<Float> differentiate_values(ad::Mode mode, std::vector<Float> values,
+                                                   const std::vector<Float> &gradients);
+
     bool m_hide_emitters = false;
+
+private:
+    mutable std::atomic<bool> m_is_cancelled = false;
 };
 
 } // namespace umbel

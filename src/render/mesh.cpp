@@ -133,9 +133,6 @@ void Mesh::changed(std::span<const std::string> names) {
     auto is_changed = [&](const char *name) {
         return std::find(names.begin(), names.end(), name) != names.end();
     };
-    if (is_changed("to_world"))
-        complain("the vertices of a mesh are in the scene's coordinates; change vertex_positions "
-                 "in place of to_world");
     auto take = [&](const char *name, Value &array, std::vector<double> &host) {
         if (is_changed(name) && array.valid())
             host = read_floats(Float(array.detached()));

@@ -8,6 +8,12 @@
 
 namespace umbel {
 
+void Mesh::set_attribute(const std::string &name, uint32_t size, Float values) {
+    if (has_attribute(name))
+        remove_attribute(name);
+    add_attribute(name, size, std::move(values));
+}
+
 void Mesh::add_attribute(const std::string &name, uint32_t size, Float values) {
     bool per_face = name.starts_with("face_");
     if (!per_face && !name.starts_with("vertex_"))

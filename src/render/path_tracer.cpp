@@ -24,7 +24,7 @@ struct PathTracer::State {
     Float prev_pdf;  // ... the density of its direction ...
     Mask prev_delta; // ... unless it was the only one
     Mask valid, active;
-    UInt32 lit;       // see Radiance; when differentiating, that of the primal
+    UInt32 lit; // bit k: bounce k saw the light that it sampled; replayed when differentiating
     Spectrum tangent; // of L, in forward mode
     UMBEL_STRUCT(sampler, ray, throughput, L, eta, depth, prev_p, prev_pdf, prev_delta, valid,
                  active, lit, tangent)
@@ -59,20 +59,20 @@ Radiance PathTracer::sample(const Scene &scene, SampleStream &sampler, const Ray
     s = jit::loop(
         s, [](const State &s) { return s.active; }, [&](State &s) { bounce(scene, s); }, "path");
     sampler = s.sampler;
-    return { s.L, s.valid, {}, s.lit };
+    return { s.L, s.valid, {}, { s.lit } };
 }
 
-Spectrum PathTracer::differentiate(ad::Mode mode, const Scene &scene, SampleStream sampler,
-                                   const Ray &camera_ray, const Radiance &primal,
-                                   const Spectrum &gradient, const Mask &active) const {
-    if (variant().polarized)
-        complain("derivatives are available in unpolarized variants only; this one is {}",
-                 variant().name);
+RadianceDerivative PathTracer::differentiate(ad::Mode mode, const Scene &scene,
+                                             SampleStream sampler, const Ray &camera_ray,
+                                             const Radiance &primal,
+                                             const RadianceDerivative &gradient,
+                                             const Mask &active) const {
+    refuse_polarization();
     State s = initial_state(sampler, camera_ray, active);
     s.mode = mode;
     s.L = primal.L;
-    s.lit = primal.lit;
-    s.gradient = gradient;
+    s.lit = UInt32(primal.replay.at(0));
+    s.gradient = gradient.L;
     if (mode == ad::Mode::Forward)
         s.tangent = Spectrum(0);
     ad::SuspendGrad none; // a bounce is differentiated inside the loop
@@ -83,7 +83,7 @@ Spectrum PathTracer::differentiate(ad::Mode mode, const Scene &scene, SampleStre
             bounce(scene, s);
         },
         "path derivative");
-    return s.tangent;
+    return { s.tangent, {} };
 }
 
 static Float mis_weight(const Float &a, const Float &b) {

@@ -16,9 +16,10 @@ public:
     void declare(Params &p) override;
     Radiance sample(const Scene &scene, SampleStream &sampler, const Ray &ray,
                     const Mask &active) const override;
-    Spectrum differentiate(ad::Mode mode, const Scene &scene, SampleStream sampler, const Ray &ray,
-                           const Radiance &primal, const Spectrum &gradient,
-                           const Mask &active) const override;
+    RadianceDerivative differentiate(ad::Mode mode, const Scene &scene, SampleStream sampler,
+                                     const Ray &ray, const Radiance &primal,
+                                     const RadianceDerivative &gradient,
+                                     const Mask &active) const override;
 
 private:
     struct State;

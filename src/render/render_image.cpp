@@ -12,7 +12,7 @@ Float render_primal(const Scene &scene, const RenderOptions &options, std::array
     Render render(scene, lazy);
     if (shape)
         *shape = render.tensor_shape();
-    for (bool first = true; !render.done(); first = false) {
+    for (bool first = true; !render.stopped(); first = false) {
         render.step();
         if (between && !(first && render.done()))
             between(render); // a launch takes a second or so: a caller can stop in between

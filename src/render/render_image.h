@@ -9,7 +9,7 @@
 namespace umbel {
 
 /// Called between the launches of a render that takes several: waits for the last one, shows progress, or throws.
-using BetweenLaunches = std::function<void(const Render &)>;
+using BetweenLaunches = std::function<void(Render &)>;
 
 /// Rows, columns and channels of the image, flat; see Render::tensor_shape(). The image is rendered with `primal`; its
 /// derivatives are computed, when asked for, with the samples of `gradient`, which should have another seed: else the errors

@@ -91,8 +91,10 @@ uint64_t shapes_epoch() { return registry().epoch; }
 // ---- parameters
 
 void Shape::declare(Params &p) {
-    p.transform("to_world", m_to_world)
-        .doc("From the shape's own coordinates to those of the scene");
+    Param &to_world = p.transform("to_world", m_to_world)
+                          .doc("From the shape's own coordinates to those of the scene");
+    if (!follows_transform())
+        to_world.fixed();
     p.boolean("flip_normals", m_flip_normals, false).doc("Turns the surface inside out");
     p.object("bsdf", m_bsdf)
         .doc("How the surface scatters light; a diffuse reflector of 0.5 if absent");

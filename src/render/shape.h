@@ -87,6 +87,8 @@ public:
     bool flips_normals() const { return m_flip_normals; }
     /// From the shape's unit form to the scene.
     virtual TransformData placement() const { return m_to_world; }
+    /// Whether it moves when to_world changes; if not, it has been applied once and for all.
+    virtual bool follows_transform() const { return true; }
 
 protected:
     /// Tells textures that an attribute came or went.
@@ -114,6 +116,7 @@ uint64_t shapes_epoch();
 /// Triangles. What a plugin fills in is host data; the scene packs it into its arena.
 class Mesh : public Shape {
 public:
+    bool follows_transform() const override { return false; } // vertices are in the scene's space
     void declare(Params &p) override;
     void changed(std::span<const std::string> names) override;
 
@@ -169,6 +172,8 @@ public:
     };
     /// `name` begins with vertex_ or face_.
     void add_attribute(const std::string &name, uint32_t size, Float values);
+    /// The same, in place of one of that name.
+    void set_attribute(const std::string &name, uint32_t size, Float values);
     const std::map<std::string, Attribute> &attributes() const { return m_attributes; }
     bool has_attribute(const std::string &name) const override;
     Spectrum eval_attribute(const std::string &name, const SurfaceInteraction &si,

@@ -80,6 +80,39 @@ TEST_P(BackendDriver, ImagesAreTheSameInOneGoAndInEightPasses) {
     EXPECT_TRUE(same_pixels(reference, render_image(*scene, { .estimate_error = true })));
 }
 
+// Launches are cut anywhere, by the clock; the image does not know.
+TEST_P(BackendDriver, ImagesAreTheSameHoweverLongLaunchesTake) {
+    Ref<Scene> scene = scene_from(scene_xml(Box, 40, 48));
+    Image reference = render_image(*scene);
+    for (double seconds : { 1e-5, 2e-3 }) {
+        Render render(*scene, { .launch_seconds = seconds });
+        int launches = 0;
+        for (; !render.done(); ++launches) {
+            render.step();
+            render.wait();
+        }
+        EXPECT_GT(launches, 3) << "one for each group of samples would not be cut at all";
+        EXPECT_TRUE(same_pixels(reference, render.image()));
+    }
+}
+
+TEST_P(BackendDriver, ACancelledRenderReturnsWhatItHas) {
+    Ref<Scene> scene = scene_from(scene_xml(Box, 16, 64));
+    Render render(*scene);
+    render.step();
+    scene->integrator()->cancel();
+    EXPECT_TRUE(scene->integrator()->should_stop());
+    render.run();
+    EXPECT_FALSE(render.done());
+    EXPECT_EQ(render.samples_done(), 16);
+    EXPECT_TRUE(same_pixels(render.image(), [&] {
+        Render again(*scene); // takes the sign down
+        again.step();
+        return again.image();
+    }()));
+    EXPECT_FALSE(scene->integrator()->should_stop());
+}
+
 TEST_P(BackendDriver, TheSamplersSeedCounts) {
     auto seeded = [](int seed) {
         std::string xml = scene_xml(Box, 8, 16), at = "<integer name='sample_count'";

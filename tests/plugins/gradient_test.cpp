@@ -147,6 +147,21 @@ TEST_P(ExactGradients, OfIndicesOfASmoothMetal) {
                  "metal.k.value");
 }
 
+// Of an integrator inside another one, and of the channels that the outer one adds.
+TEST_P(ExactGradients, OfChannelsBesideTheColour) {
+    std::string xml = box_xml(""), begin = "<integrator type='prb'>", end = "</integrator>";
+    xml.replace(xml.find(end), end.size(), end + end);
+    xml.replace(xml.find(begin), begin.size(),
+                "<integrator type='aov'><string name='aovs' value='a:albedo,d:depth'/>" + begin);
+    Ref<Scene> scene = scene_from(xml);
+    Derivatives inside = derivatives(scene_from(box_xml("")), "red.reflectance.value", 0, 7, 1e-4);
+    Derivatives d = derivatives(scene, "red.reflectance.value", 0, 7, 1e-4);
+    EXPECT_NEAR(d.backward, d.difference, 1e-6 * std::abs(d.difference));
+    EXPECT_NEAR(d.forward, d.backward, 1e-9 * std::abs(d.difference));
+    double colours = variant().colour == Colour::Mono ? 1 : 3, all = colours + 4;
+    EXPECT_GT(d.backward, inside.backward * colours / all * 1.01) << "the albedo counts, too";
+}
+
 class SpectralGradients : public Gradients {};
 UMBEL_VARIANTS(SpectralGradients, "llvm_ad_spectral_double")
 

@@ -7,6 +7,7 @@ namespace umbel {
 class PointLight final : public Emitter {
 public:
     void declare(Params &p) override {
+        p.example("<point name='position' x='1' y='2' z='3'/>");
         Emitter::declare(p);
         p.vector("position", m_position, { 0, 0, 0 }).doc("Where it is");
         p.transform("to_world", m_to_world).doc("In place of `position`, or on top of it");

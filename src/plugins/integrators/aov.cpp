@@ -8,6 +8,8 @@ namespace umbel {
 class Aov final : public Integrator {
 public:
     void declare(Params &p) override {
+        p.example(
+            "<string name='aovs' value='d:depth,n:sh_normal,a:albedo'/><integrator type='path'/>");
         Integrator::declare(p);
         p.string("aovs", m_list, "")
             .doc("Such as dd:depth,nn:sh_normal; kinds: depth, position, uv, geo_normal, "
@@ -17,6 +19,8 @@ public:
     }
 
     void configure() override {
+        m_names.clear();
+        m_kinds.clear();
         std::string_view left = m_list;
         while (!left.empty()) {
             std::string item(left.substr(0, left.find(',')));
@@ -47,7 +51,38 @@ public:
         Radiance r{ Spectrum(0).dense(), valid, {} };
         if (m_inner)
             r = m_inner->sample(scene, sampler, ray, active);
-        auto put = [&](const Float &v) { r.aovs.push_back(select(valid, v, Float(0))); };
+        for (const Float &v : channels(scene, si, valid))
+            r.aovs.push_back(v);
+        return r;
+    }
+
+    // The channels' own arithmetic, at a point that stays on its ray while surfaces move.
+    RadianceDerivative differentiate(ad::Mode mode, const Scene &scene, SampleStream sampler,
+                                     const Ray &ray, const Radiance &primal,
+                                     const RadianceDerivative &gradient,
+                                     const Mask &active) const override {
+        refuse_polarization();
+        RadianceDerivative out{ Spectrum(0), {} }, inner = gradient;
+        size_t own = inner.aovs.size() - std::min(inner.aovs.size(), m_names.size());
+        inner.aovs.resize(own);
+        if (m_inner)
+            out = m_inner->differentiate(mode, scene, sampler, ray, primal, inner, active);
+        if (m_inner)
+            out.aovs.resize(m_inner->aov_names().size(), Float(0));
+        Hit hit = scene.trace(ray, active, true);
+        SurfaceInteraction si = scene.interaction(ray, hit, active, Scene::Follow::Ray);
+        std::vector<Float> by(gradient.aovs.begin() + long(own), gradient.aovs.end());
+        for (const Float &v :
+             differentiate_values(mode, channels(scene, si, active & si.is_valid()), by))
+            out.aovs.push_back(v);
+        return out;
+    }
+
+private:
+    std::vector<Float> channels(const Scene &scene, const SurfaceInteraction &si,
+                                const Mask &valid) const {
+        std::vector<Float> out;
+        auto put = [&](const Float &v) { out.push_back(select(valid, v, Float(0))); };
         auto put3 = [&](const Vector3 &v) { put(v.x), put(v.y), put(v.z); };
         for (const std::string &k : m_kinds) {
             if (k == "depth")
@@ -71,10 +106,9 @@ public:
             else
                 put3(albedo(scene, si, valid));
         }
-        return r;
+        return out;
     }
 
-private:
     const char *suffixes_of(const std::string &kind) const {
         if (kind == "depth" || kind == "prim_index" || kind == "shape_index")
             return "T";

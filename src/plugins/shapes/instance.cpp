@@ -10,6 +10,7 @@ namespace umbel {
 class InstancePlugin final : public Instance {
 public:
     void declare(Params &p) override {
+        p.example("<shape type='shapegroup'><shape type='sphere'/></shape>");
         Ref<Shape> group;
         p.animation("to_world", m_keys).doc("From the group's space to the scene's");
         p.object("shapegroup", group).doc("The group, most often by reference");

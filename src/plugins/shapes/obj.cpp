@@ -14,6 +14,7 @@ namespace umbel {
 class Obj final : public Mesh {
 public:
     void declare(Params &p) override {
+        p.example("<string name='filename' value='$files/mesh.obj'/>");
         Mesh::declare(p);
         p.file("filename", m_file).doc("The file to read");
         declare_normals(p);

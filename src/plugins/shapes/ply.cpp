@@ -17,6 +17,7 @@ namespace umbel {
 class Ply final : public Mesh {
 public:
     void declare(Params &p) override {
+        p.example("<string name='filename' value='$files/mesh.ply'/>");
         Mesh::declare(p);
         p.file("filename", m_file).doc("The file to read");
         declare_normals(p);
@@ -40,7 +41,7 @@ public:
             smooth_normals();
         finish_mesh(normals_came_along);
         for (Extra &e : m_extras)
-            add_attribute(e.name, e.size, float_array(e.values));
+            set_attribute(e.name, e.size, float_array(e.values));
         m_elements.clear();
         m_extras.clear();
     }

@@ -7,6 +7,7 @@ class Rectangle final : public Mesh {
 public:
     void declare(Params &p) override { Shape::declare(p); } // its vertices follow to_world
     void changed(std::span<const std::string> names) override { Shape::changed(names); }
+    bool follows_transform() const override { return true; }
     void configure() override {
         positions = { -1, -1, 0, 1, -1, 0, -1, 1, 0, 1, 1, 0 };
         uvs = { 0, 0, 1, 0, 0, 1, 1, 1 };

@@ -9,6 +9,7 @@ namespace umbel {
 class ShapeGroupPlugin final : public ShapeGroup {
 public:
     void declare(Params &p) override {
+        p.example("<shape type='sphere'/>");
         p.objects("shape", m_members).doc("Shapes of the group, in a space of its own");
         if (!p.loading())
             return;

@@ -18,6 +18,7 @@ namespace umbel {
 class BitmapTexture final : public Texture {
 public:
     void declare(Params &p) override {
+        p.example("<string name='filename' value='$files/image.png'/>");
         p.image("bitmap", m_image).doc("In place of `filename`, in scripts: the image itself");
         p.image("data", m_image).doc("The same, as an array of rows, columns and channels");
         if (!p.loading() || !m_image)

@@ -36,6 +36,8 @@ std::vector<double> parse_list(const Properties &p, const std::string &text, con
 class Irregular : public Texture {
 public:
     void declare(Params &p) override {
+        p.example("<string name='wavelengths' value='400, 550, 700'/><string name='values' "
+                  "value='0.1, 0.7, 0.3'/>");
         SpectrumData none;
         p.spectrum("value", m_data, none).doc("Pairs of wavelength in nm and value");
         p.string("wavelengths", m_wavelengths, "")
@@ -156,6 +158,7 @@ private:
 class Regular final : public Irregular {
 public:
     void declare(Params &p) override {
+        p.example("<string name='values' value='0.1, 0.7, 0.3'/>");
         p.number("wavelength_min", m_min, MinWavelength)
             .fixed()
             .doc("Wavelength of the first value, in nm");

@@ -11,6 +11,7 @@ namespace umbel {
 class MeshAttribute final : public Texture {
 public:
     void declare(Params &p) override {
+        p.example("<string name='name' value='vertex_color'/>");
         p.string("name", m_name, "").doc("Name of the attribute: vertex_... or face_...");
         p.scalar("scale", m_scale, 1).doc("Multiplies the attribute");
     }

@@ -174,7 +174,7 @@ nb::object render(const Ref<Scene> &scene, uintptr_t params, nb::object sensor,
     if (is_python_render(o))
         return nb::none();
     RenderOptions primal = o.primal, gradient = primal;
-    primal.launch_seconds = 0.15;    // between launches, signals and other threads are heard
+    primal.launch_seconds = 0.15;   // between launches, signals and other threads are heard
     gradient.seed_value = UInt32(); // the gradient's own
     set_seed(gradient, seed_grad);
     gradient.spp = spp_grad ? spp_grad : spp;

@@ -120,11 +120,10 @@ uint32_t Graph::hash(const Node &n) { return bucket(n.op, n.type, n.imm, n.lengt
 
 // Equal, and not the arithmetic of a body that is closed or lies within what is being traced.
 [[gnu::always_inline]] inline bool Graph::is_known(const Node &n, const NodeKey &k) const {
-    if (!equal(n, k))
-        return false;
-    if (!(n.flags & Inner)) [[likely]]
-        return true;
-    const Region &r = m_regions[n.region];
+    return equal(n, k) && (!(n.flags & Inner) || is_in_sight(n));
+}
+[[gnu::noinline]] bool Graph::is_in_sight(const Node &inner) const {
+    const Region &r = m_regions[inner.region];
     return r.open && r.depth <= m_regions[function].depth;
 }
 
@@ -165,17 +164,11 @@ NodeId Graph::make(const NodeKey &k) {
         region |= m_nodes[d].region;
     if (region || k.op == Op::Active || k.op == Op::Phi || k.op == Op::Param) [[unlikely]]
         region = region_of(k);
-    uint8_t flags = Hashed;
-    if (function && is_elementwise(k.op) && (region || k.size != 1) &&
-        m_regions[region].depth < m_regions[function].depth) {
-        region = function;
-        flags |= Inner;
-    }
     NodeId id = allocate(); // may grow the table
     Node &n = m_nodes[id];
     n = { .op = k.op,
           .type = k.type,
-          .flags = flags,
+          .flags = Hashed,
           .refs = 1,
           .dep = { k.dep[0], k.dep[1], k.dep[2], k.dep[3] },
           .imm = k.imm,
@@ -185,12 +178,24 @@ NodeId Graph::make(const NodeKey &k) {
           .length = k.length,
           .seq = m_seq++ };
     m_table[h & m_mask] = id;
+    if (function) [[unlikely]]
+        region = keep_inside(n);
     for (NodeId d : k.dep)
         if (d)
             ++m_nodes[d].refs;
     if (region)
         ++m_regions[region].refs;
     return id;
+}
+
+// Arithmetic on lanes lies in the body that is being traced, whatever its operands. Returns the node's region.
+[[gnu::noinline]] RegionId Graph::keep_inside(Node &n) {
+    if (is_elementwise(n.op) && (n.region || n.size != 1) &&
+        m_regions[n.region].depth < m_regions[function].depth) {
+        n.region = function;
+        n.flags |= Inner;
+    }
+    return n.region;
 }
 
 NodeId Graph::make_pinned(const NodeKey &k, RegionId region) {

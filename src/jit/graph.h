@@ -141,6 +141,8 @@ private:
     void drop_operands(NodeId id);
     RegionId region_of(const NodeKey &key) const;
     bool is_known(const Node &n, const NodeKey &key) const;
+    bool is_in_sight(const Node &inner) const;
+    RegionId keep_inside(Node &n);
     [[noreturn]] void report_escape(const NodeKey &key, RegionId region) const;
 
     Node *m_nodes = nullptr;

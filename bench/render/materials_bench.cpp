@@ -147,10 +147,10 @@ BENCH("memory of a material", "B") {
     return more_bytes("diffuse-10000-of-10000", "diffuse-1-of-10000", 10000);
 }
 BENCH("memory of a point light", "B") { return more_bytes("point-10000", "point-1", 10000); }
-// Shape, material and its colour.
-BENCH("memory of a sphere's parts", "B") { return more_bytes("sphere-1000", "sphere-1", 3000); }
-// Shape, light and its colour, default material and its colour.
-BENCH("memory of an area light's parts", "B") { return more_bytes("area-1000", "area-1", 5000); }
+// With a material and its colour.
+BENCH("memory of a sphere", "B") { return more_bytes("sphere-1000", "sphere-1", 1000); }
+// With its surface, colour and default material.
+BENCH("memory of an area light", "B") { return more_bytes("area-1000", "area-1", 1000); }
 
 } // namespace
 } // namespace umbel::bench

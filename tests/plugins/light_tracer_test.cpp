@@ -89,9 +89,8 @@ TEST_P(BackendLightTracer, ChoosesAmongAllLights) {
     expect_same_image(scene_xml(body, 16, 64, "path"), scene_xml(body, 16, 64, "ptracer"));
 }
 
-TEST_P(BackendLightTracer, DrawsFromTheFilter) {
-    if (variant().name != std::string("llvm_rgb"))
-        return; // the filter knows no colours
+TEST(BackendLightTracerFilter, DrawsFromTheFilter) {
+    VariantScope scope(find_variant("llvm_rgb")); // a filter knows no colours
     std::string body = std::string(Room) + Metal + Lamp;
     for (const char *filter :
          { "<rfilter type='gaussian'/>", "<rfilter type='mitchell'/>",

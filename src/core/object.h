@@ -28,6 +28,9 @@ public:
     /// Likewise, with the parameters that the changed objects are.
     virtual void children_changed(std::span<const std::string>) { child_changed(); }
 
+    /// Written in a script: what it does may differ from one time to the next.
+    virtual bool is_scripted() const { return false; }
+
     /// The name it was given in the scene; may be empty.
     const std::string &id() const { return m_id; }
     void set_id(std::string id) { m_id = std::move(id); }

@@ -134,7 +134,8 @@ public:
     /// A new epoch, with scratch space for every node that there is.
     void begin_walk() {
         if (size_t count = graph.numbers(); scratch.size() < count) {
-            scratch.reserve(count + count / 8);
+            if (scratch.capacity() < count)
+                scratch.reserve(count + count / 8);
             scratch.resize(count);
         }
         ++epoch;

@@ -67,6 +67,7 @@ public:
                 q.queried = true; // the constructor has seen them
     }
     void configure() override {}
+    bool is_scripted() const override { return true; }
     void changed(std::span<const std::string> names) override { notify(names); }
     void children_changed(std::span<const std::string> names) override { notify(names); }
 };

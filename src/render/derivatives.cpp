@@ -39,7 +39,7 @@ void Render::backward(const Float &gradient) {
     refuse_splats();
     ad::IsolateGrad isolate;
     for (; !done(); advance()) {
-        Samples s = start(next_band());
+        Samples s = start(next_band(), place_of(next_band()));
         Radiance primal = primal_of(s);
         Spectrum L = map(primal.L, [](const Float &v) { return Float(v.detached()); });
         std::vector<Float> aovs;
@@ -83,13 +83,13 @@ Float Render::forward() {
     refuse_splats();
     ad::IsolateGrad isolate;
     for (; !done(); advance()) {
-        Samples s = start(next_band());
+        Samples s = start(next_band(), place_of(next_band()));
         Radiance primal = primal_of(s);
         RadianceDerivative by = integrator().differentiate(
             ad::Mode::Forward, m_scene, s.sampler, s.ray, primal, { Spectrum(1), {} }, s.traced);
         Radiance tangent{ by.L, Mask(false), by.aovs };
         tangent.aovs.resize(integrator().aov_names().size(), Float(0));
-        add_to_film(next_band(), tangent, s);
+        collect(next_band(), results_of(tangent, s));
     }
     return tensor();
 }

@@ -1,6 +1,7 @@
 // render/driver.cpp: passes over the image.
 #include "render/driver.h"
 #include "core/host_array.h"
+#include <bit>
 #include <cmath>
 #include <cstring>
 
@@ -79,10 +80,14 @@ void Render::step() {
     if (done())
         return;
     VariantScope scope(m_scene.scene_variant());
-    if (m_under_way == 0)
-        m_since = std::chrono::steady_clock::now();
-    m_under_way += next_band().count;
+    using Clock = std::chrono::steady_clock;
+    Clock::time_point before = Clock::now();
     launch(next_band());
+    Clock::time_point after = Clock::now();
+    m_overhead = std::min(m_overhead, std::chrono::duration<double>(after - before).count());
+    if (m_under_way == 0)
+        m_since = after;
+    m_under_way += next_band().count;
     advance();
 }
 
@@ -105,10 +110,14 @@ void Render::wait() {
     if (!(m_launch_seconds > 0) || pixels == 0)
         return;
     std::chrono::duration<double> time = std::chrono::steady_clock::now() - m_since;
-    // Not too fast, lest a few easy pixels promise too much
-    double factor = std::clamp(m_launch_seconds / std::max(time.count(), 1e-6), 0.1, 4.0);
-    double tiles = std::min(pixels * factor, double(m_most_pixels)) / FilmBuffer::TilePixels;
-    m_launch_pixels = uint32_t(std::max(1.0, tiles)) * FilmBuffer::TilePixels;
+    // Not too fast, lest a few easy pixels promise too much; and of few sizes, each of which is traced once. Where there are
+    // so many objects that starting a launch takes long, it must be worth it.
+    double wanted = std::max(m_launch_seconds, 4 * m_overhead);
+    double ideal = pixels * std::clamp(wanted / std::max(time.count(), 1e-6), 0.1, 4.0);
+    if (ideal > 0.5 * m_launch_pixels && ideal < 2.2 * m_launch_pixels)
+        return;
+    uint32_t tiles = uint32_t(std::min(ideal, double(m_most_pixels))) / FilmBuffer::TilePixels;
+    m_launch_pixels = std::max(1u, std::bit_floor(tiles)) * FilmBuffer::TilePixels;
 }
 
 std::vector<Float> Render::film_channels(const Radiance &r, const Samples &s) const {
@@ -116,7 +125,11 @@ std::vector<Float> Render::film_channels(const Radiance &r, const Samples &s) co
 }
 
 // What changes between launches is data: the kernel is the same for all of them.
-Render::Samples Render::start(const Band &band) const {
+Render::Place Render::place_of(const Band &band) const {
+    return { jit::opaque(band.first), jit::opaque(uint32_t(m_group * m_group_size)) };
+}
+
+Render::Samples Render::start(const Band &band, const Place &place) const {
     const Film::Crop &crop = film().crop();
     auto data = [](uint32_t v) { return jit::opaque(v); };
     uint32_t lanes = band.count * uint32_t(m_group_size);
@@ -124,8 +137,8 @@ Render::Samples Render::start(const Band &band) const {
     // The pixel and the sample that a lane stands for
     UInt32 lane(jit::lane_index(lanes)), group_size = data(uint32_t(m_group_size));
     UInt32 slot = lane / group_size, in_group = lane - slot * group_size;
-    UInt32 sample = in_group + data(uint32_t(m_group * m_group_size));
-    FilmBuffer::Pixels in_crop = m_buffer.pixels(slot + data(band.first));
+    UInt32 sample = in_group + place.sample;
+    FilmBuffer::Pixels in_crop = m_buffer.pixels(slot + place.first);
     Mask active = (sample < data(uint32_t(m_spp))) & in_crop.inside;
     UInt32 x = in_crop.x + data(uint32_t(crop.x)), y = in_crop.y + data(uint32_t(crop.y));
 
@@ -153,28 +166,56 @@ Render::Samples Render::start(const Band &band) const {
 
 class Render::Launch final : public Pass {
 public:
-    Launch(Render &render, const Band &band)
-        : Pass(render.m_scene, render.m_sensor), m_render(render), m_band(band),
-          m_samples(render.start(band)) {
+    Launch(Render &render, const Band &band, const Place &place)
+        : Pass(render.m_scene, render.m_sensor), m_render(render),
+          m_samples(render.start(band, place)) {
         sampler = m_samples.sampler;
         ray = m_samples.ray;
         active = m_samples.traced;
     }
-    void add(const Radiance &r) override { m_render.add_to_film(m_band, r, m_samples); }
+    void add(const Radiance &r) override { results = m_render.results_of(r, m_samples); }
     void splat(const Vector2 &place, const Spectrum &L, const Wavelengths &wavelengths,
                SampleStream &stream, const Mask &lanes) override {
         m_render.splat(place, L, wavelengths, stream, lanes);
     }
 
+    std::vector<Float> results; // empty if the integrator adds nothing to pixels
+
 private:
     Render &m_render;
-    const Band m_band;
     Samples m_samples;
 };
 
 void Render::launch(const Band &band) {
-    Launch pass(*this, band);
+    Place place = place_of(band);
+    std::vector<Float> results;
+    bool scripted = m_sensor.is_scripted() || film().is_scripted() || m_sampler->is_scripted();
+    bool repeats = integrator().repeats() && !integrator().splats() && !scripted;
+    if (repeats && !m_is_single && !jit::Recorder::of(jit::Context::current())) {
+        for (Value &v : replay(band, place))
+            results.emplace_back(std::move(v));
+    } else {
+        Launch pass(*this, band, place);
+        integrator().render(pass);
+        results = std::move(pass.results);
+    }
+    if (!results.empty())
+        collect(band, std::move(results));
+}
+
+// Of launches of one size only the first is traced; scenes of many objects take longer for that than for a launch.
+std::vector<Value> Render::replay(const Band &band, const Place &place) {
+    const Value inputs[] = { place.first, place.sample };
+    Recorded &known = m_recorded[band.count];
+    if (known.recording && known.flushed == jit::flushed_kernels() && !known.recording->stale())
+        return known.recording->replay(inputs);
+    known = {};
+    jit::Recorder recorder(jit::Context::current(), inputs, true);
+    Launch pass(*this, band, place);
     integrator().render(pass);
+    std::vector<Value> results(pass.results.begin(), pass.results.end());
+    known = { recorder.finish(results), jit::flushed_kernels() };
+    return results;
 }
 
 void Render::splat(const Vector2 &place, const Spectrum &L, const Wavelengths &wavelengths,
@@ -210,24 +251,30 @@ static void eval_all(const std::vector<Float> &values) {
     jit::eval(std::span<const Value *const>(list));
 }
 
-void Render::add_to_film(const Band &band, const Radiance &r, const Samples &s) {
+std::vector<Float> Render::results_of(const Radiance &r, const Samples &s) const {
     std::vector<Float> values = film_channels(r, s);
     for (Float &v : values)
         v = select(s.traced, v * s.weight, Float(0));
-    uint32_t group = uint32_t(m_group_size);
     if (splats()) {
         values.push_back(select(s.traced, Float(1), Float(0)));
-        std::vector<Float> all = values;
-        all.insert(all.end(), { s.offset.x, s.offset.y });
-        eval_all(all);
-        Vector2 offset{ all[values.size()], all[values.size() + 1] };
-        m_buffer.add_filtered({ band.first, band.count, group, values, offset }, film().filter());
-        return;
+        values.insert(values.end(), { s.offset.x, s.offset.y });
     }
-    if (m_group_size > 1) {
-        eval_all(values);
+    if (!splats() && m_group_size == 1)
+        return values;
+    eval_all(values);
+    if (!splats())
         for (Float &v : values)
-            v = Float(jit::block_reduce(jit::ReduceOp::Add, v, group));
+            v = Float(jit::block_reduce(jit::ReduceOp::Add, v, uint32_t(m_group_size)));
+    return values;
+}
+
+void Render::collect(const Band &band, std::vector<Float> values) {
+    if (splats()) {
+        Vector2 offset{ values.end()[-2], values.end()[-1] };
+        values.resize(values.size() - 2);
+        m_buffer.add_filtered({ band.first, band.count, uint32_t(m_group_size), values, offset },
+                              film().filter());
+        return;
     }
     if (m_estimate_error) { // deviations from the mean without and with this group [Welford 1962]
         int n = m_group + 1;

@@ -6,9 +6,11 @@
 // the image as it is to the bit.
 #pragma once
 #include "core/image.h"
+#include "jit/recording.h"
 #include "render/film_buffer.h"
 #include "render/integrator.h"
 #include <chrono>
+#include <map>
 
 namespace umbel {
 
@@ -95,9 +97,19 @@ private:
         Spectrum ray_weight;
     };
     class Launch;
-    Samples start(const Band &band) const;
+    /// Where a launch's samples are: what differs between launches of the same size.
+    struct Place {
+        UInt32 first;  // slot
+        UInt32 sample; // of each pixel
+    };
+    Place place_of(const Band &band) const;
+    Samples start(const Band &band, const Place &place) const;
     void launch(const Band &band);
-    void add_to_film(const Band &band, const Radiance &r, const Samples &samples);
+    std::vector<Value> replay(const Band &band, const Place &place);
+    /// What a launch has computed: the film's channels, of pixels or of samples, with whatever collect() needs besides.
+    std::vector<Float> results_of(const Radiance &r, const Samples &samples) const;
+    /// Adds them to the film.
+    void collect(const Band &band, std::vector<Float> results);
     void splat(const Vector2 &place, const Spectrum &L, const Wavelengths &wavelengths,
                SampleStream &sampler, const Mask &active);
     /// Paths from lights so far, over the number of pixels.
@@ -129,9 +141,15 @@ private:
     bool m_estimate_error;
     uint32_t m_most_pixels, m_launch_pixels; // of a launch, at most and at present
     double m_launch_seconds;
+    double m_overhead = 1e9; // seconds that starting a launch takes, at best
     std::chrono::steady_clock::time_point
         m_since; // launches that are under way, and how many pixels
     uint32_t m_under_way = 0;
+    struct Recorded { // a launch, to be run again without tracing it
+        std::shared_ptr<jit::Recording> recording;
+        uint64_t flushed; // see jit::flushed_kernels()
+    };
+    std::map<uint32_t, Recorded> m_recorded; // by number of pixels
     std::string m_label;
     Ref<const Sampler> m_sampler; // the sensor's, or one like it with another count
     FilmBuffer m_light;           // channels, of what the integrator has splatted, if it does

@@ -55,6 +55,8 @@ public:
     }
     /// Whether render() splats.
     virtual bool splats() const { return false; }
+    /// Whether all launches do the same to other samples: then one of them is traced, and run again for the others.
+    virtual bool repeats() const { return !is_scripted(); }
     /// Radiance along a ray; an error for methods that follow light alone.
     virtual Radiance sample(const Scene &scene, SampleStream &sampler, const Ray &ray,
                             const Mask &active) const;

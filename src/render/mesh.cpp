@@ -73,6 +73,34 @@ void Mesh::smooth_normals() {
     }
 }
 
+NormalCone Mesh::normal_cone() const {
+    std::vector<std::array<double, 3>> all;
+    auto add = [&](std::array<double, 3> n, double sign) {
+        double length = std::hypot(n[0], n[1], n[2]);
+        if (!(length > 0))
+            return;
+        for (double &v : n)
+            v *= sign / length;
+        all.push_back(n);
+    };
+    for (size_t t = 0; t < triangle_count(); ++t)
+        add(area_normal(t), m_is_inside_out ? -1 : 1);
+    for (size_t i = 0; i + 2 < normals.size(); i += 3)
+        add({ normals[i], normals[i + 1], normals[i + 2] }, m_flip_normals ? -1 : 1);
+    std::array<double, 3> sum{};
+    for (auto &n : all)
+        for (size_t j = 0; j < 3; ++j)
+            sum[j] += n[j];
+    double length = std::hypot(sum[0], sum[1], sum[2]);
+    if (!(length > 1e-6 * double(all.size())))
+        return {};
+    NormalCone cone{ { sum[0] / length, sum[1] / length, sum[2] / length }, 1 };
+    for (auto &n : all)
+        cone.cosine =
+            std::min(cone.cosine, n[0] * cone.axis[0] + n[1] * cone.axis[1] + n[2] * cone.axis[2]);
+    return cone;
+}
+
 UInt32 Mesh::corner(const UInt32 &triangle, uint32_t k) const {
     UInt32 at = triangle * UInt32(3u) + UInt32(m_is_inside_out && k ? 3 - k : k);
     return UInt32(jit::gather(indices_array(), at, Mask(true)));

@@ -20,14 +20,14 @@ struct PathTracer::State {
     Spectrum L; // gathered so far; when differentiating, what lies ahead
     Float eta;
     UInt32 depth;
-    Vector3 prev_p;  // where the ray starts, with ...
-    Float prev_pdf;  // ... the density of its direction ...
-    Mask prev_delta; // ... unless it was the only one
+    Vector3 prev_p, prev_n; // where the ray starts, and the normal there, with ...
+    Float prev_pdf;         // ... the density of its direction ...
+    Mask prev_delta;        // ... unless it was the only one
     Mask valid, active;
     UInt32 lit; // bit k: bounce k saw the light that it sampled; replayed when differentiating
     Spectrum tangent; // of L, in forward mode
-    UMBEL_STRUCT(sampler, ray, throughput, L, eta, depth, prev_p, prev_pdf, prev_delta, valid,
-                 active, lit, tangent)
+    UMBEL_STRUCT(sampler, ray, throughput, L, eta, depth, prev_p, prev_n, prev_pdf, prev_delta,
+                 valid, active, lit, tangent)
 
     // How the path is differentiated; the same throughout
     std::optional<ad::Mode> mode;
@@ -43,6 +43,7 @@ PathTracer::State PathTracer::initial_state(const SampleStream &sampler, const R
              .eta = 1,
              .depth = 0u,
              .prev_p = ray.o,
+             .prev_n = Vector3(Float(0)),
              .prev_pdf = 1,
              .prev_delta = true,
              .valid = false,
@@ -155,7 +156,7 @@ void PathTracer::bounce(const Scene &scene, State &s) const {
     Mask hit = si.is_valid();
 
     // Light that the surface, or the environment, emits towards us
-    Interaction prev{ Float(0), s.prev_p, Vector3(Float(0)), s.ray.time, s.ray.wavelengths };
+    Interaction prev{ Float(0), s.prev_p, s.prev_n, s.ray.time, s.ray.wavelengths };
     Mask sees_light = m_hide_emitters ? s.active & !first : s.active;
     auto [emitted, light_pdf] = scene.eval_emitter_pdf(prev, si, sees_light);
     Float mis = select(s.prev_delta, Float(1), mis_weight(s.prev_pdf, light_pdf));
@@ -205,6 +206,7 @@ void PathTracer::bounce(const Scene &scene, State &s) const {
     s.eta *= select(next, bs.eta, Float(1));
     s.ray = si.spawn_ray(d);
     s.prev_p = si.p;
+    s.prev_n = si.n;
     s.prev_pdf = bs.pdf;
     s.prev_delta = bs.is_delta();
     next = next & any_nonzero(unpolarized(s.throughput));

@@ -15,6 +15,12 @@ Scene::~Scene() = default;
 void Scene::declare(Params &p) {
     p.objects("shape", m_shapes).doc("Surfaces");
     p.objects("sensor", m_sensors).doc("Cameras");
+    p.choice("light_sampler", m_light_choice.kind, "auto", LightSamplerNames)
+        .doc("How paths choose the light to connect to: `uniform`, as sampling weights say; "
+             "`power`, times what each "
+             "light sends out; `tree`, by what may arrive at the place; `auto` is a tree from 16 "
+             "lights on")
+        .fixed();
     p.object("integrator", m_integrator).doc("The method of rendering; `path` if absent");
     if (!p.loading()) {
         p.objects("emitter", m_free_emitters).doc("Lights that are not part of a shape");
@@ -41,6 +47,7 @@ void Scene::configure() {
     collect_surfaces();
     collect_objects();
     build_arena();
+    m_light_choice.update(m_emitters, *this);
 }
 
 std::vector<Ref<Emitter>> Scene::lights() const {
@@ -63,11 +70,11 @@ void Scene::release() {
 }
 
 void Scene::child_changed() {
-    weigh_emitters();
-    if (revisions() == m_revisions)
-        return;
-    collect_objects(); // a shape may have another BSDF now
-    build_arena();
+    if (revisions() != m_revisions) {
+        collect_objects(); // a shape may have another BSDF now
+        build_arena();
+    }
+    m_light_choice.update(m_emitters, *this);
 }
 
 std::vector<int> Scene::revisions() const {
@@ -122,25 +129,6 @@ void Scene::collect_objects() {
         table.push_back(s->global_number());
     }
     m_shape_table = jit::copy(table);
-    weigh_emitters();
-}
-
-void Scene::weigh_emitters() {
-    std::vector<double> weights = { 0 };
-    double sum = 0;
-    for (const Emitter *e : m_emitters.objects()) {
-        weights.push_back(e->sampling_weight());
-        sum += e->sampling_weight();
-    }
-    if (m_emitters.empty() || weights == m_emitter_weights)
-        return;
-    m_emitter_weights = weights;
-    if (!(sum > 0))
-        complain("the sampling weights of all lights are zero; give one of them a positive one");
-    m_emitter_choice = AliasTable(std::span(weights).subspan(1));
-    for (double &w : weights)
-        w /= sum;
-    m_emitter_pmf = float_array(weights);
 }
 
 void Scene::build_arena() {

@@ -1,8 +1,8 @@
 // render/scene.h: all objects of a scene, and the questions that light transport asks of them.
 #pragma once
 #include "render/dispatch.h"
-#include "render/emitter.h"
 #include "render/instance.h"
+#include "render/light_sampler.h"
 #include "render/sensor.h"
 
 namespace umbel {
@@ -106,7 +106,6 @@ public:
 private:
     void collect_surfaces();
     void collect_objects();
-    void weigh_emitters();
     void build_arena();
     void place_instances(Geometry &g);
     void add_mesh(const Mesh &mesh, uint32_t number, Geometry &g, std::vector<double> &records,
@@ -138,14 +137,12 @@ private:
     Ref<Integrator> m_integrator;
     BoundingBox m_bounds;
     std::vector<int> revisions() const;
-    std::vector<int> m_revisions;          // of shapes, as they are in the arena
-    std::vector<double> m_emitter_weights; // as they are in the table
+    std::vector<int> m_revisions; // of shapes, as they are in the arena
 
     Table<BSDF> m_bsdfs;
     Table<Emitter> m_emitters;
-    uint32_t m_environment = 0;  // its number
-    AliasTable m_emitter_choice; // where sampling weights differ
-    Float m_emitter_pmf;         // probability of choosing each, by number
+    uint32_t m_environment = 0; // its number
+    LightChoice m_light_choice;
 
     Arena m_arena;
     Arena m_followed; // the same, with derivatives; only if a mesh has some

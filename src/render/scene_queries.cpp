@@ -307,23 +307,15 @@ std::pair<DirectionSample, Spectrum> Scene::sample_emitter_direction(const Inter
     if (m_emitters.empty())
         return { nothing.ds, nothing.weight };
 
-    // A single light needs no choice
-    UInt32 number(1u);
-    Float ux = u.x, pmf(1);
-    if (m_emitters.objects().size() > 1) {
-        auto [index, rest] = m_emitter_choice.sample_reuse(u.x, active);
-        number = index + UInt32(1u);
-        ux = rest;
-        pmf = Float(jit::gather(m_emitter_pmf, number, active));
-    }
-    Result r =
-        m_emitters.call("emitter.sample_direction", number, active, nothing, [&](const Emitter &e) {
-            auto [ds, weight] = e.sample_direction(it, { ux, u.y }, active);
+    LightSampler::Choice choice = m_light_choice->choose(it, u.x, active);
+    Result r = m_emitters.call(
+        "emitter.sample_direction", choice.emitter, active, nothing, [&](const Emitter &e) {
+            auto [ds, weight] = e.sample_direction(it, { choice.rest, u.y }, active);
             return Result{ ds, weight.dense() };
         });
-    r.ds.emitter = number;
-    r.ds.pdf = r.ds.pdf * pmf;
-    r.weight = r.weight * rcp(pmf);
+    r.ds.emitter = choice.emitter;
+    r.ds.pdf = r.ds.pdf * choice.pmf;
+    r.weight = r.weight * choice.inverse_pmf();
     if (test_visibility) {
         Mask candidate = active & (r.ds.pdf > 0);
         Ray shadow = it.spawn_ray_to(r.ds.p);
@@ -345,17 +337,13 @@ std::pair<Ray, Spectrum> Scene::sample_emitter_ray(const Float &time, const Floa
     Vector3 zero(Float(0));
     Result none{ { zero, zero, Float(0), time, sample_wavelengths(wavelength).first },
                  Spectrum(0).dense() };
-    UInt32 number(1u);
-    Float pmf(1);
-    if (m_emitters.objects().size() > 1) {
-        number = m_emitter_choice.sample_reuse(choice, active).first + UInt32(1u);
-        pmf = Float(jit::gather(m_emitter_pmf, number, active));
-    }
-    Result r = m_emitters.call("emitter.sample_ray", number, active, none, [&](const Emitter &e) {
-        auto [ray, weight] = e.sample_ray(time, wavelength, position, direction, active);
-        return Result{ ray, weight.dense() };
-    });
-    return { r.ray, r.weight * rcp(pmf) };
+    LightSampler::Choice source = m_light_choice->choose_source(choice, active);
+    Result r =
+        m_emitters.call("emitter.sample_ray", source.emitter, active, none, [&](const Emitter &e) {
+            auto [ray, weight] = e.sample_ray(time, wavelength, position, direction, active);
+            return Result{ ray, weight.dense() };
+        });
+    return { r.ray, r.weight * source.inverse_pmf() };
 }
 
 Float Scene::pdf_emitter_direction(const Interaction &it, const DirectionSample &ds,
@@ -368,9 +356,7 @@ Float Scene::pdf_emitter_direction(const Interaction &it, const DirectionSample 
     Result r =
         m_emitters.call("emitter.pdf_direction", ds.emitter, known, Result{ Float(0) },
                         [&](const Emitter &e) { return Result{ e.pdf_direction(it, ds, known) }; });
-    if (m_emitters.objects().size() <= 1)
-        return r.pdf;
-    return r.pdf * Float(jit::gather(m_emitter_pmf, ds.emitter, known));
+    return m_light_choice ? r.pdf * m_light_choice->pmf(it, ds.emitter, known) : r.pdf;
 }
 
 UInt32 Scene::emitter_of(const SurfaceInteraction &si) const {
@@ -405,8 +391,8 @@ std::pair<Spectrum, Float> Scene::eval_emitter_pdf(const Interaction &it,
                                    return Result{ e.eval(si, known).dense(),
                                                   e.pdf_direction(it, ds, known) };
                                });
-    if (m_emitters.objects().size() > 1)
-        r.pdf = r.pdf * Float(jit::gather(m_emitter_pmf, ds.emitter, known));
+    if (m_light_choice)
+        r.pdf = r.pdf * m_light_choice->pmf(it, ds.emitter, known);
     return { r.value, r.pdf };
 }
 

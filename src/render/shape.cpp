@@ -32,6 +32,29 @@ double BoundingBox::radius() const {
     return is_empty() ? 0 : std::hypot(max[0] - min[0], max[1] - min[1], max[2] - min[2]) / 2;
 }
 
+NormalCone NormalCone::around(const NormalCone &a, const NormalCone &b) {
+    if (a.cosine > 1 || b.cosine > 1)
+        return a.cosine > 1 ? b : a;
+    double dot = a.axis[0] * b.axis[0] + a.axis[1] * b.axis[1] + a.axis[2] * b.axis[2];
+    double between = std::acos(std::clamp(dot, -1.0, 1.0));
+    double angle_a = std::acos(std::clamp(a.cosine, -1.0, 1.0)),
+           angle_b = std::acos(std::clamp(b.cosine, -1.0, 1.0));
+    if (std::min(between + angle_b, Pi) <= angle_a)
+        return a;
+    if (std::min(between + angle_a, Pi) <= angle_b)
+        return b;
+    double angle = (angle_a + between + angle_b) / 2, turn = angle - angle_a;
+    if (angle >= Pi || !(std::sin(between) > 1e-9))
+        return {};
+    // The axis in the middle lies between both
+    NormalCone out;
+    for (size_t i = 0; i < 3; ++i)
+        out.axis[i] =
+            (std::sin(between - turn) * a.axis[i] + std::sin(turn) * b.axis[i]) / std::sin(between);
+    out.cosine = std::cos(angle);
+    return out;
+}
+
 // ---- all shapes of the process
 
 namespace {

@@ -19,6 +19,17 @@ struct BoundingBox {
     std::array<double, 3> centre() const;
     /// Of the sphere around the centre that contains the box.
     double radius() const;
+    friend bool operator==(const BoundingBox &, const BoundingBox &) = default;
+};
+
+/// Directions around an axis.
+struct NormalCone {
+    std::array<double, 3> axis = { 0, 0, 1 };
+    double cosine = -1; // of the greatest angle to the axis; -1: all directions; 2: none
+
+    static NormalCone none() { return { { 0, 0, 1 }, 2 }; }
+    static NormalCone around(const NormalCone &a, const NormalCone &b);
+    friend bool operator==(const NormalCone &, const NormalCone &) = default;
 };
 
 /// Kinds of shapes as scripts know them.
@@ -38,6 +49,8 @@ public:
 
     virtual BoundingBox bounds() const = 0;
     virtual double area() const = 0;
+    /// Holds all normals, geometric and of shading.
+    virtual NormalCone normal_cone() const { return {}; }
     virtual uint32_t type() const { return ShapeType::Invalid; }
     virtual size_t primitive_count() const { return 1; }
     virtual BoundingBox primitive_bounds(size_t) const { return bounds(); }
@@ -122,6 +135,7 @@ public:
 
     BoundingBox bounds() const override;
     double area() const override { return m_area; }
+    NormalCone normal_cone() const override;
     uint32_t type() const override { return ShapeType::Mesh; }
     size_t primitive_count() const override { return triangle_count(); }
     BoundingBox primitive_bounds(size_t triangle) const override;

@@ -37,6 +37,7 @@ public:
             m_kinds.push_back(kind);
         }
     }
+    bool repeats() const override { return !m_inner || m_inner->repeats(); }
     std::vector<std::string> aov_names() const override {
         std::vector<std::string> names =
             m_inner ? m_inner->aov_names() : std::vector<std::string>();

@@ -21,6 +21,7 @@ public:
             complain("needs a polarized variant, such as llvm_spectral_polarized; this is {}",
                      variant().name);
     }
+    bool repeats() const override { return m_inner->repeats(); }
     std::vector<std::string> aov_names() const override {
         std::vector<std::string> names = m_inner->aov_names();
         for (int s = 0; s < 4; ++s)

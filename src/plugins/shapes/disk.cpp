@@ -36,6 +36,9 @@ public:
         return b;
     }
     double area() const override { return m_area; }
+    NormalCone normal_cone() const override {
+        return { m_to_world.apply_normal({ 0, 0, m_flip_normals ? -1.0 : 1.0 }), 1 };
+    }
     uint32_t type() const override { return ShapeType::Disk; }
 
     double intersect_host(const std::array<double, 3> &o, const std::array<double, 3> &d,

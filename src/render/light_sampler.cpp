@@ -1,0 +1,138 @@
+// render/light_sampler.cpp: lights chosen by weights alone, and what all ways of choosing need to know of lights.
+#include "render/light_sampler.h"
+#include "ad/ad.h"
+#include "core/host_array.h"
+#include "render/light_tree.h"
+#include <algorithm>
+#include <numeric>
+
+namespace umbel {
+
+const std::vector<std::string> LightSamplerNames = { "auto", "uniform", "power", "tree" };
+
+namespace {
+
+/// From so many lights on, `auto` is a tree: it costs a few percent of a frame, and choosing badly costs more.
+constexpr size_t ManyLights = 16;
+
+/// The same probabilities wherever one stands.
+class WeightedLights final : public LightSampler {
+public:
+    explicit WeightedLights(std::span<const LightSummary> lights) : m_count(lights.size()) {
+        std::vector<double> weights = { 0 };
+        for (const LightSummary &l : lights)
+            weights.push_back(l.weight);
+        m_table = AliasTable(std::span(weights).subspan(1));
+        double sum = std::accumulate(weights.begin(), weights.end(), 0.0);
+        for (double &w : weights)
+            w /= sum;
+        m_pmf = float_array(weights);
+    }
+
+    Choice choose(const Interaction &, const Float &u, const Mask &active) const override {
+        return choose_source(u, active);
+    }
+    Float pmf(const Interaction &, const UInt32 &emitter, const Mask &active) const override {
+        return m_count == 1 ? Float(1) : Float(jit::gather(m_pmf, emitter, active));
+    }
+    Choice choose_source(const Float &u, const Mask &active) const override {
+        if (m_count == 1) // a single light needs no choice
+            return { UInt32(1u), Float(1), u };
+        auto [index, rest] = m_table.sample_reuse(u, active);
+        UInt32 number = index + UInt32(1u);
+        return { number, Float(jit::gather(m_pmf, number, active)), rest };
+    }
+
+private:
+    size_t m_count;
+    AliasTable m_table;
+    Float m_pmf; // by number
+};
+
+} // namespace
+
+Float LightSampler::Choice::inverse_pmf() const { return select(pmf > 0, rcp(pmf), Float(0)); }
+
+std::unique_ptr<LightSampler> make_light_sampler(std::span<const LightSummary> lights, bool tree) {
+    if (lights.empty())
+        return nullptr;
+    if (tree && lights.size() > 1)
+        return make_light_tree(lights);
+    return std::make_unique<WeightedLights>(lights);
+}
+
+// What leaves a light is the mean of what its rays carry, over their density.
+std::vector<double> emitted_power(const Table<Emitter> &lights) {
+    uint32_t n = uint32_t(lights.objects().size());
+    if (n == 0)
+        return {};
+    ad::SuspendGrad fixed;
+    // As many rays a light as memory has room for; of a light that does not vary, one would do.
+    uint32_t rays = std::clamp<uint32_t>((1u << 22) / n, 1, 64);
+    UInt32 lane(jit::lane_index(n * rays)), number = lane / UInt32(rays) + UInt32(1u);
+    UInt32 ray = lane % UInt32(rays);
+    auto part = [&](double step) { // of a sequence that fills the unit cube evenly [Roberts 2018]
+        Float x = (Float(ray) + 0.5) * step;
+        return x - floor(x);
+    };
+    Float u[5] = { part(0.8566748838545029), part(0.733891856627126), part(0.6287067210378087),
+                   part(0.5385972572236101), part(0.4614018816179586) };
+    struct Result {
+        Spectrum carried;
+        UMBEL_STRUCT(carried)
+    };
+    Result none{ Spectrum(0).dense() };
+    Result r = lights.call("emitter.sample_ray", number, Mask(true), none, [&](const Emitter &e) {
+        return Result{
+            e.sample_ray(Float(0), u[0], { u[1], u[2] }, { u[3], u[4] }, Mask(true)).second.dense()
+        };
+    });
+    Float carried = mean(unpolarized(r.carried));
+    std::vector<double> host = read_floats(Float(carried.detached())), out(n);
+    for (size_t i = 0; i < host.size(); ++i)
+        out[i / rays] += std::max(host[i], 0.0) / rays;
+    return out;
+}
+
+std::vector<LightSummary> LightChoice::summarize(const Table<Emitter> &lights, bool power) const {
+    std::vector<LightSummary> out;
+    std::vector<double> watts;
+    if (power)
+        watts = emitted_power(lights);
+    for (const Emitter *e : lights.objects()) {
+        LightSummary l;
+        l.weight = e->sampling_weight();
+        if (power) {
+            l.weight *= watts[out.size()];
+            l.is_local = !e->has(EndpointFlags::Infinite | EndpointFlags::DeltaDirection);
+            if (l.is_local)
+                l.box = e->bounds();
+            if (e->shape())
+                l.normals = e->shape()->normal_cone();
+        }
+        out.push_back(l);
+    }
+    return out;
+}
+
+void LightChoice::update(const Table<Emitter> &lights, const Object &owner) {
+    bool tree = kind == "tree" || (kind == "auto" && lights.objects().size() >= ManyLights);
+    std::vector<LightSummary> now = summarize(lights, tree || kind == "power");
+    if (now == m_lights && tree == m_is_tree && m_sampler)
+        return;
+    auto has_weight = [](const LightSummary &l) { return l.weight > 0; };
+    if (!now.empty() && std::none_of(now.begin(), now.end(), has_weight)) {
+        bool all_off = std::all_of(lights.objects().begin(), lights.objects().end(),
+                                   [](const Emitter *e) { return e->sampling_weight() == 0; });
+        if (all_off)
+            owner.complain(
+                "the sampling weights of all lights are zero; give one of them a positive one");
+        for (LightSummary &l : now) // all are dark: any will do
+            l.weight = 1;
+    }
+    m_lights = now;
+    m_is_tree = tree;
+    m_sampler = make_light_sampler(m_lights, tree);
+}
+
+} // namespace umbel

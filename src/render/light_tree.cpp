@@ -1,0 +1,222 @@
+// render/light_tree.cpp: a walk from the root of a tree of lights to one of them, in recorded code.
+//
+// At each step the importance of both children is bounded: their weight, how their normals may face the place, how the
+// place may face them, and their distance. It is zero only where no light of a child can reach the place.
+#include "render/light_tree.h"
+#include "ad/ad.h"
+#include "core/host_array.h"
+#include <algorithm>
+
+namespace umbel {
+
+namespace {
+
+/// Less than 1 by one step of single precision.
+constexpr double AlmostOne = 1 - 0x1p-24;
+
+class TreeOfLights final : public LightSampler {
+public:
+    explicit TreeOfLights(std::span<const LightSummary> lights) : m_sources(make_sources(lights)) {
+        std::vector<uint32_t> near;
+        std::vector<double> far = { 0 };
+        double near_weight = 0;
+        for (const LightSummary &l : lights) {
+            bool in_tree = l.is_local && l.weight > 0;
+            if (in_tree)
+                near.push_back(uint32_t(far.size()));
+            // Power says little about what surrounds the scene: each such light counts as much as all in the tree
+            far.push_back(!l.is_local && l.weight > 0 ? 1.0 : 0.0);
+        }
+        double all = 0;
+        for (double w : far)
+            all += w;
+        near_weight = near.empty() ? 0 : 1;
+        all += near_weight;
+        if (all > near_weight) {
+            m_far = AliasTable(std::span<const double>(far).subspan(1));
+            for (double &w : far)
+                w /= all;
+            m_far_pmf = float_array(far);
+        }
+        m_near_pmf = opaque_float(near_weight / all);
+        m_has_near = !near.empty();
+        if (near.size() == 1)
+            m_only = jit::opaque(near[0]);
+        if (near.size() <= 1)
+            return;
+        LightTree tree = build_light_tree(lights, near);
+        m_nodes = float_array(tree.nodes);
+        m_trails = jit::copy(tree.trails);
+    }
+
+    Choice choose(const Interaction &it, const Float &u, const Mask &active) const override {
+        if (m_far.empty())
+            return descend(it, u, active);
+        Float far_pmf = 1 - m_near_pmf;
+        Mask is_far = u < far_pmf;
+        Float far_u = min(u / far_pmf, AlmostOne);
+        auto [index, rest] = m_far.sample_reuse(far_u, active & is_far);
+        UInt32 number = index + UInt32(1u);
+        Choice far{ number, Float(jit::gather(m_far_pmf, number, active & is_far)), rest };
+        if (!m_has_near)
+            return far;
+        Float near_u = clamp((u - far_pmf) / m_near_pmf, Float(0), Float(AlmostOne));
+        Choice near = descend(it, near_u, active & !is_far);
+        return { select(is_far, far.emitter, near.emitter),
+                 select(is_far, far.pmf, near.pmf * m_near_pmf),
+                 select(is_far, far.rest, near.rest) };
+    }
+
+    Float pmf(const Interaction &it, const UInt32 &emitter, const Mask &active) const override {
+        Mask known = active & (emitter != UInt32(0u));
+        if (m_far.empty())
+            return descend_to(it, emitter, known);
+        Float far(jit::gather(m_far_pmf, emitter, known));
+        if (!m_has_near)
+            return far;
+        Mask near = known & (far == 0);
+        return select(near, descend_to(it, emitter, near) * m_near_pmf, far);
+    }
+
+    Choice choose_source(const Float &u, const Mask &active) const override {
+        return m_sources->choose_source(u, active);
+    }
+
+private:
+    static std::unique_ptr<LightSampler> make_sources(std::span<const LightSummary> lights) {
+        return make_light_sampler(lights, false);
+    }
+
+    struct Place {
+        Vector3 p, n;
+        Mask has_normal;
+    };
+    static Place place(const Interaction &it) {
+        auto fixed = [](const Vector3 &v) {
+            return Vector3(Float(ad::detach(v.x)), Float(ad::detach(v.y)), Float(ad::detach(v.z)));
+        };
+        Place out{ fixed(it.p), fixed(it.n), {} };
+        out.has_normal = squared_norm(out.n) > 0;
+        return out;
+    }
+
+    /// Cosine of max(a - b, 0), of cosines and sines of angles from 0 to pi.
+    static Float cos_less(const Float &cos_a, const Float &sin_a, const Float &cos_b,
+                          const Float &sin_b) {
+        return select(cos_a > cos_b, Float(1), cos_a * cos_b + sin_a * sin_b);
+    }
+    static Float sin_less(const Float &cos_a, const Float &sin_a, const Float &cos_b,
+                          const Float &sin_b) {
+        return select(cos_a > cos_b, Float(0), sin_a * cos_b - cos_a * sin_b);
+    }
+
+    static Float importance(const Place &at, const Value *child) {
+        auto v = [&](size_t i) { return Float(child[i]); };
+        Vector3 to = Vector3(v(0), v(1), v(2)) - at.p, axis(v(4), v(5), v(6));
+        Float dist2 = squared_norm(to), radius2 = sqr(v(3));
+        Float inv_dist2 = rcp(max(dist2, 1e-30));
+        Vector3 d = to * sqrt(inv_dist2);
+        // Half the angle that it fills, seen from the place: all of it from inside
+        Float sin2 = radius2 * inv_dist2;
+        Mask inside = sin2 >= 1;
+        Float sin_u = select(inside, Float(0), sqrt(sin2));
+        Float cos_u = select(inside, Float(-1), safe_sqrt(1 - sin2));
+        // The least angle between one of its normals and the way to the place
+        Float cos_a = -dot(axis, d), sin_a = safe_sqrt(1 - sqr(cos_a));
+        Float cos_x = cos_less(cos_a, sin_a, v(7), v(8)),
+              sin_x = sin_less(cos_a, sin_a, v(7), v(8));
+        Float facing = cos_less(cos_x, sin_x, cos_u, sin_u) + Rounding;
+        // Light may come through the surface as well
+        Float cos_i = abs(dot(at.n, d)), sin_i = safe_sqrt(1 - sqr(cos_i));
+        Float falling = cos_less(cos_i, sin_i, cos_u, sin_u) + Rounding;
+        Float strength = v(9) * facing * select(at.has_normal, falling, Float(1)) /
+                         max(dist2, max(radius2, 1e-30));
+        return select(facing > 0, strength, Float(0));
+    }
+
+    Choice descend(const Interaction &it, const Float &u, const Mask &active) const {
+        if (!m_nodes.valid())
+            return { m_only, Float(1), u };
+        Place at = place(it);
+        struct State {
+            UInt32 node, emitter;
+            Float u, pmf;
+            Mask active;
+            UMBEL_STRUCT(node, emitter, u, pmf, active)
+        };
+        State s{ UInt32(0u), UInt32(0u), u, Float(1), active };
+        s = jit::loop(
+            s, [](const State &s) { return s.active; },
+            [&](State &s) {
+                std::vector<Value> r =
+                    jit::gather_packet(m_nodes, s.node, LightTree::NodeSize, s.active);
+                Float a = importance(at, &r[0]), b = importance(at, &r[LightTree::ChildSize]);
+                Float p = a / (a + b); // not a number where neither can reach the place
+                Mask some = a + b > 0, first = s.u < p;
+                Float chosen = select(first, p, 1 - p);
+                s.u = min(select(first, s.u, s.u - p) / chosen, AlmostOne);
+                s.pmf = select(some, s.pmf * chosen, Float(0));
+                Float link = select(first, Float(r[2 * LightTree::ChildSize]),
+                                    Float(r[2 * LightTree::ChildSize + 1]));
+                Mask inner = some & (link >= 0);
+                s.emitter = select(some & !inner, to_uint(-link), UInt32(0u));
+                s.node = select(inner, to_uint(link), s.node);
+                s.active = s.active & inner;
+            },
+            "lights");
+        return { s.emitter, s.pmf, s.u };
+    }
+
+    Float descend_to(const Interaction &it, const UInt32 &emitter, const Mask &active) const {
+        if (!m_nodes.valid())
+            return select(emitter == m_only, Float(m_has_near ? 1 : 0), Float(0));
+        Place at = place(it);
+        struct State {
+            UInt32 node, trail;
+            Float pmf;
+            Mask active;
+            UMBEL_STRUCT(node, trail, pmf, active)
+        };
+        State s{ UInt32(0u), UInt32(jit::gather(m_trails, emitter, active)), Float(1), active };
+        s = jit::loop(
+            s, [](const State &s) { return s.active; },
+            [&](State &s) {
+                std::vector<Value> r =
+                    jit::gather_packet(m_nodes, s.node, LightTree::NodeSize, s.active);
+                Float a = importance(at, &r[0]), b = importance(at, &r[LightTree::ChildSize]);
+                Mask first = (s.trail & UInt32(1u)) == UInt32(0u), some = a + b > 0;
+                s.pmf = s.pmf * select(some, select(first, a, b) / (a + b), Float(0));
+                s.trail = s.trail >> UInt32(1u);
+                Float link = select(first, Float(r[2 * LightTree::ChildSize]),
+                                    Float(r[2 * LightTree::ChildSize + 1]));
+                Mask inner = some & (link >= 0);
+                // Lights of no weight are not in the tree: their trail ends at another one
+                Mask other = some & !inner & (to_uint(-link) != emitter);
+                s.pmf = select(other, Float(0), s.pmf);
+                s.node = select(inner, to_uint(link), s.node);
+                s.active = s.active & inner;
+            },
+            "lights");
+        return s.pmf;
+    }
+
+    /// Of cosines in single precision: what lies at the very edge of being seen is not lost.
+    static constexpr double Rounding = 1e-4;
+
+    std::unique_ptr<LightSampler> m_sources;
+    Float m_nodes;
+    UInt32 m_trails;
+    UInt32 m_only; // in place of a tree of one light
+    bool m_has_near = false;
+    Float m_near_pmf;
+    AliasTable m_far; // empty if all lights are near
+    Float m_far_pmf;  // by number
+};
+
+} // namespace
+
+std::unique_ptr<LightSampler> make_light_tree(std::span<const LightSummary> lights) {
+    return std::make_unique<TreeOfLights>(lights);
+}
+
+} // namespace umbel

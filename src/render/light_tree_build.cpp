@@ -1,0 +1,196 @@
+// render/light_tree_build.cpp: splits lights into halves that lie together, face alike and are equally strong.
+#include "render/light_tree.h"
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <numeric>
+
+namespace umbel {
+
+namespace {
+
+constexpr size_t Bins = 12;
+constexpr uint32_t MaxDepth = 32; // a trail has so many bits
+
+/// Lights taken together.
+struct Cluster {
+    BoundingBox box;
+    NormalCone normals = NormalCone::none();
+    double weight = 0;
+
+    void add(const BoundingBox &b, const NormalCone &n, double w) {
+        box.extend(b);
+        normals = NormalCone::around(normals, n);
+        weight += w;
+    }
+    void add(const LightSummary &l) { add(l.box, l.normals, l.weight); }
+    void add(const Cluster &c) { add(c.box, c.normals, c.weight); }
+
+    /// How much it would be in the way of others: weight, surface of the box, and directions in which it shines.
+    double cost() const {
+        double e[3] = { box.max[0] - box.min[0], box.max[1] - box.min[1], box.max[2] - box.min[2] };
+        double area = 2 * (e[0] * e[1] + e[1] * e[2] + e[2] * e[0]);
+        // Lights on a line, or in one point, have no area
+        double size = area + 1e-3 * (e[0] * e[0] + e[1] * e[1] + e[2] * e[2]);
+        double o = std::acos(std::clamp(normals.cosine, -1.0, 1.0)), w = std::min(o + Pi / 2, Pi);
+        double directions =
+            2 * Pi * (1 - std::cos(o)) +
+            Pi / 2 *
+                (2 * w * std::sin(o) - std::cos(o - 2 * w) - 2 * o * std::sin(o) + std::cos(o));
+        return weight * directions * size;
+    }
+};
+
+class Builder {
+public:
+    Builder(std::span<const LightSummary> lights, std::span<const uint32_t> numbers)
+        : m_lights(lights), m_order(numbers.begin(), numbers.end()) {
+        m_tree.trails.resize(lights.size() + 1);
+    }
+
+    LightTree build() {
+        // An explicit stack: a chain of lights is as deep as MaxDepth
+        m_tasks.push_back({ 0, m_order.size(), 0, 0, add_node() });
+        while (!m_tasks.empty()) {
+            Task t = m_tasks.back();
+            m_tasks.pop_back();
+            size_t middle = split(t);
+            finish_child(t, 0, t.begin, middle);
+            finish_child(t, 1, middle, t.end);
+        }
+        return std::move(m_tree);
+    }
+
+private:
+    struct Task {
+        size_t begin, end; // lights, at least two
+        uint32_t depth, trail;
+        size_t node;
+    };
+
+    const LightSummary &light(size_t i) const { return m_lights[m_order[i] - 1]; }
+    Cluster cluster(size_t begin, size_t end) const {
+        Cluster c;
+        for (size_t i = begin; i < end; ++i)
+            c.add(light(i));
+        return c;
+    }
+    size_t add_node() {
+        size_t node = m_tree.nodes.size() / LightTree::NodeSize;
+        m_tree.nodes.resize(m_tree.nodes.size() + LightTree::NodeSize, 0.0);
+        return node;
+    }
+
+    void finish_child(const Task &t, uint32_t which, size_t begin, size_t end) {
+        uint32_t trail = t.trail | which << t.depth;
+        Cluster c = cluster(begin, end);
+        double link;
+        if (end - begin == 1) {
+            m_tree.trails[m_order[begin]] = trail;
+            link = -double(m_order[begin]);
+        } else {
+            size_t node = add_node();
+            m_tasks.push_back({ begin, end, t.depth + 1, trail, node });
+            link = double(node);
+        }
+        double *record = &m_tree.nodes[t.node * LightTree::NodeSize],
+               *child = record + which * LightTree::ChildSize;
+        auto centre = c.box.centre();
+        std::copy(centre.begin(), centre.end(), child);
+        child[3] = c.box.radius();
+        std::copy(c.normals.axis.begin(), c.normals.axis.end(), child + 4);
+        child[7] = c.normals.cosine;
+        child[8] = std::sqrt(std::max(0.0, 1 - c.normals.cosine * c.normals.cosine));
+        child[9] = c.weight;
+        record[2 * LightTree::ChildSize + which] = link;
+    }
+
+    // Where the second half of the task's lights begins, after having ordered them.
+    size_t split(const Task &t) {
+        size_t n = t.end - t.begin;
+        BoundingBox centres;
+        for (size_t i = t.begin; i < t.end; ++i)
+            centres.extend(light(i).box.centre());
+        size_t axis = 0;
+        double length[3];
+        for (size_t a = 0; a < 3; ++a) {
+            length[a] = centres.max[a] - centres.min[a];
+            if (length[a] > length[axis])
+                axis = a;
+        }
+        bool has_room = MaxDepth - t.depth > size_t(std::bit_width(n)) + 1;
+        if (has_room && n > 2 && length[axis] > 0) {
+            auto [best_axis, bin] = best_split(t, centres, length);
+            auto middle = std::partition(
+                m_order.begin() + ptrdiff_t(t.begin), m_order.begin() + ptrdiff_t(t.end),
+                [&, best_axis = best_axis, bin = bin](uint32_t number) {
+                    return bin_of(m_lights[number - 1], best_axis, centres, length) <= bin;
+                });
+            size_t at = size_t(middle - m_order.begin());
+            if (at != t.begin && at != t.end)
+                return at;
+        }
+        size_t at = t.begin + n / 2;
+        std::nth_element(m_order.begin() + ptrdiff_t(t.begin), m_order.begin() + ptrdiff_t(at),
+                         m_order.begin() + ptrdiff_t(t.end), [&](uint32_t a, uint32_t b) {
+                             double x = m_lights[a - 1].box.centre()[axis],
+                                    y = m_lights[b - 1].box.centre()[axis];
+                             return x != y ? x < y : a < b;
+                         });
+        return at;
+    }
+
+    static size_t bin_of(const LightSummary &l, size_t axis, const BoundingBox &centres,
+                         const double *length) {
+        double x = (l.box.centre()[axis] - centres.min[axis]) / length[axis];
+        return std::min(size_t(x * double(Bins)), Bins - 1);
+    }
+
+    // Axis and last bin of the first half.
+    std::pair<size_t, size_t> best_split(const Task &t, const BoundingBox &centres,
+                                         const double *length) const {
+        double best = std::numeric_limits<double>::infinity();
+        std::pair<size_t, size_t> out = { 0, 0 };
+        double longest = *std::max_element(length, length + 3);
+        for (size_t axis = 0; axis < 3; ++axis) {
+            if (!(length[axis] > 0))
+                continue;
+            std::array<Cluster, Bins> bins;
+            for (size_t i = t.begin; i < t.end; ++i)
+                bins[bin_of(light(i), axis, centres, length)].add(light(i));
+            std::array<double, Bins> after{}; // cost of all bins behind
+            Cluster c;
+            for (size_t b = Bins - 1; b > 0; --b) {
+                c.add(bins[b]);
+                after[b - 1] = c.weight > 0 ? c.cost() : 0;
+            }
+            c = {};
+            for (size_t b = 0; b + 1 < Bins; ++b) {
+                c.add(bins[b]);
+                if (c.weight == 0 || after[b] == 0)
+                    continue;
+                // Thin slices are no good clusters
+                double cost = (c.cost() + after[b]) * longest / length[axis];
+                if (cost < best) {
+                    best = cost;
+                    out = { axis, b };
+                }
+            }
+        }
+        return out;
+    }
+
+    std::span<const LightSummary> m_lights;
+    std::vector<uint32_t> m_order;
+    std::vector<Task> m_tasks;
+    LightTree m_tree;
+};
+
+} // namespace
+
+LightTree build_light_tree(std::span<const LightSummary> lights,
+                           std::span<const uint32_t> numbers) {
+    return Builder(lights, numbers).build();
+}
+
+} // namespace umbel

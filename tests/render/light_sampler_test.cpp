@@ -1,0 +1,222 @@
+// tests/render/light_sampler_test.cpp: which lights are chosen, how often, and that none is forgotten.
+#include "render/light_tree.h"
+#include "support/same_image.h"
+#include <random>
+
+namespace umbel {
+using namespace test;
+
+namespace {
+
+constexpr uint32_t Draws = 1 << 16;
+
+// Small lights in a room of size 20, that face anywhere; every seventh is a point.
+std::vector<LightSummary> lights_in_room(size_t n) {
+    std::mt19937 random(5);
+    std::uniform_real_distribution<double> unit(-1, 1);
+    std::vector<LightSummary> out;
+    for (size_t i = 0; i < n; ++i) {
+        std::array<double, 3> p, d;
+        for (size_t j = 0; j < 3; ++j) {
+            p[j] = 10 * unit(random);
+            d[j] = unit(random);
+        }
+        double length = std::hypot(d[0], d[1], d[2]);
+        for (double &v : d)
+            v /= length;
+        LightSummary l;
+        l.weight = 1 + unit(random) * 0.9;
+        l.is_local = true;
+        l.box.extend(p);
+        if (i % 7) {
+            l.box.extend({ p[0] + 0.1, p[1] + 0.2, p[2] + 0.1 });
+            l.normals = { d, 1 };
+        }
+        out.push_back(l);
+    }
+    return out;
+}
+
+Interaction place(double x, double y, double z, std::array<double, 3> n) {
+    Interaction it;
+    it.t = 0;
+    it.p = { opaque_float(x), opaque_float(y), opaque_float(z) };
+    it.n = { opaque_float(n[0]), opaque_float(n[1]), opaque_float(n[2]) };
+    it.time = 0;
+    return it;
+}
+
+std::vector<double> probabilities(const LightSampler &s, const Interaction &it, size_t n) {
+    UInt32 number = UInt32(jit::lane_index(uint32_t(n))) + UInt32(1u);
+    return read_floats(s.pmf(it, number, Mask(true)));
+}
+
+// How often each is chosen: as pmf() says, which choose() says, too.
+void expect_consistent(const LightSampler &s, const Interaction &it, size_t n) {
+    std::vector<double> pmf = probabilities(s, it, n);
+    double sum = 0;
+    for (double p : pmf)
+        sum += p;
+    EXPECT_NEAR(sum, 1, 1e-5 * double(n) / 100 + 1e-4); // products of roundings
+    Float u = (Float(UInt32(jit::lane_index(Draws))) + 0.5) * (1.0 / Draws);
+    LightSampler::Choice c = s.choose(it, u, Mask(true));
+    Float again = s.pmf(it, c.emitter, Mask(true));
+    jit::eval(c.emitter, c.pmf, c.rest, again);
+    std::vector<uint32_t> chosen(Draws);
+    jit::read(c.emitter, chosen.data(), 0, Draws);
+    std::vector<double> said = read_floats(c.pmf), rest = read_floats(c.rest),
+                        later = read_floats(again), counts(n + 1, 0.0);
+    for (size_t i = 0; i < Draws; ++i) {
+        ASSERT_GE(chosen[i], 1u);
+        ASSERT_LE(chosen[i], n);
+        counts[chosen[i]] += 1;
+        ASSERT_NEAR(said[i], pmf[chosen[i] - 1], 1e-4 * said[i]);
+        ASSERT_NEAR(said[i], later[i], 1e-5 * said[i]);
+        ASSERT_GE(rest[i], 0);
+        ASSERT_LT(rest[i], 1);
+    }
+    // The numbers are evenly spaced: counts are exact up to one at either end, and the rounding of boundaries
+    for (size_t k = 1; k <= n; ++k)
+        EXPECT_NEAR(counts[k], pmf[k - 1] * Draws, 2 + 1e-3 * pmf[k - 1] * Draws) << "light " << k;
+}
+
+} // namespace
+
+class BackendLightSampler : public VariantTest {};
+UMBEL_VARIANTS(BackendLightSampler, "llvm_rgb", "interp_rgb", "llvm_rgb_double")
+
+TEST_P(BackendLightSampler, ChoosesAsItSays) {
+    for (size_t n : { 1, 2, 3, 100 })
+        for (bool tree : { false, true }) {
+            SCOPED_TRACE(fmt::format("{} lights, tree {}", n, tree));
+            auto sampler = make_light_sampler(lights_in_room(n), tree);
+            if (n == 3) // one that faces the place at least
+                expect_consistent(*sampler, place(0, 0, 0, { 0, 0, 0 }), n);
+            if (n < 100)
+                continue;
+            expect_consistent(*sampler, place(1, 2, 3, { 0, 0, 1 }), n);
+            expect_consistent(*sampler, place(30, 0, 0, { 0, 0, 0 }), n);
+        }
+}
+
+TEST_P(BackendLightSampler, NeverForgetsALightThatFacesThePlace) {
+    std::vector<LightSummary> lights = lights_in_room(500);
+    auto sampler = make_light_sampler(lights, true);
+    for (std::array<double, 3> p :
+         { std::array{ 0.0, 0.0, 0.0 }, { 9.0, -9.0, 4.0 }, { 100.0, 5.0, 5.0 } }) {
+        auto pmf = probabilities(*sampler, place(p[0], p[1], p[2], { 0, 1, 0 }), lights.size());
+        size_t dark = 0;
+        for (size_t i = 0; i < lights.size(); ++i) {
+            const LightSummary &l = lights[i];
+            bool faces = l.normals.cosine == -1;
+            for (auto &corner : { l.box.min, l.box.max }) {
+                double dot = 0;
+                for (size_t j = 0; j < 3; ++j)
+                    dot += (p[j] - corner[j]) * l.normals.axis[j];
+                faces |= dot > 0;
+            }
+            if (faces)
+                EXPECT_GT(pmf[i], 0) << "light " << i;
+            dark += pmf[i] == 0;
+        }
+        EXPECT_GT(dark, lights.size() / 4) << "those that face away";
+    }
+}
+
+TEST_P(BackendLightSampler, KnowsLightsWithoutAPlace) {
+    std::vector<LightSummary> lights = lights_in_room(20);
+    lights[3] = { .weight = 5, .is_local = false, .box = {}, .normals = {} };
+    lights[11] = { .weight = 2, .is_local = false, .box = {}, .normals = {} };
+    lights[5].weight = 0;
+    auto sampler = make_light_sampler(lights, true);
+    Interaction it = place(0, 0, 0, { 1, 0, 0 });
+    expect_consistent(*sampler, it, lights.size());
+    auto pmf = probabilities(*sampler, it, lights.size());
+    EXPECT_NEAR(pmf[3], 1.0 / 3, 1e-6);
+    EXPECT_NEAR(pmf[11], 1.0 / 3, 1e-6);
+    EXPECT_EQ(pmf[5], 0);
+}
+
+TEST(LightTree, IsNeverDeeperThanATrailIsLong) {
+    std::vector<LightSummary> lights; // each twice as far away as the last: splits take off one
+    std::vector<uint32_t> numbers;
+    for (int i = 0; i < 1000; ++i) {
+        LightSummary l;
+        l.weight = 1;
+        l.is_local = true;
+        l.box.extend({ std::ldexp(1.0, i - 500), 0, 0 });
+        lights.push_back(l);
+        numbers.push_back(uint32_t(i + 1));
+    }
+    LightTree tree = build_light_tree(lights, numbers);
+    ASSERT_EQ(tree.nodes.size(), 999 * LightTree::NodeSize);
+    for (uint32_t number : numbers) { // a trail leads to its light
+        uint32_t trail = tree.trails[number], steps = 0;
+        double at = 0;
+        while (at >= 0) {
+            ASSERT_LT(++steps, 33u);
+            at = tree.nodes[size_t(at) * LightTree::NodeSize + 2 * LightTree::ChildSize +
+                            (trail & 1)];
+            trail >>= 1;
+        }
+        EXPECT_EQ(-at, number);
+    }
+}
+
+TEST_P(BackendLightSampler, KnowsThePowerOfLights) {
+    Ref<Scene> scene = scene_from(scene_xml(
+        "<emitter type='point'><rgb name='intensity' value='1,2,3'/></emitter>"
+        "<shape type='rectangle'><emitter type='area'><rgb name='radiance' "
+        "value='3,3,3'/></emitter>"
+        "</shape><shape type='sphere'><float name='radius' value='2'/><emitter type='area'>"
+        "<texture type='checkerboard' name='radiance'><rgb name='color0' value='0'/>"
+        "<rgb name='color1' value='2'/></texture></emitter></shape>",
+        4, 1));
+    std::vector<double> watts = emitted_power(scene->emitters());
+    ASSERT_EQ(watts.size(), 3u);
+    EXPECT_NEAR(watts[0], 4 * Pi * 2, 1e-4);
+    EXPECT_NEAR(watts[1], Pi * 4 * 3, 1e-4);
+    // Half of the sphere shines; 64 points of a pattern know that to a tenth
+    EXPECT_NEAR(watts[2], Pi * 4 * Pi * 4 * 1, 0.1 * 16 * Pi * Pi);
+}
+
+// ---- images
+
+namespace {
+
+std::string many_lamps(const char *sampler, const char *more = "") {
+    std::string xml =
+        fmt::format("<string name='light_sampler' value='{}'/>", sampler) +
+        "<shape type='rectangle'><transform name='to_world'><scale value='4'/></transform></shape>"
+        "<shape type='cube'><transform name='to_world'><scale value='.4'/><translate "
+        "z='.5'/></transform>"
+        "<bsdf type='roughconductor'><float name='alpha' value='.3'/></bsdf></shape>";
+    for (int i = 0; i < 40; ++i)
+        xml += fmt::format("<shape type='{}'><transform name='to_world'><scale value='.1'/><rotate "
+                           "x='1' y='.3' angle='{}'/>"
+                           "<translate x='{}' y='{}' z='{}'/></transform><emitter type='area'><rgb "
+                           "name='radiance' "
+                           "value='{},5,{}'/></emitter></shape>",
+                           i % 3 ? "rectangle" : "sphere", 57 * i % 360, -3 + i * 37 % 60 * .1,
+                           -3 + i * 23 % 60 * .1, 1 + i % 5 * .3, 1 + i % 7, 8 - i % 6);
+    return scene_xml(xml + more, 16, 16);
+}
+
+} // namespace
+
+TEST_P(BackendLightSampler, ImagesAreTheSameHoweverLightsAreChosen) {
+    const char *sky = "<emitter type='constant'><rgb name='radiance' value='.2'/></emitter>";
+    const char *point = "<emitter type='point'><point name='position' x='1' z='2'/></emitter>";
+    if (std::string(GetParam()) != "llvm_rgb")
+        return expect_same_image(many_lamps("uniform", sky), many_lamps("tree", sky));
+    for (const char *more : { "", sky, point }) {
+        expect_same_image(many_lamps("uniform", more), many_lamps("tree", more));
+        expect_same_image(many_lamps("uniform", more), many_lamps("power", more));
+    }
+}
+
+TEST_P(BackendLightSampler, ComplainsOfOtherWords) {
+    EXPECT_NE(user_error([] { scene_from(many_lamps("best")); }).find("tree"), std::string::npos);
+}
+
+} // namespace umbel

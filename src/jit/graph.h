@@ -107,7 +107,6 @@ public:
 
     RegionId open_region(RegionId parent, const char *kind, bool loop, bool function);
     void close_region(RegionId id);
-    void retain_region(RegionId id) { ++m_regions[id].refs; }
     void release_region(RegionId id);
     /// The owner gives the region up: its effects are dropped, its number is free once no node uses it.
     void discard_region(RegionId id);

@@ -148,9 +148,6 @@ template <class F> UInt<F> bits_of(Scalar<F> s) {
 /// An integer constant of F.
 template <class F> UInt<F> uint_of(typename FormatOf<F>::Bits b) { return UInt<F>(b); }
 
-template <class F> F with_sign_of(F magnitude, F sign) {
-    return from_bits<F>(to_bits(magnitude) | (to_bits(sign) & bits_of<F>(-0.f)));
-}
 template <class F> F flip_sign_by(F a, F sign) {
     return from_bits<F>(to_bits(a) ^ (to_bits(sign) & bits_of<F>(-0.f)));
 }

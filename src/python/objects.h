@@ -157,8 +157,6 @@ Value number(Context &c, Type type, PyObject *o, bool wrap = false);
 PyObject *construct(const Class *cls, PyTypeObject *type, PyObject *const *args, size_t count);
 /// The same from one argument; an object that already fits is returned as it is.
 PyObject *convert(const Class *cls, PyObject *o);
-/// An evaluated array of host memory; in place where `owner` is given, which is kept alive.
-Value from_memory(Type type, const void *data, size_t size, PyObject *owner);
 
 // ---- operators (jit_operators.cpp)
 /// The class of results of operands of these classes; null where they have none in common.

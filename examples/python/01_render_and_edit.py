@@ -1,8 +1,11 @@
 """Render a scene, look at its parameters, change some, render again."""
+import os
+
 import numpy as np
 import umbel as mi
 
 mi.set_variant("llvm_ad_rgb")
+os.makedirs("build", exist_ok=True)  # for what is written
 
 # A scene is a nested dictionary; mi.load_file() reads the same from XML. This one is the Cornell box.
 description = mi.cornell_box()
@@ -11,8 +14,8 @@ scene = mi.load_dict(description)
 
 # An image is a tensor: rows, columns, channels. Files get 8 bits of sRGB, or floats if they end in .exr.
 before = mi.render(scene, spp=64)
-mi.util.write_bitmap("cbox.png", before, write_async=False)
-mi.util.write_bitmap("cbox.exr", before, write_async=False)
+mi.util.write_bitmap("build/cbox.png", before, write_async=False)
+mi.util.write_bitmap("build/cbox.exr", before, write_async=False)
 
 # Everything that can be changed has a name: that of the object in the dictionary, then that of the parameter.
 params = mi.traverse(scene)

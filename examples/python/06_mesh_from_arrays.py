@@ -1,9 +1,12 @@
 """A mesh from NumPy arrays: a wavy sheet, rendered, measured, bent, written to a file and read again."""
+import os
+
 import numpy as np
 import umbel as mi
 import umbel.jit as dr
 
 mi.set_variant("llvm_ad_rgb")
+os.makedirs("build", exist_ok=True)  # for what is written
 
 # ---- A grid of n x n vertices over [-1, 1]^2, and two triangles for each of its cells
 n = 64
@@ -46,7 +49,7 @@ def scene_with(shape):
 
 scene = scene_with(mesh)
 image = mi.render(scene, spp=32)
-mi.util.write_bitmap("sheet.png", image, write_async=False)
+mi.util.write_bitmap("build/sheet.png", image, write_async=False)
 
 # ---- Rays from above find the surface where the arrays say it is
 rng = np.random.default_rng(1)
@@ -57,8 +60,8 @@ assert np.allclose(np.array(si.p.z), 0.1 * np.sin(6 * px) * np.cos(6 * py), atol
 assert np.allclose(np.array(si.uv).reshape(2, -1)[0], (px + 1) / 2, atol=1e-4)
 
 # ---- A file has the same mesh
-mesh.write_ply("sheet.ply")
-from_file = mi.load_dict({"type": "ply", "filename": "sheet.ply", "face_normals": True,
+mesh.write_ply("build/sheet.ply")
+from_file = mi.load_dict({"type": "ply", "filename": "build/sheet.ply", "face_normals": True,
                           "bsdf": mi.load_dict({"type": "twosided", "bsdf": {"type": "diffuse",
                                    "reflectance": {"type": "rgb", "value": [0.8, 0.5, 0.2]}}})})
 assert np.allclose(mi.render(scene_with(from_file), spp=32), image, atol=1e-4)

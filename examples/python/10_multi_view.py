@@ -1,9 +1,12 @@
 """Several cameras: one scene, many views, and an optimization that uses all of them."""
+import os
+
 import numpy as np
 import umbel as mi
 import umbel.jit as dr
 
 mi.set_variant("llvm_ad_rgb")
+os.makedirs("build", exist_ok=True)  # for what is written
 T = mi.ScalarTransform4f
 
 
@@ -24,7 +27,7 @@ for i, angle in enumerate(angles):
 scene = mi.load_dict(description)
 assert len(scene.sensors()) == 3
 views = [mi.render(scene, sensor=i, spp=64) for i in range(3)]
-mi.util.write_bitmap("views.png", np.concatenate([np.array(v) for v in views], axis=1), write_async=False)
+mi.util.write_bitmap("build/views.png", np.concatenate([np.array(v) for v in views], axis=1), write_async=False)
 
 # ---- Others: any camera will do, such as one that was loaded by itself. It sees the same as its twin in the scene.
 again = mi.render(scene, sensor=mi.load_dict(camera(-15)), spp=64)

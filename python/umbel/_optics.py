@@ -7,84 +7,18 @@ from ._core import fresnel, reflect, refract
 from ._variant_types import resolve
 
 
-class Complex:
-    """Real and imaginary part, numbers or arrays of any shape: spectra have complex indices, too."""
-
-    def __init__(self, re, im=0.0): self.re, self.im = re, im
-
-    @staticmethod
-    def of(v):
-        """Of a complex number, a Complex2f, a pair or a real value."""
-        if isinstance(v, Complex):
-            return v
-        if isinstance(v, complex):
-            return Complex(v.real, v.imag)
-        if isinstance(v, (tuple, list)):
-            return Complex(*v)
-        if dr.is_complex_v(v):
-            return Complex(dr.real(v), dr.imag(v))
-        return Complex(v)
-
-    def __add__(self, b): return Complex(self.re + b.re, self.im + b.im)
-    def __sub__(self, b): return Complex(self.re - b.re, self.im - b.im)
-    def __mul__(self, b): return Complex(self.re * b.re - self.im * b.im, self.re * b.im + self.im * b.re)
-    def scale(self, s): return Complex(self.re * s, self.im * s)
-    def norm2(self): return self.re * self.re + self.im * self.im
-
-    def __truediv__(self, b):
-        r = 1 / b.norm2()
-        return Complex((self.re * b.re + self.im * b.im) * r, (self.im * b.re - self.re * b.im) * r)
-
-    def sqrt(self):
-        """The principal root; its smaller part follows from the larger one, so that nothing cancels."""
-        large = dr.sqrt(0.5 * (dr.sqrt(self.norm2()) + dr.abs(self.re)))
-        small = 0.5 * dr.abs(self.im) / dr.select(large == 0, 1.0, large)
-        right = self.re >= 0
-        im = dr.select(right, small, large)
-        return Complex(dr.select(right, large, small), dr.select(self.im < 0, -im, im))
-
-    def array(self):
-        """As a Complex2f."""
-        return resolve("Complex2f")(self.re, self.im)
-
-
-def fresnel_parts(cos_theta_i, eta):
-    """Complex amplitudes of reflection (s, p), the cosine of the refracted direction, indices from and to the
-    incident side; all may have channels."""
-    if not isinstance(cos_theta_i, dr.ArrayBase):
-        cos_theta_i = resolve("Float")(cos_theta_i)
-    eta = Complex.of(eta)
-    # Phases grow with time: an absorbing medium has the index eta - i k [Clarke 2010, appendix A.2]
-    eta = Complex(eta.re, -dr.abs(eta.im))
-    outside, one = cos_theta_i >= 0, Complex(1.0)
-    inverse = one / eta
-    it = Complex(dr.select(outside, eta.re, inverse.re), dr.select(outside, eta.im, inverse.im))
-    ti = Complex(dr.select(outside, inverse.re, eta.re), dr.select(outside, inverse.im, eta.im))
-    cos_i = dr.abs(cos_theta_i)
-    sin2 = dr.fma(-cos_i, cos_i, 1)
-    cos_t_2 = one - (ti * ti).scale(sin2)
-    # Under total reflection and in absorbing media the root with a decaying wave
-    cos_t = cos_t_2.sqrt()
-    cos_t = Complex(cos_t.re, -dr.abs(cos_t.im))
-    a, b = Complex(cos_i), it * cos_t
-    a_s = (a - b) / (a + b)
-    a, b = it.scale(cos_i), cos_t
-    a_p = (a - b) / (a + b)
-    real = dr.select(cos_t_2.re >= 0, cos_t.re, 0.0)
-    return a_s, a_p, dr.select(cos_theta_i < 0, real, -real), it, ti
-
-
 def fresnel_polarized(cos_theta_i, eta):
     """(amplitude of s, of p, cosine of the refracted direction, relative index from and to the incident side) of a
     smooth interface of complex relative index eta."""
-    a_s, a_p, cos_theta_t, it, ti = fresnel_parts(cos_theta_i, eta)
-    return a_s.array(), a_p.array(), cos_theta_t, it.array(), ti.array()
+    complex2 = resolve("Complex2f")
+    return tuple(complex2(*v) if isinstance(v, tuple) else v for v in _core.fresnel_polarized(cos_theta_i, eta))
 
 
 def fresnel_conductor(cos_theta_i, eta, k=None):
     """Reflectance of a conductor of complex index eta (or eta + i k), unpolarized."""
-    e = Complex(eta, k) if k is not None else Complex.of(eta)
-    return _core.fresnel_conductor(cos_theta_i, e.re, e.im)
+    if k is None:
+        eta, k = (dr.real(eta), dr.imag(eta)) if dr.is_complex_v(eta) or isinstance(eta, complex) else (eta, 0.0)
+    return _core.fresnel_conductor(cos_theta_i, eta, k)
 
 
 def fresnel_diffuse_reflectance(eta):

@@ -2,6 +2,47 @@
 #include "core/fresnel.h"
 
 namespace umbel {
+namespace {
+
+Complex operator+(const Complex &a, const Complex &b) { return { a.re + b.re, a.im + b.im }; }
+Complex operator-(const Complex &a, const Complex &b) { return { a.re - b.re, a.im - b.im }; }
+Complex operator*(const Complex &a, const Complex &b) {
+    return { a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re };
+}
+Complex operator*(const Complex &a, const Float &b) { return { a.re * b, a.im * b }; }
+Float norm2(const Complex &a) { return sqr(a.re) + sqr(a.im); }
+Complex operator/(const Complex &a, const Complex &b) {
+    Float inv = rcp(norm2(b));
+    return Complex{ a.re * b.re + a.im * b.im, a.im * b.re - a.re * b.im } * inv;
+}
+Complex sqrt(const Complex &a) { // principal value
+    // The smaller part follows from the larger one: nothing cancels
+    Float large = safe_sqrt(0.5 * (umbel::sqrt(norm2(a)) + abs(a.re)));
+    Float small = 0.5 * abs(a.im) / select(large == 0, Float(1), large);
+    Mask right = a.re >= 0;
+    return { select(right, large, small), mulsign(select(right, small, large), a.im) };
+}
+Complex select(const Mask &m, const Complex &a, const Complex &b) {
+    return { select(m, a.re, b.re), select(m, a.im, b.im) };
+}
+
+} // namespace
+
+PolarizedFresnel fresnel_polarized(const Float &cos_theta_i, const Float &eta, const Float &k) {
+    // From below, the interface has the inverse index
+    Mask outside = cos_theta_i >= 0;
+    Complex one{ Float(1), Float(0) }, e{ eta, -abs(k) }, inverse = one / e;
+    Complex it = select(outside, e, inverse), ti = select(outside, inverse, e);
+    Float cos_i = abs(cos_theta_i);
+    Complex cos_t_2 = one - ti * ti * fma(-cos_i, cos_i, 1), cos_t = sqrt(cos_t_2);
+    // Under total reflection and in absorbing media, the branch with a wave that decays
+    cos_t.im = -abs(cos_t.im);
+    Complex c{ cos_i, Float(0) };
+    Complex a_s = (c - it * cos_t) / (c + it * cos_t);
+    Complex a_p = (it * cos_i - cos_t) / (it * cos_i + cos_t);
+    Float refracted = select(cos_t_2.re >= 0, cos_t.re, Float(0));
+    return { a_s, a_p, select(outside, -refracted, refracted), it, ti };
+}
 
 FresnelResult fresnel(const Float &cos_theta_i, const Float &eta) {
     Mask outside = cos_theta_i >= 0;

@@ -18,6 +18,18 @@ FresnelResult fresnel(const Float &cos_theta_i, const Float &eta);
 Float fresnel_conductor(const Float &cos_theta_i, const Float &eta, const Float &k);
 Spectrum fresnel_conductor(const Float &cos_theta_i, const Spectrum &eta, const Spectrum &k);
 
+struct Complex {
+    Float re, im;
+};
+struct PolarizedFresnel {
+    Complex a_s, a_p;  // amplitudes of what is reflected, across the plane of incidence and in it
+    Float cos_theta_t; // as of fresnel(); 0 under total reflection
+    Complex eta_it, eta_ti;
+};
+/// At a smooth interface of relative index eta + i k, any sign of cos_theta_i. Phases grow with time: amplitudes are those of
+/// an index eta - i k [Clarke 2010, appendix A.2].
+PolarizedFresnel fresnel_polarized(const Float &cos_theta_i, const Float &eta, const Float &k);
+
 /// wi mirrored in the z axis, or in a normal m.
 inline Vector3 reflect(const Vector3 &wi) { return { -wi.x, -wi.y, wi.z }; }
 inline Vector3 reflect(const Vector3 &wi, const Vector3 &m) { return fma(m, 2 * dot(wi, m), -wi); }

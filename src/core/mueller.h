@@ -13,20 +13,28 @@ Vector3 stokes_basis(const Vector3 &forward);
 /// Entries are plain spectra.
 namespace mueller {
 
+/// Makes light unpolarized and scales it.
+Spectrum depolarizer(const Spectrum &value);
+/// Scales light, whatever its polarization.
+Spectrum absorber(const Spectrum &value);
+/// Scales the components along the axis (x) and across it (y).
+Spectrum diattenuator(const Spectrum &x, const Spectrum &y);
+/// Lets through light that turns to the right, or to the left.
+Spectrum circular_polarizer(bool right);
 /// Lets through what oscillates along the frame's axis, times `value`.
 Spectrum linear_polarizer(const Spectrum &value);
 /// Delays one component against the other by a phase in radians.
-Spectrum linear_retarder(const Float &phase);
+Spectrum linear_retarder(const Spectrum &phase);
 /// Rotates the frame by an angle, counter-clockwise looking against the light.
-Spectrum rotator(const Float &theta);
+Spectrum rotator(const Spectrum &theta);
 /// The element turned by an angle.
-Spectrum rotated_element(const Float &theta, const Spectrum &m);
+Spectrum rotated_element(const Spectrum &theta, const Spectrum &m);
 
-/// Reflection at a smooth interface of relative index eta + i k; frames perpendicular to the plane of incidence.
-/// k = 0: dielectric, and the sign of cos_theta_i tells the side.
+/// Reflection at a smooth interface of relative index eta + i k; frames perpendicular to the plane of incidence. The sign of
+/// cos_theta_i tells the side.
 Spectrum specular_reflection(const Float &cos_theta_i, const Spectrum &eta, const Spectrum &k);
 /// Transmission through the same, without the change of solid angle.
-Spectrum specular_transmission(const Float &cos_theta_i, const Float &eta);
+Spectrum specular_transmission(const Float &cos_theta_i, const Spectrum &eta);
 
 /// Rotates the frame of light that goes along `forward` from one axis to another.
 Spectrum rotate_stokes_basis(const Vector3 &forward, const Vector3 &current, const Vector3 &target);

@@ -18,6 +18,7 @@ void bind_scene(nb::module_ &m);   // render_scene.cpp
 void bind_plugins(nb::module_ &m); // render_plugins.cpp
 void bind_bitmap(nb::module_ &m);  // render_bitmap.cpp
 void bind_warp(nb::module_ &m);    // render_warp.cpp
+void bind_mueller(nb::module_ &m); // render_mueller.cpp
 void bind_core(nb::module_ &m);    // render_core.cpp
 void bind_state(nb::module_ &m);   // render_state.cpp
 

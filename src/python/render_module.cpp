@@ -11,6 +11,7 @@ void bind_render(nb::module_ &m) {
     bind_plugins(m);
     bind_bitmap(m);
     bind_warp(m);
+    bind_mueller(m);
     bind_core(m);
     bind_state(m);
 }

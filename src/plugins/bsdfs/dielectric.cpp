@@ -43,7 +43,7 @@ public:
         if (variant().polarized) {
             Spectrum none(0);
             Spectrum mr = mueller::specular_reflection(si.wi.z, Spectrum(m_ior.eta), none),
-                     mt = mueller::specular_transmission(si.wi.z, m_ior.eta);
+                     mt = mueller::specular_transmission(si.wi.z, Spectrum(m_ior.eta));
             weight = to_implied_basis(ctx, select(reflected, mr * r_value, mt * t_value), si.wi, wo,
                                       Vector3(0, 0, 1)) *
                      rcp(pdf);
@@ -68,7 +68,7 @@ public:
         Spectrum r = m_reflectance->eval(si, active), t = m_transmittance->eval(si, active), value;
         if (variant().polarized) {
             Spectrum mr = mueller::specular_reflection(si.wi.z, Spectrum(m_ior.eta), Spectrum(0)),
-                     mt = mueller::specular_transmission(si.wi.z, m_ior.eta);
+                     mt = mueller::specular_transmission(si.wi.z, Spectrum(m_ior.eta));
             value = to_implied_basis(ctx, select(reflected, mr * r, mt * t), si.wi, s.wo,
                                      Vector3(0, 0, 1));
         } else

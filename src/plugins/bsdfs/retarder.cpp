@@ -14,7 +14,9 @@ public:
     }
 
 protected:
-    Spectrum element() const override { return mueller::linear_retarder(m_delta * (Pi / 180)); }
+    Spectrum element() const override {
+        return mueller::linear_retarder(Spectrum(m_delta * (Pi / 180)));
+    }
     Vector3 axis(const Float &theta, const Vector3 &forward) const override {
         Vector3 a(cos(theta), sin(theta), Float(0));
         return a - forward * dot(a, forward);

@@ -3,6 +3,7 @@ import math
 
 from . import _core
 from . import jit as dr
+from ._logging import Log, LogLevel
 from ._records import _mi
 
 
@@ -17,15 +18,14 @@ class ImageBlock:
         block.put(pos, [r, g, b, weight])
 
     `put` adds values around positions, `read` interpolates; both are differentiable. `normalize` makes the weights of each
-    sample add up to one. `coalesce`, `compensate` and the warnings are taken for compatibility: sums are always kept apart.
+    sample add up to one. `warn_negative` and `warn_invalid` look at what is put, which evaluates it, and log a warning.
     """
 
-    def __init__(self, size=None, offset=(0, 0), channel_count=None, rfilter=None, border=None, normalize=False,
-                 coalesce=None, compensate=False, warn_negative=None, warn_invalid=None, tensor=None):
+    def __init__(self, size=None, offset=(0, 0), channel_count=None, rfilter=None, border=None, normalize=False, *,
+                 warn_negative=None, warn_invalid=None, tensor=None):
         # Defaults depend on whether many samples are put at once
         single = _core.variant().startswith("interp")
         border = single if border is None else border
-        coalesce = not single if coalesce is None else coalesce
         warn_negative = single if warn_negative is None else warn_negative
         warn_invalid = single if warn_invalid is None else warn_invalid
         if size is not None and hasattr(size, "shape") and len(size.shape) == 3 or tensor is not None:
@@ -35,7 +35,7 @@ class ImageBlock:
         self._filter, self._offset = rfilter, _pair("ScalarPoint2i", offset)
         reach = rfilter.border_size() if rfilter is not None else 0
         self._border = reach if border else 0
-        self._normalize, self._coalesce, self._compensate = bool(normalize), bool(coalesce), bool(compensate)
+        self._normalize = bool(normalize)
         self._warn_negative, self._warn_invalid = bool(warn_negative), bool(warn_invalid)
         if given is not None:
             height, width, self._channels = (int(n) for n in given.shape)
@@ -77,14 +77,6 @@ class ImageBlock:
 
     def set_normalize(self, value): self._normalize = bool(value)
 
-    def coalesce(self): return self._coalesce
-
-    def set_coalesce(self, value): self._coalesce = bool(value)
-
-    def compensate(self): return self._compensate
-
-    def set_compensate(self, value): self._compensate = bool(value)
-
     def warn_invalid(self): return self._warn_invalid
 
     def set_warn_invalid(self, value): self._warn_invalid = bool(value)
@@ -95,7 +87,7 @@ class ImageBlock:
 
     def __repr__(self):
         return (f"ImageBlock[\n  offset = {self._offset},\n  size = {self._size},\n  channel_count = {self._channels},\n"
-                f"  border_size = {self._border},\n  normalize = {self._normalize},\n  coalesce = {self._coalesce},\n"
+                f"  border_size = {self._border},\n  normalize = {self._normalize},\n"
                 f"  rfilter = {self._filter}\n]")
 
     # ---- values
@@ -175,6 +167,7 @@ class ImageBlock:
         values = [Float(v) for v in values]
         if len(values) != self._channels:
             raise dr.UserError(f"put: {len(values)} values were given; the block has {self._channels} channels")
+        self._warn(values, active)
         taps, width, height = self._taps(pos)
         target = type(self._tensor.array)(self._tensor.array)
         for x, y, w in taps:
@@ -183,6 +176,13 @@ class ImageBlock:
             for c, v in enumerate(values):
                 dr.scatter_add(target, v * w, index + c, inside)
         self._tensor = _mi("TensorXf")(target, self._tensor.shape)
+
+    def _warn(self, values, active):
+        """About samples that cannot be right."""
+        for wanted, word, wrong in ((self._warn_negative, "negative", lambda v: v < -1e-5),
+                                    (self._warn_invalid, "invalid", lambda v: ~dr.isfinite(v))):
+            if wanted and any(dr.any(wrong(v) & active) for v in values):
+                Log(LogLevel.Warn, f"ImageBlock.put(): {word} sample values: {[dr.detach(v) for v in values]}")
 
     def _colour_channels(self, wavelengths, value, alpha, weight):
         from . import spectrum_to_srgb, unpolarized_spectrum

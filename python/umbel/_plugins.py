@@ -47,7 +47,7 @@ _class_names = {
     "gaussian": "GaussianFilter", "tent": "TentFilter", "mitchell": "MitchellNetravaliFilter",
     "catmullrom": "CatmullRomFilter", "lanczos": "LanczosSincFilter", "path": "PathIntegrator",
     "direct": "DirectIntegrator", "depth": "DepthIntegrator", "aov": "AOVIntegrator", "stokes": "StokesIntegrator",
-    "prb": "PRBIntegrator", "prb_basic": "BasicPRBIntegrator", "independent": "IndependentSampler",
+    "moment": "MomentIntegrator", "prb": "PRBIntegrator", "prb_basic": "BasicPRBIntegrator", "independent": "IndependentSampler",
     "stratified": "StratifiedSampler", "sobol": "SobolSampler", "perspective": "PerspectiveCamera", "cube": "Cube",
     "sphere": "Sphere", "rectangle": "Rectangle", "obj": "OBJMesh", "ply": "PLYMesh", "mesh": "Mesh",
     "instance": "Instance", "shapegroup": "ShapeGroup", "bitmap": "BitmapTexture", "checkerboard": "Checkerboard",

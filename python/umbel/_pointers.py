@@ -218,7 +218,7 @@ _endpoint = dict(eval="Spectrum", sample_direction=("DirectionSample3f", "Spectr
 BSDFPtr = _define("BSDFPtr", _core.BSDF, "bsdf", eval="Spectrum", pdf="Float", eval_pdf=("Spectrum", "Float"),
                   sample=("BSDFSample3f", "Spectrum"),
                   eval_pdf_sample=("Spectrum", "Float", "BSDFSample3f", "Spectrum"),
-                  eval_null_transmission="Spectrum", eval_diffuse_reflectance="Spectrum", has_attribute="Bool",
+                  eval_delta="Spectrum", eval_null_transmission="Spectrum", eval_diffuse_reflectance="Spectrum", has_attribute="Bool",
                   eval_attribute="UnpolarizedSpectrum", eval_attribute_1="Float", eval_attribute_3="Color3f",
                   needs_differentials="Bool", flags="UInt", component_count="UInt")
 EmitterPtr = _define("EmitterPtr", _core.Emitter, "emitter", **_endpoint, flags="UInt", is_environment="Bool",

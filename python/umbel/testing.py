@@ -25,15 +25,21 @@ class RenderingRegressionTest:
 
     def _file(self, suffix): return os.path.join(self.references_folder, f"{self.name}_{suffix}.exr")
 
-    def _render(self, spp):
+    def _render(self, spp, seed):
+        """The image's mean, and that of its square."""
         from . import render
-        return render(self.scene, sensor=self.sensor, spp=spp)
+        names = self.scene.integrator().aov_names()
+        if "m2.R" not in names:
+            raise dr.UserError("RenderingRegressionTest: the scene's integrator must be `moment`, around the one to be tested, "
+                               "in a variant with colours")
+        image = render(self.scene, sensor=self.sensor, spp=spp, seed=seed)
+        square = image.shape[2] - len(names) + names.index("m2.R")
+        return image[:, :, 0:3], image[:, :, square:square + 3]
 
     def render_reference(self):
         """Renders and writes the reference."""
         os.makedirs(self.references_folder, exist_ok=True)
-        image = self._render(self.ref_spp)
-        mean, square = image[:, :, 0:3], image[:, :, 3:6]
+        mean, square = self._render(self.ref_spp, seed=1)
         Bitmap(mean).write(self._file("img"))
         Bitmap(square - mean * mean).write(self._file("var"))
 
@@ -45,7 +51,7 @@ class RenderingRegressionTest:
             raise FileNotFoundError(f"{self._file('img')}: there is no reference; make one with generate_ref=True")
         T = resolve("TensorXf")
         reference, variance = T(Bitmap(self._file("img"))).numpy(), T(Bitmap(self._file("var"))).numpy()
-        image = self._render(self.test_spp)[:, :, 0:3].numpy()
+        image = self._render(self.test_spp, seed=0)[0].numpy()
         z = np.abs(image - reference) * np.sqrt(self.test_spp / np.maximum(variance, 1e-4))
         p = 1 - np.vectorize(erf)(z / np.sqrt(2))
         # Sidak's correction for as many tests as there are pixels

@@ -151,6 +151,9 @@ void bind_bsdf(nb::module_ &m) {
             },
             nb::arg("ctx"), nb::arg("si"), nb::arg("wo"), nb::arg("sample1"), nb::arg("sample2"),
             nb::arg("active") = true, "eval_pdf() and sample().")
+        .def("eval_delta", &BSDF::eval_delta, nb::arg("ctx"), nb::arg("si"), nb::arg("bs"),
+             nb::arg("active") = true,
+             "Of a sample of a single direction, its weight times its probability.")
         .def("eval_null_transmission", &BSDF::eval_null_transmission, nb::arg("si"),
              nb::arg("active") = true)
         .def("eval_diffuse_reflectance", &BSDF::eval_diffuse_reflectance, nb::arg("si"),

@@ -135,24 +135,80 @@ void PyIntegrator::declare(Params &p) {
     Integrator::declare(p);
     PyObjectOf::declare(p);
 }
-Radiance PyIntegrator::sample(const Scene &scene, SampleStream &sampler, const Ray &ray,
-                              const Mask &active) const {
+nb::object PyIntegrator::call(const char *mode, const Scene &scene, SampleStream &sampler,
+                              const Ray &ray, nb::dict more, const Mask &active) const {
     // The sampler's Python object stands for this sequence until the method returns
     nb::object source = nb::cast(const_cast<Sampler *>(sampler.sampler), nb::rv_policy::reference);
     nb::object before = from_package("_sampler.save")(source);
     stream_to(sampler, source);
-    nb::object r =
-        need("sample")(nb::cast(const_cast<Scene *>(&scene), nb::rv_policy::reference), source,
-                       from_package("RayDifferential3f")(ray), nb::none(), active);
+    nb::object from = nb::cast(const_cast<Scene *>(&scene), nb::rv_policy::reference),
+               along = from_package("RayDifferential3f")(ray), r;
+    if (!has("_takes_mode"))
+        r = need("sample")(from, source, along, nb::none(), active);
+    else {
+        more["mode"] = from_package("jit.ADMode").attr(mode);
+        more["scene"] = from;
+        more["sampler"] = source;
+        more["ray"] = along;
+        more["active"] = active;
+        more["depth"] = UInt32(0u);
+        for (const char *name :
+             { "\u03b4L", "\u03b4aovs", "state_in" }) // methods may name them all
+            if (!more.contains(name))
+                more[name] = nb::none();
+        r = need("sample")(**more);
+    }
     sampler = stream_from(source);
     from_package("_sampler.restore")(source, before);
+    return r;
+}
+static std::vector<Float> floats(nb::handle list) {
+    std::vector<Float> out;
+    for (nb::handle v : list)
+        out.push_back(nb::cast<Float>(v));
+    return out;
+}
+Radiance PyIntegrator::sample(const Scene &scene, SampleStream &sampler, const Ray &ray,
+                              const Mask &active) const {
+    nb::object r = call(m_mode, scene, sampler, ray, nb::dict(), active);
+    if (has("_replays"))
+        m_state = r[3];
     Radiance out;
     out.L = nb::cast<Spectrum>(r[0]);
     out.valid = nb::cast<Mask>(r[1]);
     if (nb::len(r) > 2)
-        for (nb::handle v : r[2])
-            out.aovs.push_back(nb::cast<Float>(v));
+        out.aovs = floats(r[2]);
     return out;
+}
+RadianceDerivative PyIntegrator::differentiate(ad::Mode mode, const Scene &scene,
+                                               SampleStream sampler, const Ray &ray,
+                                               const Radiance &primal,
+                                               const RadianceDerivative &gradient,
+                                               const Mask &active) const {
+    refuse_polarization();
+    const char *name = mode == ad::Mode::Forward ? "Forward" : "Backward";
+    if (!has("_replays")) {
+        struct Scope { // also where the method fails
+            const char *&mode;
+            ~Scope() { mode = "Primal"; }
+        } scope{ m_mode };
+        m_mode = name;
+        return Integrator::differentiate(mode, scene, sampler, ray, primal, gradient, active);
+    }
+    nb::dict more;
+    more["state_in"] = std::exchange(m_state, {});
+    if (mode == ad::Mode::Backward) {
+        nb::list aovs;
+        for (const Float &v : gradient.aovs)
+            aovs.append(v);
+        more["\u03b4L"] = gradient.L;
+        more["\u03b4aovs"] = aovs;
+    }
+    ad::SuspendGrad none; // what the method follows, it says
+    nb::object r = call(name, scene, sampler, ray, more, active);
+    if (mode == ad::Mode::Backward)
+        return {};
+    return { nb::cast<Spectrum>(r[0]), floats(r[2]) };
 }
 std::vector<std::string> PyIntegrator::aov_names() const {
     nb::object f = method("aov_names");

@@ -136,9 +136,29 @@ class PyIntegrator final : public PyObjectOf<Integrator> {
 public:
     using PyObjectOf::PyObjectOf;
     void declare(Params &p) override;
+    void render(Pass &pass) const override {
+        Integrator::render(pass);
+        m_state.reset(); // no second call follows
+    }
     Radiance sample(const Scene &scene, SampleStream &sampler, const Ray &ray,
                     const Mask &active) const override;
+    /// Of an ADIntegrator by all of its arithmetic, of an RBIntegrator by its own second call: see ad/integrators/common.py.
+    RadianceDerivative differentiate(ad::Mode mode, const Scene &scene, SampleStream sampler,
+                                     const Ray &ray, const Radiance &primal,
+                                     const RadianceDerivative &gradient,
+                                     const Mask &active) const override;
     std::vector<std::string> aov_names() const override;
+
+private:
+    nb::object call(const char *mode, const Scene &scene, SampleStream &sampler, const Ray &ray,
+                    nb::dict more, const Mask &active) const;
+    /// Whether the class says so.
+    bool has(const char *attribute) const {
+        return nb::hasattr(python(), attribute) && nb::cast<bool>(python().attr(attribute));
+    }
+
+    mutable const char *m_mode = "Primal"; // in which sample() is called, where it asks
+    mutable nb::object m_state;            // for the second call, from the first
 };
 
 class PyFilm final : public PyObjectOf<Film> {

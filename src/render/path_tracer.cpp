@@ -6,8 +6,10 @@ namespace umbel {
 
 void PathTracer::declare(Params &p) {
     Integrator::declare(p);
-    p.integer("max_depth", m_max_depth, -1, -1)
+    p.integer("max_depth", m_max_depth, m_max_depth, -1)
         .doc("Longest path in segments: 1 shows lights only, 2 direct illumination; -1: no limit");
+    if (m_is_basic)
+        return;
     p.integer("rr_depth", m_rr_depth, 5, 1).doc("Russian roulette ends paths from this depth on");
     p.boolean("strict_normals", m_strict_normals, false)
         .doc("Drops light on which shading normal and surface disagree about the side");
@@ -159,8 +161,10 @@ void PathTracer::bounce(const Scene &scene, State &s) const {
     Interaction prev{ Float(0), s.prev_p, s.prev_n, s.ray.time, s.ray.wavelengths };
     Mask sees_light = m_hide_emitters ? s.active & !first : s.active;
     auto [emitted, light_pdf] = scene.eval_emitter_pdf(prev, si, sees_light);
-    Float mis = select(s.prev_delta, Float(1), mis_weight(s.prev_pdf, light_pdf));
-    Spectrum near = select(sees_light, s.throughput * emitted * mis, Spectrum(0).dense());
+    Spectrum seen = s.throughput * emitted;
+    if (!m_is_basic)
+        seen = seen * select(s.prev_delta, Float(1), mis_weight(s.prev_pdf, light_pdf));
+    Spectrum near = select(sees_light, seen, Spectrum(0).dense());
     if (!s.mode)
         s.L += near;
     s.valid = s.valid | hit;
@@ -172,9 +176,14 @@ void PathTracer::bounce(const Scene &scene, State &s) const {
 
     // A direction towards a light
     Mask smooth = (si.bsdf_flags & UInt32(uint32_t(BSDFFlags::Smooth))) != UInt32(0u);
-    auto [ds, light] =
-        scene.sample_emitter_direction(si, s.sampler.next_2d(), false, next & smooth);
-    Vector3 wo = si.to_local(ds.d);
+    DirectionSample ds;
+    Spectrum light;
+    Vector3 wo(Float(0), Float(0), Float(1));
+    if (!m_is_basic) {
+        std::tie(ds, light) =
+            scene.sample_emitter_direction(si, s.sampler.next_2d(), false, next & smooth);
+        wo = si.to_local(ds.d);
+    }
 
     // The BSDF in that direction, and another direction sampled from it
     Float u1 = s.sampler.next_1d();
@@ -188,15 +197,17 @@ void PathTracer::bounce(const Scene &scene, State &s) const {
     }
 
     // Direct light, if nothing is in the way
-    Mask direct = next & smooth & (ds.pdf > 0);
-    if (m_strict_normals)
-        direct = direct & (dot(si.n, ds.d) * wo.z > 0);
-    Spectrum value = si.to_world_mueller(bsdf.value, -wo, si.wi);
-    Float light_mis = select(ds.delta, Float(1), mis_weight(ds.pdf, bsdf.pdf));
-    Spectrum contribution = s.throughput * value * light * light_mis;
-    direct = direct & any_nonzero(contribution);
-    direct = direct & is_lit(scene, si.spawn_ray_to(ds.p), direct, s);
-    (s.mode ? near : s.L) += select(direct, contribution, Spectrum(0).dense());
+    if (!m_is_basic) {
+        Mask direct = next & smooth & (ds.pdf > 0);
+        if (m_strict_normals)
+            direct = direct & (dot(si.n, ds.d) * wo.z > 0);
+        Spectrum value = si.to_world_mueller(bsdf.value, -wo, si.wi);
+        Float light_mis = select(ds.delta, Float(1), mis_weight(ds.pdf, bsdf.pdf));
+        Spectrum contribution = s.throughput * value * light * light_mis;
+        direct = direct & any_nonzero(contribution);
+        direct = direct & is_lit(scene, si.spawn_ray_to(ds.p), direct, s);
+        (s.mode ? near : s.L) += select(direct, contribution, Spectrum(0).dense());
+    }
 
     // On along the sampled direction
     const BSDFSample &bs = bsdf.sample;
@@ -215,11 +226,14 @@ void PathTracer::bounce(const Scene &scene, State &s) const {
     s.depth = s.depth + UInt32(1u);
 
     // Russian roulette: the brightest channel, without the compression of light at refractions
-    Float q = min(max_component(s.throughput) * sqr(s.eta), 0.95);
-    Mask roulette = s.depth >= UInt32(uint32_t(m_rr_depth));
-    Mask survives = s.sampler.next_1d() < q;
-    s.throughput = select(roulette, s.throughput * rcp(q), s.throughput);
-    s.active = next & (survives | !roulette);
+    if (!m_is_basic) {
+        Float q = min(max_component(s.throughput) * sqr(s.eta), 0.95);
+        Mask roulette = s.depth >= UInt32(uint32_t(m_rr_depth));
+        Mask survives = s.sampler.next_1d() < q;
+        s.throughput = select(roulette, s.throughput * rcp(q), s.throughput);
+        next = next & (survives | !roulette);
+    }
+    s.active = next;
     if (s.mode)
         differentiate_bounce(s, near, bsdf.sample_value);
 }

@@ -21,6 +21,11 @@ public:
                                      const RadianceDerivative &gradient,
                                      const Mask &active) const override;
 
+protected:
+    /// `max_depth` is the default. A basic one meets lights by chance only, and paths do not end by roulette.
+    explicit PathTracer(int max_depth = -1, bool is_basic = false)
+        : m_max_depth(max_depth), m_is_basic(is_basic) {}
+
 private:
     struct State;
     State initial_state(const SampleStream &sampler, const Ray &ray, const Mask &active) const;
@@ -28,7 +33,8 @@ private:
     Mask is_lit(const Scene &scene, const Ray &ray, const Mask &active, State &s) const;
     void differentiate_bounce(State &s, const Spectrum &near, const Spectrum &scattered) const;
 
-    int m_max_depth = -1, m_rr_depth = 5;
+    int m_max_depth, m_rr_depth = 5;
+    const bool m_is_basic;
     bool m_strict_normals = false;
 };
 

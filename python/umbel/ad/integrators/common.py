@@ -5,7 +5,6 @@ called twice, first for the radiance, then with its gradient, for the same paths
 """
 import umbel as mi
 import umbel.jit as dr
-from umbel._integrators import pass_derivatives
 
 __all__ = ["ADIntegrator", "RBIntegrator", "mis_weight", "render_blocks"]
 
@@ -84,12 +83,6 @@ def _channels(film, block, value, weight, alpha, aovs, wavelengths):
     return rgb + ([alpha] if film.flags() & mi.FilmFlags.Alpha else []) + [weight] + list(aovs)
 
 
-def _develop(film, block):
-    film.clear()
-    film.put_block(block)
-    return film.develop()
-
-
 def _splat(film, pos, value, weight, alpha, aovs, wavelengths):
     """A block with these samples in it."""
     block = film.create_block()
@@ -106,7 +99,11 @@ def render_blocks(integrator, scene, sensor=0, seed=0, spp=0):
     film = sensor.film()
     sampler, spp = prepare(sensor, seed, spp, integrator.aov_names())
     ray, weight, pos = sample_rays(scene, sensor, sampler)
-    L, valid, aovs = integrator.sample(scene, sampler, ray, None, mi.Bool(True))
+    if getattr(integrator, "_takes_mode", False):
+        L, valid, aovs, _ = integrator.sample(mode=dr.ADMode.Primal, scene=scene, sampler=sampler, ray=ray,
+                                              depth=mi.UInt32(0), active=mi.Bool(True))
+    else:
+        L, valid, aovs = integrator.sample(scene, sampler, ray, None, mi.Bool(True))
     block = _splat(film, pos, L * weight, mi.Float(1), _alpha(valid), aovs, ray.wavelengths)
     film.put_block(block)
     return film.develop()
@@ -117,8 +114,9 @@ class ADIntegrator(mi.SamplingIntegrator):
 
     sample(mode, scene, sampler, ray, depth, δL, δaovs, state_in, active) returns radiance, whether the ray met anything, a list
     of further channels, and a state for the second call of an RBIntegrator. `max_depth` (-1: no limit) and `rr_depth` are
-    read from the properties.
+    read from the properties. Images and their derivatives are computed by the same driver as those of any other integrator.
     """
+    _takes_mode = True
 
     def __init__(self, props=mi.Properties()):
         super().__init__(props)
@@ -126,7 +124,7 @@ class ADIntegrator(mi.SamplingIntegrator):
         if depth < 0 and depth != -1:
             raise dr.UserError(f"max_depth is {depth}; it must be -1, for no limit, or at least 0")
         self.max_depth = depth if depth != -1 else 0xffffffff
-        self.rr_depth = props.get("rr_depth", 5)
+        self.rr_depth, self.hide_emitters = props.get("rr_depth", 5), props.get("hide_emitters", False)
         if self.rr_depth <= 0:
             raise dr.UserError(f"rr_depth is {self.rr_depth}; it must be at least 1")
 
@@ -147,55 +145,6 @@ class ADIntegrator(mi.SamplingIntegrator):
         """Rays, their weights, and where in the image they belong."""
         return sample_rays(scene, sensor, sampler)
 
-    def _sample(self, mode, scene, sampler, ray, δL=None, δaovs=None, state_in=None):
-        return self.sample(mode=mode, scene=scene, sampler=sampler, ray=ray, depth=mi.UInt32(0), δL=δL, δaovs=δaovs,
-                           state_in=state_in, active=mi.Bool(True))
-
-    def _followed_image(self, mode, scene, sensor, seed, spp):
-        """The image, with everything that it depends on followed."""
-        film = sensor.film()
-        sampler, spp = self.prepare(sensor, seed, spp, self.aov_names())
-        ray, weight, pos = self.sample_rays(scene, sensor, sampler)
-        with dr.resume_grad():
-            L, valid, aovs, _ = self._sample(mode, scene, sampler, ray)
-            return _develop(film, _splat(film, pos, L * weight, mi.Float(1), _alpha(valid), aovs, ray.wavelengths))
-
-    def render(self, scene, sensor=0, seed=0, spp=0, develop=True, evaluate=True):
-        """The image."""
-        if not develop:
-            raise dr.UserError("render: integrators of this kind always develop the image; develop must be True")
-        sensor = _sensor(scene, sensor)
-        film = sensor.film()
-        with dr.suspend_grad():
-            sampler, spp = self.prepare(sensor, seed, spp, self.aov_names())
-            ray, weight, pos = self.sample_rays(scene, sensor, sampler)
-            L, valid, aovs, _ = self._sample(dr.ADMode.Primal, scene, sampler, ray)
-            image = _develop(film, _splat(film, pos, L * weight, mi.Float(1), _alpha(valid), aovs, ray.wavelengths))
-        if evaluate:
-            dr.eval(image)
-        return image
-
-    def render_forward(self, scene, params=None, sensor=0, seed=0, spp=0):
-        """The image's tangent."""
-        with dr.suspend_grad():
-            image = self._followed_image(dr.ADMode.Forward, scene, _sensor(scene, sensor), seed, spp)
-            with dr.resume_grad():
-                if not dr.grad_enabled(image):
-                    return dr.zeros(type(image), image.shape)
-                dr.forward_to(image)
-                return dr.grad(image)
-
-    def render_backward(self, scene, params=None, grad_in=None, sensor=0, seed=0, spp=0):
-        """Adds the derivatives of sum(grad_in * image) to the gradients of what it depends on."""
-        with dr.suspend_grad():
-            image = self._followed_image(dr.ADMode.Backward, scene, _sensor(scene, sensor), seed, spp)
-            with dr.resume_grad():
-                if dr.grad_enabled(image):
-                    dr.set_grad(image, grad_in)
-                    dr.enqueue(dr.ADMode.Backward, image)
-                    dr.traverse(dr.ADMode.Backward)
-            dr.eval()
-
 
 class RBIntegrator(ADIntegrator):
     """An integrator that differentiates itself, by following the same paths again.
@@ -204,39 +153,4 @@ class RBIntegrator(ADIntegrator):
     returns the radiance's tangent (Forward), or adds to the gradients of what it meets, given that of the radiance, `δL`
     (Backward). It calls dr.forward_to() or dr.backward() on what each bounce contributes.
     """
-
-    def render_forward(self, scene, params=None, sensor=0, seed=0, spp=0):
-        """The image's tangent."""
-        sensor = _sensor(scene, sensor)
-        film = sensor.film()
-        pass_derivatives(scene, True)
-        with dr.isolate_grad(), dr.suspend_grad():
-            sampler, spp = self.prepare(sensor, seed, spp, self.aov_names())
-            ray, weight, pos = self.sample_rays(scene, sensor, sampler)
-            _, _, _, state = self._sample(dr.ADMode.Primal, scene, sampler.clone(), ray)
-            δL, valid, δaovs, _ = self._sample(dr.ADMode.Forward, scene, sampler, ray, state_in=state)
-            # The weights of the samples are those of the image itself
-            image = _develop(film, _splat(film, pos, δL * weight, mi.Float(1), mi.Float(0), δaovs, ray.wavelengths))
-            dr.eval(image)
-        return image
-
-    def render_backward(self, scene, params=None, grad_in=None, sensor=0, seed=0, spp=0):
-        """Adds the derivatives of sum(grad_in * image) to the gradients of the scene's parameters."""
-        sensor = _sensor(scene, sensor)
-        film = sensor.film()
-        with dr.isolate_grad(), dr.suspend_grad():
-            sampler, spp = self.prepare(sensor, seed, spp, self.aov_names())
-            ray, weight, pos = self.sample_rays(scene, sensor, sampler)
-            L, valid, aovs, state = self._sample(dr.ADMode.Primal, scene, sampler.clone(), ray)
-            # The film is linear in its samples: its derivative is the gradient of each one
-            with dr.resume_grad():
-                L, aovs = dr.detach(L), [dr.detach(v) for v in aovs]
-                dr.enable_grad(L, aovs)
-                image = _develop(film, _splat(film, pos, L * weight, mi.Float(1), _alpha(valid), aovs, ray.wavelengths))
-                dr.set_grad(image, grad_in)
-                dr.enqueue(dr.ADMode.Backward, image)
-                dr.traverse(dr.ADMode.Backward)
-                δL, δaovs = dr.grad(L), [dr.grad(v) for v in aovs]
-            self._sample(dr.ADMode.Backward, scene, sampler, ray, δL=δL, δaovs=δaovs, state_in=dr.detach(state))
-            dr.eval()
-        pass_derivatives(scene, False)
+    _replays = True

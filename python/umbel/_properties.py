@@ -420,10 +420,13 @@ class PluginManager:
         return made
 
     def plugin_type(self, name):
-        """The kind of a plugin; Unknown where there is none."""
+        """The kind of a plugin; Unknown where there is none. "kind/name" tells those of two kinds apart."""
         if name == "scene":
             return ObjectType.Scene
-        kinds = _core.plugin_kinds(name) if name else []
+        kind, _, plugin = name.rpartition("/")
+        kinds = [k for k in _core.plugin_kinds(plugin) if kind in ("", k)]
+        if len(kinds) > 1:
+            raise dr.UserError(f"there are several plugins \"{name}\"; write " + " or ".join(f'"{k}/{name}"' for k in kinds))
         return _kinds.get(kinds[0], ObjectType.Unknown) if kinds else ObjectType.Unknown
 
 

@@ -213,24 +213,41 @@ def _plain(v):
 
 # ---- loading
 
-def load_dict(dict, parallel=True, optimize=True):
-    """Loads a scene, or one object, from nested dictionaries. Scenes load in one thread, and nothing is merged. Entries
-    {"type": "resources", "path": ...} name folders in which its files are."""
-    resources = [k for k, v in dict.items() if hasattr(v, "get") and v.get("type") == "resources"]
-    if not resources:
+def split_resources(d):
+    """A scene's dictionary without its entries {"type": "resources", "path": ...}, and the folders that those name."""
+    resources = [k for k, v in d.items() if hasattr(v, "get") and v.get("type") == "resources"]
+    folders = []
+    for key in resources:
+        if "path" not in d[key]:
+            raise dr.UserError(f"{key}: missing 'path' attribute")
+        folder = file_resolver().resolve(d[key]["path"])
+        if not os.path.isdir(folder):
+            raise dr.UserError(f"{key}: Folder \"{folder}\" not found")
+        folders.insert(0, str(folder))
+    return {k: v for k, v in d.items() if k not in resources}, folders
+
+
+def load_dict(dict, parallel=False, optimize=False):
+    """Loads a scene, or one object, from nested dictionaries. Entries {"type": "resources", "path": ...} name folders in which
+    its files are. `optimize`: equal materials and textures become one. Scenes load in one thread."""
+    if parallel:
+        raise dr.UserError("load_dict: scenes load in one thread; leave out parallel=True")
+    if optimize:
+        from . import parser, variant
+        config = parser.ParserConfig(variant())
+        state = parser.parse_dict(config, dict)
+        parser.transform_all(config, state)
+        return parser.instantiate(config, state)
+    dict, folders = split_resources(dict)
+    if not folders:
         return _core.load_dict(dict)
     before = file_resolver()
     extended = FileResolver(before)
-    for key in resources:
-        if "path" not in dict[key]:
-            raise dr.UserError(f"load_dict: {key}: missing 'path' attribute")
-        folder = before.resolve(dict[key]["path"])
-        if not os.path.isdir(folder):
-            raise dr.UserError(f"load_dict: {key}: Folder \"{folder}\" not found")
+    for folder in reversed(folders):
         extended.prepend(folder)
     set_file_resolver(extended)
     try:
-        return _core.load_dict({k: v for k, v in dict.items() if k not in resources})
+        return _core.load_dict(dict)
     finally:
         set_file_resolver(before)
 

@@ -5,37 +5,42 @@ written.
     state = parse_file(config, "scene.xml")
     transform_all(config, state)
     scene = instantiate(config, state)
+
+Files are read and written by the same code as everywhere else (core/scene_file.h).
 """
 import os
 import shutil
 
 from . import _core
 from . import jit as dr
-from ._logging import LogLevel, file_resolver, set_file_resolver, FileResolver
-from ._properties import ObjectType, PluginManager, Properties, Spectrum, Type, _colour, _host
+from ._logging import Log, LogLevel, file_resolver
+from ._properties import ObjectType, Properties, Type, _kinds, to_dict
 from ._system import Version
-from ._transform import Transform4f
 
 Reference, ResolvedReference = Properties.Reference, Properties.ResolvedReference
+_names = {v: k for k, v in reversed(_kinds.items())}
+_types = {**_kinds, "spectrum": ObjectType.Texture}
 
 
 class ParserConfig:
-    """How scenes are read and loaded."""
+    """How scenes are read and loaded: what happens to definitions that a file does not use, how deep files may be included,
+    and whether equal materials become one. Scenes load in one thread, parameters that a plugin does not know are always
+    errors, and meshes are never merged: all triangles of a scene lie in one place anyway."""
+    __slots__ = ("variant", "unused_parameters", "max_include_depth", "merge_equivalent")
 
     def __init__(self, variant):
-        self.variant = variant
-        self.unused_parameters = self.unused_properties = LogLevel.Error
-        self.max_include_depth, self.parallel, self.merge_equivalent, self.merge_meshes = 15, True, True, True
+        self.variant, self.unused_parameters = variant, LogLevel.Error
+        self.max_include_depth, self.merge_equivalent = 15, True
 
 
 class SceneNode:
-    """An object of the scene: its kind, its properties, and where it stood."""
+    """An object of the scene: its kind, its properties, and where it stood: a file's number, and a line."""
 
     def __init__(self, other=None):
-        self.type, self.file_index, self.offset, self.props = ObjectType.Unknown, 0, 0, Properties()
+        self.type, self.file_index, self.line, self.props = ObjectType.Unknown, 0, 0, Properties()
         if other is not None:
-            self.type, self.file_index, self.offset, self.props = (
-                other.type, other.file_index, other.offset, Properties(other.props))
+            self.type, self.file_index, self.line, self.props = (
+                other.type, other.file_index, other.line, Properties(other.props))
 
     # Names are no part of what an object is
     def _key(self):
@@ -86,139 +91,92 @@ def file_location(state, node):
     if not state.files and state.node_paths:
         index = next((i for i, n in enumerate(state.nodes) if n is node), None)
         return f'dictionary node "{state.node_paths[index]}"' if index is not None else f'node "{node.props.id()}"'
-    if node.file_index >= len(state.files):
-        return f'node "{node.props.id()}"'
-    from ._parser_xml import location
-    return location(state, node.file_index, node.offset)
+    known = node.file_index < len(state.files) and node.line
+    return f"{state.files[node.file_index]}:{node.line}" if known else f'node "{node.props.id()}"'
 
 
-def _fail(state, node, message): raise RuntimeError(f"Error while loading {file_location(state, node)}: {message}")
+# ---- nodes as the core has them: see src/python/render_nodes.cpp
+
+def _properties(kind, id, values):
+    props, count = Properties(kind), 0
+    props.set_id(id)
+    for name, value in values:
+        if not name:
+            name, count = f"_arg_{count}", count + 1
+        props[name] = value
+    return props
+
+
+def _state(nodes, files=(), versions=(), aliases=(), folders=(), is_dict=False):
+    state = ParserState()
+    state.files, state.versions, state.resources = list(files), [Version(v) for v in versions], list(folders)
+    for i, (kind, plugin, id, file, line, path, values) in enumerate(nodes):
+        node = SceneNode()
+        node.type, node.line, node.props = _types.get(kind, ObjectType.Unknown), line, _properties(plugin, id, values)
+        node.file_index = files.index(file) if file else 0
+        state.nodes.append(node)
+        if is_dict:
+            state.node_paths.append(path)
+        for name in {id, path if is_dict and i else ""} - {""}:
+            if name in state.id_to_index:
+                raise dr.UserError(f'{file_location(state, node)}: the id "{name}" is already taken, at '
+                                   f'{file_location(state, state.nodes[state.id_to_index[name]])}; choose another')
+            state.id_to_index[name] = i
+    for name, alias in aliases:
+        if name not in state.id_to_index or alias in state.id_to_index:
+            raise dr.UserError(f'alias: there is no object with the id "{name}", or one with the id "{alias}" already')
+        state.id_to_index[alias] = state.id_to_index[name]
+    return state
+
+
+def _nodes(state):
+    def entry(node):
+        d = to_dict(node.props)
+        file = str(state.files[node.file_index]) if node.file_index < len(state.files) else ""
+        return (_names.get(node.type, ""), node.props.plugin_name(), node.props.id(), file, node.line if file else 0, "",
+                [("" if k.startswith("_arg_") else k, d[k]) for k in node.props.keys()])
+    return [entry(node) for node in state.nodes]
 
 
 # ---- reading
 
+def _parse(config, is_file, text, definitions):
+    found = _core.parse_scene(is_file, text, definitions, config.max_include_depth)
+    warnings = found.pop("warnings")
+    if warnings and config.unused_parameters >= LogLevel.Error:
+        raise dr.UserError("\n".join(warnings))
+    for text in warnings:
+        Log(config.unused_parameters, text)
+    return _state(**found)
+
+
 def parse_file(config, filename, **kwargs):
     """Reads a scene file; keyword arguments replace `$name` in it."""
-    from ._parser_xml import read_file
-    return read_file(config, filename, kwargs)
+    return _parse(config, True, str(file_resolver().resolve(str(filename))), kwargs)
 
 
 def parse_string(config, string, **kwargs):
     """The same of a text."""
-    from ._parser_xml import read_string
-    return read_string(config, string, kwargs)
+    return _parse(config, False, string, kwargs)
 
 
 def parse_dict(config, dict):
     """The same of a dictionary."""
-    state = ParserState()
-    _read_dict(state, dict, "", "")
-    return state
-
-
-def _read_dict(state, d, path, key):
-    """Appends an object and all that is in it; its index."""
-    where = f"[{path}] " if path else ""
-    if "type" not in d:
-        raise RuntimeError(f"{where}missing 'type' attribute")
-    node, index = SceneNode(), len(state.nodes)
-    node.props.set_plugin_name(d["type"])
-    node.props.set_id(d.get("id", key))
-    node.type = PluginManager.instance().plugin_type(d["type"])
-    state.nodes.append(node)
-    state.node_paths.append(path or "root")
-    for name in {d.get("id"), path} - {None, ""}:
-        if name in state.id_to_index:
-            raise RuntimeError(f'{where}node has duplicate ID "{name}"')
-        state.id_to_index[name] = index
-    for name, value in d.items():
-        if name in ("type", "id"):
-            continue
-        if "." in name:
-            raise RuntimeError(f"{where}The object key '{name}' contains a '.' character, which is reserved as a delimiter in "
-                               "object paths. Please use '_' instead.")
-        inner = f"{path}.{name}" if path else name
-        if isinstance(value, dict) and value.get("type") == "resources":
-            _add_resources(state, value, path)
-            continue
-        try:
-            node.props[name] = _value(state, value, inner, name)
-        except RuntimeError as e:
-            text = str(e).removeprefix("Properties.__setitem__(): ")
-            raise RuntimeError(text if text.startswith("[") else f"[{inner}] {text}") from None
-    return index
-
-
-def _add_resources(state, d, path):
-    if path:
-        raise RuntimeError("Declarations of resource folders must be done at the root")
-    if "path" not in d:
-        raise RuntimeError("missing 'path' attribute")
-    if not os.path.isdir(file_resolver().resolve(d["path"])):
-        raise RuntimeError(f"Folder \"{d['path']}\" not found")
-    state.resources.insert(0, str(file_resolver().resolve(d["path"])))
-
-
-def _value(state, value, path, name):
-    if hasattr(value, "__fspath__"):
-        return os.fspath(value)
-    if isinstance(value, dr.ArrayBase) and type(value).__name__.startswith("Color") or not isinstance(value, dict):
-        return value
-    kind = value.get("type")
-    if kind == "ref":
-        return Reference(value["id"])
-    if kind == "rgb":
-        v = value["value"]
-        return _colour(*[[v] * 3 if isinstance(v, (int, float)) else [float(e) for e in _numbers(v)]])
-    if kind == "spectrum" and "filename" in value:
-        from ._colour import spectrum_from_file
-        wavelengths, values = spectrum_from_file(value["filename"])
-        return Spectrum(values, wavelengths)
-    if kind == "spectrum" and "value" in value:
-        v = value["value"]
-        return Spectrum([v]) if isinstance(v, (int, float)) else Spectrum([p[1] for p in v], [p[0] for p in v])
-    return ResolvedReference(_read_dict(state, value, path, name))
-
-
-def _numbers(v): return _host(v) if isinstance(v, dr.ArrayBase) else v
+    from ._scene import split_resources
+    dict, folders = split_resources(dict)
+    return _state(_core.dict_to_nodes(dict), folders=folders, is_dict=True)
 
 
 # ---- changes
 
 def transform_upgrade(config, state):
     """Gives properties of older scenes their names of today."""
-    for node in state.nodes:
-        version = state.versions[node.file_index] if node.file_index < len(state.versions) else Version(3, 0, 0)
-        if version >= Version(2, 0, 0):
-            continue
-        renamed = Properties(node.props.plugin_name())
-        renamed.set_id(node.props.id())
-        for key in node.props.keys():
-            new = key if key.startswith("_arg_") else _snake_case(key)
-            if (node.props.plugin_name(), new) == ("diffuse", "diffuse_reflectance"):
-                new = "reflectance"
-            renamed[new] = node.props._entry(key)[1]
-        _upgrade_uv(renamed)
-        node.props = renamed
-
-
-def _snake_case(name):
-    out = ""
-    for i, c in enumerate(name):
-        if c.isupper() and i and not name[i - 1].isupper():
-            out += "_"
-        out += c.lower()
-    return out
-
-
-def _upgrade_uv(props):
-    names = ("uscale", "vscale", "uoffset", "voffset")
-    if not any(n in props for n in names):
+    if all(v >= Version(3, 0, 0) for v in state.versions):
         return
-    su, sv, u, v = (props.get(n, 1.0 if "scale" in n else 0.0) for n in names)
-    for n in names:
-        del props[n]
-    props["to_uv"] = Transform4f().scale([su, sv, 1.0]) @ Transform4f().translate([u, v, 0.0])
+    versions = [str(state.versions[n.file_index]) for n in state.nodes]
+    for node, (_, plugin, id, *_, values) in zip(state.nodes, _core.upgrade_nodes(_nodes(state), versions)):
+        node.props = _properties(plugin, id, values)
+    state.versions = [Version(3, 0, 0)] * len(state.versions)
 
 
 def transform_resolve(config, state):
@@ -226,30 +184,12 @@ def transform_resolve(config, state):
     for node in state.nodes:
         for key, name in node.props.references():
             if name not in state.id_to_index:
-                _fail(state, node, f'unresolved reference to "{name}" in property "{key}". Make sure the object with id="{name}" '
-                                   "exists.")
+                raise dr.UserError(f'{file_location(state, node)}: parameter "{key}": there is no object with the id "{name}"')
             node.props[key] = ResolvedReference(state.id_to_index[name])
-    _check_cycles(state)
+    _core.check_nodes(_nodes(state))
 
 
 transform_resolve_references = transform_resolve
-
-
-def _check_cycles(state):
-    done, path = set(), []
-
-    def visit(i):
-        if i in path:
-            names = [state.nodes[j].props.id() or str(j) for j in path[path.index(i):] + [i]]
-            _fail(state, state.nodes[i], "circular reference detected: " + " -> ".join(names))
-        if i in done:
-            return
-        path.append(i)
-        for _, j in state._children(state.nodes[i]):
-            visit(j)
-        done.add(path.pop())
-    for i in range(len(state.nodes)):
-        visit(i)
 
 
 _mergeable = (ObjectType.BSDF, ObjectType.Texture, ObjectType.Volume, ObjectType.Medium, ObjectType.PhaseFunction,
@@ -263,8 +203,7 @@ def transform_merge_equivalent(config, state):
         node = state.nodes[i]
         for key, j in state._children(node):
             node.props[key] = ResolvedReference(place.get(j, j))
-        kind = PluginManager.instance().plugin_type(node.props.plugin_name()) if node.type is ObjectType.Unknown else node.type
-        if kind not in _mergeable and not _is_material(state, node):
+        if node.type not in _mergeable:
             continue
         same = next((j for j, other in first if other == node), None)
         if same is None:
@@ -274,26 +213,6 @@ def transform_merge_equivalent(config, state):
     for node in state.nodes:
         for key, j in state._children(node):
             node.props[key] = ResolvedReference(place.get(j, j))
-
-
-def _is_material(state, node): return node.type is ObjectType.Unknown and bool(state._children(node))
-
-
-def transform_merge_meshes(config, state):
-    """Puts all shapes of the scene into one node "merge". Umbel takes them out again: it never merges meshes."""
-    root, merge = state.root, SceneNode()
-    merge.type = ObjectType.Shape
-    merge.props.set_plugin_name("merge")
-    for key, i in state._children(root):
-        if state.nodes[i].type is ObjectType.Shape:
-            merge.props[key] = ResolvedReference(i)
-            del root.props[key]
-    if merge.props.keys():
-        root.props[next(f"_arg_{k}" for k in range(len(state.nodes) + 1) if f"_arg_{k}" not in root.props)] = ResolvedReference(
-            len(state.nodes))
-        state.nodes.append(merge)
-        if state.node_paths:
-            state.node_paths.append("merge")
 
 
 _order = [ObjectType.Integrator, ObjectType.Sensor, ObjectType.Texture, ObjectType.BSDF, ObjectType.Emitter, ObjectType.Shape,
@@ -328,8 +247,10 @@ def transform_relocate(config, state, output_directory):
     for node in state.nodes:
         for key in node.props.keys():
             kind, value = node.props._entry(key)
-            source = str(file_resolver().resolve(value)) if kind is Type.String else ""
-            if not os.path.isfile(source):
+            places = [*(os.path.join(f, value) for f in state.resources), file_resolver().resolve(value)] \
+                if kind is Type.String else []
+            source = next((str(f) for f in places if os.path.isfile(f)), None)
+            if source is None:
                 continue
             source = os.path.realpath(source)
             if source not in moved:
@@ -351,8 +272,6 @@ def transform_all(config, state):
     transform_resolve(config, state)
     if config.merge_equivalent:
         transform_merge_equivalent(config, state)
-    if config.merge_meshes:
-        transform_merge_meshes(config, state)
 
 
 # ---- loading and writing
@@ -360,51 +279,13 @@ def transform_all(config, state):
 def instantiate(config, state):
     """The objects that the nodes stand for; the root's is returned."""
     from ._variants import set_variant
-    made, before = {}, file_resolver()
-    if any(node.props.references() for node in state.nodes):
-        transform_resolve(config, state)
-    resolver = FileResolver(before)
-    for folder in reversed(state.resources):
-        resolver.prepend(folder)
-    set_file_resolver(resolver)
-    try:
-        with set_variant(config.variant):
-            return _make(state, 0, made)
-    finally:
-        set_file_resolver(before)
-
-
-def _make(state, index, made):
-    from ._properties import to_dict
-    from ._scene import load_dict
-    if index in made:
-        return made[index]
-    node, values = state.nodes[index], {}
-    for key in node.props.keys():
-        value = node.props._entry(key)[1]
-        if not isinstance(value, ResolvedReference):
-            continue
-        child = state.nodes[value.index()]
-        if child.props.plugin_name() == "merge":
-            values.update({k: _make(state, j, made) for k, j in state._children(child)})
-        else:
-            values[key] = _make(state, value.index(), made)
-    d = to_dict(node.props)
-    for key in [k for k, v in d.items() if isinstance(v, ResolvedReference)]:
-        del d[key]
-    kind = node.type.name.lower()
-    try:
-        made[index] = load_dict({**d, **values})
-    except RuntimeError as e:
-        raise RuntimeError(f"At {file_location(state, node)}: failed to instantiate {kind} plugin of type "
-                           f"\"{node.props.plugin_name()}\": {e}") from None
-    return made[index]
+    with set_variant(config.variant):
+        return _core.load_nodes(_nodes(state), state.resources)
 
 
 def write_string(state, add_section_headers=False):
     """The scene as XML."""
-    from ._parser_write import write
-    return write(state, add_section_headers)
+    return _core.nodes_to_xml(_nodes(state), add_section_headers)
 
 
 def write_file(state, filename, add_section_headers=False):

@@ -28,11 +28,49 @@ const Plugin *PluginRegistry::find(std::string_view kind, std::string_view name)
     return it == m_plugins.end() ? nullptr : &it->second;
 }
 
-const Plugin *PluginRegistry::find_by_name(std::string_view name) const {
-    for (auto &[key, plugin] : m_plugins)
-        if (plugin.name == name)
-            return &plugin;
-    return nullptr;
+// Kinds that an object of this plugin takes as that parameter; if it has none of the name, those that need no name.
+static std::vector<std::string> expected_kinds(const Plugin &parent, std::string_view key) {
+    Params params(Params::Mode::Describe);
+    try {
+        parent.make(Properties(parent.kind, parent.name))->declare(params);
+    } catch (const std::exception &) { // a script's plugin that cannot do without parameters
+        return {};
+    }
+    std::vector<std::string> unnamed;
+    for (const Param &p : params.all()) {
+        if (p.name == key)
+            return { p.type };
+        unnamed.push_back(p.type);
+    }
+    return unnamed;
+}
+
+const Plugin &PluginRegistry::find_by_name(std::string_view name, const Plugin *parent,
+                                           std::string_view key) const {
+    std::vector<const Plugin *> found;
+    std::vector<std::string> names, kinds;
+    size_t slash = name.find('/');
+    for (const Plugin *p : all(slash == name.npos ? "" : name.substr(0, slash))) {
+        names.push_back(p->name);
+        if (p->name == name.substr(slash + 1)) // from the start where there is no slash
+            found.push_back(p);
+    }
+    if (found.empty())
+        fail("unknown plugin {}{}", quote(name), suggestion(name, names, "plugins"));
+    if (found.size() > 1 && parent) {
+        kinds = expected_kinds(*parent, key);
+        auto fits = [&](const Plugin *p) {
+            return std::find(kinds.begin(), kinds.end(), p->kind) != kinds.end();
+        };
+        if (std::count_if(found.begin(), found.end(), fits) == 1)
+            return **std::find_if(found.begin(), found.end(), fits);
+    }
+    kinds.clear();
+    for (const Plugin *p : found)
+        kinds.push_back(fmt::format("\"{}/{}\"", p->kind, p->name));
+    if (found.size() > 1)
+        fail("there are several plugins {}; write {}", quote(name), fmt::join(kinds, " or "));
+    return *found[0];
 }
 
 std::vector<const Plugin *> PluginRegistry::all(std::string_view kind) const {

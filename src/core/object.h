@@ -72,8 +72,10 @@ public:
     /// Null where there is none.
     const Plugin *find(std::string_view kind, std::string_view name) const;
     std::vector<const Plugin *> all(std::string_view kind = {}) const;
-    /// By name alone, as dictionaries have it; null where there is none.
-    const Plugin *find_by_name(std::string_view name) const;
+    /// What dictionaries, which have no kinds, mean by a name: the one plugin that has it; of several, that of the kind that
+    /// `parent` takes as its parameter `key`. "volume/constant" says the kind. UserError where there is none, or still several.
+    const Plugin &find_by_name(std::string_view name, const Plugin *parent = nullptr,
+                               std::string_view key = {}) const;
     /// Opens the shared libraries in the folders that UMBEL_PLUGINS names; once.
     void load_libraries();
 

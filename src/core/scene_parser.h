@@ -49,6 +49,7 @@ private:
     void load(File &file, std::string text, const std::string &where);
     void count_bytes(size_t bytes, const std::string &where);
     Version read_version(const Scope &scope, pugi::xml_node root, const Version *inherited);
+    void note(const File &file, const Version &version) const;
     void parse_include(const Scope &scope, pugi::xml_node node);
     void warn_about_definitions() const;
     void warn(std::string text) const;

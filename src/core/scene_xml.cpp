@@ -97,7 +97,12 @@ Properties SceneParser::parse_main(File &file, std::string text) {
     pugi::xml_node root = file.document.document_element();
     file.version = read_version(scope, root, nullptr);
     PropertiesPtr scene = parse_object(scope, root, true);
-    resolve_references(*scene, m_options.max_depth, m_aliases);
+    if (!m_options.notes)
+        resolve_references(*scene, m_options.max_depth, m_aliases);
+    else {
+        m_options.notes->aliases = m_aliases;
+        m_options.notes->folders = m_files->folders();
+    }
     warn_about_definitions();
     return std::move(*scene);
 }
@@ -144,13 +149,16 @@ void SceneParser::count_bytes(size_t bytes, const std::string &where) {
 Version SceneParser::read_version(const Scope &scope, pugi::xml_node root,
                                   const Version *inherited) {
     pugi::xml_attribute attribute = root.attribute("version");
-    if (!attribute && inherited)
+    if (!attribute && inherited) {
+        note(scope.file, *inherited);
         return *inherited;
+    }
     if (!attribute)
         error(scope, root,
               fmt::format("<{}> has no version; write e.g. version=\"3.0.0\"", root.name()));
     Version version =
         located(scope, root, [&] { return parse_version(expand(scope, root, attribute.value())); });
+    note(scope.file, version);
     std::string where = location(scope.file, root.offset_debug()).str();
     if (version.major > 3)
         warn(fmt::format("{}: version {} is newer than this program knows", where, version.major));
@@ -159,6 +167,13 @@ Version SceneParser::read_version(const Scope &scope, pugi::xml_node root,
                          "camera's handedness",
                          where));
     return version;
+}
+
+void SceneParser::note(const File &file, const Version &v) const {
+    if (!m_options.notes)
+        return;
+    m_options.notes->files.push_back(*file.name);
+    m_options.notes->versions.push_back(fmt::format("{}.{}.{}", v.major, v.minor, v.patch));
 }
 
 void SceneParser::parse_include(const Scope &scope, pugi::xml_node node) {
@@ -271,14 +286,16 @@ PropertiesPtr SceneParser::parse_object(const Scope &scope, pugi::xml_node node,
     if (!is_scene && object->type.empty())
         error(inner, node, "the type is empty; name a plugin");
     parse_children(inner, node);
-    upgrade_object(*object, scope.file.version);
+    if (!m_options.notes)
+        upgrade_object(*object, scope.file.version);
     object->all().shrink_to_fit();
     return object;
 }
 
 void SceneParser::add(const Scope &scope, pugi::xml_node node, std::string_view name,
                       PropertyValue value) {
-    std::string key = scope.file.version.is_old() ? snake_case(name) : std::string(name);
+    bool is_old = scope.file.version.is_old() && !m_options.notes;
+    std::string key = is_old ? snake_case(name) : std::string(name);
     SourceLocation where = location(scope.file, node.offset_debug());
     if (!key.empty())
         if (auto [it, fresh] = scope.names.emplace(key, where); !fresh)

@@ -2,6 +2,7 @@
 //
 // What has no counterpart stays as it is: the plugin that gets it can complain with its line.
 #include "core/scene_xml.h"
+#include "jit/error.h"
 
 namespace umbel {
 namespace {
@@ -129,4 +130,24 @@ void upgrade_object(Properties &object, const Version &version) {
 }
 
 } // namespace scene_xml
+
+void upgrade(Properties &object, std::string_view version) {
+    using namespace scene_xml;
+    Version v;
+    try {
+        v = parse_version(version);
+    } catch (const Problem &problem) {
+        fail("upgrade: {}", problem.what);
+    }
+    if (v.is_old())
+        for (Property &p : object.all()) {
+            std::string name = snake_case(p.name);
+            if (name != p.name && object.has(name))
+                object.fail_at(p, fmt::format("parameter {} is given twice, also as {}; remove one",
+                                              quote(p.name), quote(name)));
+            p.name = std::move(name);
+        }
+    upgrade_object(object, v);
+}
+
 } // namespace umbel

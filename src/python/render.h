@@ -1,6 +1,7 @@
 // python/render.h: the renderer's part of `umbel._core`.
 #pragma once
 #include "core/object.h"
+#include "core/scene_file.h"
 #include <nanobind/nanobind.h>
 
 namespace umbel::python {
@@ -13,6 +14,7 @@ void bind_objects(nb::module_ &m); // render_objects.cpp
 void bind_shapes(nb::module_ &m);  // render_shape.cpp
 void bind_mesh(nb::module_ &m);    // render_mesh.cpp
 void bind_loading(nb::module_ &m); // render_loading.cpp
+void bind_nodes(nb::module_ &m);   // render_nodes.cpp
 void bind_params(nb::module_ &m);  // render_params.cpp
 void bind_scene(nb::module_ &m);   // render_scene.cpp
 void bind_plugins(nb::module_ &m); // render_plugins.cpp
@@ -27,8 +29,18 @@ nb::object to_python(const Ref<SceneObject> &object);
 nb::object to_python(const SceneObject *object);
 /// Drops an entry of what scripts have attached to an object; see render_state.cpp.
 void forget_state(const SceneObject &object, const char *entry);
-/// A scene from Python's dictionary; see render_loading.cpp.
-PropertiesPtr from_dict(nb::dict d, std::string id);
+/// A scene from Python's dictionary, or what is the parameter `name` of a plugin `parent`; see render_loading.cpp.
+PropertiesPtr from_dict(nb::dict d, std::string id, const Plugin *parent = nullptr,
+                        std::string_view name = {});
+/// A value of a dictionary; `owner` is the plugin whose parameter it is.
+PropertyValue value_from(nb::handle h, const std::string &key, const Plugin &owner);
+nb::object load_properties(const Properties &root);
+/// Folders of umbel.file_resolver().
+std::vector<std::filesystem::path> search_folders();
+/// How files are read, with definitions by name.
+SceneFileOptions options_from(nb::dict definitions);
+/// Objects that come from no file look for files in these folders.
+void look_for_files_in(Properties &root, const std::vector<std::filesystem::path> &folders);
 /// Tells all scenes that some shape has changed.
 void update_scenes();
 /// Whatever Python has as a transform: 16 numbers, row by row.

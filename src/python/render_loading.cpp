@@ -1,6 +1,5 @@
 // python/render_loading.cpp: scenes from files, strings and dictionaries.
 #include "core/image.h"
-#include "core/nearest_name.h"
 #include "core/scene_file.h"
 #include "python/helpers.h"
 #include "python/render.h"
@@ -12,15 +11,6 @@ namespace umbel::python {
 
 namespace {
 
-// Folders of umbel.file_resolver().
-std::vector<std::filesystem::path> search_folders() {
-    std::vector<std::filesystem::path> folders;
-    for (nb::handle path : from_package("file_resolver")())
-        folders.emplace_back(nb::cast<std::string>(nb::str(path)));
-    return folders;
-}
-
-// Objects of a dictionary look for files in these folders.
 void set_files(Properties &p, const std::shared_ptr<const FileResolver> &files) {
     if (p.files)
         return;
@@ -30,29 +20,11 @@ void set_files(Properties &p, const std::shared_ptr<const FileResolver> &files) 
             set_files(**o, files);
 }
 
-SceneFileOptions options_from(nb::kwargs definitions) {
-    SceneFileOptions o;
-    o.search_folders = search_folders();
-    for (auto [key, value] : definitions)
-        o.definitions[nb::cast<std::string>(key)] = nb::cast<std::string>(nb::str(value));
-    return o;
-}
-
 // Plugins written in Python refer to their module's variables, and those to scenes: a circle that Python cannot see,
 // since part of it is in C++. It is cut when the interpreter ends.
 std::vector<std::weak_ptr<Scene>> &live_scenes() {
     static std::vector<std::weak_ptr<Scene>> list;
     return list;
-}
-
-nb::object load(const Properties &root) {
-    Loader loader;
-    Ref<SceneObject> object = loader.load(std::make_shared<Properties>(root));
-    if (Ref<Scene> scene = std::dynamic_pointer_cast<Scene>(object)) {
-        std::erase_if(live_scenes(), [](const auto &s) { return s.expired(); });
-        live_scenes().push_back(scene);
-    }
-    return to_python(object);
 }
 
 std::vector<double> numbers(nb::handle h) {
@@ -88,7 +60,9 @@ SpectrumData colour_from(nb::dict d, const std::string &type) {
     return s;
 }
 
-PropertyValue value_from(nb::handle h, const std::string &key) {
+} // namespace
+
+PropertyValue value_from(nb::handle h, const std::string &key, const Plugin &owner) {
     PyObject *o = h.ptr();
     if (PyBool_Check(o))
         return nb::cast<bool>(h);
@@ -105,8 +79,10 @@ PropertyValue value_from(nb::handle h, const std::string &key) {
             return colour_from(d, type);
         if (type == "ref")
             return Reference{ nb::cast<std::string>(d["id"]) };
-        return from_dict(d, {});
+        return from_dict(d, {}, &owner, key);
     }
+    if (nb::isinstance<AnimationData>(h))
+        return nb::cast<AnimationData>(h);
     if (nb::isinstance<SceneObject>(h)) {
         auto p = std::make_shared<Properties>();
         p->instance = nb::cast<Ref<SceneObject>>(h);
@@ -116,7 +92,7 @@ PropertyValue value_from(nb::handle h, const std::string &key) {
         return p;
     }
     if (nb::hasattr(h, "_source")) // a sampler, as scripts hold it
-        return value_from(h.attr("_source"), key);
+        return value_from(h.attr("_source"), key, owner);
     if (is_transform(h))
         return to_transform(h);
     if (nb::hasattr(h, "__fspath__"))
@@ -127,18 +103,51 @@ PropertyValue value_from(nb::handle h, const std::string &key) {
         nb::len(nb::object(h.attr("shape"))) == 3) // rows, columns and channels
         return std::make_shared<const Image>(
             nb::cast<const Image &>(nb::object(from_package("Bitmap")(h))));
-    std::vector<double> v = numbers(h);
-    if (v.size() == 1)
-        return v[0];
-    if (v.size() == 16 && nb::hasattr(h, "shape"))
-        return to_transform(h);
-    if (v.size() == 3 || v.size() == 2)
-        return VectorData{ v[0], v[1], v.size() == 3 ? v[2] : 0 };
+    try {
+        std::vector<double> v = numbers(h);
+        if (v.size() == 1)
+            return v[0];
+        if (v.size() == 16 && nb::hasattr(h, "shape"))
+            return to_transform(h);
+        if (v.size() == 3 || v.size() == 2)
+            return VectorData{ v[0], v[1], v.size() == 3 ? v[2] : 0 };
+    } catch (const nb::cast_error &) { // no numbers
+    }
     fail("parameter {} has a value that scenes have no place for: {}", quote(key),
          nb::cast<std::string>(nb::repr(h)));
 }
 
-} // namespace
+std::vector<std::filesystem::path> search_folders() {
+    std::vector<std::filesystem::path> folders;
+    for (nb::handle path : from_package("file_resolver")())
+        folders.emplace_back(nb::cast<std::string>(nb::str(path)));
+    return folders;
+}
+
+SceneFileOptions options_from(nb::dict definitions) {
+    SceneFileOptions o;
+    o.search_folders = search_folders();
+    for (auto [key, value] : definitions)
+        o.definitions[nb::cast<std::string>(key)] = nb::cast<std::string>(nb::str(value));
+    return o;
+}
+
+void look_for_files_in(Properties &root, const std::vector<std::filesystem::path> &folders) {
+    auto files = std::make_shared<FileResolver>();
+    for (const std::filesystem::path &folder : folders)
+        files->add_folder(folder);
+    set_files(root, files);
+}
+
+nb::object load_properties(const Properties &root) {
+    Loader loader;
+    Ref<SceneObject> object = loader.load(std::make_shared<Properties>(root));
+    if (Ref<Scene> scene = std::dynamic_pointer_cast<Scene>(object)) {
+        std::erase_if(live_scenes(), [](const auto &s) { return s.expired(); });
+        live_scenes().push_back(scene);
+    }
+    return to_python(object);
+}
 
 void update_scenes() {
     for (const std::weak_ptr<Scene> &s : live_scenes())
@@ -148,32 +157,29 @@ void update_scenes() {
         }
 }
 
-PropertiesPtr from_dict(nb::dict d, std::string id) {
+PropertiesPtr from_dict(nb::dict d, std::string id, const Plugin *parent, std::string_view name) {
     if (!d.contains("type"))
-        fail("a dictionary of a scene has no \"type\": {}",
+        fail("{}a dictionary of a scene has no \"type\": {}",
+             name.empty() ? "" : fmt::format("{}: ", name),
              nb::cast<std::string>(nb::repr(d)).substr(0, 100));
-    auto p = std::make_shared<Properties>();
-    p->type = nb::cast<std::string>(d["type"]);
-    p->id = d.contains("id") ? nb::cast<std::string>(d["id"]) : std::move(id);
     PluginRegistry &registry = PluginRegistry::instance();
     registry.load_libraries();
-    if (const Plugin *plugin = registry.find_by_name(p->type))
-        p->kind = plugin->kind;
-    else {
-        std::vector<std::string> names;
-        for (const Plugin *q : registry.all())
-            names.push_back(q->name);
-        fail("unknown plugin {}{}", quote(p->type), suggestion(p->type, names, "plugins"));
-    }
+    const Plugin &plugin = registry.find_by_name(nb::cast<std::string>(d["type"]), parent, name);
+    auto p = std::make_shared<Properties>(plugin.kind, plugin.name, std::move(id));
+    if (d.contains("id"))
+        p->id = nb::cast<std::string>(d["id"]);
     bool scene = p->type == "scene";
     for (auto [k, value] : d) {
         std::string key = nb::cast<std::string>(k);
         if (key == "type" || key == "id")
             continue;
-        PropertyValue v =
-            scene && nb::isinstance<nb::dict>(value) && !is_colour(nb::cast<nb::dict>(value), "")
-                ? PropertyValue(from_dict(nb::cast<nb::dict>(value), key))
-                : value_from(value, key);
+        if (key.find('.') != key.npos)
+            fail("the name {} has a dot, which stands between names of nested objects; use "
+                 "another character",
+                 quote(key));
+        PropertyValue v = value_from(value, key, plugin);
+        if (auto *o = std::get_if<PropertiesPtr>(&v); scene && o && (*o)->id.empty())
+            (*o)->id = key;
         p->set(std::move(key), std::move(v));
     }
     return p;
@@ -184,7 +190,7 @@ void bind_loading(nb::module_ &m) {
         "load_file",
         [](nb::object path, nb::kwargs definitions) {
             enter();
-            return load(
+            return load_properties(
                 parse_scene_file(nb::cast<std::string>(nb::str(path)), options_from(definitions)));
         },
         "Loads a scene file; keyword arguments are what -D sets on the command line.");
@@ -192,7 +198,7 @@ void bind_loading(nb::module_ &m) {
         "load_string",
         [](const std::string &text, nb::kwargs definitions) {
             enter();
-            return load(parse_scene_string(text, options_from(definitions)));
+            return load_properties(parse_scene_string(text, options_from(definitions)));
         },
         "Loads a scene from the text of a scene file.");
     m.def(
@@ -212,11 +218,8 @@ void bind_loading(nb::module_ &m) {
             }
             PropertiesPtr p = from_dict(d, {});
             resolve_references(*p);
-            auto files = std::make_shared<FileResolver>();
-            for (const std::filesystem::path &folder : search_folders())
-                files->add_folder(folder);
-            set_files(*p, files);
-            return load(*p);
+            look_for_files_in(*p, search_folders());
+            return load_properties(*p);
         },
         "Loads a scene, or one object, from nested dictionaries.");
     m.def("release_scenes", [] {
@@ -225,7 +228,6 @@ void bind_loading(nb::module_ &m) {
                 scene->release();
         live_scenes().clear();
     });
-    m.def("dict_to_xml", [](nb::dict d) { return to_xml(*from_dict(d, {})); });
 }
 
 } // namespace umbel::python

@@ -6,6 +6,7 @@ namespace umbel::python {
 void bind_render(nb::module_ &m) {
     bind_objects(m);
     bind_loading(m);
+    bind_nodes(m);
     bind_params(m);
     bind_scene(m);
     bind_plugins(m);

@@ -479,5 +479,80 @@ TEST(SceneFile, SharedObjectsWithoutAnIdGetOne) {
     EXPECT_EQ(again.get<PropertiesPtr>("a")->id, "bsdf-2");
 }
 
+// ---- Reading in steps, writing for people
+
+void upgrade_all(Properties &p, const std::string &version) {
+    upgrade(p, version);
+    for (const PropertiesPtr &o : p.objects())
+        upgrade_all(*o, version);
+}
+
+TEST(SceneFile, ReadingInStepsGivesTheSameScene) {
+    const std::string text = R"(<scene version="0.6.0">
+        <shape type="x"><ref id="n"/><transform name="toWorld"><scale value="2"/></transform></shape>
+        <bsdf type="lambertian" id="m"><texture type="bitmap" name="diffuseReflectance">
+            <float name="gamma" value="1"/><float name="uscale" value="3"/></texture></bsdf>
+        <alias id="m" as="n"/></scene>)";
+    SceneFileNotes notes;
+    SceneFileOptions options;
+    options.notes = &notes;
+    Properties raw = parse_scene_string(text, options), whole = parse_scene_string(text);
+    EXPECT_FALSE(same_content(raw, whole));
+    EXPECT_TRUE(child(raw)->has("toWorld"));
+    EXPECT_EQ(notes.versions, std::vector<std::string>{ "0.6.0" });
+    upgrade_all(raw, notes.versions.at(0));
+    resolve_references(raw, 100, notes.aliases);
+    EXPECT_TRUE(same_content(raw, whole)) << to_xml(raw);
+    expect_contains(error_of([] {
+                        Properties twice("bsdf", "x");
+                        twice.set("aB", 1.0).set("a_b", 2.0);
+                        upgrade(twice, "0.5.0");
+                    }),
+                    "is given twice");
+}
+
+TEST(SceneFile, ReadableTransformsAreTheSame) {
+    using T = TransformData;
+    const struct {
+        TransformData t;
+        const char *steps;
+    } cases[] = {
+        { T::translate({ 1, 2, 0 }), "<translate x=\"1\" y=\"2\" />" },
+        { T::scale({ -1, 2, 3 }), "<scale value=\"-1 2 3\" />" },
+        { T::translate({ 0, 0, 4 }) * T::rotate({ 0, 0, 1 }, -120) * T::scale({ 2, 2, 2 }),
+          "<scale value=\"2\" />|<rotate z=\"1\" angle=\"-120\" />|<translate z=\"4\" />" },
+        { *T::look_at({ 1, 2, 3 }, { 4, 4, 4 }, { 0, 1, 0 }), "<lookat origin=\"1 2 3\"" },
+        { T::rotate({ 1, 2, 3 }, 50) * T::scale({ 1, 2, 1 }), "<matrix" },
+    };
+    for (const auto &c : cases) {
+        Properties s("scene", "scene");
+        s.set("", Properties("sensor", "x").set("to_world", c.t));
+        std::string text = to_xml(s, { .is_readable = true });
+        for (std::string_view left = c.steps; !left.empty();) {
+            std::string step(left.substr(0, left.find('|')));
+            left.remove_prefix(std::min(left.size(), step.size() + 1));
+            expect_contains(text, step);
+        }
+        TransformData read = child(parse_scene_string(text))->get<TransformData>("to_world");
+        for (size_t i = 0; i < 16; ++i) // six digits
+            EXPECT_NEAR(read.m[i], c.t.m[i], 5e-6) << text;
+    }
+}
+
+TEST_F(SceneFolder, ASceneInSeveralFilesIsTheSame) {
+    Properties s = scene("<integrator type='path'/><bsdf type='diffuse' id='m'/>"
+                         "<shape type='sphere'><ref id='m'/></shape><emitter type='constant'/>");
+    fs::create_directories(m_folder / "fragments");
+    auto files = to_xml_files(s, "room");
+    EXPECT_EQ(files.size(), 5u);
+    for (const auto &[name, text] : files)
+        write(name, text);
+    Properties read = parse_scene_file(m_folder / "room.xml");
+    for (const char *kind : { "integrator", "bsdf", "shape", "emitter" }) {
+        ASSERT_EQ(read.objects(kind).size(), 1u) << kind;
+        EXPECT_TRUE(same_content(*read.objects(kind)[0], *s.objects(kind)[0])) << kind;
+    }
+}
+
 } // namespace
 } // namespace umbel

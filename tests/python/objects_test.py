@@ -374,6 +374,16 @@ def test_moments_give_the_variance_of_an_image():
     assert per_sample == pytest.approx(spread, rel=.1) and per_sample > 0
 
 
+@pytest.mark.parametrize("kind", ["moment", "aov"])
+def test_integrators_around_others_hide_lights(kind):
+    def centre(hidden):
+        d = room(lamp={"type": "rectangle", "emitter": {"type": "area", "radiance": 3.}})
+        del d["wall"]
+        d["integrator"] = {"type": kind, "hide_emitters": hidden, "inner": {"type": "path"}}
+        return mi.render(mi.load_dict(d), spp=4).numpy()[4, 4, 0]
+    assert centre(False) == pytest.approx(3) and centre(True) == 0
+
+
 def test_a_regression_test_tells_scenes_apart(tmp_path):
     def scene(albedo):
         d = room(sky={"type": "constant", "radiance": 1.})

@@ -16,6 +16,8 @@ public:
                  "sh_normal, dp_du, dp_dv, "
                  "prim_index, shape_index, albedo");
         p.object("integrator", m_inner).doc("What computes the colour; black if absent");
+        if (p.loading() && m_inner && m_hide_emitters)
+            m_inner->set_hide_emitters(true);
     }
 
     void configure() override {

@@ -1,7 +1,5 @@
-// prb, prb_basic: path replay backpropagation [Vicini 2021]: path tracers under the names that say how they are differentiated.
-//
-// `prb` is what `path` is, save that paths have 6 segments at most unless told otherwise. `prb_basic` meets lights by chance:
-// it samples none of them, and lets no path end by roulette. umbel/ad/integrators has both in Python, to start from.
+// prb: path replay backpropagation [Vicini 2021]: what `path` is, under the name that says how it is differentiated, and with
+// paths of 6 segments at most unless told otherwise.
 #include "render/path_tracer.h"
 
 namespace umbel {
@@ -11,11 +9,5 @@ public:
     Prb() : PathTracer(6) {}
 };
 
-class PrbBasic final : public PathTracer {
-public:
-    PrbBasic() : PathTracer(6, true) {}
-};
-
 UMBEL_PLUGIN(Integrator, Prb, "prb")
-UMBEL_PLUGIN(Integrator, PrbBasic, "prb_basic")
 } // namespace umbel

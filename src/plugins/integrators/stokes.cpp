@@ -15,6 +15,8 @@ public:
         if (p.loading() && !m_inner)
             m_inner =
                 p.loader()->load_as<Integrator>(std::make_shared<Properties>("integrator", "path"));
+        if (p.loading() && m_hide_emitters)
+            m_inner->set_hide_emitters(true);
     }
     void configure() override {
         if (!variant().polarized)

@@ -99,6 +99,8 @@ PropertyValue value_from(nb::handle h, const std::string &key, const Plugin &own
         return nb::cast<std::string>(nb::str(h));
     if (nb::isinstance<Image>(h)) // a Bitmap; scripts may change theirs
         return std::make_shared<const Image>(nb::cast<const Image &>(h));
+    if (!is_array(o) && nb::hasattr(h, "dtype") && nb::len(nb::object(h.attr("shape"))) == 0)
+        return value_from(h.attr("item")(), key, owner); // a number of NumPy's
     if (nb::hasattr(h, "shape") &&
         nb::len(nb::object(h.attr("shape"))) == 3) // rows, columns and channels
         return std::make_shared<const Image>(

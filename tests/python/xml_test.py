@@ -45,6 +45,24 @@ def test_bitmaps_are_written_beside_the_scene(tmp_path):
     assert np.allclose(mi.Bitmap(tmp_path / "textures" / "filename_1.exr"), 0.5)
 
 
+def test_numbers_of_numpy_are_those_of_python(tmp_path):
+    plain = {"type": "scene", "film": {"type": "hdrfilm", "width": 3},
+             "ball": {"type": "sphere", "radius": 0.5, "flip_normals": True}}
+    numpy = {"type": "scene", "film": {"type": "hdrfilm", "width": np.int64(3)},
+             "ball": {"type": "sphere", "radius": np.float32(0.5), "flip_normals": np.bool_(True)}}
+    texts = []
+    for d in (plain, numpy):
+        mi.xml.dict_to_xml(d, tmp_path / "a.xml")
+        texts.append((tmp_path / "a.xml").read_text())
+        mi.load_dict(d)
+    assert texts[0] == texts[1] and "<integer" in texts[0] and "<boolean" in texts[0]
+
+
+def test_a_scene_is_the_same_whether_or_not_materials_are_shared():
+    a, b = (mi.render(mi.load_dict(scene(), optimize=o), spp=4, seed=1).numpy() for o in (False, True))
+    assert np.allclose(a, b, rtol=1e-5, atol=1e-6)
+
+
 @pytest.mark.parametrize("bad, text", [({"type": "difuse"}, "difuse"), ({"type": "diffuse", "reflectance": object()}, "object"),
                                        ({"type": "scene", "a": {"b": 1}}, "a: "), ({"type": "sphere", "center": [1, 2, 3, 4]}, "center")])
 def test_what_cannot_be_written_is_an_error(tmp_path, bad, text):

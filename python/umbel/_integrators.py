@@ -66,15 +66,6 @@ def render(scene, params=None, sensor=0, integrator=None, seed=0, seed_grad=0, s
     return image
 
 
-_inside_op = []  # whether derivatives are computed for an operation, which passes them on itself
-
-
-def pass_derivatives(scene, forward):
-    """Passes tangents on to the scene's values, or gradients on from them."""
-    if not _inside_op:
-        _core.pass_derivatives(scene, forward)
-
-
 class _RenderOp(dr.CustomOp):
     """An image by an integrator that is written in Python, with its render_forward() and render_backward()."""
 
@@ -85,19 +76,11 @@ class _RenderOp(dr.CustomOp):
 
     def forward(self):
         scene, sensor, params, integrator, seed, spp = self.call
-        _inside_op.append(True)
-        try:
-            self.set_grad_out(integrator.render_forward(scene, params, sensor=sensor, seed=seed[1], spp=spp[1]))
-        finally:
-            _inside_op.pop()
+        self.set_grad_out(integrator.render_forward(scene, params, sensor=sensor, seed=seed[1], spp=spp[1]))
 
     def backward(self):
         scene, sensor, params, integrator, seed, spp = self.call
-        _inside_op.append(True)
-        try:
-            integrator.render_backward(scene, params, self.grad_out(), sensor=sensor, seed=seed[1], spp=spp[1])
-        finally:
-            _inside_op.pop()
+        integrator.render_backward(scene, params, self.grad_out(), sensor=sensor, seed=seed[1], spp=spp[1])
 
     def name(self): return "render"
 

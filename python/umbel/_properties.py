@@ -86,24 +86,6 @@ class Spectrum:
             if any(a >= b for a, b in zip(self.wavelengths, self.wavelengths[1:])):
                 raise RuntimeError("Wavelengths must be specified in increasing order")
 
-    @classmethod
-    def parse(cls, text):
-        """Of "0.5" or "400:0.1, 500:0.2"."""
-        words = text.replace(",", " ").split()
-        if len(words) == 1 and ":" not in words[0]:
-            try:
-                return cls([float(words[0])])
-            except ValueError:
-                pass
-        pairs = []
-        for word in words:
-            try:
-                wavelength, value = word.split(":")
-                pairs.append((float(wavelength), float(value)))
-            except ValueError:
-                raise RuntimeError(f"Invalid spectrum value \"{word}\" (expected wavelength:value pairs)") from None
-        return cls([v for _, v in pairs], [w for w, _ in pairs])
-
     def is_uniform(self): return not self.wavelengths
     def __eq__(self, other): return isinstance(other, Spectrum) and vars(self) == vars(other)
     __hash__ = None

@@ -1,5 +1,6 @@
 # umbel/_scene.py: scenes: loading them, and what scripts ask of them.
 import atexit
+import contextlib
 import enum
 import os
 
@@ -227,6 +228,20 @@ def split_resources(d):
     return {k: v for k, v in d.items() if k not in resources}, folders
 
 
+@contextlib.contextmanager
+def looking_in(folders):
+    """Files are looked for in these folders first."""
+    before = file_resolver()
+    extended = FileResolver(before)
+    for folder in reversed(folders):
+        extended.prepend(folder)
+    set_file_resolver(extended)
+    try:
+        yield
+    finally:
+        set_file_resolver(before)
+
+
 def load_dict(dict, parallel=False, optimize=False):
     """Loads a scene, or one object, from nested dictionaries. Entries {"type": "resources", "path": ...} name folders in which
     its files are. `optimize`: equal materials and textures become one. Scenes load in one thread."""
@@ -239,17 +254,8 @@ def load_dict(dict, parallel=False, optimize=False):
         parser.transform_all(config, state)
         return parser.instantiate(config, state)
     dict, folders = split_resources(dict)
-    if not folders:
+    with looking_in(folders):
         return _core.load_dict(dict)
-    before = file_resolver()
-    extended = FileResolver(before)
-    for folder in reversed(folders):
-        extended.prepend(folder)
-    set_file_resolver(extended)
-    try:
-        return _core.load_dict(dict)
-    finally:
-        set_file_resolver(before)
 
 
 _scene_methods()

@@ -15,6 +15,7 @@ from . import _core
 from . import jit as dr
 from ._logging import Log, LogLevel, file_resolver
 from ._properties import ObjectType, Properties, Type, _kinds, to_dict
+from ._scene import looking_in, split_resources
 from ._system import Version
 
 Reference, ResolvedReference = Properties.Reference, Properties.ResolvedReference
@@ -162,9 +163,9 @@ def parse_string(config, string, **kwargs):
 
 def parse_dict(config, dict):
     """The same of a dictionary."""
-    from ._scene import split_resources
     dict, folders = split_resources(dict)
-    return _state(_core.dict_to_nodes(dict), folders=folders, is_dict=True)
+    with looking_in(folders):
+        return _state(_core.dict_to_nodes(dict), folders=folders, is_dict=True)
 
 
 # ---- changes
@@ -279,8 +280,8 @@ def transform_all(config, state):
 def instantiate(config, state):
     """The objects that the nodes stand for; the root's is returned."""
     from ._variants import set_variant
-    with set_variant(config.variant):
-        return _core.load_nodes(_nodes(state), state.resources)
+    with set_variant(config.variant), looking_in(state.resources):
+        return _core.load_nodes(_nodes(state))
 
 
 def write_string(state, add_section_headers=False):

@@ -34,13 +34,11 @@ PropertiesPtr from_dict(nb::dict d, std::string id, const Plugin *parent = nullp
                         std::string_view name = {});
 /// A value of a dictionary; `owner` is the plugin whose parameter it is.
 PropertyValue value_from(nb::handle h, const std::string &key, const Plugin &owner);
-nb::object load_properties(const Properties &root);
-/// Folders of umbel.file_resolver().
-std::vector<std::filesystem::path> search_folders();
+/// The object of properties that come from no file: references are resolved, and files looked for in the folders of
+/// umbel.file_resolver().
+nb::object load_resolved(Properties &root);
 /// How files are read, with definitions by name.
 SceneFileOptions options_from(nb::dict definitions);
-/// Objects that come from no file look for files in these folders.
-void look_for_files_in(Properties &root, const std::vector<std::filesystem::path> &folders);
 /// Tells all scenes that some shape has changed.
 void update_scenes();
 /// Whatever Python has as a transform: 16 numbers, row by row.

@@ -11,6 +11,14 @@ namespace umbel::python {
 
 namespace {
 
+// Folders of umbel.file_resolver().
+std::vector<std::filesystem::path> search_folders() {
+    std::vector<std::filesystem::path> folders;
+    for (nb::handle path : from_package("file_resolver")())
+        folders.emplace_back(nb::cast<std::string>(nb::str(path)));
+    return folders;
+}
+
 void set_files(Properties &p, const std::shared_ptr<const FileResolver> &files) {
     if (p.files)
         return;
@@ -35,13 +43,23 @@ std::vector<double> numbers(nb::handle h) {
     return out;
 }
 
-// {"type": "rgb", "value": [r, g, b]} and {"type": "spectrum", "value": ...} are values, not objects.
+// {"type": "rgb", "value": [r, g, b]} and {"type": "spectrum", "value": ...} are values, not objects. A spectrum has one
+// number, pairs of wavelength and value, `wavelengths` beside the values, or a file of them.
 bool is_colour(nb::dict d, const std::string &type) {
-    return (type == "rgb" || type == "spectrum") && d.contains("value");
+    return ((type == "rgb" || type == "spectrum") && d.contains("value")) ||
+           (type == "spectrum" && d.contains("filename"));
 }
 SpectrumData colour_from(nb::dict d, const std::string &type) {
-    nb::object value = d["value"];
     SpectrumData s;
+    if (d.contains("filename")) {
+        s.kind = SpectrumData::Kind::Tabulated;
+        s.filename = nb::cast<std::string>(nb::str(d["filename"]));
+        nb::object table = from_package("spectrum_from_file")(s.filename);
+        s.wavelengths = numbers(table[0]);
+        s.values = numbers(table[1]);
+        return s;
+    }
+    nb::object value = d["value"];
     if (type == "rgb") {
         std::vector<double> v = numbers(value);
         if (v.size() == 1)
@@ -53,11 +71,29 @@ SpectrumData colour_from(nb::dict d, const std::string &type) {
     if (PyNumber_Check(value.ptr()) && !PySequence_Check(value.ptr()))
         return SpectrumData::uniform(nb::cast<double>(value));
     s.kind = SpectrumData::Kind::Tabulated;
+    if (d.contains("wavelengths")) {
+        s.wavelengths = numbers(d["wavelengths"]);
+        s.values = numbers(value);
+        if (s.wavelengths.size() != s.values.size())
+            fail("a spectrum has {} wavelengths and {} values; it must have as many of both",
+                 s.wavelengths.size(), s.values.size());
+        return s;
+    }
     for (nb::handle pair : value) {
         s.wavelengths.push_back(nb::cast<double>(pair[0]));
         s.values.push_back(nb::cast<double>(pair[1]));
     }
     return s;
+}
+
+nb::object load(const Properties &root) {
+    Loader loader;
+    Ref<SceneObject> object = loader.load(std::make_shared<Properties>(root));
+    if (Ref<Scene> scene = std::dynamic_pointer_cast<Scene>(object)) {
+        std::erase_if(live_scenes(), [](const auto &s) { return s.expired(); });
+        live_scenes().push_back(scene);
+    }
+    return to_python(object);
 }
 
 } // namespace
@@ -119,13 +155,6 @@ PropertyValue value_from(nb::handle h, const std::string &key, const Plugin &own
          nb::cast<std::string>(nb::repr(h)));
 }
 
-std::vector<std::filesystem::path> search_folders() {
-    std::vector<std::filesystem::path> folders;
-    for (nb::handle path : from_package("file_resolver")())
-        folders.emplace_back(nb::cast<std::string>(nb::str(path)));
-    return folders;
-}
-
 SceneFileOptions options_from(nb::dict definitions) {
     SceneFileOptions o;
     o.search_folders = search_folders();
@@ -134,21 +163,13 @@ SceneFileOptions options_from(nb::dict definitions) {
     return o;
 }
 
-void look_for_files_in(Properties &root, const std::vector<std::filesystem::path> &folders) {
+nb::object load_resolved(Properties &root) {
+    resolve_references(root);
     auto files = std::make_shared<FileResolver>();
-    for (const std::filesystem::path &folder : folders)
+    for (const std::filesystem::path &folder : search_folders())
         files->add_folder(folder);
     set_files(root, files);
-}
-
-nb::object load_properties(const Properties &root) {
-    Loader loader;
-    Ref<SceneObject> object = loader.load(std::make_shared<Properties>(root));
-    if (Ref<Scene> scene = std::dynamic_pointer_cast<Scene>(object)) {
-        std::erase_if(live_scenes(), [](const auto &s) { return s.expired(); });
-        live_scenes().push_back(scene);
-    }
-    return to_python(object);
+    return load(root);
 }
 
 void update_scenes() {
@@ -192,7 +213,7 @@ void bind_loading(nb::module_ &m) {
         "load_file",
         [](nb::object path, nb::kwargs definitions) {
             enter();
-            return load_properties(
+            return load(
                 parse_scene_file(nb::cast<std::string>(nb::str(path)), options_from(definitions)));
         },
         "Loads a scene file; keyword arguments are what -D sets on the command line.");
@@ -200,7 +221,7 @@ void bind_loading(nb::module_ &m) {
         "load_string",
         [](const std::string &text, nb::kwargs definitions) {
             enter();
-            return load_properties(parse_scene_string(text, options_from(definitions)));
+            return load(parse_scene_string(text, options_from(definitions)));
         },
         "Loads a scene from the text of a scene file.");
     m.def(
@@ -219,9 +240,7 @@ void bind_loading(nb::module_ &m) {
                 }
             }
             PropertiesPtr p = from_dict(d, {});
-            resolve_references(*p);
-            look_for_files_in(*p, search_folders());
-            return load_properties(*p);
+            return load_resolved(*p);
         },
         "Loads a scene, or one object, from nested dictionaries.");
     m.def("release_scenes", [] {

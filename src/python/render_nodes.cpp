@@ -182,16 +182,10 @@ void bind_nodes(nb::module_ &m) {
         return list.nodes;
     });
     m.def("check_nodes", [](nb::list nodes) { Graph graph(nodes); });
-    m.def("load_nodes", [](nb::list nodes, const std::vector<std::string> &folders) {
+    m.def("load_nodes", [](nb::list nodes) {
         enter();
         Graph graph(nodes);
-        Properties &root = *graph.all.at(0);
-        resolve_references(root);
-        std::vector<std::filesystem::path> places(folders.begin(), folders.end());
-        for (const std::filesystem::path &folder : search_folders())
-            places.push_back(folder);
-        look_for_files_in(root, places);
-        return load_properties(root);
+        return load_resolved(*graph.all.at(0));
     });
     m.def("nodes_to_xml", [](nb::list nodes, bool has_headings) {
         enter();

@@ -366,7 +366,6 @@ void bind_scene(nb::module_ &m) {
           nb::arg(), nb::arg(), nb::arg(), "None where the image is made in Python.");
     m.def("render_forward", &render_forward);
     m.def("render_backward", &render_backward);
-    m.def("pass_derivatives", &pass_derivatives);
 }
 
 } // namespace umbel::python

@@ -45,6 +45,23 @@ def test_bitmaps_are_written_beside_the_scene(tmp_path):
     assert np.allclose(mi.Bitmap(tmp_path / "textures" / "filename_1.exr"), 0.5)
 
 
+@pytest.mark.parametrize("spectrum", [{"value": [(400, 0.5), (700, 0.25)]}, {"value": [0.5, 0.25], "wavelengths": [400, 700]},
+                                      {"filename": "s.spd"}])
+def test_spectra_are_written_as_they_are_loaded(tmp_path, spectrum):
+    mi.spectrum_to_file(tmp_path / "s.spd", [400, 700], [0.5, 0.25])
+    d = {"type": "scene", "folder": {"type": "resources", "path": str(tmp_path)},
+         "light": {"type": "constant", "radiance": {"type": "spectrum", **spectrum}}}
+    with mi.set_variant("llvm_spectral"):
+        radiance = mi.traverse(mi.load_dict(d))
+        s = mi.parser.parse_dict(mi.parser.ParserConfig("llvm_spectral"), d)
+        assert s.nodes[1].props["radiance"] == mi.Properties.Spectrum([0.5, 0.25], [400, 700])
+        mi.xml.dict_to_xml(d, tmp_path / "a.xml")
+        again = mi.traverse(mi.load_file(tmp_path / "a.xml"))
+        assert list(radiance.keys()) == list(again.keys())
+        for key in radiance.keys():
+            assert np.allclose(np.array(radiance[key]), np.array(again[key]))
+
+
 def test_numbers_of_numpy_are_those_of_python(tmp_path):
     plain = {"type": "scene", "film": {"type": "hdrfilm", "width": 3},
              "ball": {"type": "sphere", "radius": 0.5, "flip_normals": True}}

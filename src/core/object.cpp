@@ -40,37 +40,34 @@ static std::vector<std::string> expected_kinds(const Plugin &parent, std::string
     for (const Param &p : params.all()) {
         if (p.name == key)
             return { p.type };
-        unnamed.push_back(p.type);
+        if (p.type != "texture") // which have names
+            unnamed.push_back(p.type);
     }
     return unnamed;
 }
 
 const Plugin &PluginRegistry::find_by_name(std::string_view name, const Plugin *parent,
                                            std::string_view key) const {
-    std::vector<const Plugin *> found;
-    std::vector<std::string> names, kinds;
     size_t slash = name.find('/');
-    for (const Plugin *p : all(slash == name.npos ? "" : name.substr(0, slash))) {
-        names.push_back(p->name);
-        if (p->name == name.substr(slash + 1)) // from the start where there is no slash
-            found.push_back(p);
-    }
-    if (found.empty())
-        fail("unknown plugin {}{}", quote(name), suggestion(name, names, "plugins"));
+    std::vector<const Plugin *> found = all(slash == name.npos ? "" : name.substr(0, slash));
+    // The whole name where there is no slash
+    std::erase_if(found, [&](const Plugin *p) { return p->name != name.substr(slash + 1); });
     if (found.size() > 1 && parent) {
-        kinds = expected_kinds(*parent, key);
+        std::vector<std::string> kinds = expected_kinds(*parent, key);
         auto fits = [&](const Plugin *p) {
             return std::find(kinds.begin(), kinds.end(), p->kind) != kinds.end();
         };
         if (std::count_if(found.begin(), found.end(), fits) == 1)
             return **std::find_if(found.begin(), found.end(), fits);
     }
-    kinds.clear();
-    for (const Plugin *p : found)
-        kinds.push_back(fmt::format("\"{}/{}\"", p->kind, p->name));
-    if (found.size() > 1)
-        fail("there are several plugins {}; write {}", quote(name), fmt::join(kinds, " or "));
-    return *found[0];
+    if (found.size() == 1)
+        return *found[0];
+    std::vector<std::string> names;
+    for (const Plugin *p : found.empty() ? all() : found)
+        names.push_back(found.empty() ? p->name : fmt::format("\"{}/{}\"", p->kind, p->name));
+    if (found.empty())
+        fail("unknown plugin {}{}", quote(name), suggestion(name, names, "plugins"));
+    fail("there are several plugins {}; write {}", quote(name), fmt::join(names, " or "));
 }
 
 std::vector<const Plugin *> PluginRegistry::all(std::string_view kind) const {

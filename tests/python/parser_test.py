@@ -205,6 +205,7 @@ def test_a_name_of_two_kinds_means_the_one_that_fits(config):
     d = {"type": "of_both_kinds"}
     ball = mi.load_dict({"type": "sphere", "material": d})
     assert isinstance(ball.bsdf(), Both)
+    mi.load_dict({"type": "twosided", "nested": d})
     mi.load_dict({"type": "diffuse", "reflectance": d})
     assert isinstance(mi.load_dict({"type": "texture/of_both_kinds"}), BothAsTexture)
     with pytest.raises(mi.UserError, match='"bsdf/of_both_kinds" or "texture/of_both_kinds"'):

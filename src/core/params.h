@@ -74,10 +74,10 @@ public:
     const Properties *properties() const { return m_properties; }
     Loader *loader() const { return m_loader; }
     const std::deque<Param> &all() const { return m_list; }
-    /// Parameters with which tests can make an object, where the defaults do not suffice: as a scene file has them. Files lie
-    /// in `$files`: see tests/render/registry_test.cpp.
-    void example(const char *xml) { m_example = xml; }
-    const std::string &example() const { return m_example; }
+    /// Parameters with which tests make an object, where the defaults do not suffice or do not show all that it can: as a
+    /// scene file has them, once for each object to be tried. Files lie in `$files`: see tests/support/registry.h.
+    void example(const char *xml) { m_examples.emplace_back(xml); }
+    const std::vector<std::string> &examples() const { return m_examples; }
 
     // ---- values of the host: they shape the program
     Param &boolean(const char *name, bool &v, bool otherwise);
@@ -191,7 +191,7 @@ private:
     Mode m_mode;
     const Properties *m_properties = nullptr;
     Loader *m_loader = nullptr;
-    std::string m_example;
+    std::vector<std::string> m_examples;
     std::deque<Param> m_list;
     std::vector<Value *> m_derived;
 };

@@ -15,22 +15,25 @@ public:
                       const Vector2 &, const Mask &active) const override {
         if (!ctx.is_enabled(BSDFFlags::Null))
             return BSDFSample::none();
-        return { -si.wi,
-                 Float(1),
-                 Float(1),
-                 UInt32(uint32_t(BSDFFlags::Null)),
-                 UInt32(0u),
-                 ctx.mode == BSDFContext::Mode::Radiance ? eval_null_transmission(si, active)
-                                                         : importance_transmission(si, active) };
+        return { -si.wi,     Float(1),
+                 Float(1),   UInt32(uint32_t(BSDFFlags::Null)),
+                 UInt32(0u), transmission(ctx, si, active) };
     }
     /// The same for light that travels the other way, along -wi.
     virtual Spectrum importance_transmission(const SurfaceInteraction &si,
                                              const Mask &active) const {
         return eval_null_transmission(si, active);
     }
-    Spectrum eval_delta(const BSDFContext &, const SurfaceInteraction &si, const BSDFSample &,
+    Spectrum eval_delta(const BSDFContext &ctx, const SurfaceInteraction &si, const BSDFSample &,
                         const Mask &active) const override {
-        return eval_null_transmission(si, active);
+        return transmission(ctx, si, active);
+    }
+
+private:
+    Spectrum transmission(const BSDFContext &ctx, const SurfaceInteraction &si,
+                          const Mask &active) const {
+        return ctx.mode == BSDFContext::Mode::Radiance ? eval_null_transmission(si, active)
+                                                       : importance_transmission(si, active);
     }
 };
 
@@ -43,11 +46,11 @@ public:
     }
     Spectrum eval_null_transmission(const SurfaceInteraction &si,
                                     const Mask &active) const override {
-        return transmission(si, si.wi, active);
+        return along(si, si.wi, active);
     }
     Spectrum importance_transmission(const SurfaceInteraction &si,
                                      const Mask &active) const override {
-        return transmission(si, -si.wi, active);
+        return along(si, -si.wi, active);
     }
 
 protected:
@@ -59,8 +62,8 @@ protected:
     virtual double unpolarized_part() const = 0;
 
 private:
-    Spectrum transmission(const SurfaceInteraction &si, const Vector3 &forward,
-                          const Mask &active) const {
+    // What light that travels along `forward` is multiplied by.
+    Spectrum along(const SurfaceInteraction &si, const Vector3 &forward, const Mask &active) const {
         Spectrum t = m_transmittance->eval(si, active);
         if (!variant().polarized)
             return t * unpolarized_part();

@@ -37,7 +37,8 @@ struct Chi2 {
 };
 using Sample2 = std::function<Vector2(const Vector2 &u)>;
 using Pdf2 = std::function<Float(const Vector2 &p)>;
-/// Samples of a rectangle. Those outside of it count as one more bin, which expects 1 - mass.
+/// Samples of a rectangle. Those outside of it count as one more bin, which expects 1 - mass, unless that is too little to
+/// tell from the error of the integral.
 void expect_chi2(const std::string &what, const Sample2 &sample, const Pdf2 &pdf, const Chi2 &o);
 
 /// Samples of an interval.
@@ -50,5 +51,16 @@ void expect_chi2_sphere(const std::string &what,
                         const std::function<Vector3(const Vector2 &u)> &sample,
                         const std::function<Float(const Vector3 &v)> &pdf,
                         Chi2 o = { .y0 = -1, .y1 = 1 });
+
+/// Directions of which some are none, such as samples of delta lobes: in bins of azimuth and polar angle, which resolve
+/// narrow lobes anywhere. The density integrates to the part of the samples that are valid.
+struct ValidDirection {
+    Vector3 d;
+    Mask valid;
+};
+void expect_chi2_directions(const std::string &what,
+                            const std::function<ValidDirection(const Vector2 &u)> &sample,
+                            const std::function<Float(const Vector3 &v)> &pdf,
+                            Chi2 o = { .nx = 32, .ny = 48 });
 
 } // namespace umbel::test

@@ -61,4 +61,31 @@ inline bool same_pixels(const Image &a, const Image &b) {
            std::memcmp(a.bytes(), b.bytes(), a.byte_count()) == 0;
 }
 
+/// Computes all values of a record, or of several, in one launch.
+template <class... T> void compute(const T &...records) {
+    auto note = [](const Value &v) {
+        if (v.valid())
+            jit::schedule(v);
+    };
+    (jit::visit_values(records, note), ...);
+    jit::eval();
+}
+
+/// A place on a plane z = 0 where light comes from the direction `wi`.
+inline SurfaceInteraction hit_from(const Vector3 &wi) {
+    SurfaceInteraction si;
+    si.t = Float(1);
+    si.time = Float(0);
+    si.p = Vector3(Float(0));
+    si.n = Vector3(0, 0, 1);
+    si.sh_frame = Frame(si.n);
+    si.uv = { opaque_float(0.3), opaque_float(0.6) };
+    si.dp_du = si.sh_frame.s;
+    si.dp_dv = si.sh_frame.t;
+    if (variant().colour == Colour::Spectral)
+        si.wavelengths = Spectrum(std::vector<Float>{ 420, 500, 580, 660 });
+    si.wi = wi;
+    return si;
+}
+
 } // namespace umbel::test

@@ -9,6 +9,7 @@ namespace umbel {
 class Conductor final : public BSDF {
 public:
     void declare(Params &p) override {
+        p.example("<string name='material' value='Au'/>");
         m_ior.declare(p);
         p.texture("specular_reflectance", m_specular, 1)
             .differentiable()

@@ -11,6 +11,9 @@ namespace umbel {
 class Diffuse final : public BSDF {
 public:
     void declare(Params &p) override {
+        p.example("");
+        p.example("<texture type='bitmap' name='reflectance'>"
+                  "<string name='filename' value='$files/image.png'/></texture>");
         p.texture("reflectance", m_reflectance, 0.5)
             .differentiable()
             .doc("Fraction of the incident light that is reflected, per channel");

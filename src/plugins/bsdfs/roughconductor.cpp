@@ -15,6 +15,11 @@ namespace umbel {
 class RoughConductor final : public BSDF {
 public:
     void declare(Params &p) override {
+        p.example("<string name='material' value='Au'/>");
+        p.example(
+            "<string name='material' value='Cu'/><string name='distribution' value='ggx'/><float "
+            "name='alpha_u' value='.15'/>"
+            "<float name='alpha_v' value='.4'/><boolean name='sample_visible' value='false'/>");
         m_ior.declare(p);
         p.choice("distribution", m_distribution, "beckmann", { "beckmann", "ggx", "phong", "as" })
             .doc("Shape of the distribution of microscopic normals; phong and as, of old scenes, "

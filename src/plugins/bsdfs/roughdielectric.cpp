@@ -11,6 +11,9 @@ namespace umbel {
 class RoughDielectric final : public BSDF {
 public:
     void declare(Params &p) override {
+        p.example("");
+        p.example("<string name='distribution' value='ggx'/><float name='alpha_u' value='.2'/>"
+                  "<float name='alpha_v' value='.4'/>");
         m_ior.declare(p, "bk7");
         p.choice("distribution", m_distribution, "beckmann", { "beckmann", "ggx" })
             .doc("Shape of the distribution of microscopic normals");

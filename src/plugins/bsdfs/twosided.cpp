@@ -8,6 +8,8 @@ class TwoSided final : public BSDF {
 public:
     void declare(Params &p) override {
         p.example("<bsdf type='diffuse'/>");
+        p.example("<bsdf type='roughconductor'><string name='material' value='Au'/></bsdf>"
+                  "<bsdf type='diffuse'/>");
         p.objects(p.traversing() ? "brdf" : "bsdf", m_sides, 2)
             .doc("What is on both sides, or on the front and on the back");
     }

@@ -1,0 +1,245 @@
+// tests/render/registry_bsdf_test.cpp: what holds for every BSDF that there is; see support/registry.h.
+#include "render/bsdf.h"
+#include "support/chi2.h"
+#include "support/parameter_gradients.h"
+#include "support/registry.h"
+
+namespace umbel {
+using namespace test;
+
+namespace {
+
+using Mode = BSDFContext::Mode;
+
+// Where light may come from: both sides, steep and grazing.
+const std::array<double, 3> Directions[] = { { 0.05, 0.1, 1 },
+                                             { 0.6, -0.3, 0.5 },
+                                             { -0.2, 0.9, 0.2 },
+                                             { 0.3, 0.2, -0.9 },
+                                             { -0.7, 0.4, -0.35 } };
+
+Vector3 opaque_direction(const std::array<double, 3> &w) {
+    double n = std::hypot(w[0], w[1], w[2]);
+    return { opaque_float(w[0] / n), opaque_float(w[1] / n), opaque_float(w[2] / n) };
+}
+
+// Many directions, uniform on the sphere; none within 3 degrees of the surface, where roundings grow.
+Vector3 many_directions(uint64_t seed, size_t n) {
+    std::vector<double> u = uniform_numbers(seed, n), v = uniform_numbers(seed + 1, n);
+    std::array<std::vector<double>, 3> w;
+    for (size_t i = 0; i < n; ++i) {
+        double z = 2 * u[i] - 1;
+        z = z < 0 ? std::lerp(-0.05, -1, -z) : std::lerp(0.05, 1, z);
+        double r = std::sqrt(1 - z * z);
+        w[0].push_back(r * std::cos(2 * Pi * v[i]));
+        w[1].push_back(r * std::sin(2 * Pi * v[i]));
+        w[2].push_back(z);
+    }
+    return { make(w[0]), make(w[1]), make(w[2]) };
+}
+
+struct Numbers {
+    Float u1;
+    Vector2 u2;
+};
+Numbers many_numbers(uint64_t seed, size_t n) {
+    return { make(uniform_numbers(seed, n)),
+             { make(uniform_numbers(seed + 1, n)), make(uniform_numbers(seed + 2, n)) } };
+}
+
+// All numbers of a spectrum, channel after channel, as many as there are lanes.
+std::vector<double> all_numbers(const Spectrum &s, size_t lanes) {
+    std::vector<double> out;
+    for (const Float &v : s.c) {
+        std::vector<double> c = read_floats(v);
+        out.insert(out.end(), c.size() == 1 ? lanes : 1, c[0]);
+        out.insert(out.end(), c.begin() + 1, c.end());
+    }
+    return out;
+}
+
+// Relative to the size of what is compared, and with an absolute part for where that is nothing.
+void expect_equal(const char *what, const std::vector<double> &got, const std::vector<double> &want,
+                  double tolerance) {
+    ASSERT_EQ(got.size(), want.size());
+    for (size_t i = 0; i < got.size(); ++i)
+        if (!(std::abs(got[i] - want[i]) <= tolerance * (std::abs(want[i]) + 0.01))) {
+            ADD_FAILURE() << what << ", number " << i << ": " << got[i] << " instead of " << want[i]
+                          << ", variant " << variant().name;
+            return;
+        }
+}
+
+double tolerance() { return variant().double_precision ? 1e-7 : 5e-3; }
+
+} // namespace
+
+class BackendBsdfs : public ExampleTest {
+protected:
+    BackendBsdfs() : ExampleTest("llvm_rgb") {}
+};
+UMBEL_EXAMPLES(BackendBsdfs, "bsdf")
+
+// Delta lobes, and directions that a sample may not take, are no samples.
+TEST_P(BackendBsdfs, SamplesFollowTheirDensity) {
+    auto bsdf = load_example<BSDF>(GetParam());
+    BSDFContext ctx;
+    Chi2 o{ .nx = 32, .ny = 48, .samples = 200000 };
+    for (const auto &w : Directions) {
+        SurfaceInteraction si = hit_from(opaque_direction(w));
+        auto draw = [&](const Vector2 &u2) {
+            Float u1 = make(uniform_numbers(o.seed + 1000, o.samples));
+            BSDFSample s = bsdf->sample(ctx, si, u1, u2, true);
+            return ValidDirection{ s.wo, (s.pdf > 0) & !s.is_delta() };
+        };
+        auto density = [&](const Vector3 &wo) { return bsdf->pdf(ctx, si, wo, true); };
+        expect_chi2_directions(fmt::format("from ({}, {}, {})", w[0], w[1], w[2]), draw, density,
+                               o);
+        ++o.seed;
+    }
+}
+
+TEST_P(BackendBsdfs, SampleWeightsAreValuesOverDensities) {
+    const size_t n = 2000;
+    for (const char *name : { "llvm_rgb", "llvm_spectral_double", "llvm_rgb_polarized" })
+        for (Mode mode : { Mode::Radiance, Mode::Importance }) {
+            VariantScope inner(find_variant(name));
+            auto bsdf = load_example<BSDF>(GetParam());
+            BSDFContext ctx{ .mode = mode };
+            SurfaceInteraction si = hit_from(many_directions(5, n));
+            Numbers u = many_numbers(9, n);
+            BSDFSample s = bsdf->sample(ctx, si, u.u1, u.u2, true);
+            // Out of the horizon, where roundings grow
+            Mask steep = (s.pdf > 0) & (abs(s.wo.z) > 0.05), smooth = steep & !s.is_delta();
+            auto [value, pdf] = bsdf->eval_pdf(ctx, si, s.wo, smooth);
+            Spectrum delta = bsdf->eval_delta(ctx, si, s, steep & s.is_delta());
+            Spectrum none = Spectrum(0).dense(), got = s.weight.dense() * s.pdf,
+                     want = select(smooth, value.dense(), delta.dense());
+            expect_equal("weight times density", all_numbers(select(steep, got, none), n),
+                         all_numbers(select(steep, want, none), n), tolerance());
+            expect_equal("density", read_floats(select(smooth, s.pdf, Float(0))),
+                         read_floats(select(smooth, pdf, Float(0))), tolerance());
+        }
+}
+
+// Importance is scattered as energy is; radiance is also compressed where it enters a denser material.
+TEST_P(BackendBsdfs, GivesBackNoMoreThanArrives) {
+    const size_t n = 100000;
+    auto bsdf = load_example<BSDF>(GetParam());
+    for (const auto &w : Directions) {
+        SurfaceInteraction si = hit_from(opaque_direction(w));
+        Numbers u = many_numbers(31, n);
+        BSDFSample s = bsdf->sample({ .mode = Mode::Importance }, si, u.u1, u.u2, true);
+        Spectrum weight = select(s.pdf > 0, unpolarized(s.weight), Spectrum(0));
+        for (const Float &channel : weight.c) {
+            double sum = 0, squares = 0, least = 0;
+            for (double v : read_floats(channel + Float(0) * u.u1))
+                sum += v, squares += v * v, least = std::min(least, v);
+            double mean = sum / n, error = std::sqrt(std::max(0.0, squares / n - mean * mean) / n);
+            EXPECT_GE(least, 0);
+            EXPECT_LE(mean, 1 + 4 * error + 1e-5)
+                << "from " << w[0] << ", " << w[1] << ", " << w[2];
+        }
+    }
+}
+
+// By definition light that travels the other way meets the adjoint, which is what importance is scattered by. Lobes that
+// do not say otherwise are symmetric: their own adjoint.
+TEST_P(BackendBsdfs, IsReciprocal) {
+    const size_t n = 4000;
+    VariantScope inner(find_variant("llvm_spectral_double"));
+    auto bsdf = load_example<BSDF>(GetParam());
+    // Half of them by sampling, so that narrow lobes are met
+    Vector3 wi = many_directions(5, n), wo = many_directions(11, n);
+    Numbers u = many_numbers(9, n);
+    BSDFSample s = bsdf->sample({}, hit_from(wi), u.u1, u.u2, true);
+    wo = select((u.u2.x < 0.5) & (s.pdf > 0) & (abs(s.wo.z) > 0.05), s.wo, wo);
+    for (uint32_t i = 0; i < bsdf->components().size(); ++i) {
+        auto f = [&](Mode mode, const Vector3 &from, const Vector3 &to) {
+            BSDFContext ctx{ .mode = mode, .component = i };
+            Spectrum value = unpolarized(bsdf->eval(ctx, hit_from(from), to, true));
+            return all_numbers(value / abs(to.z), n);
+        };
+        std::vector<double> forth = f(Mode::Radiance, wi, wo);
+        expect_equal("adjoint", f(Mode::Importance, wo, wi), forth, tolerance());
+        if (!(bsdf->components()[i] & BSDFFlags::NonSymmetric))
+            expect_equal("reciprocal", f(Mode::Radiance, wo, wi), forth, tolerance());
+    }
+}
+
+TEST_P(BackendBsdfs, DoesWhatItsComponentsSay) {
+    const size_t n = 4000;
+    auto bsdf = load_example<BSDF>(GetParam());
+    uint32_t count = uint32_t(bsdf->components().size());
+    ASSERT_GT(count, 0u);
+    Vector3 wi = many_directions(5, n), wo = many_directions(11, n);
+    SurfaceInteraction si = hit_from(wi);
+    Numbers u = many_numbers(9, n);
+    std::vector<double> from = read_floats(wi.z);
+
+    // One at a time, and all of them
+    Spectrum sum = Spectrum(0).dense();
+    for (uint32_t i = 0; i <= count; ++i) {
+        BSDFContext ctx;
+        if (i < count)
+            ctx.component = i;
+        BSDFSample s = bsdf->sample(ctx, si, u.u1, u.u2, true);
+        std::vector<double> pdf = read_floats(s.pdf + Float(0) * u.u1),
+                            to = read_floats(s.wo.z + Float(0) * u.u1),
+                            eta = read_floats(s.eta + Float(0) * u.u1);
+        UInt32 zero = to_uint(u.u1 * 0); // as many lanes
+        std::vector<uint32_t> type = UInt32(s.sampled_type + zero).read(),
+                              component = UInt32(s.sampled_component + zero).read();
+        for (size_t k = 0; k < n; ++k) {
+            if (!(pdf[k] > 0))
+                continue;
+            ASSERT_LT(component[k], count);
+            if (i < count) {
+                ASSERT_EQ(component[k], i);
+            }
+            uint32_t flags = bsdf->components()[component[k]], bit = type[k];
+            ASSERT_TRUE((bit & flags & BSDFFlags::All) && !(bit & (bit - 1)))
+                << "type " << bit << " of a component that is " << flags;
+            ASSERT_TRUE(flags & (from[k] > 0 ? BSDFFlags::FrontSide : BSDFFlags::BackSide))
+                << "a sample from a side that the component does not have";
+            ASSERT_EQ(bool(bit & BSDFFlags::Reflection), from[k] * to[k] > 0);
+            if (bit & (BSDFFlags::Reflection | BSDFFlags::Null)) {
+                ASSERT_EQ(eta[k], 1);
+            }
+        }
+        Spectrum value = bsdf->eval(ctx, si, wo, true).dense();
+        if (i < count)
+            sum += value;
+        else
+            expect_equal("sum of components", all_numbers(sum + Spectrum(u.u1 * 0), n),
+                         all_numbers(value + Spectrum(u.u1 * 0), n), 1e-5);
+    }
+    // And nothing where nothing is wanted
+    BSDFContext none{ .type_mask = 0 };
+    EXPECT_EQ(read_floats(max(bsdf->sample(none, si, u.u1, u.u2, true).pdf + u.u1 * 0, 0)),
+              std::vector<double>(n));
+}
+
+TEST_P(BackendBsdfs, DerivativesMatchDifferences) {
+    const size_t n = 200;
+    for (const char *name : { "llvm_ad_rgb_double", "llvm_ad_spectral_double" }) {
+        VariantScope inner(find_variant(name));
+        auto bsdf = load_example<BSDF>(GetParam());
+        SurfaceInteraction si = hit_from(many_directions(5, n));
+        Numbers u = many_numbers(9, n);
+        BSDFContext ctx;
+        BSDFSample s = bsdf->sample(ctx, si, u.u1, u.u2, true);
+        compute(s);
+        expect_parameter_gradients(bsdf.object, [&] {
+            std::vector<Float> out;
+            for (const Spectrum &value :
+                 { bsdf->eval(ctx, si, s.wo, s.pdf > 0), bsdf->eval_delta(ctx, si, s, s.pdf > 0),
+                   bsdf->eval_null_transmission(si, true) })
+                for (const Float &v : value.c)
+                    out.push_back(v);
+            return out;
+        });
+    }
+}
+
+} // namespace umbel

@@ -1,0 +1,135 @@
+// support/parameter_gradients.cpp: see support/parameter_gradients.h.
+#include "support/parameter_gradients.h"
+#include "ad/ad.h"
+#include "core/host_array.h"
+#include "core/traverse.h"
+#include "support/gradient_check.h"
+
+namespace umbel::test {
+
+namespace {
+
+std::vector<Value *> values_of(const Slot &slot) {
+    if (auto *f = std::get_if<Float *>(&slot))
+        return { *f };
+    if (auto *c = std::get_if<std::array<Float *, 3>>(&slot))
+        return { (*c)[0], (*c)[1], (*c)[2] };
+    if (auto *t = std::get_if<TensorSlot>(&slot))
+        return { t->data };
+    return {};
+}
+
+// Numbers between 0.5 and 1.5, the same for each call.
+List weights(size_t seed, size_t n) { return random_points(seed, n, 0.5, 1.5); }
+
+double dot(const List &a, const List &b) {
+    double sum = 0;
+    for (size_t i = 0; i < b.size(); ++i)
+        sum += a[i] * b[i];
+    return sum;
+}
+
+class Differentiated {
+public:
+    Differentiated(const Ref<Object> &object, const SceneParameter &p,
+                   const std::function<std::vector<Float>()> &f)
+        : m_params(object), m_key(p.key), m_f(f), m_slots(values_of(p.param.slot)) {
+        for (Value *v : m_slots) {
+            m_originals.push_back(read_floats(Float(*v)));
+            m_direction.push_back(weights(m_direction.size(), m_originals.back().size()));
+        }
+    }
+    ~Differentiated() { move(0); }
+
+    // The weighted sum of the results, so far along the direction.
+    double at(double t) {
+        move(t);
+        double sum = 0;
+        std::vector<Float> results = m_f();
+        for (size_t i = 0; i < results.size(); ++i)
+            sum += dot(weights(i, results[i].size()), read_floats(results[i]));
+        return sum;
+    }
+    double backward() {
+        std::vector<Float> results = follow();
+        for (size_t i = 0; i < results.size(); ++i)
+            if (ad::grad_enabled(results[i])) {
+                // The same value may be there more than once
+                ad::accumulate_grad(results[i], float_array(weights(i, results[i].size())));
+                ad::enqueue(ad::Mode::Backward, results[i]);
+            }
+        ad::traverse(ad::Mode::Backward);
+        double sum = 0;
+        for (size_t k = 0; k < m_slots.size(); ++k)
+            sum += dot(read_floats(Float(ad::grad(*m_slots[k]))), m_direction[k]);
+        return sum;
+    }
+    double forward() {
+        std::vector<Float> results = follow();
+        for (size_t k = 0; k < m_slots.size(); ++k) {
+            ad::set_grad(*m_slots[k], float_array(m_direction[k]));
+            ad::enqueue(ad::Mode::Forward, *m_slots[k]);
+        }
+        ad::traverse(ad::Mode::Forward);
+        double sum = 0;
+        for (size_t i = 0; i < results.size(); ++i)
+            if (ad::grad_enabled(results[i]))
+                sum += dot(weights(i, results[i].size()), read_floats(Float(ad::grad(results[i]))));
+        return sum;
+    }
+
+private:
+    void move(double t) {
+        for (size_t k = 0; k < m_slots.size(); ++k) {
+            List moved = m_originals[k];
+            for (size_t i = 0; i < moved.size(); ++i)
+                moved[i] += t * m_direction[k][i];
+            *m_slots[k] = float_array(moved);
+        }
+        m_params.update({ m_key });
+    }
+    std::vector<Float> follow() {
+        for (size_t k = 0; k < m_slots.size(); ++k) {
+            *m_slots[k] = float_array(m_originals[k]);
+            ad::enable_grad(*m_slots[k], m_key);
+        }
+        m_params.update({ m_key });
+        return m_f();
+    }
+
+    SceneParameters m_params;
+    std::string m_key;
+    const std::function<std::vector<Float>()> &m_f;
+    std::vector<Value *> m_slots;
+    std::vector<List> m_originals, m_direction;
+};
+
+} // namespace
+
+void expect_parameter_gradients(const Ref<Object> &object,
+                                const std::function<std::vector<Float>()> &f) {
+    // Colours become spectra by a table, whose derivative has steps
+    double tolerance = variant().colour == Colour::Spectral ? 5e-3 : 1e-5;
+    check(variant().double_precision);
+    SceneParameters params(object);
+    for (const SceneParameter &p : params.all()) {
+        if (!p.param.is_differentiable || values_of(p.param.slot).empty())
+            continue;
+        SCOPED_TRACE(p.key + ", variant " + variant().name);
+        double h = 1e-3, scale = 0, want = 0, backward = 0, forward = 0;
+        {
+            Differentiated d(object, p, f);
+            scale = std::abs(d.at(0));
+            want = difference(d.at(h), d.at(-h), d.at(2 * h), d.at(-2 * h), h);
+            backward = d.backward();
+            forward = d.forward();
+        }
+        EXPECT_GT(std::abs(want), 1e-6 * scale) << "has no effect";
+        // Differences of fourth order are off by h^4 = 1e-12 of a fifth derivative, which narrow lobes have
+        EXPECT_NEAR(backward, want, tolerance * std::abs(want) + 1e-9 * scale);
+        EXPECT_NEAR(forward, backward, 1e-9 * std::abs(backward) + 1e-12 * scale);
+    }
+    EXPECT_EQ(ad::live_nodes(), 0u) << ad::listing();
+}
+
+} // namespace umbel::test

@@ -1,0 +1,13 @@
+// support/parameter_gradients.h: derivatives of what an object computes with respect to its parameters.
+#pragma once
+#include "core/object.h"
+
+namespace umbel::test {
+
+/// Every differentiable parameter of the object and of what is inside it, against differences: the derivative of a weighted
+/// sum of all numbers that `f` returns, along a direction in which all components of the parameter grow. Forward and in
+/// reverse. Each parameter must have an effect. For variants of double precision.
+void expect_parameter_gradients(const Ref<Object> &object,
+                                const std::function<std::vector<Float>()> &f);
+
+} // namespace umbel::test

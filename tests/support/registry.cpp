@@ -1,0 +1,140 @@
+// support/registry.cpp: see support/registry.h.
+#include "support/registry.h"
+#include "core/image_io.h"
+#include <fstream>
+#include <set>
+#include <unistd.h>
+
+namespace umbel::test {
+
+namespace {
+
+/// A folder with the files that examples name.
+const std::filesystem::path &example_files() {
+    static const std::filesystem::path folder = [] {
+        std::filesystem::path f =
+            std::filesystem::temp_directory_path() / fmt::format("umbel_registry_{}", getpid());
+        std::filesystem::create_directories(f);
+        std::ofstream(f / "mesh.obj") << "v -1 -1 0\nv 1 -1 0\nv 0 1 0\nvt 0 0\nvt 1 0\nvt .5 1\n"
+                                         "f 1/1 2/2 3/3\n";
+        std::ofstream(f / "mesh.ply")
+            << "ply\nformat ascii 1.0\nelement vertex 3\nproperty float x\nproperty float y\n"
+               "property float z\nproperty float u\nproperty float v\nproperty float r\n"
+               "property float g\nproperty float b\nelement face 1\n"
+               "property list uchar int vertex_indices\nend_header\n"
+               "-1 -1 0 0 0 .2 .4 .6\n1 -1 0 1 0 .6 .4 .2\n0 1 0 .5 1 .5 .5 .5\n3 0 1 2\n";
+        Image image(2, 2, { "R", "G", "B" }, Component::U8);
+        for (size_t i = 0; i < 12; ++i)
+            image.set(i / 3 % 2, i / 6, i % 3, 0.05 + 0.07 * double(i));
+        write_image(f / "image.png", image);
+        return f;
+    }();
+    return folder;
+}
+
+struct RemoveFiles : testing::Environment {
+    void TearDown() override { std::filesystem::remove_all(example_files()); }
+};
+[[maybe_unused]] auto *const remove_files = testing::AddGlobalTestEnvironment(new RemoveFiles);
+
+Ref<Object> find_object(Object &object, const std::string &id, std::set<Object *> &seen) {
+    if (!seen.insert(&object).second)
+        return nullptr;
+    if (object.id() == id)
+        return object.shared_from_this();
+    Params params(Params::Mode::Traverse);
+    object.declare(params);
+    for (const Param &p : params.all())
+        for (const Ref<Object> &o : p.objects)
+            if (o)
+                if (Ref<Object> found = find_object(*o, id, seen))
+                    return found;
+    return nullptr;
+}
+
+} // namespace
+
+std::string Example::name() const {
+    return plugin->kind + "_" + plugin->name + (number ? fmt::format("_{}", number + 1) : "");
+}
+
+void PrintTo(const Example &e, std::ostream *out) { *out << e.name(); }
+
+std::vector<Example> examples(std::string_view kind) {
+    std::vector<Example> out;
+    for (const Plugin *plugin : PluginRegistry::instance().all(kind)) {
+        if (plugin->kind == "scene") // is around all others
+            continue;
+        Params params(Params::Mode::Describe);
+        plugin->make({})->declare(params);
+        std::vector<std::string> all = params.examples();
+        if (all.empty())
+            all = { "" };
+        for (size_t i = 0; i < all.size(); ++i)
+            out.push_back({ plugin, all[i], i });
+    }
+    return out;
+}
+
+std::string scene_of(const Example &e, bool alone) {
+    const Plugin &plugin = *e.plugin;
+    std::string inside = e.parameters, files = "$files";
+    for (size_t at; (at = inside.find(files)) != std::string::npos;)
+        inside.replace(at, files.size(), example_files().string());
+    bool is_used = false;
+    auto element = [&](const std::string &name, const std::string &more = "") {
+        is_used = true;
+        return fmt::format("<{0} type='{1}' id='it'{2}>{3}{4}</{0}>", plugin.kind, plugin.name,
+                           name.empty() ? "" : " name='" + name + "'", inside, more);
+    };
+    auto or_else = [&](const char *kind, const std::string &otherwise) {
+        return plugin.kind == kind ? element("") : otherwise;
+    };
+    bool is_texture = plugin.kind == "texture";
+
+    // A surface; textures may be emissive, or need a mesh with colours
+    std::string bsdf = is_texture ? "<bsdf type='diffuse'>" + element("reflectance") + "</bsdf>"
+                                  : or_else("bsdf", "<bsdf type='diffuse'/>");
+    std::string shape = or_else("shape", "<shape type='sphere'>" + bsdf + "</shape>");
+    if (plugin.name == "mesh_attribute")
+        shape = fmt::format("<shape type='ply'><string name='filename' value='{}'/>{}</shape>",
+                            (example_files() / "mesh.ply").string(), bsdf);
+    if (is_texture && (plugin.name == "blackbody" || plugin.name == "d65"))
+        shape = "<shape type='sphere'><emitter type='area'>" + element("radiance") +
+                "</emitter></shape>";
+
+    if (alone && (plugin.kind == "emitter" || plugin.kind == "sensor"))
+        shape = "";
+
+    // Light
+    std::string light = or_else("emitter", "<emitter type='constant'/>");
+    if (plugin.name == "area")
+        light = "<shape type='rectangle'>" + light + "</shape>";
+
+    // A camera
+    std::string filter = or_else("rfilter", "<rfilter type='box'/>");
+    std::string film = or_else("film", "<film type='hdrfilm'><integer name='width' value='8'/>"
+                                       "<integer name='height' value='8'/>" +
+                                           filter + "</film>");
+    std::string sampler = or_else("sampler", "<sampler type='independent'/>");
+    std::string camera = "<transform name='to_world'><lookat origin='0,0,4' target='0,0,0' "
+                         "up='0,1,0'/></transform>" +
+                         film + sampler;
+    std::string sensor = plugin.kind == "sensor"
+                             ? element("", camera)
+                             : "<sensor type='perspective'>" + camera + "</sensor>";
+
+    std::string integrator = or_else("integrator", "<integrator type='path'/>");
+    if (!is_used)
+        throw UserError(fmt::format("no tests for kind {} of plugin {}: tests/support/registry.cpp "
+                                    "must say where in a scene it has something to do",
+                                    quote(plugin.kind), quote(plugin.name)));
+    return "<scene version='3.0.0'>" + integrator + sensor + light + shape + "</scene>";
+}
+
+Ref<Object> tried_object(const Ref<Scene> &scene) {
+    std::set<Object *> seen;
+    return find_object(*scene, "it", seen);
+}
+
+} // namespace umbel::test

@@ -9,6 +9,9 @@ namespace umbel {
 class Area final : public Emitter {
 public:
     void declare(Params &p) override {
+        p.example("");
+        p.example("<texture type='bitmap' name='radiance'>"
+                  "<string name='filename' value='$files/image.png'/></texture>");
         Emitter::declare(p);
         p.emission("radiance", m_radiance, 1)
             .differentiable()

@@ -11,6 +11,9 @@ namespace umbel {
 class Perspective final : public Sensor {
 public:
     void declare(Params &p) override {
+        p.example("");
+        p.example("<float name='fov' value='70'/><string name='fov_axis' value='y'/>"
+                  "<float name='principal_point_offset_x' value='.1'/>");
         Sensor::declare(p);
         p.number("fov", m_fov, 0, 0, 179.999).doc("Field of view in degrees, along `fov_axis`");
         p.string("focal_length", m_focal_length, "50mm")

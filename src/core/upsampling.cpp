@@ -1,6 +1,7 @@
 // core/upsampling.cpp: see core/upsampling.h.
 #include "core/upsampling.h"
 #include "core/cie_data.h"
+#include "core/spectrum.h"
 #include "core/upsampling_fit.h"
 #include <algorithm>
 #include <cmath>
@@ -128,6 +129,15 @@ double eval_coefficients(const Colour3 &c, double wavelength) {
 Float eval_coefficients(const Vector3 &c, const Float &wavelength) {
     Float l = (wavelength - Middle) * Scale, x = fma(fma(c.x, l, c.y), l, c.z);
     return fma(0.5 * x, rsqrt(fma(x, x, 1)), 0.5);
+}
+
+// By the midpoint rule: the spectra are smooth, and this many places leave an error of some 1e-5.
+Float mean_of_coefficients(const Vector3 &c) {
+    const int n = 32;
+    Float sum = 0;
+    for (int i = 0; i < n; ++i)
+        sum += eval_coefficients(c, Float(std::lerp(MinWavelength, MaxWavelength, (i + 0.5) / n)));
+    return sum * (1.0 / n);
 }
 
 UnboundedCoefficients rgb_to_unbounded(const Colour3 &rgb) {

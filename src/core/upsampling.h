@@ -18,6 +18,8 @@ Vector3 table_coefficients(const Vector3 &rgb);
 /// The spectrum at a wavelength in nm.
 double eval_coefficients(const Colour3 &c, double wavelength);
 Float eval_coefficients(const Vector3 &c, const Float &wavelength);
+/// Its mean over all wavelengths that are considered.
+Float mean_of_coefficients(const Vector3 &c);
 
 /// A colour without an upper bound: `scale` times a spectrum that stays at or below 1/2, where the model is
 /// at its best. An emitter multiplies it by d65() of core/spectra.h.

@@ -55,6 +55,10 @@ Vector3 PyTexture::eval_3(const SurfaceInteraction &si, const Mask &active) cons
     nb::object f = method("eval_3");
     return f.is_valid() ? nb::cast<Vector3>(f(si, active)) : Texture::eval_3(si, active);
 }
+Vector2 PyTexture::eval_1_grad(const SurfaceInteraction &si, const Mask &active) const {
+    nb::object f = method("eval_1_grad");
+    return f.is_valid() ? nb::cast<Vector2>(f(si, active)) : Texture::eval_1_grad(si, active);
+}
 bool PyTexture::is_spatially_varying() const {
     nb::object f = method("is_spatially_varying");
     return !f.is_valid() || nb::cast<bool>(f());

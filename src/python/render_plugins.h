@@ -94,6 +94,7 @@ public:
     Spectrum eval(const SurfaceInteraction &si, const Mask &active) const override;
     Float eval_1(const SurfaceInteraction &si, const Mask &active) const override;
     Vector3 eval_3(const SurfaceInteraction &si, const Mask &active) const override;
+    Vector2 eval_1_grad(const SurfaceInteraction &si, const Mask &active) const override;
     bool is_spatially_varying() const override;
 };
 

@@ -64,26 +64,27 @@ void ColourValue::update() {
     merge(exact.m_smooth->scale, scale);
 }
 
-// Smooth spectra: sixteen places are enough.
-Spectrum ColourValue::at_some_wavelengths() const {
+Float ColourValue::mean_value() const {
+    if (variant().colour != Colour::Spectral)
+        return mean(eval({}));
+    if (m_intent != SpectrumData::Intent::Illuminant)
+        return mean_of_coefficients(m_smooth->coefficients) * m_smooth->scale;
+    Wavelengths w; // daylight is a polygon with a corner every 5 nm
+    for (double l = MinWavelength + 2.5; l < MaxWavelength; l += 5)
+        w.c.push_back(Float(l));
+    Float sum = 0;
+    for (const Float &v : eval(w).c)
+        sum += v;
+    return sum * (1 / double(w.c.size()));
+}
+
+double ColourValue::max_value() const {
     Wavelengths w;
     if (variant().colour == Colour::Spectral)
         for (int i = 0; i < 16; ++i)
             w.c.push_back(Float(std::lerp(MinWavelength, MaxWavelength, i / 15.0)));
-    return eval(w);
-}
-
-Float ColourValue::mean_value() const {
-    Spectrum s = at_some_wavelengths();
-    Float sum = 0;
-    for (const Float &v : s.c)
-        sum = sum + v;
-    return sum * (1 / double(s.c.size()));
-}
-
-double ColourValue::max_value() const {
     double most = 0;
-    for (const Float &v : at_some_wavelengths().c)
+    for (const Float &v : eval(w).c)
         most = std::max(most, read_floats(Float(v.detached()))[0]);
     return most;
 }

@@ -39,7 +39,6 @@ private:
         Float scale;
     };
     std::shared_ptr<Smooth> m_smooth;
-    Spectrum at_some_wavelengths() const;
 };
 
 } // namespace umbel

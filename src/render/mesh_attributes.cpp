@@ -34,6 +34,8 @@ void Mesh::add_attribute(const std::string &name, uint32_t size, Float values) {
     upsample(a);
     m_attributes[name] = std::move(a);
     positions_array(), indices_array(); // lookups need them, and may be part of a recording
+    if (!uvs.empty())
+        uvs_array();
     attributes_changed();
 }
 
@@ -124,6 +126,37 @@ std::vector<Float> Mesh::eval_attribute_x(const std::string &name, const Surface
                 return Float(jit::gather(a.values, i * UInt32(a.size) + UInt32(k), active));
             }));
     return out;
+}
+
+// Along a triangle's edges the value changes by f1 and f2, texture coordinates by d1 and d2.
+Vector2 Mesh::eval_attribute_1_grad(const std::string &name, const SurfaceInteraction &si,
+                                    const Mask &active) const {
+    auto it = m_attributes.find(name);
+    if (it == m_attributes.end())
+        return Shape::eval_attribute_1_grad(name, si, active);
+    const Attribute &a = it->second;
+    if (a.per_face)
+        return { Float(0), Float(0) };
+    Corners c = corners(si, active);
+    Float f[3];
+    Vector2 uv[3];
+    for (uint32_t k = 0; k < 3; ++k) {
+        auto number = [&](const Value &array, uint32_t size, uint32_t j) {
+            return Float(jit::gather(array, c.index[k] * UInt32(size) + UInt32(j), active));
+        };
+        auto value = [&](uint32_t j) { return number(a.values, a.size, j); };
+        f[k] = a.size == 3 ? rgb_luminance({ value(0), value(1), value(2) }) : value(0);
+        // Without texture coordinates, those that rays see: two of the weights
+        uint32_t corner = m_is_inside_out && k ? 3 - k : k;
+        uv[k] = uvs.empty() ? Vector2{ Float(corner == 1), Float(corner == 2) }
+                            : Vector2{ number(uvs_array(), 2, 0), number(uvs_array(), 2, 1) };
+    }
+    Float f1 = f[1] - f[0], f2 = f[2] - f[0];
+    Vector2 d1 = uv[1] - uv[0], d2 = uv[2] - uv[0];
+    Float det = fma(d1.x, d2.y, -(d1.y * d2.x));
+    // No direction is u's where texture coordinates are degenerate
+    Float inv_det = select(det != 0, rcp(det), Float(0));
+    return { (f1 * d2.y - f2 * d1.y) * inv_det, (f2 * d1.x - f1 * d2.x) * inv_det };
 }
 
 Spectrum Mesh::eval_attribute(const std::string &name, const SurfaceInteraction &si,

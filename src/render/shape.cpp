@@ -200,6 +200,13 @@ Vector3 Shape::eval_attribute_3(const std::string &name, const SurfaceInteractio
     return v.size() == 3 ? Vector3(v[0], v[1], v[2]) : Vector3(v[0]);
 }
 
+Vector2 Shape::eval_attribute_1_grad(const std::string &name, const SurfaceInteraction &si,
+                                     const Mask &active) const {
+    auto it = m_texture_attributes.find(name);
+    return it == m_texture_attributes.end() ? Vector2{ Float(0), Float(0) }
+                                            : it->second->eval_1_grad(si, active);
+}
+
 // ---- sampling
 
 DirectionSample Shape::sample_direction(const Interaction &it, const Vector2 &u,

@@ -77,6 +77,9 @@ public:
                                    const Mask &active) const;
     virtual Vector3 eval_attribute_3(const std::string &name, const SurfaceInteraction &si,
                                      const Mask &active) const;
+    /// Derivative of eval_attribute_1() by u and v.
+    virtual Vector2 eval_attribute_1_grad(const std::string &name, const SurfaceInteraction &si,
+                                          const Mask &active) const;
     virtual void remove_attribute(const std::string &name);
     /// Adds or replaces it.
     void add_texture_attribute(const std::string &name, Ref<Texture> texture);
@@ -194,6 +197,8 @@ public:
                             const Mask &active) const override;
     std::vector<Float> eval_attribute_x(const std::string &name, const SurfaceInteraction &si,
                                         const Mask &active) const override;
+    Vector2 eval_attribute_1_grad(const std::string &name, const SurfaceInteraction &si,
+                                  const Mask &active) const override;
     void remove_attribute(const std::string &name) override;
 
 protected:

@@ -21,9 +21,11 @@ public:
         (void)active;
         complain("has no three channels, as would be needed here: not implemented");
     }
-    /// Derivative of eval_1 by the surface's u and v.
+    /// Derivative of eval_1 by the surface's u and v; 0 where the texture is the same everywhere.
     virtual Vector2 eval_1_grad(const SurfaceInteraction &, const Mask &) const {
-        lacks("eval_1_grad");
+        if (is_spatially_varying())
+            lacks("eval_1_grad");
+        return { Float(0), Float(0) };
     }
     virtual bool is_spatially_varying() const { return false; }
     /// Columns and rows of what it is made of.

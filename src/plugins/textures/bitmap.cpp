@@ -19,6 +19,11 @@ class BitmapTexture final : public Texture {
 public:
     void declare(Params &p) override {
         p.example("<string name='filename' value='$files/image.png'/>");
+        p.example("<string name='filename' value='$files/image.png'/><string name='wrap_mode' "
+                  "value='mirror'/><boolean name='raw' value='true'/><transform name='to_uv'>"
+                  "<rotate z='1' angle='20'/><scale x='1.5' y='-.7'/></transform>");
+        p.example("<string name='filename' value='$files/image.png'/><string name='wrap_mode' "
+                  "value='clamp'/><string name='filter_type' value='nearest'/>");
         p.image("bitmap", m_image).doc("In place of `filename`, in scripts: the image itself");
         p.image("data", m_image).doc("The same, as an array of rows, columns and channels");
         if (!p.loading() || !m_image)
@@ -126,7 +131,8 @@ public:
     }
     Float mean_value() const override {
         double sum = 0;
-        for (double w : weights())
+        for (double w :
+             m_is_spectral ? read_floats(mean_of_coefficients(all_texels().c)) : weights())
             sum += w;
         return Float(sum / double(m_shape[0] * m_shape[1]));
     }
@@ -178,11 +184,16 @@ private:
     Float grey_at(const SurfaceInteraction &si, const Mask &active) const {
         return interpolate<Float>(si, active, [](const Texel &t) { return t.y; });
     }
-    // The brightness of each texel, on the host.
-    std::vector<double> weights() const {
+    // One a lane.
+    Texel all_texels() const {
         UInt32 lane(jit::lane_index(uint32_t(m_shape[0] * m_shape[1])));
-        return read_floats(Float(texel_at(lane, true).y.detached()));
+        Texel t = texel_at(lane, true);
+        for (Float *v : { &t.c.x, &t.c.y, &t.c.z, &t.y })
+            *v = Float(v->detached());
+        return t;
     }
+    // The brightness of each texel, on the host.
+    std::vector<double> weights() const { return read_floats(all_texels().y); }
     // Made when it is first needed.
     const TexelDistribution &distribution() const {
         if (!m_distribution.valid())

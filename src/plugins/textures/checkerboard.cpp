@@ -7,6 +7,10 @@ namespace umbel {
 class Checkerboard final : public Texture {
 public:
     void declare(Params &p) override {
+        p.example("");
+        p.example("<texture type='bitmap' name='color1'><string name='filename' "
+                  "value='$files/image.png'/><boolean name='raw' value='true'/></texture>"
+                  "<transform name='to_uv'><scale x='3' y='2'/></transform>");
         p.texture("color0", m_colour0, 0.4).differentiable().doc("Of the squares at even places");
         p.texture("color1", m_colour1, 0.2).differentiable().doc("Of the others");
         p.transform("to_uv", m_to_uv).doc("Applied to texture coordinates first");
@@ -30,6 +34,13 @@ public:
             return traced_once(t, "eval_3", [&] { return t.eval_3(si, active); }, si, active);
         };
         return select(even(si), colour(*m_colour0), colour(*m_colour1));
+    }
+    Vector2 eval_1_grad(const SurfaceInteraction &si, const Mask &active) const override {
+        auto slope = [&](const Texture &t) {
+            return traced_once(
+                t, "eval_1_grad", [&] { return t.eval_1_grad(si, active); }, si, active);
+        };
+        return select(even(si), slope(*m_colour0), slope(*m_colour1)); // squares end abruptly
     }
     bool is_spatially_varying() const override { return true; }
     Float mean_value() const override {

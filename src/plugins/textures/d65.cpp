@@ -10,6 +10,8 @@ namespace umbel {
 class D65 final : public Texture {
 public:
     void declare(Params &p) override {
+        p.example("");
+        p.example("<rgb name='color' value='.2, .5, .8'/><float name='scale' value='2'/>");
         p.scalar("scale", m_scale, 1, 0).differentiable().doc("Multiplies it");
         p.spectrum("color", m_data, SpectrumData::uniform(1))
             .doc("A colour for it; white unless given");

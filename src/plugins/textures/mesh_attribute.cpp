@@ -46,6 +46,13 @@ public:
                              }) *
                m_scale;
     }
+    Vector2 eval_1_grad(const SurfaceInteraction &si, const Mask &active) const override {
+        return call<Vector2>(si, active,
+                             [&](const Shape &s, const Mask &mine) {
+                                 return s.eval_attribute_1_grad(m_name, si, mine);
+                             }) *
+               m_scale;
+    }
     bool is_spatially_varying() const override { return true; }
 
 private:

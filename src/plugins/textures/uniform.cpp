@@ -34,9 +34,6 @@ public:
     Vector3 eval_3(const SurfaceInteraction &, const Mask &) const override {
         return Vector3(m_value);
     }
-    Vector2 eval_1_grad(const SurfaceInteraction &, const Mask &) const override {
-        return { Float(0), Float(0) };
-    }
     Float mean_value() const override { return m_value; }
     double max_value() const override { return read_floats(m_value)[0]; }
     double spectral_resolution() const override { return 0; }

@@ -50,6 +50,7 @@ Numbers many_numbers(uint64_t seed, size_t n) {
 // All numbers of a spectrum, channel after channel, as many as there are lanes.
 std::vector<double> all_numbers(const Spectrum &s, size_t lanes) {
     std::vector<double> out;
+    compute(s);
     for (const Float &v : s.c) {
         std::vector<double> c = read_floats(v);
         out.insert(out.end(), c.size() == 1 ? lanes : 1, c[0]);
@@ -113,12 +114,14 @@ TEST_P(BackendBsdfs, SampleWeightsAreValuesOverDensities) {
             Mask steep = (s.pdf > 0) & (abs(s.wo.z) > 0.05), smooth = steep & !s.is_delta();
             auto [value, pdf] = bsdf->eval_pdf(ctx, si, s.wo, smooth);
             Spectrum delta = bsdf->eval_delta(ctx, si, s, steep & s.is_delta());
-            Spectrum none = Spectrum(0).dense(), got = s.weight.dense() * s.pdf,
-                     want = select(smooth, value.dense(), delta.dense());
-            expect_equal("weight times density", all_numbers(select(steep, got, none), n),
-                         all_numbers(select(steep, want, none), n), tolerance());
-            expect_equal("density", read_floats(select(smooth, s.pdf, Float(0))),
-                         read_floats(select(smooth, pdf, Float(0))), tolerance());
+            Spectrum none = Spectrum(0).dense(),
+                     got = select(steep, s.weight.dense() * s.pdf, none),
+                     want = select(smooth, value.dense(), select(steep, delta.dense(), none));
+            Float density = select(smooth, s.pdf, Float(0)), again = select(smooth, pdf, Float(0));
+            compute(got, want, density, again);
+            expect_equal("weight times density", all_numbers(got, n), all_numbers(want, n),
+                         tolerance());
+            expect_equal("density", read_floats(density), read_floats(again), tolerance());
         }
 }
 
@@ -184,6 +187,7 @@ TEST_P(BackendBsdfs, DoesWhatItsComponentsSay) {
         if (i < count)
             ctx.component = i;
         BSDFSample s = bsdf->sample(ctx, si, u.u1, u.u2, true);
+        compute(s);
         std::vector<double> pdf = read_floats(s.pdf + Float(0) * u.u1),
                             to = read_floats(s.wo.z + Float(0) * u.u1),
                             eta = read_floats(s.eta + Float(0) * u.u1);

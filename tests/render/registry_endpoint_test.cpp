@@ -55,6 +55,7 @@ private:
 };
 
 std::array<std::vector<double>, 3> read(const Vector3 &v) {
+    compute(v);
     return { read_floats(v.x), read_floats(v.y), read_floats(v.z) };
 }
 Float numbers(uint64_t seed, size_t n, double low = 0, double high = 1) {
@@ -118,6 +119,7 @@ protected:
         Binned leaving(96), seen(96);
         auto [ray, weight] = e->sample_ray(Float(0), numbers(1, n), pairs(2, n), pairs(4, n), true);
         Float zero = numbers(1, n) * 0;
+        compute(ray, weight);
         auto o = read(ray.o + Vector3(zero)), d = read(ray.d + Vector3(zero));
         std::vector<double> value = read_floats(brightness(weight) + zero),
                             maxt = read_floats(ray.maxt + zero);
@@ -176,6 +178,7 @@ protected:
         // A density where there is one, and what arrives over it
         Float density = e->pdf_direction(it, ds, valid);
         Spectrum value = unpolarized(e->eval_direction(it, ds, valid));
+        compute(ds, weight, value, density);
         std::vector<double> want = read_floats(select(valid & !ds.delta, ds.pdf, zero)),
                             got = read_floats(select(valid, density, zero)),
                             arriving = read_floats(select(valid, brightness(value), zero)),
@@ -295,6 +298,7 @@ protected:
         Ray ray{ start, frame.n, Float(Forever), Float(0), {} };
         for (int hit = 0; hit < 3; ++hit) {
             SurfaceInteraction si = scene->ray_intersect(ray, true);
+            compute(si);
             std::vector<double> valid = read_floats(select(si.is_valid(), z * 0 + 1, z * 0));
             auto q = read(si.p);
             for (size_t i = 0; i < n; ++i)

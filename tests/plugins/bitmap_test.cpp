@@ -113,5 +113,30 @@ TEST_P(BackendBitmap, TexelsTakeTheMemoryOfTheirFiles) {
     }
 }
 
+TEST_P(BackendBitmap, ShowsItsImageAndBlendsBetweenTexels) {
+    Image image(2, 2, { "R", "G", "B" }, Component::F32);
+    for (size_t c = 0; c < 3; ++c) {
+        image.set(0, 0, c, 0.1);
+        image.set(1, 0, c, 0.3);
+        image.set(0, 1, c, 0.5);
+        image.set(1, 1, c, 0.9);
+    }
+    std::string file = (folder / "t.exr").string();
+    write_image(file, image);
+    Ref<Texture> texture =
+        make_object<Texture>(Properties("texture", "bitmap").set("filename", file));
+    auto at = [&](double u, double v) {
+        SurfaceInteraction si;
+        si.uv = { Float(u), Float(v) };
+        return read_floats(texture->eval(si, true)[1])[0];
+    };
+    EXPECT_NEAR(at(0.25, 0.25), 0.1, 1e-6);
+    EXPECT_NEAR(at(0.75, 0.25), 0.3, 1e-6);
+    EXPECT_NEAR(at(0.75, 0.75), 0.9, 1e-6);
+    EXPECT_NEAR(at(0.5, 0.5), 0.45, 1e-6);
+    EXPECT_NEAR(at(1.25, 0.25), 0.1, 1e-6) << "repeats";
+    EXPECT_NEAR(at(0.0, 0.25), 0.2, 1e-6) << "blends across the seam";
+}
+
 } // namespace
 } // namespace umbel

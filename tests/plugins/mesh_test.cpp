@@ -1,5 +1,4 @@
-// tests/plugins/mesh_test.cpp: mesh and image files: the same in every format, and damaged ones refused.
-#include "core/image_io.h"
+// tests/plugins/mesh_test.cpp: obj and ply files: the same in every format, and damaged ones refused.
 #include "support/scenes.h"
 #include <fstream>
 #include <random>
@@ -106,54 +105,6 @@ TEST_F(MeshFiles, DamagedFilesGiveAnErrorOrAMeshAndNeverACrash) {
         }
     }
     EXPECT_GT(refused, 1000);
-}
-
-TEST_F(MeshFiles, ATextureShowsItsImageAndBlendsBetweenTexels) {
-    Image image(2, 2, { "R", "G", "B" }, Component::F32);
-    for (size_t c = 0; c < 3; ++c) {
-        image.set(0, 0, c, 0.1);
-        image.set(1, 0, c, 0.3);
-        image.set(0, 1, c, 0.5);
-        image.set(1, 1, c, 0.9);
-    }
-    std::string file = (folder / "t.exr").string();
-    write_image(file, image);
-    Ref<Texture> texture =
-        make_object<Texture>(Properties("texture", "bitmap").set("filename", file));
-    auto at = [&](double u, double v) {
-        SurfaceInteraction si;
-        si.uv = { Float(u), Float(v) };
-        return read_floats(texture->eval(si, true)[1])[0];
-    };
-    EXPECT_NEAR(at(0.25, 0.25), 0.1, 1e-6);
-    EXPECT_NEAR(at(0.75, 0.25), 0.3, 1e-6);
-    EXPECT_NEAR(at(0.75, 0.75), 0.9, 1e-6);
-    EXPECT_NEAR(at(0.5, 0.5), 0.45, 1e-6);
-    EXPECT_NEAR(at(1.25, 0.25), 0.1, 1e-6) << "repeats";
-    EXPECT_NEAR(at(0.0, 0.25), 0.2, 1e-6) << "blends across the seam";
-}
-
-TEST_F(MeshFiles, AFilmWritesTheChannelsThatItsPixelFormatNames) {
-    auto written = [&](const char *format) {
-        Ref<Film> film = make_object<Film>(
-            Properties("film", "hdrfilm").set("pixel_format", std::string(format)));
-        std::vector<double> means = { 0.5, 0.5, 0.5, 3, 4 };
-        std::vector<double> values = read_floats(film->develop(float_array(means), 5));
-        Image image(1, 1, film->image_names({ "R", "G", "B", "A", "dd.T" }), Component::F32);
-        for (size_t c = 0; c < values.size(); ++c)
-            image.set(0, 0, c, values[c]);
-        EXPECT_EQ(film->file_name(folder / format), folder / (std::string(format) + ".exr"));
-        return read_image(film->write(folder / format, image));
-    };
-    EXPECT_EQ(written("rgba").channel_count(), 5u);
-    Image y = written("luminance_alpha"), xyz = written("xyza");
-    ASSERT_GE(y.find_channel("Y"), 0);
-    EXPECT_EQ(y.channel_count(), 3u);
-    EXPECT_NEAR(y.get(0, 0, size_t(y.find_channel("Y"))), 0.5, 1e-3);
-    EXPECT_EQ(y.get(0, 0, size_t(y.find_channel("dd.T"))), 4);
-    ASSERT_GE(xyz.find_channel("Z"), 0);
-    EXPECT_NEAR(xyz.get(0, 0, size_t(xyz.find_channel("Z"))), 0.5 * 1.0890, 1e-3);
-    EXPECT_EQ(xyz.get(0, 0, size_t(xyz.find_channel("A"))), 3);
 }
 
 } // namespace umbel

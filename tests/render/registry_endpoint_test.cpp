@@ -14,7 +14,8 @@ const double Forever = std::numeric_limits<double>::infinity();
 // Two estimates of the same function, by its integrals over bins, compared with the spread that each of them has.
 class Binned {
 public:
-    explicit Binned(size_t bins) : m_sum(bins), m_squares(bins) {}
+    /// A sample falls into at most `most` bins.
+    explicit Binned(size_t bins, int most = 1) : m_most(most), m_sum(bins), m_squares(bins) {}
 
     void add(size_t bin, double v) {
         ASSERT_TRUE(std::isfinite(v));
@@ -24,33 +25,51 @@ public:
     bool is_empty() const {
         return std::all_of(m_sum.begin(), m_sum.end(), [](double v) { return v == 0; });
     }
-    void expect_same(const char *what, const Binned &other, size_t n, size_t other_n) const {
-        double chi2 = 0, total = 0;
+    // Of n samples, and of those of the other one, in `groups` of bins with as many of their own.
+    void expect_same(const char *what, const Binned &other, size_t n, size_t other_n,
+                     size_t groups = 1) const {
+        // Bin by bin
+        size_t bins = m_sum.size(), width = bins / groups;
+        double chi2 = 0;
         int cells = 0;
-        for (size_t b = 0; b < m_sum.size(); ++b) {
-            double a = m_sum[b] / double(n), c = other.m_sum[b] / double(other_n);
-            double spread = variance(b, n) + other.variance(b, other_n);
-            total += a + c;
-            if (a == 0 && c == 0)
+        for (size_t b = 0; b < bins; ++b) {
+            if (m_sum[b] == 0 && other.m_sum[b] == 0)
                 continue;
-            chi2 += (a - c) * (a - c) / spread;
+            Estimate a = over(b, b + 1, n), c = other.over(b, b + 1, other_n);
+            double z2 = (a.mean - c.mean) * (a.mean - c.mean);
+            chi2 += z2 / (a.error * a.error + c.error * c.error);
             ++cells;
         }
-        EXPECT_GT(total, 0) << what << ": nothing there";
+        ASSERT_GT(cells, 0) << what << ": nothing there";
         expect_p_value(fmt::format("{}: chi2 {} of {} bins", what, chi2, cells),
-                       cells ? chi2_tail(chi2, cells) : 0, 40);
+                       chi2_tail(chi2, cells), 40);
+        // All together
+        double difference = 0, variance = 0, sum = 0;
+        for (size_t g = 0; g < bins; g += width) {
+            Estimate a = over(g, g + width, n), c = other.over(g, g + width, other_n);
+            difference += a.mean - c.mean;
+            sum += c.mean;
+            variance += a.error * a.error + c.error * c.error;
+        }
+        EXPECT_LT(std::abs(difference), 4 * std::sqrt(variance)) << what << ": of " << sum;
     }
 
 private:
-    // Of the mean; at least what a single contribution of usual size would give, where few say little about their spread.
-    double variance(size_t b, size_t n_) const {
-        double sum = 0, squares = 0, n = double(n_), mean = m_sum[b] / n;
-        for (size_t i = 0; i < m_sum.size(); ++i)
-            sum += m_sum[i], squares += m_squares[i];
-        double usual = sum > 0 ? squares / sum : 0;
-        return std::max(m_squares[b] / n - mean * mean, usual * usual / n) / n;
+    // Sum over bins; its error is at least that of a single contribution of usual size: few say little about their spread.
+    Estimate over(size_t first, size_t last, size_t n_) const {
+        double all = 0, all_squares = 0, sum = 0, squares = 0, n = double(n_);
+        for (size_t i = 0; i < m_sum.size(); ++i) {
+            all += m_sum[i], all_squares += m_squares[i];
+            if (i >= first && i < last)
+                sum += m_sum[i], squares += m_squares[i];
+        }
+        if (last - first > 1)
+            squares *= m_most; // of two contributions, (a + b)^2 <= 2 (a^2 + b^2)
+        double usual = all > 0 ? all_squares / all : 0, mean = sum / n;
+        return { mean, std::sqrt(std::max(squares / n - mean * mean, usual * usual / n) / n) };
     }
 
+    int m_most;
     std::vector<double> m_sum, m_squares;
 };
 
@@ -116,7 +135,7 @@ protected:
         };
 
         const size_t n = 200000, m = 30000;
-        Binned leaving(96), seen(96);
+        Binned leaving(96, e->has(EndpointFlags::Infinite) ? 2 : 1), seen(96); // in and out again
         auto [ray, weight] = e->sample_ray(Float(0), numbers(1, n), pairs(2, n), pairs(4, n), true);
         Float zero = numbers(1, n) * 0;
         compute(ray, weight);
@@ -151,7 +170,7 @@ protected:
                 if (v[i] != 0)
                     seen.add(bin_of(face, x[i] - c[a], y[i] - c[b]), v[i] * 4 * half * half);
         }
-        leaving.expect_same("light through a cube", seen, n, m);
+        leaving.expect_same("light through a cube", seen, n, m, 6);
     }
 
     // Places around the endpoint, or in what surrounds the scene.
@@ -283,7 +302,7 @@ protected:
             return (cell(x, c[0]) * 5 + cell(y, c[1])) * 5 + cell(z, c[2]);
         };
         const size_t n = 300000, m = 100000;
-        Binned sampled(125), met(125);
+        Binned sampled(125), met(125, 2);
         auto [all, inv_density] = e->sample_position(Float(0), pairs(73, m), true);
         auto p = read(all.p);
         std::vector<double> area = read_floats(inv_density + all.p.x * 0);

@@ -1,4 +1,4 @@
-// tests/plugins/light_tracer_test.cpp: images made from the lights' side are those made from the camera's.
+// tests/plugins/ptracer_test.cpp: images made from the lights' side are those made from the camera's.
 #include "support/same_image.h"
 #include <tbb/global_control.h>
 

@@ -48,6 +48,19 @@ def test_the_gradient_of_a_bitmap_matches_differences():
         assert abs(float(g[axis][0]) - float(difference[0])) < 2e-2
 
 
+class Ramp(mi.Texture):
+    def eval(self, si, active=True): return mi.UnpolarizedSpectrum(si.uv.x * 2)
+    def eval_1(self, si, active=True): return si.uv.x * 2
+    def eval_1_grad(self, si, active=True): return mi.Vector2f(2, 0)
+
+
+def test_a_texture_written_in_python_has_the_gradient_that_it_says():
+    mi.register_texture("test_ramp", Ramp)
+    outer = mi.load_dict({"type": "checkerboard", "color0": {"type": "test_ramp"}, "color1": 0.3})
+    assert np.ravel(outer.eval_1_grad(at(0.2, 0.2))).tolist() == [2, 0]
+    assert np.ravel(outer.eval_1_grad(at(0.7, 0.2))).tolist() == [0, 0]
+
+
 def test_a_grey_bitmap_has_no_colour():
     with pytest.raises(RuntimeError, match="one channel"):
         bitmap(PIXELS[:, :, :1]).eval_3(at(0.5, 0.5))

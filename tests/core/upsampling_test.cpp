@@ -139,5 +139,19 @@ TEST_P(BackendUpsampling, TracedSpectraAgreeWithTheHost) {
     }
 }
 
+// Except at the corners of the cube, where spectra have steep edges.
+TEST_P(BackendUpsampling, MeansAreThoseOfFineSteps) {
+    std::mt19937_64 rng(2);
+    std::uniform_real_distribution<double> u(0.02, 0.98);
+    for (int i = 0; i < 30; ++i) {
+        Colour3 c = rgb_to_coefficients({ u(rng), u(rng), u(rng) });
+        double want = 0;
+        for (int k = 0; k < 4700; ++k)
+            want += eval_coefficients(c, 360 + (k + 0.5) / 10) / 4700;
+        Vector3 traced(opaque_float(c[0]), opaque_float(c[1]), opaque_float(c[2]));
+        EXPECT_NEAR(test::values(mean_of_coefficients(traced))[0], want, 1e-4);
+    }
+}
+
 } // namespace
 } // namespace umbel

@@ -2,6 +2,7 @@
 #include "core/host_array.h"
 #include "core/nearest_name.h"
 #include "core/object.h"
+#include <algorithm>
 #include <cctype>
 
 namespace umbel {
@@ -192,6 +193,39 @@ std::shared_ptr<Object> Params::load_texture(const char *name,
         data = SpectrumData::from_rgb({ data.value, data.value, data.value });
     data.intent = otherwise ? otherwise->intent : SpectrumData::Intent::Unspecified;
     return m_loader->load_spectrum(data, *m_properties);
+}
+
+std::shared_ptr<Object> Params::load_volume(const char *name,
+                                            const std::optional<SpectrumData> &otherwise) {
+    const Property *p = m_properties->query(name);
+    if (p && p->object())
+        if (std::shared_ptr<Object> o = m_loader->load(*p->object()); o->kind() == "volume")
+            return o;
+    // A colour that could be a reflectance has the spectrum of one: of such, Mitsuba's media are made
+    std::optional<SpectrumData> like = otherwise;
+    auto *colour = p ? std::get_if<SpectrumData>(&p->value) : nullptr;
+    if (colour && colour->kind == SpectrumData::Kind::Rgb &&
+        *std::max_element(colour->rgb.begin(), colour->rgb.end()) <= 1)
+        like = SpectrumData::uniform(0, SpectrumData::Intent::Reflectance);
+    std::shared_ptr<Object> texture = load_texture(name, like);
+    if (!texture)
+        return nullptr;
+    auto value = std::make_shared<Properties>("texture", texture->plugin());
+    value->instance = texture;
+    auto constant = std::make_shared<Properties>("volume", "constvolume");
+    constant->where = m_properties->where;
+    constant->files = m_properties->files;
+    constant->set("value", value);
+    return m_loader->load(constant);
+}
+
+std::shared_ptr<Object> Params::load_named(const char *name, const char *kind) {
+    const Property *p = m_properties->query(name);
+    if (!p)
+        return nullptr;
+    if (!p->object() || (*p->object())->kind != kind)
+        m_properties->fail_at(*p, fmt::format("\"{}\" must be a {}", name, kind));
+    return m_loader->load(*p->object());
 }
 
 std::vector<std::shared_ptr<Object>> Params::load_objects(const char *kind, size_t most) {

@@ -141,6 +141,26 @@ public:
     template <class T> Param &unbounded_texture(const char *name, std::shared_ptr<T> &v) {
         return object_param<T>(name, v, {}, "none");
     }
+    /// A volume; a texture, colour, spectrum or number in its place becomes one that is the same everywhere. With the intent
+    /// Reflectance colours lie between 0 and 1.
+    template <class T>
+    Param &volume(const char *name, std::shared_ptr<T> &v, double otherwise,
+                  SpectrumData::Intent intent = SpectrumData::Intent::Unspecified) {
+        return volume_param<T>(name, v, SpectrumData::uniform(otherwise, intent),
+                               fmt::format("{}", otherwise));
+    }
+    /// The same; null where the scene says nothing.
+    template <class T> Param &optional_volume(const char *name, std::shared_ptr<T> &v) {
+        return volume_param<T>(name, v, {}, "none");
+    }
+    /// The nested object that has this name; null if the scene has none.
+    template <class T> Param &named_object(const char *name, std::shared_ptr<T> &v) {
+        Param &p = add(name, T::Kind, "none");
+        if (loading())
+            v = std::dynamic_pointer_cast<T>(load_named(name, T::Kind));
+        p.objects = { v };
+        return p;
+    }
     /// A nested object of a kind, named or not; null if the scene has none.
     template <class T> Param &object(const char *name, std::shared_ptr<T> &v) {
         std::vector<std::shared_ptr<T>> all;
@@ -182,8 +202,20 @@ private:
         p.objects = { v };
         return p;
     }
+    template <class T>
+    Param &volume_param(const char *name, std::shared_ptr<T> &v,
+                        std::optional<SpectrumData> otherwise, std::string text) {
+        Param &p = add(name, T::Kind, std::move(text));
+        if (loading())
+            v = std::dynamic_pointer_cast<T>(load_volume(name, otherwise));
+        p.objects = { v };
+        return p;
+    }
     std::shared_ptr<Object> load_texture(const char *name,
                                          const std::optional<SpectrumData> &otherwise);
+    std::shared_ptr<Object> load_volume(const char *name,
+                                        const std::optional<SpectrumData> &otherwise);
+    std::shared_ptr<Object> load_named(const char *name, const char *kind);
     std::vector<std::shared_ptr<Object>> load_objects(const char *kind, size_t most);
     [[noreturn]] void reject(const char *name, std::string_view what) const;
     void check_range(const char *name, double v, double least, double most) const;

@@ -414,7 +414,7 @@ void bind_objects(nb::module_ &m) {
             [](const Integrator &i, const Scene &scene, nb::handle sampler, const Ray &ray,
                const Mask &active) {
                 SampleStream s = stream_from(sampler);
-                Radiance r = i.sample(scene, s, ray, active);
+                Radiance r = i.sample(scene, s, ray, nullptr, active);
                 stream_to(s, sampler);
                 return std::tuple(r.L, r.valid, r.aovs);
             },

@@ -173,7 +173,7 @@ static std::vector<Float> floats(nb::handle list) {
     return out;
 }
 Radiance PyIntegrator::sample(const Scene &scene, SampleStream &sampler, const Ray &ray,
-                              const Mask &active) const {
+                              const Medium *, const Mask &active) const {
     nb::object r = call(m_mode, scene, sampler, ray, nb::dict(), active);
     if (has("_replays"))
         m_state = r[3];
@@ -186,7 +186,7 @@ Radiance PyIntegrator::sample(const Scene &scene, SampleStream &sampler, const R
 }
 RadianceDerivative PyIntegrator::differentiate(ad::Mode mode, const Scene &scene,
                                                SampleStream sampler, const Ray &ray,
-                                               const Radiance &primal,
+                                               const Medium *medium, const Radiance &primal,
                                                const RadianceDerivative &gradient,
                                                const Mask &active) const {
     refuse_polarization();
@@ -197,7 +197,8 @@ RadianceDerivative PyIntegrator::differentiate(ad::Mode mode, const Scene &scene
             ~Scope() { mode = "Primal"; }
         } scope{ m_mode };
         m_mode = name;
-        return Integrator::differentiate(mode, scene, sampler, ray, primal, gradient, active);
+        return Integrator::differentiate(mode, scene, sampler, ray, medium, primal, gradient,
+                                         active);
     }
     nb::dict more;
     more["state_in"] = std::exchange(m_state, {});

@@ -141,11 +141,11 @@ public:
         Integrator::render(pass);
         m_state.reset(); // no second call follows
     }
-    Radiance sample(const Scene &scene, SampleStream &sampler, const Ray &ray,
+    Radiance sample(const Scene &scene, SampleStream &sampler, const Ray &ray, const Medium *medium,
                     const Mask &active) const override;
     /// Of an ADIntegrator by all of its arithmetic, of an RBIntegrator by its own second call: see ad/integrators/common.py.
     RadianceDerivative differentiate(ad::Mode mode, const Scene &scene, SampleStream sampler,
-                                     const Ray &ray, const Radiance &primal,
+                                     const Ray &ray, const Medium *medium, const Radiance &primal,
                                      const RadianceDerivative &gradient,
                                      const Mask &active) const override;
     std::vector<std::string> aov_names() const override;

@@ -1,7 +1,7 @@
 // render/bsdf.h: how surfaces scatter light.
 #pragma once
+#include "render/component.h"
 #include "render/texture.h"
-#include <optional>
 
 namespace umbel {
 
@@ -43,13 +43,7 @@ struct BSDFContext {
     /// For a BSDF inside another one, whose components are `count` of the outer one's from `first` on; nothing where the
     /// component that is wanted is not among them. What it samples has components that are less by `first`, too.
     std::optional<BSDFContext> inside(uint32_t first, uint32_t count) const {
-        BSDFContext inner = *this;
-        if (component == ~0u)
-            return inner;
-        if (component < first || component - first >= count)
-            return std::nullopt;
-        inner.component -= first;
-        return inner;
+        return context_inside(*this, first, count);
     }
 };
 

@@ -25,7 +25,7 @@ Float Render::tensor() const {
 Radiance Render::primal_of(const Samples &s) const {
     ad::SuspendGrad none;
     SampleStream sampler = s.sampler; // the derivative starts from the same numbers
-    return integrator().sample(m_scene, sampler, s.ray, s.traced);
+    return integrator().sample(m_scene, sampler, s.ray, m_sensor.medium(), s.traced);
 }
 
 // What a lane adds to the image is linear in its radiance: the film's own arithmetic, differentiated, gives the radiance's
@@ -63,8 +63,8 @@ void Render::backward(const Float &gradient) {
         RadianceDerivative by{ map(L, gradient_of), {} };
         for (const Float &v : aovs)
             by.aovs.push_back(gradient_of(v));
-        integrator().differentiate(ad::Mode::Backward, m_scene, s.sampler, s.ray, primal, by,
-                                   s.traced);
+        integrator().differentiate(ad::Mode::Backward, m_scene, s.sampler, s.ray, m_sensor.medium(),
+                                   primal, by, s.traced);
         jit::eval();
     }
 }
@@ -85,8 +85,9 @@ Float Render::forward() {
     for (; !done(); advance()) {
         Samples s = start(next_band(), place_of(next_band()));
         Radiance primal = primal_of(s);
-        RadianceDerivative by = integrator().differentiate(
-            ad::Mode::Forward, m_scene, s.sampler, s.ray, primal, { Spectrum(1), {} }, s.traced);
+        RadianceDerivative by =
+            integrator().differentiate(ad::Mode::Forward, m_scene, s.sampler, s.ray,
+                                       m_sensor.medium(), primal, { Spectrum(1), {} }, s.traced);
         Radiance tangent{ by.L, Mask(false), by.aovs };
         tangent.aovs.resize(integrator().aov_names().size(), Float(0));
         collect(next_band(), results_of(tangent, s));

@@ -20,6 +20,11 @@ public:
     }
     /// Enters it again where it is known: for lists whose places have a meaning of their own.
     void append(const Base *object) { m_objects.push_back(object); }
+    /// Of an object that was added; 0 for others.
+    uint32_t number_of(const Base *object) const {
+        auto it = m_numbers.find(object);
+        return it == m_numbers.end() ? 0 : it->second;
+    }
     const std::vector<const Base *> &objects() const { return m_objects; }
     bool empty() const { return m_objects.empty(); }
 

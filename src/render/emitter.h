@@ -11,6 +11,7 @@ public:
     void declare(Params &p) override {
         p.number("sampling_weight", m_sampling_weight, 1, 0)
             .doc("How often the light is chosen, relative to others, when a path connects to one");
+        declare_medium(p);
     }
     void attach(const Shape *) override {
         complain("cannot be attached to a shape; use an `area` emitter");

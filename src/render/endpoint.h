@@ -3,7 +3,7 @@
 // Both answer the same questions. What leaves an emitter is radiance, what leaves a sensor is importance: the part of it that
 // arrives at a place is what light from there adds to the image. An endpoint answers what it can; the rest complains.
 #pragma once
-#include "render/shape.h"
+#include "render/medium.h"
 
 namespace umbel {
 
@@ -57,6 +57,8 @@ public:
     /// The surface that it is; set by the shape while it loads.
     virtual void attach(const Shape *shape);
     const Shape *shape() const { return m_shape; }
+    /// In which it stands; null: nothing.
+    const Medium *medium() const { return m_medium.get(); }
     /// Called when the whole scene is known, and when it has changed.
     virtual void set_scene(const BoundingBox &) {}
 
@@ -68,7 +70,12 @@ protected:
     static SurfaceInteraction interaction_at(const PositionSample &ps,
                                              const Wavelengths &wavelengths);
 
+    void declare_medium(Params &p) {
+        p.object("medium", m_medium).doc("The medium in which it stands");
+    }
+
     const Shape *m_shape = nullptr;
+    Ref<Medium> m_medium;
 };
 
 } // namespace umbel

@@ -8,7 +8,8 @@ void Integrator::declare(Params &p) {
         .doc("Lights are not seen directly by the camera");
 }
 
-Radiance Integrator::sample(const Scene &, SampleStream &, const Ray &, const Mask &) const {
+Radiance Integrator::sample(const Scene &, SampleStream &, const Ray &, const Medium *,
+                            const Mask &) const {
     complain("does not follow single rays from the camera: it cannot be part of another "
              "integrator, and has no derivatives; use `path`");
 }
@@ -40,11 +41,12 @@ std::vector<Float> Integrator::differentiate_values(ad::Mode mode, std::vector<F
 }
 
 RadianceDerivative Integrator::differentiate(ad::Mode mode, const Scene &scene,
-                                             SampleStream sampler, const Ray &ray, const Radiance &,
+                                             SampleStream sampler, const Ray &ray,
+                                             const Medium *medium, const Radiance &,
                                              const RadianceDerivative &gradient,
                                              const Mask &active) const {
     refuse_polarization();
-    Radiance r = sample(scene, sampler, ray, active);
+    Radiance r = sample(scene, sampler, ray, medium, active);
     std::vector<Float> values = r.L.c, gradients = gradient.L.c;
     values.insert(values.end(), r.aovs.begin(), r.aovs.end());
     gradients.insert(gradients.end(), gradient.aovs.begin(), gradient.aovs.end());

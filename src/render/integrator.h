@@ -51,21 +51,21 @@ public:
     void declare(Params &p) override;
     /// A launch: here, the radiance along the camera's rays.
     virtual void render(Pass &pass) const {
-        pass.add(sample(pass.scene, pass.sampler, pass.ray, pass.active));
+        pass.add(sample(pass.scene, pass.sampler, pass.ray, pass.sensor.medium(), pass.active));
     }
     /// Whether render() splats.
     virtual bool splats() const { return false; }
     /// Whether all launches do the same to other samples: then one of them is traced, and run again for the others.
     virtual bool repeats() const { return !is_scripted(); }
-    /// Radiance along a ray; an error for methods that follow light alone.
+    /// Radiance along a ray that begins in a medium, or in none (null); an error for methods that follow light alone.
     virtual Radiance sample(const Scene &scene, SampleStream &sampler, const Ray &ray,
-                            const Mask &active) const;
+                            const Medium *medium, const Mask &active) const;
     /// Differentiates sample() with the random numbers of `sampler`, given what it returned for them: here, all of its
     /// arithmetic. In reverse mode, adds the derivatives of `gradient` times what sample() returns to the gradients of all that
     /// is followed; in forward mode, returns tangents.
     virtual RadianceDerivative differentiate(ad::Mode mode, const Scene &scene,
                                              SampleStream sampler, const Ray &ray,
-                                             const Radiance &primal,
+                                             const Medium *medium, const Radiance &primal,
                                              const RadianceDerivative &gradient,
                                              const Mask &active) const;
     /// Channels beyond the colour.

@@ -55,6 +55,22 @@ struct SurfaceInteraction : Interaction {
                               const Vector3 &out_forward) const;
 };
 
+/// A place in a medium where light may collide with it.
+struct MediumInteraction : Interaction {
+    UInt32 medium;  // 1 + number of the medium in its scene; 0: none
+    Vector3 wi;     // towards where the ray came from, in the scene's space
+    Frame sh_frame; // around wi
+    Float mint;     // where along the ray the medium begins
+    // Per unit of length, plain: scattering, collisions without effect, extinction, and a bound of the last two's sum
+    // that holds along the whole ray
+    Spectrum sigma_s, sigma_n, sigma_t, majorant;
+    UMBEL_STRUCT(t, p, n, time, wavelengths, medium, wi, sh_frame, mint, sigma_s, sigma_n, sigma_t,
+                 majorant)
+
+    Vector3 to_world(const Vector3 &v) const { return sh_frame.to_world(v); }
+    Vector3 to_local(const Vector3 &v) const { return sh_frame.to_local(v); }
+};
+
 /// A point on a shape.
 struct PositionSample {
     Vector3 p, n;

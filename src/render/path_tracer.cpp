@@ -57,7 +57,7 @@ PathTracer::State PathTracer::initial_state(const SampleStream &sampler, const R
 }
 
 Radiance PathTracer::sample(const Scene &scene, SampleStream &sampler, const Ray &camera_ray,
-                            const Mask &active) const {
+                            const Medium *, const Mask &active) const {
     State s = initial_state(sampler, camera_ray, active);
     s = jit::loop(
         s, [](const State &s) { return s.active; }, [&](State &s) { bounce(scene, s); }, "path");
@@ -67,7 +67,7 @@ Radiance PathTracer::sample(const Scene &scene, SampleStream &sampler, const Ray
 
 RadianceDerivative PathTracer::differentiate(ad::Mode mode, const Scene &scene,
                                              SampleStream sampler, const Ray &camera_ray,
-                                             const Radiance &primal,
+                                             const Medium *, const Radiance &primal,
                                              const RadianceDerivative &gradient,
                                              const Mask &active) const {
     refuse_polarization();
@@ -173,6 +173,10 @@ void PathTracer::bounce(const Scene &scene, State &s) const {
     Mask next = s.active & hit;
     if (m_max_depth > 0)
         next = next & (s.depth + UInt32(1u) < UInt32(uint32_t(m_max_depth)));
+    if (scene.has_subsurfaces()) {
+        Spectrum below = scene.eval_subsurface(si, s.sampler.next_2d(), next);
+        (s.mode ? near : s.L) += select(next, s.throughput * below, Spectrum(0).dense());
+    }
 
     // A direction towards a light
     Mask smooth = (si.bsdf_flags & UInt32(uint32_t(BSDFFlags::Smooth))) != UInt32(0u);

@@ -14,10 +14,10 @@ namespace umbel {
 class PathTracer : public Integrator {
 public:
     void declare(Params &p) override;
-    Radiance sample(const Scene &scene, SampleStream &sampler, const Ray &ray,
+    Radiance sample(const Scene &scene, SampleStream &sampler, const Ray &ray, const Medium *medium,
                     const Mask &active) const override;
     RadianceDerivative differentiate(ad::Mode mode, const Scene &scene, SampleStream sampler,
-                                     const Ray &ray, const Radiance &primal,
+                                     const Ray &ray, const Medium *medium, const Radiance &primal,
                                      const RadianceDerivative &gradient,
                                      const Mask &active) const override;
 

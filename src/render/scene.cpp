@@ -3,6 +3,7 @@
 #include "core/host_array.h"
 #include "render/accelerator.h"
 #include "render/integrator.h"
+#include "render/subsurface.h"
 #include <algorithm>
 #include <cmath>
 #include <malloc.h>
@@ -48,6 +49,7 @@ void Scene::configure() {
     collect_objects();
     build_arena();
     m_light_choice.update(m_emitters, *this);
+    prepare_subsurfaces();
 }
 
 std::vector<Ref<Emitter>> Scene::lights() const {
@@ -75,6 +77,7 @@ void Scene::child_changed() {
         build_arena();
     }
     m_light_choice.update(m_emitters, *this);
+    prepare_subsurfaces();
 }
 
 std::vector<int> Scene::revisions() const {
@@ -129,6 +132,32 @@ void Scene::collect_objects() {
         table.push_back(s->global_number());
     }
     m_shape_table = jit::copy(table);
+    collect_media();
+}
+
+void Scene::collect_media() {
+    m_media = {};
+    m_subsurfaces = {};
+    m_has_null = false;
+    std::vector<uint32_t> table = { 0, 0, 0, 0 };
+    for (const Shape *s : m_surfaces) {
+        m_has_null |= s->bsdf()->has(BSDFFlags::Null);
+        table.insert(table.end(), { m_media.add(s->interior()), m_media.add(s->exterior()),
+                                    m_subsurfaces.add(s->subsurface()), 0 });
+    }
+    for (const Ref<Sensor> &s : m_sensors)
+        m_media.add(s->medium());
+    for (const Emitter *e : m_emitters.objects())
+        m_media.add(e->medium());
+    m_behind_table = {};
+    if (!m_media.empty() || !m_subsurfaces.empty())
+        m_behind_table = jit::copy(table);
+}
+
+void Scene::prepare_subsurfaces() const {
+    for (const Shape *s : m_surfaces)
+        if (s->subsurface())
+            s->subsurface()->prepare(*this, *s);
 }
 
 void Scene::build_arena() {

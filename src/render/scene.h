@@ -87,6 +87,36 @@ public:
     BSDFResult eval_and_sample_bsdf(const BSDFContext &ctx, const SurfaceInteraction &si,
                                     const Vector3 &wo, const Float &u1, const Vector2 &u2,
                                     const Mask &active) const;
+    // ---- media: scene_media.cpp
+    const Table<Medium> &media() const { return m_media; }
+    /// 0 for null; an error for media that are not part of the scene.
+    uint32_t number_of(const Medium *medium) const;
+    /// Whether light passes through surfaces in a straight line.
+    bool has_null_surfaces() const { return m_has_null; }
+    /// The medium that a ray enters which leaves a surface along `d`: the one it was in, unless the surface separates two.
+    UInt32 medium_beyond(const SurfaceInteraction &si, const Vector3 &d, const UInt32 &medium,
+                         const Mask &active) const;
+    /// The first collision along a ray inside a medium.
+    MediumSample sample_medium(const UInt32 &medium, const Ray &ray, SampleStream &sampler,
+                               const Mask &active) const;
+    struct PhaseResult { // as BSDFResult
+        Spectrum value;
+        Float pdf;
+        PhaseFunctionSample sample;
+        UMBEL_STRUCT(value, pdf, sample)
+    };
+    PhaseResult eval_and_sample_phase(const PhaseFunctionContext &ctx, const MediumInteraction &mei,
+                                      const Vector3 &wo, const Float &u1, const Vector2 &u2,
+                                      const Mask &active) const;
+    /// The part of a light's radiance that arrives at `from`, past surfaces and media; the ray begins in `medium`. Without media
+    /// and surfaces that light passes through, it is ray_test().
+    Spectrum transmittance(const Interaction &from, const DirectionSample &ds, const UInt32 &medium,
+                           SampleStream &sampler, const Mask &active) const;
+    bool has_subsurfaces() const { return !m_subsurfaces.empty(); }
+    /// Radiance that leaves a surface after having travelled below it.
+    Spectrum eval_subsurface(const SurfaceInteraction &si, const Vector2 &u,
+                             const Mask &active) const;
+
     const Table<BSDF> &bsdfs() const { return m_bsdfs; }
     const Table<Emitter> &emitters() const { return m_emitters; }
 
@@ -106,6 +136,11 @@ public:
 private:
     void collect_surfaces();
     void collect_objects();
+    void collect_media();
+    void prepare_subsurfaces() const;
+    Spectrum medium_transmittance(const UInt32 &medium, const Ray &ray, SampleStream &sampler,
+                                  const Mask &active) const;
+    Spectrum null_transmission(const SurfaceInteraction &si, const Mask &active) const;
     void build_arena();
     void place_instances(Geometry &g);
     void add_mesh(const Mesh &mesh, uint32_t number, Geometry &g, std::vector<double> &records,
@@ -141,6 +176,10 @@ private:
 
     Table<BSDF> m_bsdfs;
     Table<Emitter> m_emitters;
+    Table<Medium> m_media;
+    Table<Subsurface> m_subsurfaces;
+    UInt32 m_behind_table; // by shape: interior, exterior, subsurface, nothing
+    bool m_has_null = false;
     uint32_t m_environment = 0; // its number
     LightChoice m_light_choice;
 

@@ -10,6 +10,7 @@ void Sensor::declare(Params &p) {
     p.number("shutter_close", m_shutter_close, 0).doc("When it closes");
     p.object("film", m_film).doc("Where the image is collected; an `hdrfilm` if absent");
     p.object("sampler", m_sampler).doc("Source of random numbers; `independent` if absent");
+    declare_medium(p);
     if (!p.loading())
         return;
     if (!m_film)

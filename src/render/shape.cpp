@@ -2,6 +2,7 @@
 #include "render/shape.h"
 #include "render/colour_value.h"
 #include "render/emitter.h"
+#include "render/subsurface.h"
 #include <atomic>
 #include <cmath>
 #include <mutex>
@@ -122,6 +123,16 @@ void Shape::declare(Params &p) {
     p.object("bsdf", m_bsdf)
         .doc("How the surface scatters light; a diffuse reflector of 0.5 if absent");
     p.object("emitter", m_emitter).doc("Makes the surface an area light");
+    Behind behind;
+    if (m_behind)
+        behind = *m_behind;
+    p.named_object(p.traversing() ? "interior_medium" : "interior", behind.interior)
+        .doc("The medium behind the surface, where its normal does not point");
+    p.named_object(p.traversing() ? "exterior_medium" : "exterior", behind.exterior)
+        .doc("The medium in front of it");
+    p.object("subsurface", behind.subsurface).doc("How light travels below the surface");
+    if (p.loading() && (behind.interior || behind.exterior || behind.subsurface))
+        m_behind = std::make_unique<Behind>(behind);
     if (p.traversing())
         for (auto &[name, texture] : m_texture_attributes)
             p.child(name.c_str(), texture);

@@ -8,7 +8,9 @@
 namespace umbel {
 
 class Emitter;
+class Medium;
 class Scene;
+class Subsurface;
 
 struct BoundingBox {
     std::array<double, 3> min = { 1e300, 1e300, 1e300 }, max = { -1e300, -1e300, -1e300 };
@@ -100,6 +102,13 @@ public:
     /// Scenes notice with their next update.
     void set_bsdf(Ref<BSDF> bsdf);
     const Ref<Emitter> &emitter() const { return m_emitter; }
+    /// The media behind the surface and in front of it, as its normal has it; null: nothing. A surface that has either is where
+    /// light goes from one to the other.
+    const Medium *interior() const { return m_behind ? m_behind->interior.get() : nullptr; }
+    const Medium *exterior() const { return m_behind ? m_behind->exterior.get() : nullptr; }
+    bool is_medium_transition() const { return interior() || exterior(); }
+    /// How light travels below the surface; null: not at all.
+    Subsurface *subsurface() const { return m_behind ? m_behind->subsurface.get() : nullptr; }
     bool flips_normals() const { return m_flip_normals; }
     /// From the shape's unit form to the scene.
     virtual TransformData placement() const { return m_to_world; }
@@ -122,6 +131,11 @@ private:
     const jit::Context *m_context;
     uint32_t m_global_number;
     std::map<std::string, Ref<Texture>> m_texture_attributes;
+    struct Behind {
+        Ref<Medium> interior, exterior;
+        Ref<Subsurface> subsurface;
+    };
+    std::unique_ptr<Behind> m_behind; // few shapes have anything
 };
 
 /// The shapes that live in the calling thread's variant and context, in the order of their global numbers.

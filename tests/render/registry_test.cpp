@@ -21,11 +21,14 @@ const std::map<std::string, const char *> tests_of_kinds = {
     { "emitter", "tests/render/registry_endpoint_test.cpp" },
     { "film", "tests/render/film_test.cpp" },
     { "integrator", "tests/plugins/furnace_test.cpp" },
+    { "medium", "tests/plugins/homogeneous_test.cpp" },
+    { "phase", "tests/plugins/isotropic_test.cpp" },
     { "rfilter", "tests/render/film_test.cpp" },
     { "sampler", "tests/plugins/sampler_test.cpp" },
     { "sensor", "tests/render/registry_endpoint_test.cpp" },
     { "shape", "tests/render/registry_endpoint_test.cpp" },
     { "texture", "tests/render/registry_texture_test.cpp" },
+    { "volume", "tests/plugins/constvolume_test.cpp" },
 };
 
 TEST(Registry, EveryPluginIsTried) {

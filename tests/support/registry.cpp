@@ -103,6 +103,16 @@ std::string scene_of(const Example &e, bool alone) {
         shape = "<shape type='sphere'><emitter type='area'>" + element("radiance") +
                 "</emitter></shape>";
 
+    // A cloud: the medium itself, or what is inside one
+    bool is_part = plugin.kind == "phase" || plugin.kind == "volume",
+         is_cloud = is_part || plugin.kind == "medium";
+    if (is_cloud)
+        shape = "<shape type='cube'><bsdf type='null'/>" +
+                (is_part ? "<medium type='homogeneous' name='interior'>" +
+                               element(plugin.kind == "volume" ? "albedo" : "") + "</medium>"
+                         : element("interior")) +
+                "</shape>";
+
     if (alone && (plugin.kind == "emitter" || plugin.kind == "sensor"))
         shape = "";
 
@@ -124,7 +134,8 @@ std::string scene_of(const Example &e, bool alone) {
                              ? element("", camera)
                              : "<sensor type='perspective'>" + camera + "</sensor>";
 
-    std::string integrator = or_else("integrator", "<integrator type='path'/>");
+    std::string integrator = or_else(
+        "integrator", is_cloud ? "<integrator type='volpath'/>" : "<integrator type='path'/>");
     if (!is_used)
         throw UserError(fmt::format("no tests for kind {} of plugin {}: tests/support/registry.cpp "
                                     "must say where in a scene it has something to do",

@@ -47,13 +47,13 @@ public:
         return names;
     }
 
-    Radiance sample(const Scene &scene, SampleStream &sampler, const Ray &ray,
+    Radiance sample(const Scene &scene, SampleStream &sampler, const Ray &ray, const Medium *medium,
                     const Mask &active) const override {
         SurfaceInteraction si = scene.ray_intersect(ray, active, true);
         Mask valid = active & si.is_valid();
         Radiance r{ Spectrum(0).dense(), valid, {} };
         if (m_inner)
-            r = m_inner->sample(scene, sampler, ray, active);
+            r = m_inner->sample(scene, sampler, ray, medium, active);
         for (const Float &v : channels(scene, si, valid))
             r.aovs.push_back(v);
         return r;
@@ -61,7 +61,7 @@ public:
 
     // The channels' own arithmetic, at a point that stays on its ray while surfaces move.
     RadianceDerivative differentiate(ad::Mode mode, const Scene &scene, SampleStream sampler,
-                                     const Ray &ray, const Radiance &primal,
+                                     const Ray &ray, const Medium *medium, const Radiance &primal,
                                      const RadianceDerivative &gradient,
                                      const Mask &active) const override {
         refuse_polarization();
@@ -69,7 +69,7 @@ public:
         size_t own = inner.aovs.size() - std::min(inner.aovs.size(), m_names.size());
         inner.aovs.resize(own);
         if (m_inner)
-            out = m_inner->differentiate(mode, scene, sampler, ray, primal, inner, active);
+            out = m_inner->differentiate(mode, scene, sampler, ray, medium, primal, inner, active);
         if (m_inner)
             out.aovs.resize(m_inner->aov_names().size(), Float(0));
         Hit hit = scene.trace(ray, active, true);

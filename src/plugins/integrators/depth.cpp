@@ -5,7 +5,7 @@ namespace umbel {
 
 class Depth final : public Integrator {
 public:
-    Radiance sample(const Scene &scene, SampleStream &, const Ray &ray,
+    Radiance sample(const Scene &scene, SampleStream &, const Ray &ray, const Medium *,
                     const Mask &active) const override {
         Hit hit = scene.trace(ray, active, true);
         Mask valid = active & (hit.t < std::numeric_limits<double>::infinity());

@@ -20,7 +20,7 @@ public:
             fail("{}: at least one sample of either kind is needed", p.properties()->describe());
     }
 
-    Radiance sample(const Scene &scene, SampleStream &sampler, const Ray &ray,
+    Radiance sample(const Scene &scene, SampleStream &sampler, const Ray &ray, const Medium *,
                     const Mask &active) const override {
         BSDFContext ctx;
         SurfaceInteraction si = scene.ray_intersect(ray, active, true);

@@ -18,6 +18,7 @@ public:
         if (p.loading() && m_hide_emitters)
             m_inner->set_hide_emitters(true);
     }
+    bool repeats() const override { return m_inner->repeats(); }
     std::vector<std::string> aov_names() const override {
         std::vector<std::string> inner = m_inner->aov_names(), names = inner;
         for (char c : std::string(variant().colour == Colour::Mono ? "Y" : "RGB"))
@@ -28,8 +29,8 @@ public:
     }
 
     Radiance sample(const Scene &scene, SampleStream &sampler, const Ray &ray,
-                    const Mask &active) const override {
-        Radiance r = m_inner->sample(scene, sampler, ray, active);
+                    const Medium *medium, const Mask &active) const override {
+        Radiance r = m_inner->sample(scene, sampler, ray, medium, active);
         std::vector<Float> inner = r.aovs;
         Spectrum L = unpolarized(r.L);
         if (variant().colour == Colour::Spectral) // further channels are not weighted by the driver

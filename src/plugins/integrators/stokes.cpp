@@ -32,9 +32,9 @@ public:
         return names;
     }
 
-    Radiance sample(const Scene &scene, SampleStream &sampler, const Ray &ray,
+    Radiance sample(const Scene &scene, SampleStream &sampler, const Ray &ray, const Medium *medium,
                     const Mask &active) const override {
-        Radiance r = m_inner->sample(scene, sampler, ray, active);
+        Radiance r = m_inner->sample(scene, sampler, ray, medium, active);
         // From the axis that the direction implies to the camera's: the horizontal one, made perpendicular to the ray
         Vector3 forward = -ray.d, up(0, 1, 0);
         Vector3 horizontal =

@@ -1,0 +1,89 @@
+// render/medium.h: what fills space, and scatters, absorbs and emits light along the way.
+//
+// A medium answers three questions about a place: its scattering, its extinction, and a bound of that, the majorant. All else
+// follows from them. Where the extinction is less than the majorant, the difference is filled up with null collisions, which
+// have no effect: distances are sampled as if the medium were homogeneous (delta tracking [Woodcock 1965]), and transmittance
+// is estimated by what null collisions leave over (ratio tracking [Novak 2014]).
+//
+// The extinction may differ between channels. A distance is sampled for one channel, chosen at random, and weighted by the mean
+// of all channels' densities: so no channel's weight exceeds their number.
+#pragma once
+#include "render/phase.h"
+#include "render/sampler.h"
+#include "render/volume.h"
+
+namespace umbel {
+
+/// What became of light on its way along a ray.
+struct MediumSample {
+    MediumInteraction mei; // the collision; t is infinity where there was none up to the ray's end
+    Spectrum weight;       // transmittance over the density of it all, plain
+    Spectrum emission;     // radiance per unit of length there, plain
+    Mask samples_emitters; // see Medium::use_emitter_sampling
+    SamplerState state;    // of the sampler that was used
+    UMBEL_STRUCT(mei, weight, emission, samples_emitters, state)
+};
+
+class Medium : public Object {
+public:
+    static constexpr const char *Kind = "medium";
+
+    /// The phase function, sample_emitters; derived classes call it first.
+    void declare(Params &p) override;
+
+    struct Coefficients {
+        Spectrum sigma_s, sigma_n, sigma_t; // sigma_n + sigma_t is the majorant
+    };
+    // ---- what a medium is; all plain. Microflakes depend on mei.wi, too.
+    /// At least the extinction anywhere on the ray to mei.
+    virtual Spectrum majorant(const MediumInteraction &mei, const Mask &active) const = 0;
+    virtual Coefficients scattering_coefficients(const MediumInteraction &mei,
+                                                 const Mask &active) const = 0;
+    /// Radiance that it emits per unit of length; zero where the extinction is.
+    virtual Spectrum emission(const MediumInteraction &, const Mask &) const { return Spectrum(0); }
+    virtual bool is_emissive() const { return false; }
+    /// The part of a ray that can meet it.
+    struct Extent {
+        Mask is_met;
+        Float mint, maxt;
+    };
+    virtual Extent extent(const Ray &ray) const;
+    /// Whether coefficients of extinction are the same everywhere: there are no null collisions.
+    virtual bool is_homogeneous() const { return false; }
+    /// Whether channels differ in extinction. If not, distances are those of the first one.
+    bool has_spectral_extinction() const { return m_has_spectral_extinction; }
+    /// Whether paths that collide connect to lights; of no use behind glass.
+    bool use_emitter_sampling() const { return m_sample_emitters; }
+    const PhaseFunction &phase_function() const { return *m_phase; }
+    const Ref<PhaseFunction> &phase_ref() const { return m_phase; }
+
+    // ---- single steps
+    /// A tentative collision on a ray, at a distance sampled from the majorant of a channel; t is infinity where the ray ends
+    /// before.
+    MediumInteraction sample_interaction(const Ray &ray, const Float &u, const UInt32 &channel,
+                                         const Mask &active) const;
+    /// As if the majorant were the extinction: the part of light that gets to the collision, or to the distance `end` where that
+    /// comes first, and the density of it (then, probability), each for each channel.
+    std::pair<Spectrum, Spectrum> transmittance_eval_pdf(const MediumInteraction &mei,
+                                                         const Float &end) const;
+
+    // ---- the whole way along a ray
+    /// The first collision that is not a null one.
+    MediumSample sample(const Ray &ray, SampleStream sampler, const Mask &active) const;
+    /// An estimate of the part of light that passes; exact where the medium is homogeneous.
+    Spectrum transmittance(const Ray &ray, SampleStream &sampler, const Mask &active) const;
+
+protected:
+    void declare_spectral_extinction(Params &p);
+
+    Ref<PhaseFunction> m_phase; // never null after loading
+    bool m_sample_emitters = true, m_has_spectral_extinction = true;
+
+private:
+    Extent extent_within(const Ray &ray) const;
+    MediumInteraction enter(const Ray &ray, const Extent &e, const Mask &active) const;
+    struct Step;
+    Step step(const Ray &ray, SampleStream &sampler, const Mask &active) const;
+};
+
+} // namespace umbel

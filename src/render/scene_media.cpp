@@ -1,0 +1,172 @@
+// render/scene_media.cpp: what light transport asks of a scene's media, and of surfaces that light passes through.
+#include "render/scene.h"
+#include "render/subsurface.h"
+
+namespace umbel {
+
+// ---- media
+
+uint32_t Scene::number_of(const Medium *medium) const {
+    uint32_t number = m_media.number_of(medium);
+    if (medium && number == 0)
+        medium->complain("is none of the scene's media; give it to one of its shapes, emitters or "
+                         "sensors");
+    return number;
+}
+
+UInt32 Scene::medium_beyond(const SurfaceInteraction &si, const Vector3 &d, const UInt32 &medium,
+                            const Mask &active) const {
+    if (m_media.empty())
+        return medium;
+    auto [interior, exterior, subsurface, unused] =
+        jit::gather_packet<uint32_t, 4>(m_behind_table, si.shape, active);
+    Mask transition = active & ((interior | exterior) != UInt32(0u));
+    return select(transition, select(dot(si.n, d) > 0, exterior, interior), medium);
+}
+
+static void advance(SampleStream &sampler, const SamplerState &to, const Mask &active) {
+    std::vector<Value> before = jit::detail::flatten(sampler.state);
+    SamplerState state = to;
+    std::vector<Value> after = jit::detail::flatten(state);
+    check_eq(before.size(), after.size());
+    for (size_t i = 0; i < before.size(); ++i)
+        if (before[i].id() != after[i].id())
+            before[i] = jit::ternary(jit::Op::Select, active, after[i], before[i]);
+    jit::detail::unflatten(sampler.state, std::move(before));
+}
+
+MediumSample Scene::sample_medium(const UInt32 &medium, const Ray &ray, SampleStream &sampler,
+                                  const Mask &active) const {
+    MediumSample s = m_media.call("medium.sample", medium, active, MediumSample(),
+                                  [&](const Medium &m) { return m.sample(ray, sampler, active); });
+    s.mei.medium = medium;
+    s.mei.t = select(active, s.mei.t, Float(std::numeric_limits<double>::infinity()));
+    advance(sampler, s.state, active);
+    return s;
+}
+
+Scene::PhaseResult Scene::eval_and_sample_phase(const PhaseFunctionContext &ctx,
+                                                const MediumInteraction &mei, const Vector3 &wo,
+                                                const Float &u1, const Vector2 &u2,
+                                                const Mask &active) const {
+    return m_media.call("phase", mei.medium, active, PhaseResult(), [&](const Medium &m) {
+        const PhaseFunction &phase = m.phase_function();
+        auto [value, pdf] = phase.eval_pdf(ctx, mei, wo, active);
+        PhaseResult r{ value.dense(), pdf, phase.sample(ctx, mei, u1, u2, active) };
+        r.sample.weight = r.sample.weight.dense();
+        return r;
+    });
+}
+
+// ---- rays towards lights
+
+Spectrum Scene::medium_transmittance(const UInt32 &medium, const Ray &ray, SampleStream &sampler,
+                                     const Mask &active) const {
+    struct Result {
+        Spectrum weight;
+        SamplerState state;
+        UMBEL_STRUCT(weight, state)
+    };
+    Mask inside = active & (medium != UInt32(0u));
+    Result r = m_media.call("medium.transmittance", medium, inside, Result(), [&](const Medium &m) {
+        SampleStream own = sampler;
+        Spectrum weight = m.transmittance(ray, own, inside);
+        return Result{ weight, own.state };
+    });
+    advance(sampler, r.state, inside);
+    return select(inside, r.weight, Spectrum(1));
+}
+
+Spectrum Scene::null_transmission(const SurfaceInteraction &si, const Mask &active) const {
+    struct Result {
+        Spectrum value;
+        UMBEL_STRUCT(value)
+    };
+    Mask passes = active & ((si.bsdf_flags & UInt32(uint32_t(BSDFFlags::Null))) != UInt32(0u));
+    Result r = m_bsdfs.call(
+        "bsdf.null", si.bsdf, passes, Result{ Spectrum(0).dense() },
+        [&](const BSDF &b) { return Result{ b.eval_null_transmission(si, passes).dense() }; });
+    return si.to_world_mueller(r.value, si.wi, si.wi);
+}
+
+Spectrum Scene::transmittance(const Interaction &from, const DirectionSample &ds,
+                              const UInt32 &medium, SampleStream &sampler,
+                              const Mask &active) const {
+    // An environment is farther away than all media: what fills space without end hides it
+    Mask endless =
+        m_environment && !m_media.empty() ? ds.emitter == UInt32(m_environment) : Mask(false);
+    Float infinity(std::numeric_limits<double>::infinity());
+    auto towards_light = [&](const Interaction &it) {
+        Ray ray = it.spawn_ray_to(ds.p);
+        ray.maxt = select(endless, infinity, ray.maxt);
+        return ray;
+    };
+    // Rays keep clear of surfaces at both ends, media do not
+    auto within = [&](const Ray &ray, const Vector3 &begin, const Vector3 &end) {
+        Ray segment = ray;
+        segment.o = begin;
+        segment.maxt = norm(end - begin);
+        return segment;
+    };
+    Ray first = towards_light(from);
+    if (!m_has_null) {
+        Mask clear = active & !ray_test(first, active);
+        Spectrum t(1);
+        if (!m_media.empty()) {
+            Ray segment = within(first, from.p, ds.p);
+            segment.maxt = select(endless, infinity, segment.maxt);
+            t = medium_transmittance(medium, segment, sampler, clear);
+        }
+        return select(clear, t, Spectrum(0));
+    }
+
+    // From surface to surface
+    struct State {
+        SampleStream sampler;
+        Ray ray;
+        Vector3 p; // where it begins
+        UInt32 medium;
+        Spectrum weight;
+        Mask active;
+        UMBEL_STRUCT(sampler, ray, p, medium, weight, active)
+    };
+    State s = jit::loop(
+        State{ sampler, first, from.p, medium, Spectrum(1).dense(), active },
+        [](const State &s) { return s.active; },
+        [&](State &s) {
+            SurfaceInteraction si = ray_intersect(s.ray, s.active);
+            Mask hit = s.active & si.is_valid();
+            if (!m_media.empty()) {
+                Ray segment = within(s.ray, s.p, select(hit, si.p, ds.p));
+                segment.maxt = select(endless & !hit, infinity, segment.maxt);
+                s.weight = s.weight * medium_transmittance(s.medium, segment, s.sampler, s.active);
+                s.medium = medium_beyond(si, s.ray.d, s.medium, hit);
+            }
+            s.weight = select(hit, s.weight * null_transmission(si, hit), s.weight);
+            s.active = hit & any_nonzero(s.weight);
+            s.ray = towards_light(si);
+            s.p = si.p;
+        },
+        "shadow ray");
+    sampler = s.sampler;
+    return select(active, s.weight, Spectrum(0).dense());
+}
+
+// ---- below surfaces
+
+Spectrum Scene::eval_subsurface(const SurfaceInteraction &si, const Vector2 &u,
+                                const Mask &active) const {
+    struct Result {
+        Spectrum value;
+        UMBEL_STRUCT(value)
+    };
+    auto [interior, exterior, number, unused] =
+        jit::gather_packet<uint32_t, 4>(m_behind_table, si.shape, active);
+    Mask known = active & (number != UInt32(0u));
+    Result r = m_subsurfaces.call(
+        "subsurface", number, known, Result{ Spectrum(0).dense() },
+        [&](const Subsurface &s) { return Result{ s.eval(*this, si, u, known).dense() }; });
+    return select(known, r.value, Spectrum(0).dense());
+}
+
+} // namespace umbel

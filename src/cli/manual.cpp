@@ -30,7 +30,9 @@ Params declared(const Plugin &plugin) {
 
 /// The comment at the top of a plugin's file, without its first word, which is the plugin's name.
 std::string prose(const Plugin &plugin, const std::filesystem::path &sources) {
-    std::string folder = plugin.kind == "rfilter" ? "filters" : plugin.kind + "s";
+    std::string folder = plugin.kind == "rfilter"  ? "filters"
+                         : plugin.kind == "medium" ? "media"
+                                                   : plugin.kind + "s";
     auto file = sources / "src" / "plugins" / folder / (plugin.name + ".cpp");
     if (sources.empty() || !std::filesystem::exists(file))
         return {};

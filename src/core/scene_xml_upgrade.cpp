@@ -3,6 +3,7 @@
 // What has no counterpart stays as it is: the plugin that gets it can complain with its line.
 #include "core/scene_xml.h"
 #include "jit/error.h"
+#include <algorithm>
 
 namespace umbel {
 namespace {
@@ -121,6 +122,16 @@ void upgrade_object(Properties &object, const Version &version) {
                 p->name = "raw";
                 p->value = true;
             }
+
+    // Where two media met, and no BSDF was given, light went straight on. Other references may be to a BSDF.
+    auto may_be_bsdf = [](const Property &p) {
+        return p.object() ? (*p.object())->kind == "bsdf"
+                          : std::holds_alternative<Reference>(p.value) && p.name != "interior" &&
+                                p.name != "exterior";
+    };
+    if (object.kind == "shape" && (object.has("interior") || object.has("exterior")) &&
+        std::none_of(object.all().begin(), object.all().end(), may_be_bsdf))
+        object.set("", Properties("bsdf", "null"));
 
     // Enumerators changed their spelling too: luminanceAlpha.
     if (object.kind == "film")

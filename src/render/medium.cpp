@@ -29,6 +29,13 @@ Float channel_of(const Spectrum &s, const UInt32 &channel) {
     return v;
 }
 
+Ray rest_of(const Ray &ray, const Float &from) {
+    Ray rest = ray;
+    rest.o = ray(from);
+    rest.maxt = ray.maxt - from;
+    return rest;
+}
+
 } // namespace
 
 void Medium::declare(Params &p) {
@@ -134,10 +141,7 @@ MediumSample Medium::sample(const Ray &ray, SampleStream sampler, const Mask &ac
     s = jit::loop(
         s, [](const State &s) { return s.active; },
         [&](State &s) {
-            Ray rest = ray;
-            rest.o = ray(s.from);
-            rest.maxt = ray.maxt - s.from;
-            Step next = step(rest, s.sampler, s.active);
+            Step next = step(rest_of(ray, s.from), s.sampler, s.active);
             s.weight = s.weight * next.weight;
             Mask collides = next.mei.is_valid();
 
@@ -151,6 +155,7 @@ MediumSample Medium::sample(const Ray &ray, SampleStream sampler, const Mask &ac
             s.weight = select(null, over(s.weight * next.mei.sigma_n, 1 - p), s.weight);
             Float t = s.from + next.mei.t;
             next.mei.t = select(found, t, Float(Infinity));
+            next.mei.mint = s.mei.mint;
             s.mei = next.mei;
             s.from = select(null, t, s.from);
             s.active = null & any_nonzero(s.weight);
@@ -174,10 +179,7 @@ Spectrum Medium::transmittance(const Ray &ray, SampleStream &sampler, const Mask
     State s = jit::loop(
         State{ sampler, Float(0), Spectrum(1), active }, [](const State &s) { return s.active; },
         [&](State &s) {
-            Ray rest = ray;
-            rest.o = ray(s.from);
-            rest.maxt = ray.maxt - s.from;
-            Step next = step(rest, s.sampler, s.active);
+            Step next = step(rest_of(ray, s.from), s.sampler, s.active);
             Mask collides = s.active & next.mei.is_valid();
             s.weight = s.weight * next.weight;
             s.weight = select(collides, s.weight * next.mei.sigma_n, s.weight);

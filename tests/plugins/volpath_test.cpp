@@ -336,6 +336,23 @@ TEST(VolPath, FollowsItsMediaWithoutCompilingAgain) {
     c.set(jit::Flag::History, false);
 }
 
+TEST(VolPath, OldScenesHaveNoSurfaceWhereMediaMeetWithoutABsdf) {
+    VariantScope scope(find_variant("llvm_rgb"));
+    auto bsdf_of = [](const char *version, const std::string &inside) {
+        std::string xml = scene_xml("<bsdf type='diffuse' id='white'/><shape type='sphere'>" +
+                                        inside + "</shape>" + Sky,
+                                    4, 1),
+                    now = "version='3.0.0'";
+        xml.replace(xml.find(now), now.size(), std::string("version='") + version + "'");
+        return scene_from(xml)->shapes()[0]->bsdf()->plugin();
+    };
+    std::string fog = "<medium name='interior' type='homogeneous'/>";
+    EXPECT_EQ(bsdf_of("0.6.0", fog), "null");
+    EXPECT_EQ(bsdf_of("0.6.0", fog + "<ref id='white'/>"), "diffuse");
+    EXPECT_EQ(bsdf_of("0.6.0", ""), "diffuse");
+    EXPECT_EQ(bsdf_of("3.0.0", fog), "diffuse"); // as in Mitsuba 3
+}
+
 TEST(VolPath, SaysWhatItCannotDo) {
     VariantScope scope(find_variant("llvm_ad_rgb"));
     auto expect_error = [](auto &&fn, const std::string &words) {

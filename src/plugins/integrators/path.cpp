@@ -1,4 +1,6 @@
 // path: unidirectional path tracing with multiple importance sampling; see render/path_tracer.h.
+//
+// Space is empty for it, also where scenes have media: see `volpath`.
 #include "render/path_tracer.h"
 
 namespace umbel {

@@ -12,15 +12,11 @@ public:
     void declare(Params &p) override {
         Medium::declare(p);
         p.volume("albedo", m_albedo, 0.75, SpectrumData::Intent::Reflectance)
-            .differentiable()
             .doc("The part of light that collides and is scattered");
-        p.volume("sigma_t", m_sigma_t, 1)
-            .differentiable()
-            .doc("Extinction: collisions per unit of length");
+        p.volume("sigma_t", m_sigma_t, 1).doc("Extinction: collisions per unit of length");
         p.optional_volume("sigma_s", m_sigma_s)
-            .differentiable()
             .doc("In place of `albedo` and `sigma_t`, with `sigma_a`: scattering");
-        p.optional_volume("sigma_a", m_sigma_a).differentiable().doc("Likewise: absorption");
+        p.optional_volume("sigma_a", m_sigma_a).doc("Likewise: absorption");
         p.scalar("scale", m_scale, 1, 0).doc("Multiplies all coefficients: changes their unit");
         declare_spectral_extinction(p);
         if (!p.loading())

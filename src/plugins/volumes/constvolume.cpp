@@ -7,7 +7,7 @@ class ConstVolume final : public Volume {
 public:
     void declare(Params &p) override {
         declare_placement(p);
-        p.unbounded_texture("value", m_value).differentiable().doc("The value; 1 if absent");
+        p.unbounded_texture("value", m_value).doc("The value; 1 if absent");
         if (p.loading() && !m_value)
             m_value = std::dynamic_pointer_cast<Texture>(
                 p.loader()->load_spectrum(SpectrumData::uniform(1), *p.properties()));

@@ -22,10 +22,10 @@ from .util import cornell_box, scoped_set_variant, variant_context
 
 __version__ = "0.1.0"
 
-from ._core import (BSDF, BSDFContext, Emitter, Film, Integrator, Mesh, Object, ReconstructionFilter, Sampler, Scene, Sensor,
-                    Shape, Texture, load_file, load_string)
-from ._records import (BSDFSample3f, DirectionSample3f, Interaction3f, PositionSample3f, PreliminaryIntersection3f,
-                       Ray2d, Ray2f, Ray3d, Ray3f, RayDifferential3f, SurfaceInteraction3f)
+from ._core import (BSDF, BSDFContext, Emitter, Film, Integrator, Medium, Mesh, Object, PhaseFunction, ReconstructionFilter,
+                    Sampler, Scene, Sensor, Shape, Texture, Volume, load_file, load_string)
+from ._records import (BSDFSample3f, DirectionSample3f, Interaction3f, MediumInteraction3f, PositionSample3f,
+                       PreliminaryIntersection3f, Ray2d, Ray2f, Ray3d, Ray3f, RayDifferential3f, SurfaceInteraction3f)
 from ._scene import BSDFFlags, RayFlags, TransportMode, has_flag, load_dict
 from ._plugins import (ParamFlags, TraversalCallback, cast_object, register_bsdf, register_emitter,
                        register_film, register_integrator, register_medium, register_phasefunction, register_rfilter,
@@ -35,7 +35,7 @@ from . import _mesh, _sampler
 from ._endpoints import EmitterFlags, Endpoint, ProjectiveCamera, parse_fov
 from ._film import FilmFlags, ImageBlock
 from ._integrators import render
-from ._pointers import BSDFPtr, EmitterPtr, MediumPtr, SensorPtr, TexturePtr
+from ._pointers import BSDFPtr, EmitterPtr, MediumPtr, PhaseFunctionPtr, SensorPtr, TexturePtr
 SamplingIntegrator = MonteCarloIntegrator = AdjointIntegrator = Integrator  # one interface for all
 from ._params import SceneParameters, traverse
 from . import ad

@@ -232,6 +232,8 @@ from .jit.auto import Matrix44f16 as Matrix44f16
 from .jit.auto import Matrix4f64 as Matrix4d
 from .jit.auto import Matrix4f as Matrix4f
 from .jit.auto import Matrix4f16 as Matrix4f16
+from ._core import Medium as Medium
+from ._records import MediumInteraction3f as MediumInteraction3f
 MediumPtr: Any
 from ._streams import MemoryMappedFile as MemoryMappedFile
 from ._streams import MemoryStream as MemoryStream
@@ -247,8 +249,10 @@ from ._core import Object as Object
 from ._properties import ObjectType as ObjectType
 from .jit.auto import PCG32 as PCG32
 from ._plugins import ParamFlags as ParamFlags
+from ._core import PhaseFunction as PhaseFunction
 from ._phase import PhaseFunctionContext as PhaseFunctionContext
 from ._phase import PhaseFunctionFlags as PhaseFunctionFlags
+PhaseFunctionPtr: Any
 from .jit.auto import Philox4x32 as Philox4x32
 from ._properties import PluginManager as PluginManager
 from .jit.auto import Point0f64 as Point0d
@@ -416,6 +420,7 @@ from .jit.auto import Vector4i64 as Vector4i64
 from .jit.auto import Vector4u as Vector4u
 from .jit.auto import Vector4u64 as Vector4u64
 from ._system import Version as Version
+from ._core import Volume as Volume
 from ._volume_grid import VolumeGrid as VolumeGrid
 from ._streams import ZStream as ZStream
 __version__: str

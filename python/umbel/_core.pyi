@@ -161,7 +161,8 @@ class Bitmap:
 class Emitter(Endpoint):
     """A source of light."""
     def __init__(self, props: Any | None = None) -> None: ...
-    def get_medium(self) -> Any: ...
+    def get_medium(self) -> Any:
+        """The medium in which it stands; None: nothing."""
     def is_environment(self) -> bool: ...
     m_needs_sample_2: Any
     m_needs_sample_3: Any
@@ -279,6 +280,24 @@ class Integrator(Object):
     def should_stop(self) -> bool:
         """Whether cancel() was called."""
 
+class Medium(Object):
+    """What fills space."""
+    def get_majorant(self, mi: Any, active: ArrayLike = True) -> ArrayBase:
+        """At least the extinction anywhere."""
+    def get_scattering_coefficients(self, mi: Any, active: ArrayLike = True) -> tuple[ArrayBase, ArrayBase, ArrayBase]:
+        """Scattering, null collisions and extinction, per unit of length."""
+    def has_spectral_extinction(self) -> bool: ...
+    def intersect_aabb(self, ray: Any) -> tuple[ArrayBase, ArrayBase, ArrayBase]:
+        """Whether the ray meets it, and from where to where."""
+    def is_homogeneous(self) -> bool: ...
+    def phase_function(self) -> Any: ...
+    def sample_interaction(self, ray: Any, sample: ArrayLike, channel: ArrayLike, active: ArrayLike = True) -> Any:
+        """A tentative collision."""
+    def transmittance_eval_pdf(self, mi: Any, si: Any, active: ArrayLike = True) -> tuple[ArrayBase, ArrayBase]:
+        """Of the way to the collision, or to the surface where that comes first: the part of light that passes, and its density."""
+    def use_emitter_sampling(self) -> bool:
+        """Whether paths that collide in it connect to lights."""
+
 class Mesh(Shape):
     """A surface of triangles."""
     def __init__(self, name: str, vertex_count: int, face_count: int, props: Any | None = None, has_vertex_normals: bool = False, has_vertex_texcoords: bool = False) -> None:
@@ -376,6 +395,18 @@ class Object:
 class OpHandle:
     def get(self, arg0: bool, arg1: int, /) -> Any: ...
     def set(self, arg0: bool, arg1: int, arg2: Any, /) -> None: ...
+
+class PhaseFunction(Object):
+    """How a medium scatters light."""
+    def component_count(self, active: Any = True) -> int: ...
+    def eval_pdf(self, ctx: Any, mi: Any, wo: ArrayLike, active: ArrayLike = True) -> tuple[ArrayBase, ArrayBase]:
+        """The value in a direction, and the density with which sample() gives it."""
+    def flags(self, index: Any | None = None, active: Any = True) -> int:
+        """PhaseFunctionFlags of all components, or of one."""
+    def max_projected_area(self) -> float: ...
+    def projected_area(self, mi: Any, active: ArrayLike = True) -> ArrayBase: ...
+    def sample(self, ctx: Any, mi: Any, sample1: ArrayLike, sample2: ArrayLike, active: ArrayLike = True) -> tuple[ArrayBase, ArrayBase, ArrayBase]:
+        """A direction, value over density, and the density."""
 
 class RadicalInverse:
     """Digits of numbers, mirrored at the point"""
@@ -481,7 +512,8 @@ class Sensor(Endpoint):
     def film(self) -> Any: ...
     def focus_distance(self) -> Any:
         """The distance at which the image is sharp."""
-    def get_medium(self) -> Any: ...
+    def get_medium(self) -> Any:
+        """The medium in which it stands; None: nothing."""
     @property
     def m_film(self) -> Any: ...
     @m_film.setter
@@ -538,20 +570,20 @@ class Shape(Object):
         """The attribute, however many numbers it has."""
     def eval_parameterization(self, uv, ray_flags=None, active=True) -> Any:
         """The points with these texture coordinates; nothing is met where there are none."""
-    def exterior_medium(self, active=True) -> Any:
-        """The medium outside: None."""
+    def exterior_medium(self, active: Any = True) -> Any:
+        """The medium in front of it; None: nothing."""
     def has_attribute(self, name: str, active: ArrayLike = True) -> ArrayBase:
         """Whether the shape has such an attribute."""
     def has_flipped_normals(self) -> bool:
         """Whether flip_normals was set."""
-    def interior_medium(self, active=True) -> Any:
-        """The medium inside: None."""
+    def interior_medium(self, active: Any = True) -> Any:
+        """The medium behind the surface; None: nothing."""
     def is_ellipsoids(self, active=True) -> Any:
         """Whether it consists of ellipsoids; there are none."""
     def is_emitter(self) -> bool:
         """Whether it emits light."""
-    def is_medium_transition(self, active=True) -> Any:
-        """Whether the surface separates media; there are none."""
+    def is_medium_transition(self, active: Any = True) -> bool:
+        """Whether the surface separates media."""
     def is_mesh(self) -> bool:
         """Whether it consists of triangles."""
     def is_sensor(self, active=True) -> Any:
@@ -621,6 +653,22 @@ class Texture(Object):
 
 class _Animation:
     def __eq__(self, arg: Any, /) -> bool: ...
+class Volume(Object):
+    """A spectrum or number that varies in space."""
+    def bbox(self) -> Any:
+        """What it fills."""
+    def channel_count(self) -> int: ...
+    def eval(self, it: Any, active: ArrayLike = True) -> ArrayBase: ...
+    def eval_1(self, it: Any, active: ArrayLike = True) -> ArrayBase: ...
+    def eval_gradient(self, it: Any, active: ArrayLike = True) -> tuple[ArrayBase, ArrayBase]:
+        """The value, and its derivative by the position."""
+    def eval_n(self, it: Any, active: ArrayLike = True) -> list[ArrayBase]: ...
+    def max(self) -> float:
+        """An upper bound of all values."""
+    def max_per_channel(self) -> list[float]:
+        """Likewise, of each number of eval_n()."""
+    def resolution(self) -> list[int]:
+        """Of what it is made of, along x, y and z."""
 
 class _Parameters:
     def __init__(self, arg: Object, /) -> None: ...

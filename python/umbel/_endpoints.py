@@ -52,9 +52,6 @@ def needs_sample_3(self):
     return bool(self.m_needs_sample_3 if self._is_python() else not self.flags() & EmitterFlags.DeltaPosition)
 
 
-def get_medium(self): return None
-
-
 def world_transform(self):
     """From its own coordinates to the scene's."""
     from . import Transform4f
@@ -67,14 +64,13 @@ def world_transform(self):
     return Transform4f()
 
 
-for _f in (needs_sample_2, needs_sample_3, get_medium, world_transform):
+for _f in (needs_sample_2, needs_sample_3, world_transform):
     setattr(Emitter, _f.__name__, _f)
 
 
 # ---- sensors
 
 Sensor.m_needs_sample_2, Sensor.m_needs_sample_3 = True, False
-Sensor.get_medium = get_medium
 Sensor.needs_sample_2 = lambda self: bool(self.m_needs_sample_2)
 Sensor.needs_sample_3 = lambda self: bool(self.needs_aperture_sample())
 Sensor.world_transform = world_transform

@@ -96,7 +96,7 @@ def _render_in_python(scene, params, sensor, integrator, seed, spp):
 
 def sample(self, scene, sampler, ray, medium=None, active=True):
     """Radiance along rays, whether they met anything, and further channels."""
-    return self._sample(scene, sampler, ray, active)
+    return self._sample(scene, sampler, ray, medium, active)
 
 
 def _pass_changes_on(scene):

@@ -126,9 +126,9 @@ def _register(kind):
 
 def _not_yet(kind):
     def register(name, constructor):
-        raise dr.UserError(f"register_{kind}: scenes have no {kind} objects yet, so \"{name}\" cannot be one")
+        raise dr.UserError(f"register_{kind}: \"{name}\" cannot be written in Python; a {kind} is a plugin in C++")
     register.__name__ = f"register_{kind}"
-    register.__doc__ = f"Scenes have no {kind} objects yet."
+    register.__doc__ = f"A {kind} cannot be written in Python."
     return register
 
 

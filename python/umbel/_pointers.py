@@ -229,7 +229,14 @@ TexturePtr = _define("TexturePtr", _core.Texture, "texture", eval="UnpolarizedSp
                      eval_1_grad="Vector2f", eval_3="Color3f", is_spatially_varying="Bool", mean="Float", max="Float",
                      sample_position=("Point2f", "Float"), pdf_position="Float",
                      sample_spectrum=("UnpolarizedSpectrum", "UnpolarizedSpectrum"), pdf_spectrum="UnpolarizedSpectrum")
-MediumPtr = _define("MediumPtr", _core.Object, "medium")  # no scene has media yet
+PhaseFunctionPtr = _define("PhaseFunctionPtr", _core.PhaseFunction, "phase", sample=("Vector3f", "Spectrum", "Float"),
+                           eval_pdf=("Spectrum", "Float"), projected_area="Float", max_projected_area="Float",
+                           flags="UInt", component_count="UInt")
+_plain = "UnpolarizedSpectrum"
+MediumPtr = _define("MediumPtr", _core.Medium, "medium", phase_function="PhaseFunctionPtr", use_emitter_sampling="Bool",
+                    is_homogeneous="Bool", has_spectral_extinction="Bool", get_majorant=_plain,
+                    get_scattering_coefficients=(_plain, _plain, _plain), intersect_aabb=("Bool", "Float", "Float"),
+                    sample_interaction="MediumInteraction3f", transmittance_eval_pdf=(_plain, _plain))
 
 
 # ---- references into a scene: its own calls are shorter

@@ -258,9 +258,14 @@ class SurfaceInteraction3f(Interaction3f):
             return dr.select(good, uv, zero)
         self.duv_dx, self.duv_dy = solve(at(ray.o_x, ray.d_x)), solve(at(ray.o_y, ray.d_y))
 
-    def is_medium_transition(self): return dr.zeros(_mi("Bool"), dr.width(self.t))
+    def is_medium_transition(self):
+        """Whether the surfaces separate media."""
+        return self.shape.is_medium_transition()
 
-    def target_medium(self, cos_theta): return None
+    def target_medium(self, towards):
+        """The media that rays enter in that direction, or on that side of the surface (a cosine)."""
+        cosine = towards if dr.depth_v(towards) < 2 else dr.dot(towards, self.n)
+        return dr.select(cosine > 0, self.shape.exterior_medium(), self.shape.interior_medium())
 
     def bsdf(self, ray=None):
         """The BSDFs of the surfaces, one a lane."""
@@ -284,6 +289,16 @@ class SurfaceInteraction3f(Interaction3f):
     def has_n_partials(self):
         """Whether derivatives of the normal are known and not zero."""
         return dr.any(self.dn_du != 0) | dr.any(self.dn_dv != 0)
+
+
+class MediumInteraction3f(Interaction3f):
+    """Where light may collide with a medium."""
+    _plain = dict.fromkeys(("sigma_s", "sigma_n", "sigma_t", "combined_extinction"), "UnpolarizedSpectrum")
+    _fields = {**Interaction3f._fields, "sh_frame": "frame", "wi": "Vector3f", **_plain, "mint": "Float"}
+
+    def to_world(self, v): return self.sh_frame.to_world(v)
+
+    def to_local(self, v): return self.sh_frame.to_local(v)
 
 
 def _number_of(value):

@@ -163,11 +163,8 @@ for f in (bbox, ray_intersect_preliminary, ray_intersect, ray_test, compute_surf
           eval_attribute_x):
     setattr(Shape, f.__name__, f)
 Shape.is_sensor = _constant(False, "Whether a sensor is attached; none can be.")
-Shape.is_medium_transition = _constant(False, "Whether the surface separates media; there are none.")
 Shape.is_ellipsoids = _constant(False, "Whether it consists of ellipsoids; there are none.")
 Shape.sensor = _constant(None, "The sensor that is attached: None.")
-Shape.interior_medium = _constant(None, "The medium inside: None.")
-Shape.exterior_medium = _constant(None, "The medium outside: None.")
 
 
 # ---- lanes that refer to shapes
@@ -285,6 +282,17 @@ class ShapePtr(_ShapePointer):
             return references(EmitterPtr, self, "emitter", active)
         index = dr.select(active, self.index, 0)
         return EmitterPtr._of(self._scene, _lookup(_mi("UInt"), index, [(n, e) for n, b, f, e in self._scene._surface_table()]))
+
+
+    def interior_medium(self, active=True):
+        """The media behind the surfaces."""
+        from ._pointers import MediumPtr, references
+        return references(MediumPtr, self, "interior_medium", active)
+
+    def exterior_medium(self, active=True):
+        """The media in front of the surfaces."""
+        from ._pointers import MediumPtr, references
+        return references(MediumPtr, self, "exterior_medium", active)
 
 
 class MeshPtr(_ShapePointer):

@@ -13,6 +13,7 @@ void bind_render(nb::module_ &m);  // render_module.cpp
 void bind_objects(nb::module_ &m); // render_objects.cpp
 void bind_shapes(nb::module_ &m);  // render_shape.cpp
 void bind_mesh(nb::module_ &m);    // render_mesh.cpp
+void bind_media(nb::module_ &m);   // render_media.cpp
 void bind_loading(nb::module_ &m); // render_loading.cpp
 void bind_nodes(nb::module_ &m);   // render_nodes.cpp
 void bind_params(nb::module_ &m);  // render_params.cpp

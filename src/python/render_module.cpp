@@ -5,6 +5,7 @@ namespace umbel::python {
 
 void bind_render(nb::module_ &m) {
     bind_objects(m);
+    bind_media(m);
     bind_loading(m);
     bind_nodes(m);
     bind_params(m);

@@ -293,7 +293,7 @@ nb::object to_python(const Ref<SceneObject> &o) {
     if (PyObject *known = python_side(*o))
         return nb::borrow(known);
     return cast_to_first<Scene, Mesh, Shape, BSDF, Texture, Emitter, Sensor, Film, Sampler,
-                         Integrator, Filter, SceneObject>(o);
+                         Integrator, Filter, Medium, PhaseFunction, Volume, SceneObject>(o);
 }
 
 nb::object to_python(const SceneObject *o) {
@@ -412,13 +412,14 @@ void bind_objects(nb::module_ &m) {
         .def(
             "_sample",
             [](const Integrator &i, const Scene &scene, nb::handle sampler, const Ray &ray,
-               const Mask &active) {
+               const Medium *medium, const Mask &active) {
                 SampleStream s = stream_from(sampler);
-                Radiance r = i.sample(scene, s, ray, nullptr, active);
+                Radiance r = i.sample(scene, s, ray, medium, active);
                 stream_to(s, sampler);
                 return std::tuple(r.L, r.valid, r.aovs);
             },
-            nb::arg("scene"), nb::arg("sampler"), nb::arg("ray"), nb::arg("active") = true);
+            nb::arg("scene"), nb::arg("sampler"), nb::arg("ray"), nb::arg("medium").none(),
+            nb::arg("active") = true);
     nb::class_<Scene, SceneObject>(m, "Scene", "All objects of a scene.");
 }
 

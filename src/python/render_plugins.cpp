@@ -140,7 +140,8 @@ void PyIntegrator::declare(Params &p) {
     PyObjectOf::declare(p);
 }
 nb::object PyIntegrator::call(const char *mode, const Scene &scene, SampleStream &sampler,
-                              const Ray &ray, nb::dict more, const Mask &active) const {
+                              const Ray &ray, const Medium *medium, nb::dict more,
+                              const Mask &active) const {
     // The sampler's Python object stands for this sequence until the method returns
     nb::object source = nb::cast(const_cast<Sampler *>(sampler.sampler), nb::rv_policy::reference);
     nb::object before = from_package("_sampler.save")(source);
@@ -148,7 +149,8 @@ nb::object PyIntegrator::call(const char *mode, const Scene &scene, SampleStream
     nb::object from = nb::cast(const_cast<Scene *>(&scene), nb::rv_policy::reference),
                along = from_package("RayDifferential3f")(ray), r;
     if (!has("_takes_mode"))
-        r = need("sample")(from, source, along, nb::none(), active);
+        r = need("sample")(from, source, along,
+                           to_python(static_cast<const SceneObject *>(medium)), active);
     else {
         more["mode"] = from_package("jit.ADMode").attr(mode);
         more["scene"] = from;
@@ -173,8 +175,8 @@ static std::vector<Float> floats(nb::handle list) {
     return out;
 }
 Radiance PyIntegrator::sample(const Scene &scene, SampleStream &sampler, const Ray &ray,
-                              const Medium *, const Mask &active) const {
-    nb::object r = call(m_mode, scene, sampler, ray, nb::dict(), active);
+                              const Medium *medium, const Mask &active) const {
+    nb::object r = call(m_mode, scene, sampler, ray, medium, nb::dict(), active);
     if (has("_replays"))
         m_state = r[3];
     Radiance out;
@@ -210,7 +212,7 @@ RadianceDerivative PyIntegrator::differentiate(ad::Mode mode, const Scene &scene
         more["\u03b4aovs"] = aovs;
     }
     ad::SuspendGrad none; // what the method follows, it says
-    nb::object r = call(name, scene, sampler, ray, more, active);
+    nb::object r = call(name, scene, sampler, ray, medium, more, active);
     if (mode == ad::Mode::Backward)
         return {};
     return { nb::cast<Spectrum>(r[0]), floats(r[2]) };

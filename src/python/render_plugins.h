@@ -152,7 +152,7 @@ public:
 
 private:
     nb::object call(const char *mode, const Scene &scene, SampleStream &sampler, const Ray &ray,
-                    nb::dict more, const Mask &active) const;
+                    const Medium *medium, nb::dict more, const Mask &active) const;
     /// Whether the class says so.
     bool has(const char *attribute) const {
         return nb::hasattr(python(), attribute) && nb::cast<bool>(python().attr(attribute));

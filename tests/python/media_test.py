@@ -1,0 +1,85 @@
+# tests/python/media_test.py: media, phase functions and volumes, and where rays meet them.
+import numpy as np
+import pytest
+
+import umbel as mi
+import umbel.jit as dr
+
+
+def cloud(**more):
+    return {"type": "homogeneous", "albedo": .5, "sigma_t": 2., **more}
+
+
+def scene(**more):
+    return mi.load_dict({"type": "scene", "integrator": {"type": "volpath"},
+                         "ball": {"type": "sphere", "bsdf": {"type": "null"}, "interior": cloud()},
+                         "camera": {"type": "perspective", "film": {"type": "hdrfilm", "width": 8, "height": 8}},
+                         "sky": {"type": "constant"}, **more})
+
+
+def test_shapes_and_cameras_know_their_media():
+    s = scene(inside={"type": "perspective", "medium": cloud(sigma_t=7.)})
+    ball = s.shapes()[0]
+    medium = ball.interior_medium()
+    assert isinstance(medium, mi.Medium) and ball.exterior_medium() is None and ball.is_medium_transition()
+    assert medium.is_homogeneous() and medium.has_spectral_extinction() and medium.use_emitter_sampling()
+    phase = medium.phase_function()
+    assert isinstance(phase, mi.PhaseFunction) and phase.component_count() == 1
+    assert phase.flags() == phase.flags(0) == mi.PhaseFunctionFlags.Isotropic
+    with pytest.raises(IndexError):
+        phase.flags(1)
+    media = [c.get_medium() for c in s.sensors()]
+    assert sum(m is not None for m in media) == 1 and s.emitters()[0].get_medium() is None
+
+
+def test_rays_enter_and_leave_media():
+    s = scene(wall={"type": "rectangle", "to_world": mi.ScalarTransform4f().translate([5, 0, 0])})
+    si = s.ray_intersect(mi.Ray3f(mi.Point3f([0, 5, 9], 0, 3), mi.Vector3f(0, 0, -1)))
+    assert list(si.is_medium_transition()) == [True, False, False]
+    medium = s.shapes()[0].interior_medium() if s.shapes()[0].is_medium_transition() else s.shapes()[1].interior_medium()
+    assert si.target_medium(mi.Vector3f(0, 0, -1))[0] is medium
+    assert si.target_medium(mi.Float(-1))[0] is medium
+    assert list(si.target_medium(mi.Vector3f(0, 0, 1))) == [None] * 3
+
+
+def test_distances_are_exponential():
+    medium = mi.load_dict(cloud(scale=2.))
+    n = 100000
+    u = (dr.arange(mi.Float, n) + .5) / n
+    ray = mi.Ray3f(mi.Point3f(0, 0, 0), mi.Vector3f(0, 0, 1))
+    mei = medium.sample_interaction(ray, u, mi.UInt(0), True)
+    assert np.allclose(np.mean(mei.t.numpy()), 1 / 4, rtol=1e-3)
+    assert dr.allclose(mei.sigma_t, 4) and dr.allclose(mei.sigma_s, 2) and dr.allclose(mei.sigma_n, 0)
+    assert dr.allclose(mei.combined_extinction, 4) and dr.allclose(mei.p.z, mei.t) and dr.allclose(mei.wi.z, -1)
+    assert dr.allclose(medium.get_majorant(mei), 4)
+    assert dr.allclose(medium.get_scattering_coefficients(mei)[0], 2)
+    si = dr.zeros(mi.SurfaceInteraction3f)
+    si.t = mi.Float(.5)
+    tr, pdf = medium.transmittance_eval_pdf(mei, si, True)
+    t = mei.t.numpy()
+    assert np.allclose(tr.numpy()[0], np.exp(-4 * np.minimum(t, .5)), atol=1e-5)
+    assert np.allclose(pdf.numpy()[0], np.where(t < .5, 4 * np.exp(-4 * t), np.exp(-2)), atol=1e-4)
+
+
+def test_isotropic_samples_match_their_density():
+    sample, pdf = mi.chi2.PhaseFunctionAdapter("isotropic", "")
+    assert mi.chi2.ChiSquareTest(mi.chi2.SphericalDomain(), sample, pdf, 3).run()
+
+
+def test_volumes_answer():
+    v = mi.load_dict({"type": "constvolume", "value": 3., "to_world": mi.ScalarTransform4f().scale(2)})
+    it = dr.zeros(mi.Interaction3f)
+    assert isinstance(v, mi.Volume) and dr.allclose(v.eval(it), 3) and dr.allclose(v.eval_1(it), 3) and v.max() == 3
+    assert dr.allclose(v.eval_gradient(it)[1], 0) and list(v.resolution()) == [1, 1, 1]
+    assert dr.allclose(v.bbox().max, 2)
+
+
+def test_parameters_of_media_have_names_and_change():
+    s = scene()
+    params = mi.traverse(s)
+    key = "ball.interior_medium.sigma_t.value.value"
+    assert key in params and "ball.interior_medium.scale" in params
+    params[key] = 0.
+    params.update()
+    image = mi.render(s, spp=16).numpy()
+    assert np.allclose(image, 1, atol=1e-5)  # there is nothing between the camera and the sky

@@ -1,15 +1,12 @@
 // render/scene.h: all objects of a scene, and the questions that light transport asks of them.
 #pragma once
-#include "render/dispatch.h"
-#include "render/instance.h"
+#include "render/arena.h"
 #include "render/light_sampler.h"
 #include "render/sensor.h"
 
 namespace umbel {
 
 class Integrator;
-class Accelerator;
-struct Geometry;
 
 class Scene : public Object {
 public:
@@ -25,31 +22,30 @@ public:
 
     // ---- rays
     /// The nearest hit. `coherent`: neighbouring lanes hold similar rays, as camera rays are.
-    Hit trace(const Ray &ray, const Mask &active, const Mask &coherent = false) const;
+    Hit trace(const Ray &ray, const Mask &active, const Mask &coherent = false) const {
+        return m_arena.trace(ray, active, coherent);
+    }
     SurfaceInteraction ray_intersect(const Ray &ray, const Mask &active,
                                      const Mask &coherent = false) const {
         return interaction(ray, trace(ray, active, coherent), active);
     }
     /// Whether anything lies between the ray's ends.
-    Mask ray_test(const Ray &ray, const Mask &active) const;
-    /// What a hit's derivatives follow.
-    enum class Follow {
-        Nothing, // as rendering has it
-        Ray,     // the point stays on the ray
-        Shape,   // the point stays where it is on the surface
-        OnlyRay  // the point stays on the ray, and the surface where it is
-    };
+    Mask ray_test(const Ray &ray, const Mask &active) const {
+        return m_arena.ray_test(ray, active);
+    }
+    using Follow = Arena::Follow;
     /// All about a hit.
     SurfaceInteraction interaction(const Ray &ray, const Hit &hit, const Mask &active,
                                    Follow follow = Follow::Nothing) const;
     /// Derivatives of the normal at a hit with respect to u and v: of the shading normal, or of the geometric one.
     std::pair<Vector3, Vector3> normal_partials(const Ray &ray, const Hit &hit,
                                                 const SurfaceInteraction &si, bool shading,
-                                                const Mask &active) const;
+                                                const Mask &active) const {
+        return m_arena.normal_partials(ray, hit, si, shading, active);
+    }
     /// The number of a hit's triangle in its mesh, its shape, and the place in it by the order of the mesh's indices.
-    struct HitPlace {
-        UInt32 prim, shape_number, instance, shape_index;
-        Vector2 uv;
+    struct HitPlace : Arena::Place {
+        UInt32 shape_number;
     };
     HitPlace place_of(const Hit &hit, const Mask &active) const;
 
@@ -127,14 +123,13 @@ public:
     /// As the scene names them, groups and instances among them.
     const std::vector<Ref<Shape>> &shapes() const { return m_shapes; }
     /// Surfaces by number: those of the scene, then those of each group that has instances.
-    const std::vector<const Shape *> &surfaces() const { return m_surfaces; }
-    size_t instance_count() const { return m_placed.size(); }
+    const std::vector<const Shape *> &surfaces() const { return m_arena.surfaces(); }
+    size_t instance_count() const { return m_arena.instance_count(); }
     const Ref<Integrator> &integrator() const { return m_integrator; }
-    const BoundingBox &bounds() const { return m_bounds; }
+    const BoundingBox &bounds() const { return m_arena.bounds(); }
     const Variant &scene_variant() const { return m_variant; }
 
 private:
-    void collect_surfaces();
     void collect_objects();
     void collect_media();
     void prepare_subsurfaces() const;
@@ -142,37 +137,13 @@ private:
                                   const Mask &active) const;
     Spectrum null_transmission(const SurfaceInteraction &si, const Mask &active) const;
     void build_arena();
-    void place_instances(Geometry &g);
-    void add_mesh(const Mesh &mesh, uint32_t number, Geometry &g, std::vector<double> &records,
-                  std::vector<double> &normals) const;
-    /// One record a triangle of all meshes.
-    struct Arena {
-        Float triangles; // 16 numbers: p0 e1 e2 (9), uv0 uv1 uv2 (6), number of the shape
-        Float normals;   // n0 n1 n2 (9) and padding (3); none if all meshes are faceted
-    };
-    struct Triangle;
-    static Triangle triangle(const Float &arena, const UInt32 &prim, const Mask &active);
-    void triangle_interaction(const Arena &arena, const Hit &hit, const Mask &active,
-                              SurfaceInteraction &si) const;
-    Hit follow_ray(const Arena &arena, const Ray &ray, const Hit &hit, const Mask &valid,
-                   const Mask &triangle) const;
-    void follow_meshes();
-    void analytic_interaction(const Ray &ray, const Hit &hit, const Mask &valid,
-                              const Mask &triangle, SurfaceInteraction &si) const;
 
     const Variant &m_variant;
     std::vector<Ref<Shape>> m_shapes;
-    std::vector<const Shape *> m_surfaces;
-    std::vector<size_t> m_parts; // where in m_surfaces each group ends; the scene's own come first
-    std::vector<std::pair<uint32_t, const Instance *>> m_placed; // with the number of their part
-    InstanceTable m_instances;
     std::vector<Ref<Emitter>> m_free_emitters;
     std::vector<Ref<Object>> m_described; // shapes and free emitters, in order
     std::vector<Ref<Sensor>> m_sensors;
     Ref<Integrator> m_integrator;
-    BoundingBox m_bounds;
-    std::vector<int> revisions() const;
-    std::vector<int> m_revisions; // of shapes, as they are in the arena
 
     Table<BSDF> m_bsdfs;
     Table<Emitter> m_emitters;
@@ -184,17 +155,7 @@ private:
     LightChoice m_light_choice;
 
     Arena m_arena;
-    Arena m_followed; // the same, with derivatives; only if a mesh has some
-    bool m_has_normals = false;
     UInt32 m_shape_table; // by shape: bsdf, emitter, the bsdf's flags, the shape's global number
-    UInt32
-        m_first_prims; // by shape: where its triangles begin, or its number among analytic shapes; if it is inside out
-    UInt32 m_instance_numbers; // global, by instance
-    bool m_has_triangles = false;
-    Table<AnalyticShape> m_analytic;
-    std::vector<uint32_t> m_analytic_shapes; // their numbers as shapes
-    UInt32 m_analytic_numbers;               // the same, for lanes
-    std::unique_ptr<Accelerator> m_accelerator;
 };
 
 /// Reads a scene file's objects in the current variant.

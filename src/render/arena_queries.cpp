@@ -1,0 +1,276 @@
+// render/arena_queries.cpp: what rays hit, in recorded code.
+#include "ad/ad.h"
+#include "render/accelerator.h"
+#include "render/arena.h"
+
+namespace umbel {
+
+Hit Arena::trace(const Ray &ray, const Mask &active, const Mask &coherent) const {
+    return m_accelerator->trace(ray, active, coherent);
+}
+
+Mask Arena::ray_test(const Ray &ray, const Mask &active) const {
+    return m_accelerator->occluded(ray, active);
+}
+
+struct Arena::Triangle {
+    Vector3 p0, e1, e2;
+    Vector2 uv0, uv1, uv2;
+    UInt32 shape;
+};
+
+Arena::Triangle Arena::triangle(const Float &records, const UInt32 &prim, const Mask &active) {
+    std::vector<Value> r = jit::gather_packet(records, prim, 16, active);
+    auto at = [&](size_t i) { return Float(r[i]); };
+    return { { at(0), at(1), at(2) }, { at(3), at(4), at(5) }, { at(6), at(7), at(8) },
+             { at(9), at(10) },       { at(11), at(12) },      { at(13), at(14) },
+             to_uint(at(15)) };
+}
+
+namespace {
+
+// Derivatives by u and v of what changes by e1 and e2 along a triangle's edges; where texture coordinates are degenerate,
+// `otherwise`.
+template <class Triangle>
+std::pair<Vector3, Vector3> per_uv(const Triangle &t, const Vector3 &e1, const Vector3 &e2,
+                                   const Vector3 &u_otherwise, const Vector3 &v_otherwise) {
+    Vector2 d1 = t.uv1 - t.uv0, d2 = t.uv2 - t.uv0;
+    Float det = fma(d1.x, d2.y, -(d1.y * d2.x)), inv_det = rcp(det);
+    Mask valid = det != 0;
+    return { select(valid, (e1 * d2.y - e2 * d1.y) * inv_det, u_otherwise),
+             select(valid, (e2 * d1.x - e1 * d2.x) * inv_det, v_otherwise) };
+}
+
+bool is_followed(const Vector3 &v) {
+    return ad::grad_enabled(v.x) || ad::grad_enabled(v.y) || ad::grad_enabled(v.z);
+}
+
+Vector3 triple(const std::vector<Value> &v, size_t i) {
+    return { Float(v[i]), Float(v[i + 1]), Float(v[i + 2]) };
+}
+
+} // namespace
+
+void Arena::triangle_interaction(const Records &records, const Hit &hit, const Mask &active,
+                                 SurfaceInteraction &si) const {
+    Triangle t = triangle(records.triangles, hit.prim, active);
+    const Float &u = hit.u, &v = hit.v;
+    Float w = 1 - u - v;
+
+    si.p = fma(t.e2, v, fma(t.e1, u, t.p0));
+    si.n = normalize(cross(t.e1, t.e2));
+    si.uv = t.uv0 * w + t.uv1 * u + t.uv2 * v;
+    si.shape = t.shape;
+    // An arbitrary frame where the parameterization is degenerate
+    Frame any(si.n);
+    std::tie(si.dp_du, si.dp_dv) = per_uv(t, t.e1, t.e2, any.s, any.t);
+
+    si.sh_frame.n = si.n;
+    if (m_has_normals) {
+        std::vector<Value> q = jit::gather_packet(records.normals, hit.prim, 12, active);
+        si.sh_frame.n = normalize(triple(q, 0) * w + triple(q, 3) * u + triple(q, 6) * v);
+    }
+}
+
+// The hit as a function of ray and surface: its numbers are those of traversal, its derivatives those of the formulas.
+Hit Arena::follow_ray(const Records &records, const Ray &ray, const Hit &hit, const Mask &valid,
+                      const Mask &triangle) const {
+    Hit out = hit;
+    Float t = hit.t;
+    if (m_has_triangles) { // [Moeller 1997]
+        Triangle r = this->triangle(records.triangles, hit.prim, triangle);
+        Vector3 p = cross(ray.d, r.e2), from = ray.o - r.p0, q = cross(from, r.e1);
+        Float inv_det = rcp(dot(r.e1, p));
+        t = dot(r.e2, q) * inv_det;
+        out.u = Float(ad::replace_grad(hit.u, dot(from, p) * inv_det));
+        out.v = Float(ad::replace_grad(hit.v, dot(ray.d, q) * inv_det));
+    }
+    if (!m_analytic.empty()) {
+        struct Distance {
+            Float t;
+            UMBEL_STRUCT(t)
+        };
+        Mask analytic = m_has_triangles ? valid & !triangle : valid;
+        Ray whole = ray;
+        whole.maxt = Float(std::numeric_limits<double>::infinity());
+        UInt32 number = select(analytic, hit.prim + UInt32(1u), UInt32(0u));
+        Float d = m_analytic
+                      .call("shape.intersect", number, analytic, Distance{ Float(0) },
+                            [&](const AnalyticShape &s) {
+                                return Distance{ s.intersect(whole, analytic) };
+                            })
+                      .t;
+        t = m_has_triangles ? select(triangle, t, d) : d;
+    }
+    out.t = Float(ad::replace_grad(hit.t, t));
+    return out;
+}
+
+SurfaceInteraction Arena::interaction(const Ray &ray, const Hit &found, const Mask &active,
+                                      Follow follow) const {
+    SurfaceInteraction si;
+    Hit hit = found;
+    Mask valid = active & (hit.t < std::numeric_limits<double>::infinity());
+    bool moves = (follow == Follow::Ray || follow == Follow::Shape) && m_followed.triangles.valid();
+    const Records &records = moves ? followed() : m_records;
+    InstanceTransform instance;
+    Ray local = ray;
+    if (!m_instances.empty()) {
+        instance = m_instances.at(hit.instance, ray.time, valid);
+        local = instance.to_local(ray);
+    }
+    Mask triangle = valid;
+    if (m_has_triangles && !m_analytic.empty())
+        triangle = valid & (hit.geometry == UInt32(uint32_t(TriangleGeometry)));
+    if ((follow == Follow::Ray || follow == Follow::OnlyRay) &&
+        (moves || is_followed(ray.o) || is_followed(ray.d)))
+        hit = follow_ray(records, local, hit, valid, triangle);
+    if (m_has_triangles)
+        triangle_interaction(records, hit, triangle, si);
+    if (!m_analytic.empty())
+        analytic_interaction(local, hit, valid, triangle, si);
+    if (!m_has_triangles && m_analytic.empty()) { // an empty scene
+        si.p = si.n = si.dp_du = si.dp_dv = si.sh_frame.n = Vector3(Float(0));
+        si.uv = { Float(0), Float(0) };
+        si.shape = UInt32(0u);
+    }
+    si.object_p = si.p;
+    if (!m_instances.empty()) {
+        si.p = instance.point(si.p);
+        si.n = instance.normal(si.n);
+        si.sh_frame.n = instance.normal(si.sh_frame.n);
+        si.dp_du = instance.vector(si.dp_du);
+        si.dp_dv = instance.vector(si.dp_dv);
+    }
+    if (follow == Follow::Shape && moves)
+        hit.t = Float(ad::replace_grad(hit.t, dot(si.p - ray.o, ray.d) / squared_norm(ray.d)));
+    si.t = select(valid, hit.t, Float(std::numeric_limits<double>::infinity()));
+    si.time = ray.time;
+    si.wavelengths = ray.wavelengths;
+
+    auto [first, turned] = jit::gather_packet<uint32_t, 2>(m_first_prims, si.shape, valid);
+    si.prim = hit.prim - first;
+    si.instance = UInt32(0u);
+    if (!m_instances.empty())
+        si.instance = UInt32(jit::gather(m_instance_numbers, hit.instance, valid));
+    si.shape = select(valid, si.shape, UInt32(0u));
+
+    // The frame follows the first derivative, as anisotropic materials expect
+    const Vector3 &n = si.sh_frame.n;
+    Vector3 s = fma(n, -dot(n, si.dp_du), si.dp_du);
+    Mask good = squared_norm(s) > 0;
+    si.sh_frame.s = select(good, normalize(s), Frame(n).s);
+    si.sh_frame.t = cross(n, si.sh_frame.s);
+    // Where nothing was met, wi is the direction itself, for environments
+    si.wi = select(valid, si.to_local(-ray.d), -ray.d);
+    return si;
+}
+
+void Arena::analytic_interaction(const Ray &ray, const Hit &hit, const Mask &valid,
+                                 const Mask &triangle, SurfaceInteraction &si) const {
+    Mask analytic = m_has_triangles ? valid & !triangle : valid;
+    UInt32 number = select(analytic, hit.prim + UInt32(1u), UInt32(0u));
+    struct Local {
+        Vector3 p, n, sh_n, dp_du, dp_dv;
+        Vector2 uv;
+        UMBEL_STRUCT(p, n, sh_n, dp_du, dp_dv, uv)
+    };
+    Local l = m_analytic.call("shape.fill_interaction", number, analytic, Local(),
+                              [&](const AnalyticShape &shape) {
+                                  SurfaceInteraction s;
+                                  shape.fill_interaction(ray, hit.t, s);
+                                  return Local{ s.p, s.n, s.sh_frame.n, s.dp_du, s.dp_dv, s.uv };
+                              });
+    UInt32 shape = jit::gather(m_analytic_numbers, hit.prim, analytic);
+    if (!m_has_triangles) {
+        si.p = l.p, si.n = l.n, si.sh_frame.n = l.sh_n, si.uv = l.uv, si.shape = shape;
+        si.dp_du = l.dp_du, si.dp_dv = l.dp_dv;
+        return;
+    }
+    si.p = select(triangle, si.p, l.p);
+    si.n = select(triangle, si.n, l.n);
+    si.sh_frame.n = select(triangle, si.sh_frame.n, l.sh_n);
+    si.uv = select(triangle, si.uv, l.uv);
+    si.shape = select(triangle, si.shape, shape);
+    si.dp_du = select(triangle, si.dp_du, l.dp_du);
+    si.dp_dv = select(triangle, si.dp_dv, l.dp_dv);
+}
+
+std::pair<Vector3, Vector3> Arena::normal_partials(const Ray &ray, const Hit &hit,
+                                                   const SurfaceInteraction &si, bool shading,
+                                                   const Mask &active) const {
+    Vector3 none(Float(0)), du = none, dv = none;
+    Mask valid = active & hit.is_valid(), triangle = valid;
+    InstanceTransform instance;
+    Vector3 dp_du = si.dp_du, dp_dv = si.dp_dv;
+    if (!m_instances.empty()) {
+        instance = m_instances.at(hit.instance, ray.time, valid);
+        dp_du = instance.to_local({ none, dp_du, {}, {}, {} }).d;
+        dp_dv = instance.to_local({ none, dp_dv, {}, {}, {} }).d;
+    }
+    if (m_has_triangles && !m_analytic.empty())
+        triangle = valid & (hit.geometry == UInt32(uint32_t(TriangleGeometry)));
+    if (m_has_triangles && m_has_normals && shading) {
+        Triangle t = this->triangle(m_records.triangles, hit.prim, triangle);
+        std::vector<Value> q = jit::gather_packet(m_records.normals, hit.prim, 12, triangle);
+        Vector3 n0 = triple(q, 0), e1 = triple(q, 3) - n0, e2 = triple(q, 6) - n0;
+        Vector3 sum = n0 + e1 * hit.u + e2 * hit.v;
+        Float inv = rsqrt(squared_norm(sum));
+        Vector3 n = sum * inv;
+        std::tie(du, dv) = per_uv(t, e1, e2, none, none);
+        du = fma(n, -dot(n, du), du) * inv; // of the normalized normal
+        dv = fma(n, -dot(n, dv), dv) * inv;
+    }
+    if (!m_analytic.empty()) {
+        Mask analytic = m_has_triangles ? valid & !triangle : valid;
+        UInt32 number = select(analytic, hit.prim + UInt32(1u), UInt32(0u));
+        Vector2 k =
+            m_analytic.call("shape.curvature", number, analytic, Vector2{ Float(0), Float(0) },
+                            [&](const AnalyticShape &s) { return s.curvature(); });
+        du = select(analytic, dp_du * k.x, du);
+        dv = select(analytic, dp_dv * k.y, dv);
+    }
+    if (!m_instances.empty()) {
+        // Normals change by the inverse transpose, and are normalized then
+        const Vector3 &n = si.sh_frame.n;
+        auto turn = [&](const Vector3 &v) {
+            return fma(instance.inverse[0], v.x,
+                       fma(instance.inverse[1], v.y, instance.inverse[2] * v.z));
+        };
+        Vector3 local(dot(instance.column[0], n), dot(instance.column[1], n),
+                      dot(instance.column[2], n));
+        Float inv = rsqrt(squared_norm(turn(normalize(local))));
+        for (Vector3 *d : { &du, &dv }) {
+            Vector3 w = turn(*d) * inv;
+            *d = fma(n, -dot(n, w), w);
+        }
+    }
+    return { select(valid, du, none), select(valid, dv, none) };
+}
+
+Arena::Place Arena::place_of(const Hit &hit, const Mask &active) const {
+    Mask valid = active & hit.is_valid(), triangle = valid;
+    UInt32 shape(0u);
+    if (m_has_triangles) {
+        if (!m_analytic.empty())
+            triangle = valid & (hit.geometry == UInt32(uint32_t(TriangleGeometry)));
+        shape =
+            select(triangle, this->triangle(m_records.triangles, hit.prim, triangle).shape, shape);
+    }
+    if (!m_analytic.empty()) {
+        Mask analytic = m_has_triangles ? valid & !triangle : valid;
+        shape =
+            select(analytic, UInt32(jit::gather(m_analytic_numbers, hit.prim, analytic)), shape);
+    }
+    auto [first, turned] = jit::gather_packet<uint32_t, 2>(m_first_prims, shape, valid);
+    UInt32 none(0u), instance = none;
+    if (!m_instances.empty())
+        instance = UInt32(jit::gather(m_instance_numbers, hit.instance, valid));
+    Mask swap = turned != none;
+    return { hit.prim - first,
+             instance,
+             shape - UInt32(1u),
+             { select(swap, hit.v, hit.u), select(swap, hit.u, hit.v) } };
+}
+
+} // namespace umbel

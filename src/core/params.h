@@ -30,11 +30,17 @@ struct BufferSlot {
 
     const Value &read() const;
 };
+/// A transform of the host. A script may set its 16 numbers, row by row, as an array of the program, which may carry
+/// derivatives: then that counts, and whoever owns it takes it over in changed().
+struct TransformSlot {
+    Value *data; // invalid if there is none
+    TransformData *host;
+};
 /// Where a parameter lives that can be read and replaced after loading.
-using Slot =
-    std::variant<std::monostate, Float *, std::array<Float *, 3>, TensorSlot, // traced
-                 BufferSlot, double *, std::array<int *, 2>, std::array<double *, 3>,
-                 TransformData *, std::vector<double> *, std::vector<uint32_t> *>; // of the host
+using Slot = std::variant<std::monostate, Float *, std::array<Float *, 3>, TensorSlot, // traced
+                          BufferSlot, double *, std::array<int *, 2>, std::array<double *, 3>,
+                          TransformData *, TransformSlot, std::vector<double> *,
+                          std::vector<uint32_t> *>; // of the host
 
 /// One declared parameter.
 struct Param {

@@ -1,5 +1,6 @@
 // core/traverse.cpp: collecting parameters and passing on changes.
 #include "core/traverse.h"
+#include "core/host_array.h"
 #include "core/nearest_name.h"
 #include <mutex>
 #include <unordered_set>
@@ -84,6 +85,10 @@ void SceneParameters::assign(std::string_view key, std::span<const Value> values
     else if (auto *b = std::get_if<BufferSlot>(&p.param.slot)) {
         b->read();
         slots = { b->data };
+    } else if (auto *t = std::get_if<TransformSlot>(&p.param.slot)) {
+        if (!t->data->valid())
+            *t->data = float_array(t->host->m);
+        slots = { t->data };
     }
     bool any_size = std::holds_alternative<TensorSlot>(p.param.slot) ||
                     std::holds_alternative<BufferSlot>(p.param.slot);

@@ -71,6 +71,15 @@ struct Reader {
         return from_values({ Float(*v[0]), Float(*v[1]), Float(*v[2]) }, Sense::Point);
     }
     nb::object operator()(TransformData *t) { return from_transform(*t); }
+    nb::object operator()(const TransformSlot &t) {
+        if (!t.data->valid())
+            return from_transform(*t.host);
+        nb::list entries;
+        for (uint32_t i = 0; i < 16; ++i)
+            entries.append(
+                from_values({ jit::gather(*t.data, UInt32(i), Mask(true)) }, Sense::Plain));
+        return from_package("Transform4f").attr("_of")(entries);
+    }
     nb::object operator()(std::vector<double> *v) {
         return from_values({ float_array(*v) }, Sense::Plain);
     }
@@ -111,6 +120,8 @@ public:
             return set_buffer(key, *b, h);
         if (auto *t = std::get_if<TransformData *>(&slot))
             return replace(**t, to_transform(h));
+        if (auto *t = std::get_if<TransformSlot>(&slot))
+            return set_transform(key, *t, h);
         if (auto *v = std::get_if<double *>(&slot)) {
             std::vector<double> n = numbers(h);
             need(key, n.size(), 1);
@@ -209,6 +220,30 @@ private:
             for (size_t i = 0; i < slots.size(); ++i) // the script's object stays in step
                 as_array(h.ptr())->v[i] = *slots[i];
         return true;
+    }
+    // Numbers of the host, unless derivatives of one are followed.
+    bool set_transform(const std::string &key, const TransformSlot &slot, nb::handle h) {
+        Value numbers;
+        bool followed = false;
+        if (nb::hasattr(h, "_entries")) {
+            numbers = float_array(std::vector<double>(16));
+            nb::list entries(h.attr("_entries")());
+            for (uint32_t i = 0; i < 16; ++i) {
+                nb::object e = entries[i];
+                Value v =
+                    is_array(e.ptr()) ? as_array(e.ptr())->v[0] : Value(Float(nb::cast<double>(e)));
+                if (v.size() != 1)
+                    fail("parameter {}: a shape has one transform, not {}", quote(key), v.size());
+                followed = followed || v.grad_id();
+                jit::scatter(numbers, Float(v), UInt32(i), Mask(true));
+            }
+        }
+        bool was_followed = slot.data->valid();
+        if (followed)
+            params.assign(key, std::array<Value, 1>{ numbers });
+        else
+            *slot.data = Value();
+        return replace(*slot.host, to_transform(h)) || followed || was_followed;
     }
     bool set_tensor(const std::string &key, const TensorSlot &t, nb::handle h) {
         nb::object array = nb::borrow(h);

@@ -131,17 +131,12 @@ bool is_python_render(const Options &o) {
     return film && nb::cast<uint32_t>(nb::handle(film).attr("m_flags")) & 4; // FilmFlags.Special
 }
 
-/// Values of the scene whose derivatives are followed.
-std::vector<Value> followed(const Ref<Scene> &scene) {
-    std::vector<Value> out = SceneParameters(scene).traced();
-    std::erase_if(out, [](const Value &v) { return !ad::grad_enabled(v); });
-    return out;
-}
-
 /// Tangents on to the scene's values, or gradients from them on to what they were computed from.
 void pass_derivatives(const Ref<Scene> &scene, bool is_forward) {
     enter();
-    std::vector<Value> inputs = followed(scene);
+    if (is_forward)
+        scene->follow_shapes();
+    std::vector<Value> inputs = followed_values(*scene, SceneParameters(scene));
     for (const Value &v : inputs)
         ad::enqueue(ad::Mode::Backward, v); // what they depend on
     if (!inputs.empty())
@@ -163,6 +158,7 @@ void render_backward(const Ref<Scene> &scene, const Float &gradient, nb::object 
                      nb::object integrator, nb::object seed, int spp) {
     enter();
     Options o = options_of(scene, sensor, integrator, seed, spp);
+    scene->follow_shapes();
     Render(*scene, o.primal).backward(gradient);
     pass_derivatives(scene, false);
 }

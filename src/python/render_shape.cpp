@@ -45,6 +45,8 @@ bool follows_gradients(Shape &s) {
     for (const Param &q : p.all()) {
         if (auto *b = std::get_if<BufferSlot>(&q.slot); b && b->data->grad_id())
             return true;
+        if (auto *t = std::get_if<TransformSlot>(&q.slot); t && t->data->grad_id())
+            return true;
         if (auto *f = std::get_if<Float *>(&q.slot); f && (*f)->grad_id())
             return true;
     }
@@ -87,7 +89,7 @@ void bind_attributes(nb::class_<Shape, SceneObject> &c) {
 
 void bind_shapes(nb::module_ &m) {
     nb::class_<Shape, SceneObject> c(m, "Shape", "A surface.");
-    c.def("_bounds", [](const Shape &s) { return box_of(s.bounds()); })
+    c.def("_bounds", [](const Shape &s) { return box_of(s.swept_bounds()); })
         .def("_primitive_bounds",
              [](const Shape &s, size_t i) {
                  if (i >= s.primitive_count())
@@ -138,8 +140,8 @@ void bind_shapes(nb::module_ &m) {
             "Points on the surface, uniform in area.")
         .def(
             "pdf_position",
-            [](const Shape &s, const PositionSample &, const Mask &active) {
-                return select(active, s.pdf_position(), Float(0));
+            [](const Shape &s, const PositionSample &ps, const Mask &active) {
+                return select(active, s.pdf_position(ps, active), Float(0));
             },
             nb::arg("ps"), nb::arg("active") = true, "The density of sample_position, per area.")
         .def("sample_direction", &Shape::sample_direction, nb::arg("it"), nb::arg("sample"),
@@ -147,10 +149,8 @@ void bind_shapes(nb::module_ &m) {
         .def("pdf_direction", &Shape::pdf_direction, nb::arg("it"), nb::arg("ds"),
              nb::arg("active") = true, "The density of sample_direction, per solid angle.")
         .def("_placement", [](const Shape &s) {
-            auto *instance = dynamic_cast<const Instance *>(&s);
-            return from_transform(
-                instance ? instance->steps(instance->motion().value_or(TimeInterval())).front()
-                         : s.placement());
+            TransformData first = s.steps(s.motion().value_or(TimeInterval())).front();
+            return from_transform(first * s.placement());
         });
     bind_attributes(c);
     bind_mesh(m);

@@ -25,6 +25,10 @@ struct Geometry {
     /// What has a tree of its own: the scene comes first, then the groups that instances name.
     struct Part {
         uint32_t first_triangle = 0, triangles = 0, first_analytic = 0, analytic = 0;
+        uint32_t first_vertex = 0;
+        // If its triangles deform: its vertices at times spread evenly over the scene's interval
+        std::vector<std::vector<double>> steps = {};
+        bool deforms() const { return !steps.empty(); }
     };
     std::vector<Part> parts;
     struct Placed {
@@ -36,7 +40,13 @@ struct Geometry {
     const InstanceTable *table = nullptr; // the same, for lanes
     bool is_rebuilt = false; // after a change, as optimizations of shapes do it in every iteration
 
-    BoundingBox triangle_bounds(size_t triangle) const;
+    BoundingBox triangle_bounds(const Part &part, size_t triangle) const;
+    /// Corner k of a triangle, at a step of a part that deforms.
+    const double *corner(const Part &part, size_t triangle, size_t k, size_t step = 0) const {
+        size_t vertex = indices[3 * triangle + k];
+        return part.deforms() ? &part.steps[step][3 * (vertex - part.first_vertex)]
+                              : &positions[3 * vertex];
+    }
 };
 
 /// Embree: single precision, on the CPU.

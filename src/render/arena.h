@@ -25,9 +25,9 @@ public:
     /// Whether a shape has changed since.
     bool is_outdated() const { return revisions() != m_revisions; }
 
-    /// Surfaces by number: those of the scene, then those of each group that has instances.
+    /// Surfaces by number: those of the scene, then those of groups that have instances, and those that move.
     const std::vector<const Shape *> &surfaces() const { return m_surfaces; }
-    size_t instance_count() const { return m_placed.size(); }
+    size_t instance_count() const { return m_instance_count; }
     const BoundingBox &bounds() const { return m_bounds; }
 
     Hit trace(const Ray &ray, const Mask &active, const Mask &coherent) const;
@@ -41,7 +41,27 @@ public:
     };
     /// All about a hit but the scene's: bsdf, its flags, emitter and shape_number are left out.
     SurfaceInteraction interaction(const Ray &ray, const Hit &hit, const Mask &active,
-                                   Follow follow) const;
+                                   Follow follow) const {
+        return interaction(ray, hit, active, follow, true).si;
+    }
+    /// Likewise, with derivatives of whatever scripts follow: the point stays on the ray, or, where `on_ray` is false, where it
+    /// is on the surface.
+    struct Attached {
+        SurfaceInteraction si;
+        Float area; // of the surface around the point, relative to what it is: 1, with derivatives
+    };
+    Attached attached(const Ray &ray, const Hit &hit, const Mask &on_ray,
+                      const Mask &active) const {
+        bool nowhere = on_ray.is_literal() && !on_ray.literal_bits();
+        return interaction(ray, hit, active, nowhere ? Follow::Shape : Follow::Ray, on_ray);
+    }
+
+    /// Takes up the derivatives of vertices and transforms that scripts follow, since passing them on forgets the way that they
+    /// took. Returns the values of the program that carry them from here on; none if nothing is followed.
+    std::vector<Value> follow_shapes();
+    /// Those that were taken up last.
+    std::vector<Value> followed_shapes() const;
+    bool follows_shapes() const { return m_followed.is_any(); }
     /// Derivatives of the normal at a hit with respect to u and v: of the shading normal, or of the geometric one.
     std::pair<Vector3, Vector3> normal_partials(const Ray &ray, const Hit &hit,
                                                 const SurfaceInteraction &si, bool shading,
@@ -62,32 +82,78 @@ private:
     };
     struct Triangle;
 
+    /// The same on the host, while it is packed.
+    struct HostRecords {
+        std::vector<double> triangles, normals;
+        std::vector<double> key_triangles, key_normals; // 12 numbers a triangle and step
+        std::vector<uint32_t> keys = { 0, 0, 0, 0 };    // see m_keys
+        std::vector<uint32_t> first_prims = { 0, 0 };   // see m_first_prims
+        std::vector<uint32_t> analytic_shapes;          // see m_analytic_numbers
+    };
     std::vector<int> revisions() const;
-    void place_instances(Geometry &g);
-    void add_mesh(const Mesh &mesh, uint32_t number, Geometry &g, std::vector<double> &records,
-                  std::vector<double> &normals) const;
-    /// The records with derivatives in place of the numbers of the host; none if scripts follow no mesh.
+    /// In which anything moves.
+    std::optional<TimeInterval> interval() const;
+    void place_instances(Geometry &g, const TimeInterval &time, bool deforms);
+    /// Surfaces from one number up to another, which have a tree of their own.
+    void add_part(size_t number, size_t end, const std::optional<TimeInterval> &time, Geometry &g,
+                  HostRecords &to);
+    void upload(const HostRecords &records);
+    void add_mesh(const Mesh &mesh, uint32_t number, Geometry &g, HostRecords &to) const;
+    void add_keys(const Mesh &mesh, const TimeInterval &time,
+                  std::vector<std::vector<double>> &part, HostRecords &to) const;
+    /// What carries derivatives.
+    struct Followed {
+        Records
+            records; // with them, in place of the numbers of the host; none if no mesh is followed
+        Float
+            transforms; // from where a surface is to where it is: identities of 12 numbers, by shape, then by instance
+        bool is_any() const { return records.triangles.valid() || transforms.valid(); }
+    };
+    Followed followed() const;
     Records follow_meshes() const;
-    /// The same, made before the present recording, if there is one.
-    const Records &followed() const;
-    static Triangle triangle(const Float &records, const UInt32 &prim, const Mask &active);
-    void triangle_interaction(const Records &records, const Hit &hit, const Mask &active,
-                              SurfaceInteraction &si) const;
+    Float follow_transforms() const;
+    Attached interaction(const Ray &ray, const Hit &hit, const Mask &active, Follow follow,
+                         const Mask &on_ray) const;
+    /// Where a hit's shape is in its own space, and from there, step by step, in the scene's.
+    std::vector<InstanceTransform> places_of(const Float &followed, const Hit &hit,
+                                             const Float &time, const Mask &valid,
+                                             const Mask &triangle) const;
+    UInt32 shape_of(const Hit &hit, const Mask &valid, const Mask &triangle) const;
+    Triangle triangle(const Records &records, const UInt32 &prim, const Float &time,
+                      const Mask &active) const;
+    std::vector<Value> corner_normals(const Records &records, const UInt32 &prim,
+                                      const UInt32 &shape, const Float &time,
+                                      const Mask &active) const;
+    void deform(const Float &keys, const UInt32 &prim, const UInt32 &shape, const Float &time,
+                const Mask &active, std::vector<Value> &r) const;
+    /// Returns twice the triangle's area.
+    Float triangle_interaction(const Records &records, const Hit &hit, const Float &time,
+                               const Mask &active, SurfaceInteraction &si) const;
     Hit follow_ray(const Records &records, const Ray &ray, const Hit &hit, const Mask &valid,
                    const Mask &triangle) const;
     void analytic_interaction(const Ray &ray, const Hit &hit, const Mask &valid,
                               const Mask &triangle, SurfaceInteraction &si) const;
 
-    std::vector<const Shape *> m_shapes; // as the scene names them
+    /// What has a transform of its own: instances, and shapes that move.
+    struct Placed {
+        uint32_t part;
+        const Shape *shape;
+    };
+    std::vector<Shape *> m_shapes; // as the scene names them
     std::vector<const Shape *> m_surfaces;
-    std::vector<size_t> m_parts; // where in m_surfaces each group ends; the scene's own come first
-    std::vector<std::pair<uint32_t, const Instance *>> m_placed; // with the number of their part
+    // Where in m_surfaces each part ends: the scene's own come first, then groups and what moves
+    std::vector<size_t> m_parts;
+    std::vector<Placed> m_placed;
+    size_t m_instance_count = 0;
     InstanceTable m_instances;
     BoundingBox m_bounds;
     std::vector<int> m_revisions; // of shapes, as they are packed
 
     Records m_records;
-    mutable Records m_followed; // see followed()
+    Followed m_followed;   // when it was last asked for: for recordings
+    Records m_key_records; // 12 numbers each; only if meshes deform
+    UInt32
+        m_keys; // by shape: its first key, how many steps come after it, how far apart they are, 0
     bool m_has_normals = false, m_has_triangles = false;
     // By shape: where its triangles begin, or its number among analytic shapes; if it is inside out
     UInt32 m_first_prims;

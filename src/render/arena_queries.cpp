@@ -19,12 +19,38 @@ struct Arena::Triangle {
     UInt32 shape;
 };
 
-Arena::Triangle Arena::triangle(const Float &records, const UInt32 &prim, const Mask &active) {
-    std::vector<Value> r = jit::gather_packet(records, prim, 16, active);
+Arena::Triangle Arena::triangle(const Records &records, const UInt32 &prim, const Float &time,
+                                const Mask &active) const {
+    std::vector<Value> r = jit::gather_packet(records.triangles, prim, 16, active);
+    if (m_keys.valid())
+        deform(m_key_records.triangles, prim, to_uint(Float(r[15])), time, active, r);
     auto at = [&](size_t i) { return Float(r[i]); };
     return { { at(0), at(1), at(2) }, { at(3), at(4), at(5) }, { at(6), at(7), at(8) },
              { at(9), at(10) },       { at(11), at(12) },      { at(13), at(14) },
              to_uint(at(15)) };
+}
+
+std::vector<Value> Arena::corner_normals(const Records &records, const UInt32 &prim,
+                                         const UInt32 &shape, const Float &time,
+                                         const Mask &active) const {
+    std::vector<Value> r = jit::gather_packet(records.normals, prim, 12, active);
+    if (m_keys.valid())
+        deform(m_key_records.normals, prim, shape, time, active, r);
+    return r;
+}
+
+// Replaces the first nine numbers of a triangle that deforms by those at a time.
+void Arena::deform(const Float &keys, const UInt32 &prim, const UInt32 &shape, const Float &time,
+                   const Mask &active, std::vector<Value> &r) const {
+    auto [first, segments, apart, none] = jit::gather_packet<uint32_t, 4>(m_keys, shape, active);
+    auto [begin, turned] = jit::gather_packet<uint32_t, 2>(m_first_prims, shape, active);
+    Mask deforms = active & (segments != UInt32(0u));
+    InstanceTable::Step s = m_instances.step_at(time, segments);
+    UInt32 base = first + prim - begin;
+    std::vector<Value> a = jit::gather_packet(keys, base + s.first * apart, 12, deforms),
+                       b = jit::gather_packet(keys, base + s.next * apart, 12, deforms);
+    for (size_t i = 0; i < 9; ++i)
+        r[i] = select(deforms, lerp(Float(a[i]), Float(b[i]), s.fraction), Float(r[i]));
 }
 
 namespace {
@@ -51,14 +77,15 @@ Vector3 triple(const std::vector<Value> &v, size_t i) {
 
 } // namespace
 
-void Arena::triangle_interaction(const Records &records, const Hit &hit, const Mask &active,
-                                 SurfaceInteraction &si) const {
-    Triangle t = triangle(records.triangles, hit.prim, active);
+Float Arena::triangle_interaction(const Records &records, const Hit &hit, const Float &time,
+                                  const Mask &active, SurfaceInteraction &si) const {
+    Triangle t = triangle(records, hit.prim, time, active);
     const Float &u = hit.u, &v = hit.v;
     Float w = 1 - u - v;
 
     si.p = fma(t.e2, v, fma(t.e1, u, t.p0));
-    si.n = normalize(cross(t.e1, t.e2));
+    Vector3 normal = cross(t.e1, t.e2);
+    si.n = normalize(normal);
     si.uv = t.uv0 * w + t.uv1 * u + t.uv2 * v;
     si.shape = t.shape;
     // An arbitrary frame where the parameterization is degenerate
@@ -67,9 +94,10 @@ void Arena::triangle_interaction(const Records &records, const Hit &hit, const M
 
     si.sh_frame.n = si.n;
     if (m_has_normals) {
-        std::vector<Value> q = jit::gather_packet(records.normals, hit.prim, 12, active);
+        std::vector<Value> q = corner_normals(records, hit.prim, t.shape, time, active);
         si.sh_frame.n = normalize(triple(q, 0) * w + triple(q, 3) * u + triple(q, 6) * v);
     }
+    return norm(normal);
 }
 
 // The hit as a function of ray and surface: its numbers are those of traversal, its derivatives those of the formulas.
@@ -78,7 +106,7 @@ Hit Arena::follow_ray(const Records &records, const Ray &ray, const Hit &hit, co
     Hit out = hit;
     Float t = hit.t;
     if (m_has_triangles) { // [Moeller 1997]
-        Triangle r = this->triangle(records.triangles, hit.prim, triangle);
+        Triangle r = this->triangle(records, hit.prim, ray.time, triangle);
         Vector3 p = cross(ray.d, r.e2), from = ray.o - r.p0, q = cross(from, r.e1);
         Float inv_det = rcp(dot(r.e1, p));
         t = dot(r.e2, q) * inv_det;
@@ -106,43 +134,90 @@ Hit Arena::follow_ray(const Records &records, const Ray &ray, const Hit &hit, co
     return out;
 }
 
-SurfaceInteraction Arena::interaction(const Ray &ray, const Hit &found, const Mask &active,
-                                      Follow follow) const {
+UInt32 Arena::shape_of(const Hit &hit, const Mask &valid, const Mask &triangle) const {
+    UInt32 shape(0u);
+    if (m_has_triangles) {
+        std::vector<Value> r = jit::gather_packet(m_records.triangles, hit.prim, 16, triangle);
+        shape = select(triangle, to_uint(Float(r[15])), shape);
+    }
+    if (!m_analytic.empty()) {
+        Mask analytic = m_has_triangles ? valid & !triangle : valid;
+        shape =
+            select(analytic, UInt32(jit::gather(m_analytic_numbers, hit.prim, analytic)), shape);
+    }
+    return shape;
+}
+
+std::vector<InstanceTransform> Arena::places_of(const Float &followed, const Hit &hit,
+                                                const Float &time, const Mask &valid,
+                                                const Mask &triangle) const {
+    std::vector<InstanceTransform> out;
+    auto follow = [&](const UInt32 &row) {
+        if (followed.valid())
+            out.push_back(InstanceTransform::of_rows(jit::gather_packet(followed, row, 12, valid)));
+    };
+    if (followed.valid())
+        follow(shape_of(hit, valid, triangle));
+    if (!m_instances.empty()) {
+        out.push_back(m_instances.at(hit.instance, time, valid));
+        follow(hit.instance + UInt32(uint32_t(m_surfaces.size() + 1)));
+    }
+    return out;
+}
+
+Arena::Attached Arena::interaction(const Ray &ray, const Hit &found, const Mask &active,
+                                   Follow follow, const Mask &on_ray) const {
     SurfaceInteraction si;
     Hit hit = found;
     Mask valid = active & (hit.t < std::numeric_limits<double>::infinity());
-    bool moves = (follow == Follow::Ray || follow == Follow::Shape) && m_followed.triangles.valid();
-    const Records &records = moves ? followed() : m_records;
-    InstanceTransform instance;
-    Ray local = ray;
-    if (!m_instances.empty()) {
-        instance = m_instances.at(hit.instance, ray.time, valid);
-        local = instance.to_local(ray);
-    }
+    bool moves = (follow == Follow::Ray || follow == Follow::Shape) && m_followed.is_any();
+    Followed followed = moves ? this->followed() : Followed();
+    const Records &records = followed.records.triangles.valid() ? followed.records : m_records;
     Mask triangle = valid;
     if (m_has_triangles && !m_analytic.empty())
         triangle = valid & (hit.geometry == UInt32(uint32_t(TriangleGeometry)));
+    std::vector<InstanceTransform> places =
+        places_of(followed.transforms, hit, ray.time, valid, triangle);
+    Ray local = ray;
+    for (size_t i = places.size(); i-- > 0;)
+        local = places[i].to_local(local);
+    bool everywhere = on_ray.is_literal();
     if ((follow == Follow::Ray || follow == Follow::OnlyRay) &&
-        (moves || is_followed(ray.o) || is_followed(ray.d)))
-        hit = follow_ray(records, local, hit, valid, triangle);
+        (moves || is_followed(ray.o) || is_followed(ray.d))) {
+        Hit on = follow_ray(records, local, hit, valid, triangle);
+        for (Float Hit::*v : { &Hit::t, &Hit::u, &Hit::v })
+            hit.*v = everywhere ? on.*v : select(on_ray, on.*v, hit.*v);
+    }
+    if (follow == Follow::Shape || !everywhere)
+        for (Vector3 Ray::*v : { &Ray::o, &Ray::d }) {
+            const Vector3 &a = local.*v;
+            Vector3 still(Float(ad::detach(a.x)), Float(ad::detach(a.y)), Float(ad::detach(a.z)));
+            local.*v = everywhere ? still : select(on_ray, a, still);
+        }
+    Float area(1);
     if (m_has_triangles)
-        triangle_interaction(records, hit, triangle, si);
-    if (!m_analytic.empty())
+        area = triangle_interaction(records, hit, ray.time, triangle, si);
+    if (!m_analytic.empty()) {
         analytic_interaction(local, hit, valid, triangle, si);
+        if (m_has_triangles)
+            area = select(triangle, area, Float(1));
+    }
     if (!m_has_triangles && m_analytic.empty()) { // an empty scene
         si.p = si.n = si.dp_du = si.dp_dv = si.sh_frame.n = Vector3(Float(0));
         si.uv = { Float(0), Float(0) };
         si.shape = UInt32(0u);
     }
     si.object_p = si.p;
-    if (!m_instances.empty()) {
-        si.p = instance.point(si.p);
-        si.n = instance.normal(si.n);
-        si.sh_frame.n = instance.normal(si.sh_frame.n);
-        si.dp_du = instance.vector(si.dp_du);
-        si.dp_dv = instance.vector(si.dp_dv);
+    for (const InstanceTransform &place : places) {
+        si.p = place.point(si.p);
+        si.n = place.normal(si.n);
+        si.sh_frame.n = place.normal(si.sh_frame.n);
+        si.dp_du = place.vector(si.dp_du);
+        si.dp_dv = place.vector(si.dp_dv);
+        if (moves)
+            area = area * place.area_factor(si.n);
     }
-    if (follow == Follow::Shape && moves)
+    if (moves && (follow == Follow::Shape || !everywhere))
         hit.t = Float(ad::replace_grad(hit.t, dot(si.p - ray.o, ray.d) / squared_norm(ray.d)));
     si.t = select(valid, hit.t, Float(std::numeric_limits<double>::infinity()));
     si.time = ray.time;
@@ -163,7 +238,7 @@ SurfaceInteraction Arena::interaction(const Ray &ray, const Hit &found, const Ma
     si.sh_frame.t = cross(n, si.sh_frame.s);
     // Where nothing was met, wi is the direction itself, for environments
     si.wi = select(valid, si.to_local(-ray.d), -ray.d);
-    return si;
+    return { si, moves ? area / Float(ad::detach(area)) : area };
 }
 
 void Arena::analytic_interaction(const Ray &ray, const Hit &hit, const Mask &valid,
@@ -211,8 +286,8 @@ std::pair<Vector3, Vector3> Arena::normal_partials(const Ray &ray, const Hit &hi
     if (m_has_triangles && !m_analytic.empty())
         triangle = valid & (hit.geometry == UInt32(uint32_t(TriangleGeometry)));
     if (m_has_triangles && m_has_normals && shading) {
-        Triangle t = this->triangle(m_records.triangles, hit.prim, triangle);
-        std::vector<Value> q = jit::gather_packet(m_records.normals, hit.prim, 12, triangle);
+        Triangle t = this->triangle(m_records, hit.prim, ray.time, triangle);
+        std::vector<Value> q = corner_normals(m_records, hit.prim, t.shape, ray.time, triangle);
         Vector3 n0 = triple(q, 0), e1 = triple(q, 3) - n0, e2 = triple(q, 6) - n0;
         Vector3 sum = n0 + e1 * hit.u + e2 * hit.v;
         Float inv = rsqrt(squared_norm(sum));
@@ -250,18 +325,9 @@ std::pair<Vector3, Vector3> Arena::normal_partials(const Ray &ray, const Hit &hi
 
 Arena::Place Arena::place_of(const Hit &hit, const Mask &active) const {
     Mask valid = active & hit.is_valid(), triangle = valid;
-    UInt32 shape(0u);
-    if (m_has_triangles) {
-        if (!m_analytic.empty())
-            triangle = valid & (hit.geometry == UInt32(uint32_t(TriangleGeometry)));
-        shape =
-            select(triangle, this->triangle(m_records.triangles, hit.prim, triangle).shape, shape);
-    }
-    if (!m_analytic.empty()) {
-        Mask analytic = m_has_triangles ? valid & !triangle : valid;
-        shape =
-            select(analytic, UInt32(jit::gather(m_analytic_numbers, hit.prim, analytic)), shape);
-    }
+    if (m_has_triangles && !m_analytic.empty())
+        triangle = valid & (hit.geometry == UInt32(uint32_t(TriangleGeometry)));
+    UInt32 shape = shape_of(hit, valid, triangle);
     auto [first, turned] = jit::gather_packet<uint32_t, 2>(m_first_prims, shape, valid);
     UInt32 none(0u), instance = none;
     if (!m_instances.empty())

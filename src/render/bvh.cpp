@@ -18,6 +18,8 @@ public:
         m_root = jit::opaque(tree.roots[0]);
         m_nodes = float_array(tree.nodes);
         m_prims = float_array(tree.prims);
+        if (!tree.keys.empty())
+            m_keys = float_array(tree.keys);
         for (const AnalyticShape *s : g.analytic)
             m_analytic.append(s);
         std::vector<uint32_t> roots;
@@ -140,6 +142,8 @@ private:
         std::vector<Value> r = jit::gather_packet(m_prims, prim, BvhTree::PrimSize, Mask(true));
         auto vec = [&](size_t i) { return Vector3(Float(r[i]), Float(r[i + 1]), Float(r[i + 2])); };
         UInt32 number = to_uint(Float(r[9]));
+        if (m_keys.valid() && !how.scene)
+            deform(ray.time, r);
         Float far = far_end(ray, hit);
         // [Moeller 1997]
         Vector3 p0 = vec(0), e1 = vec(3), e2 = vec(6);
@@ -190,10 +194,24 @@ private:
         hit.instance = select(found, instance, hit.instance);
     }
 
+    // Puts a triangle that deforms where it is at a time.
+    void deform(const Float &time, std::vector<Value> &r) const {
+        Mask deforms = Float(r[10]) == double(BvhTree::DeformingTriangle);
+        UInt32 first = to_uint(Float(r[0])), apart = to_uint(Float(r[2]));
+        InstanceTable::Step s = m_instances.step_at(time, to_uint(Float(r[1])));
+        auto key = [&](const UInt32 &step) {
+            return jit::gather_packet(m_keys, first + step * apart, BvhTree::PrimSize, deforms);
+        };
+        std::vector<Value> a = key(s.first), b = key(s.next);
+        for (size_t i = 0; i < 9; ++i)
+            r[i] = select(deforms, lerp(Float(a[i]), Float(b[i]), s.fraction), Float(r[i]));
+    }
+
     static double epsilon() { return variant().double_precision ? 0x1p-52 : 0x1p-23; }
 
     UInt32 m_root;
     Float m_nodes, m_prims;
+    Float m_keys; // only if triangles deform, which they do inside of instances
     Table<AnalyticShape> m_analytic;
     const InstanceTable &m_instances; // the scene's
     UInt32 m_instance_roots;          // by instance; none without instances

@@ -41,32 +41,53 @@ struct PartView {
     const Geometry &g;
     const Geometry::Part &part;
     uint32_t instances;
+    size_t first_key; // of its triangles, if they deform
 
     uint32_t size() const { return part.triangles + part.analytic + instances; }
     BoundingBox bounds(uint32_t i) const {
         if (i < part.triangles)
-            return g.triangle_bounds(part.first_triangle + i);
+            return g.triangle_bounds(part, part.first_triangle + i);
         i -= part.triangles;
         return i < part.analytic ? g.analytic[part.first_analytic + i]->bounds()
                                  : g.instances[i - part.analytic].bounds;
     }
+    void write_triangle(uint32_t triangle, size_t step, double *record) const;
+    void write_keys(BvhTree &tree) const;
     void write(uint32_t i, BvhTree &tree) const;
 };
+
+void PartView::write_triangle(uint32_t triangle, size_t step, double *record) const {
+    const double *p[3];
+    for (size_t k = 0; k < 3; ++k)
+        p[k] = g.corner(part, triangle, k, step);
+    for (size_t j = 0; j < 3; ++j) {
+        record[j] = p[0][j];
+        record[3 + j] = p[1][j] - p[0][j];
+        record[6 + j] = p[2][j] - p[0][j];
+    }
+}
+
+void PartView::write_keys(BvhTree &tree) const {
+    for (size_t step = 0; step < part.steps.size(); ++step)
+        for (uint32_t i = 0; i < part.triangles; ++i) {
+            double record[BvhTree::PrimSize] = {};
+            write_triangle(part.first_triangle + i, step, record);
+            tree.keys.insert(tree.keys.end(), record, record + BvhTree::PrimSize);
+        }
+}
 
 void PartView::write(uint32_t i, BvhTree &tree) const {
     double record[BvhTree::PrimSize] = {};
     if (i < part.triangles) {
         uint32_t triangle = part.first_triangle + i;
-        const double *p[3];
-        for (size_t k = 0; k < 3; ++k)
-            p[k] = &g.positions[3 * g.indices[3 * triangle + k]];
-        for (size_t j = 0; j < 3; ++j) {
-            record[j] = p[0][j];
-            record[3 + j] = p[1][j] - p[0][j];
-            record[6 + j] = p[2][j] - p[0][j];
-        }
+        if (part.deforms()) {
+            record[0] = double(first_key + i);
+            record[1] = double(part.steps.size() - 1);
+            record[2] = part.triangles;
+        } else
+            write_triangle(triangle, 0, record);
         record[9] = triangle;
-        record[10] = TriangleGeometry;
+        record[10] = part.deforms() ? BvhTree::DeformingTriangle : uint32_t(TriangleGeometry);
     } else if (i - part.triangles < part.analytic) {
         record[9] = part.first_analytic + i - part.triangles;
         record[10] = AnalyticGeometry;
@@ -159,12 +180,13 @@ uint32_t build_part(const PartView &view, BvhTree &tree) {
 
 } // namespace
 
-BoundingBox Geometry::triangle_bounds(size_t triangle) const {
+BoundingBox Geometry::triangle_bounds(const Part &part, size_t triangle) const {
     BoundingBox b;
-    for (size_t k = 0; k < 3; ++k) {
-        const double *p = &positions[3 * indices[3 * triangle + k]];
-        b.extend(std::array<double, 3>{ p[0], p[1], p[2] });
-    }
+    for (size_t step = 0; step < std::max<size_t>(part.steps.size(), 1); ++step)
+        for (size_t k = 0; k < 3; ++k) {
+            const double *p = corner(part, triangle, k, step);
+            b.extend(std::array<double, 3>{ p[0], p[1], p[2] });
+        }
     return b;
 }
 
@@ -172,7 +194,9 @@ BvhTree build_bvh(const Geometry &g) {
     BvhTree tree;
     for (size_t i = 0; i < g.parts.size(); ++i) {
         uint32_t instances = i == 0 ? uint32_t(g.instances.size()) : 0;
-        tree.roots.push_back(build_part({ g, g.parts[i], instances }, tree));
+        PartView view{ g, g.parts[i], instances, tree.keys.size() / BvhTree::PrimSize };
+        view.write_keys(tree);
+        tree.roots.push_back(build_part(view, tree));
     }
     if (tree.nodes.empty())
         tree.nodes.resize(BvhTree::NodeSize); // all roots are leaves

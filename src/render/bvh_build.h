@@ -8,10 +8,14 @@ namespace umbel {
 /// primitive is a record of 12: a triangle's corner and edges, its number, and its geometry (TriangleGeometry and so on).
 struct BvhTree {
     static constexpr int StackSize = 64, NodeSize = 16, PrimSize = 12;
+    /// In the place of TriangleGeometry: one that deforms. In the place of its corner, the first of its keys, how many there
+    /// are after it, and how far apart they are.
+    static constexpr uint32_t DeformingTriangle = InstanceGeometry + 1;
     static constexpr uint32_t LeafBit = 1u << 31, CountShift = 28,
                               FirstMask = (1u << CountShift) - 1;
 
     std::vector<double> nodes, prims;
+    std::vector<double> keys;    // triangles that deform, at their steps: 12 numbers each, as above
     std::vector<uint32_t> roots; // of each part of the geometry
 };
 

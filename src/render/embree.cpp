@@ -130,10 +130,17 @@ private:
         auto [least, most] = std::minmax_element(indices, indices + 3 * range.triangles);
         uint32_t first = *least, vertices = *most - first + 1;
         RTCGeometry mesh = rtcNewGeometry(device(), RTC_GEOMETRY_TYPE_TRIANGLE);
-        auto *v = (float *)rtcSetNewGeometryBuffer(mesh, RTC_BUFFER_TYPE_VERTEX, 0,
-                                                   RTC_FORMAT_FLOAT3, 12, vertices);
-        for (size_t i = 0; i < 3 * size_t(vertices); ++i)
-            v[i] = float(g.positions[3 * size_t(first) + i]);
+        unsigned steps = std::max(1u, unsigned(range.steps.size()));
+        rtcSetGeometryTimeStepCount(mesh, steps);
+        for (unsigned step = 0; step < steps; ++step) {
+            auto *v = (float *)rtcSetNewGeometryBuffer(mesh, RTC_BUFFER_TYPE_VERTEX, step,
+                                                       RTC_FORMAT_FLOAT3, 12, vertices);
+            const double *from = range.deforms()
+                                     ? &range.steps[step][3 * size_t(first - range.first_vertex)]
+                                     : &g.positions[3 * size_t(first)];
+            for (size_t i = 0; i < 3 * size_t(vertices); ++i)
+                v[i] = float(from[i]);
+        }
         auto *t = (uint32_t *)rtcSetNewGeometryBuffer(mesh, RTC_BUFFER_TYPE_INDEX, 0,
                                                       RTC_FORMAT_UINT3, 12, range.triangles);
         for (size_t i = 0; i < 3 * size_t(range.triangles); ++i)

@@ -16,10 +16,10 @@ std::pair<PositionSample, Float> Endpoint::sample_position(const Float &time, co
     return { ps, select(active & (ps.pdf > 0), rcp(ps.pdf), Float(0)) };
 }
 
-Float Endpoint::pdf_position(const PositionSample &, const Mask &active) const {
+Float Endpoint::pdf_position(const PositionSample &ps, const Mask &active) const {
     if (!m_shape)
         lacks("pdf_position");
-    return select(active, m_shape->pdf_position(), Float(0));
+    return select(active, m_shape->pdf_position(ps, active), Float(0));
 }
 
 std::pair<DirectionSample, Spectrum>
@@ -43,7 +43,7 @@ std::pair<Wavelengths, Spectrum> Endpoint::sample_wavelengths(const SurfaceInter
     return umbel::sample_wavelengths(u);
 }
 
-BoundingBox Endpoint::bounds() const { return m_shape ? m_shape->bounds() : BoundingBox(); }
+BoundingBox Endpoint::bounds() const { return m_shape ? m_shape->swept_bounds() : BoundingBox(); }
 
 void Endpoint::attach(const Shape *) { complain("cannot be attached to a shape"); }
 

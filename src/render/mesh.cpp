@@ -12,7 +12,50 @@ BoundingBox Mesh::bounds() const {
     BoundingBox b;
     for (uint32_t i = 0; i < vertex_count(); ++i)
         b.extend(vertex(i));
+    for (const Keyframe &k : keyframes)
+        for (size_t i = 0; i + 2 < k.positions.size(); i += 3)
+            b.extend(std::array{ k.positions[i], k.positions[i + 1], k.positions[i + 2] });
     return b;
+}
+
+std::optional<TimeInterval> Mesh::motion() const {
+    std::optional<TimeInterval> all = Shape::motion();
+    if (keyframes.size() < 2)
+        return all;
+    TimeInterval own{ keyframes.front().time, keyframes.back().time };
+    return all ? all->united(own) : own;
+}
+
+int Mesh::segments_of_vertices(const TimeInterval &scene) const {
+    if (keyframes.size() < 2)
+        return 0;
+    for (int n = 1; n < MostSegments; ++n)
+        if (std::all_of(keyframes.begin(), keyframes.end(), [&](const Keyframe &k) {
+                double step = (k.time - scene.begin) / (scene.end - scene.begin) * n;
+                return std::abs(step - std::round(step)) < 1e-6;
+            }))
+            return n;
+    return MostSegments;
+}
+
+std::vector<Mesh::Keyframe> Mesh::steps_of_vertices(const TimeInterval &scene, int segments) const {
+    std::vector<Keyframe> out;
+    for (int i = 0; i <= segments; ++i) {
+        Keyframe step{ scene.at(double(i) / segments), positions, normals };
+        if (keyframes.size() > 1) {
+            size_t next = 1;
+            while (next + 1 < keyframes.size() && keyframes[next].time < step.time)
+                ++next;
+            const Keyframe &a = keyframes[next - 1], &b = keyframes[next];
+            double f = std::clamp((step.time - a.time) / (b.time - a.time), 0.0, 1.0);
+            for (size_t k = 0; k < positions.size(); ++k)
+                step.positions[k] = (1 - f) * a.positions[k] + f * b.positions[k];
+            for (size_t k = 0; k < normals.size(); ++k)
+                step.normals[k] = (1 - f) * a.normals[k] + f * b.normals[k];
+        }
+        out.push_back(std::move(step));
+    }
+    return out;
 }
 
 BoundingBox Mesh::primitive_bounds(size_t triangle) const {
@@ -107,7 +150,7 @@ UInt32 Mesh::corner(const UInt32 &triangle, uint32_t k) const {
 }
 
 // The same in recorded code, for derivatives.
-void Mesh::follow_smooth_normals() {
+Value Mesh::smooth_normals_array() const {
     UInt32 lane(jit::lane_index(uint32_t(triangle_count())));
     UInt32 at[3];
     Vector3 p[3];
@@ -115,7 +158,7 @@ void Mesh::follow_smooth_normals() {
         at[k] = UInt32(jit::gather(indices_array(), lane * UInt32(3u) + UInt32(k), Mask(true))) *
                 UInt32(3u);
         auto number = [&](uint32_t j) {
-            return Float(jit::gather(m_positions_array, at[k] + UInt32(j), Mask(true)));
+            return Float(jit::gather(positions_array(), at[k] + UInt32(j), Mask(true)));
         };
         p[k] = { number(0), number(1), number(2) };
     }
@@ -133,17 +176,20 @@ void Mesh::follow_smooth_normals() {
     auto sum = [&](uint32_t j) { return Float(jit::gather(sums, base + UInt32(j), Mask(true))); };
     Float inv = rsqrt(squared_norm(Vector3(sum(0), sum(1), sum(2))));
     Float followed(jit::gather(sums, number, Mask(true)));
-    m_normals_array = ad::replace_grad(float_array(normals), followed * inv);
-    jit::eval(m_normals_array);
+    Value out = ad::replace_grad(float_array(normals), followed * inv);
+    jit::eval(out);
+    return out;
 }
 
 void Mesh::declare(Params &p) {
     Shape::declare(p);
     if (!p.traversing())
         return;
-    p.exposed("faces", slot(m_indices_array, indices));
-    p.exposed("vertex_positions", slot(m_positions_array, positions)).differentiable();
-    p.exposed("vertex_normals", slot(m_normals_array, normals)).differentiable();
+    if (keyframes.empty()) { // else there are several of each
+        p.exposed("faces", slot(m_indices_array, indices));
+        p.exposed("vertex_positions", slot(m_positions_array, positions)).differentiable();
+        p.exposed("vertex_normals", slot(m_normals_array, normals)).differentiable();
+    }
     p.exposed("vertex_texcoords", slot(m_uvs_array, uvs)).differentiable();
     for (auto &[name, a] : m_attributes) {
         p.exposed(name.c_str(), &a.values).differentiable();
@@ -186,9 +232,11 @@ void Mesh::changed(std::span<const std::string> names) {
     check_mesh();
     if (!normals.empty() && is_changed("vertex_positions") && !is_changed("vertex_normals")) {
         smooth_normals();
-        if (follows_positions())
-            follow_smooth_normals();
-    }
+        m_are_normals_computed = follows_positions();
+        if (m_are_normals_computed)
+            m_normals_array = smooth_normals_array();
+    } else if (is_changed("vertex_normals"))
+        m_are_normals_computed = false;
     prepare_sampling();
     ++m_revision;
 }
@@ -237,6 +285,9 @@ void Mesh::prepare_sampling() {
     m_records = {};
     if (!m_emitter)
         return;
+    if (!keyframes.empty())
+        complain(
+            "a mesh that deforms cannot be an area light; give the light to one that does not");
     if (!(m_area > 0))
         complain("an area light needs a surface, and the area of this mesh is {}", m_area);
     make_records();
@@ -265,8 +316,8 @@ void Mesh::make_records() const {
     m_records = float_array(records);
 }
 
-PositionSample Mesh::sample_position(const Float &time, const Vector2 &u,
-                                     const Mask &active) const {
+PositionSample Mesh::sample_rest_position(const Float &time, const Vector2 &u,
+                                          const Mask &active) const {
     if (!m_records.valid())
         make_records();
     auto [triangle, rest] = m_triangles.sample_reuse(u.x, active);

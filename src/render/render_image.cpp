@@ -48,15 +48,23 @@ private:
 
 } // namespace
 
+std::vector<Value> followed_values(const Scene &scene, const SceneParameters &params) {
+    std::vector<Value> out = scene.followed_shapes();
+    for (Value &v : params.traced())
+        if (ad::grad_enabled(v))
+            out.push_back(std::move(v));
+    return out;
+}
+
 Float render_image(const Ref<Scene> &scene, const SceneParameters *params,
                    const RenderOptions &primal, const RenderOptions &gradient,
                    std::array<size_t, 3> *shape, const BetweenLaunches &between) {
     VariantScope scope(scene->scene_variant());
     std::vector<Value> followed;
-    if (params)
-        for (Value &v : params->traced())
-            if (ad::grad_enabled(v))
-                followed.push_back(std::move(v));
+    if (params) {
+        scene->follow_shapes();
+        followed = followed_values(*scene, *params);
+    }
     Float image;
     {
         ad::SuspendGrad none;

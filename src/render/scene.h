@@ -37,6 +37,13 @@ public:
     /// All about a hit.
     SurfaceInteraction interaction(const Ray &ray, const Hit &hit, const Mask &active,
                                    Follow follow = Follow::Nothing) const;
+    /// Likewise, with derivatives of whatever scripts follow of shapes: see Arena::attached.
+    Arena::Attached attached(const Ray &ray, const Hit &hit, const Mask &on_ray,
+                             const Mask &active) const;
+    /// See Arena::follow_shapes.
+    std::vector<Value> follow_shapes() { return m_arena.follow_shapes(); }
+    std::vector<Value> followed_shapes() const { return m_arena.followed_shapes(); }
+    bool follows_shapes() const { return m_arena.follows_shapes(); }
     /// Derivatives of the normal at a hit with respect to u and v: of the shading normal, or of the geometric one.
     std::pair<Vector3, Vector3> normal_partials(const Ray &ray, const Hit &hit,
                                                 const SurfaceInteraction &si, bool shading,
@@ -137,6 +144,7 @@ private:
                                   const Mask &active) const;
     Spectrum null_transmission(const SurfaceInteraction &si, const Mask &active) const;
     void build_arena();
+    void add_links(const Hit &hit, const Mask &active, SurfaceInteraction &si) const;
 
     const Variant &m_variant;
     std::vector<Ref<Shape>> m_shapes;

@@ -8,6 +8,19 @@ namespace umbel {
 SurfaceInteraction Scene::interaction(const Ray &ray, const Hit &hit, const Mask &active,
                                       Follow follow) const {
     SurfaceInteraction si = m_arena.interaction(ray, hit, active, follow);
+    add_links(hit, active, si);
+    return si;
+}
+
+Arena::Attached Scene::attached(const Ray &ray, const Hit &hit, const Mask &on_ray,
+                                const Mask &active) const {
+    Arena::Attached a = m_arena.attached(ray, hit, on_ray, active);
+    add_links(hit, active, a.si);
+    return a;
+}
+
+// To what the surface is made of.
+void Scene::add_links(const Hit &hit, const Mask &active, SurfaceInteraction &si) const {
     Mask valid = active & hit.is_valid();
     auto [bsdf, emitter, flags, global] =
         jit::gather_packet<uint32_t, 4>(m_shape_table, si.shape, valid);
@@ -15,7 +28,6 @@ SurfaceInteraction Scene::interaction(const Ray &ray, const Hit &hit, const Mask
     si.bsdf = select(valid, bsdf, UInt32(0u));
     si.emitter = select(valid, emitter, UInt32(0u));
     si.bsdf_flags = flags;
-    return si;
 }
 
 Scene::HitPlace Scene::place_of(const Hit &hit, const Mask &active) const {

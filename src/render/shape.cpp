@@ -1,60 +1,15 @@
 // render/shape.cpp: what all shapes share.
 #include "render/shape.h"
+#include "core/host_array.h"
 #include "render/colour_value.h"
 #include "render/emitter.h"
 #include "render/subsurface.h"
+#include <algorithm>
 #include <atomic>
 #include <cmath>
 #include <mutex>
 
 namespace umbel {
-
-// ---- boxes
-
-void BoundingBox::extend(const std::array<double, 3> &p) {
-    for (size_t i = 0; i < 3; ++i) {
-        min[i] = std::min(min[i], p[i]);
-        max[i] = std::max(max[i], p[i]);
-    }
-}
-
-void BoundingBox::extend(const BoundingBox &b) {
-    if (!b.is_empty()) {
-        extend(b.min);
-        extend(b.max);
-    }
-}
-
-std::array<double, 3> BoundingBox::centre() const {
-    return { (min[0] + max[0]) / 2, (min[1] + max[1]) / 2, (min[2] + max[2]) / 2 };
-}
-
-double BoundingBox::radius() const {
-    return is_empty() ? 0 : std::hypot(max[0] - min[0], max[1] - min[1], max[2] - min[2]) / 2;
-}
-
-NormalCone NormalCone::around(const NormalCone &a, const NormalCone &b) {
-    if (a.cosine > 1 || b.cosine > 1)
-        return a.cosine > 1 ? b : a;
-    double dot = a.axis[0] * b.axis[0] + a.axis[1] * b.axis[1] + a.axis[2] * b.axis[2];
-    double between = std::acos(std::clamp(dot, -1.0, 1.0));
-    double angle_a = std::acos(std::clamp(a.cosine, -1.0, 1.0)),
-           angle_b = std::acos(std::clamp(b.cosine, -1.0, 1.0));
-    if (std::min(between + angle_b, Pi) <= angle_a)
-        return a;
-    if (std::min(between + angle_a, Pi) <= angle_b)
-        return b;
-    double angle = (angle_a + between + angle_b) / 2, turn = angle - angle_a;
-    if (angle >= Pi || !(std::sin(between) > 1e-9))
-        return {};
-    // The axis in the middle lies between both
-    NormalCone out;
-    for (size_t i = 0; i < 3; ++i)
-        out.axis[i] =
-            (std::sin(between - turn) * a.axis[i] + std::sin(turn) * b.axis[i]) / std::sin(between);
-    out.cosine = std::cos(angle);
-    return out;
-}
 
 // ---- all shapes of the process
 
@@ -115,10 +70,7 @@ uint64_t shapes_epoch() { return registry().epoch; }
 // ---- parameters
 
 void Shape::declare(Params &p) {
-    Param &to_world = p.transform("to_world", m_to_world)
-                          .doc("From the shape's own coordinates to those of the scene");
-    if (!follows_transform())
-        to_world.fixed();
+    declare_to_world(p).doc("From the shape's own coordinates to those of the scene");
     p.boolean("flip_normals", m_flip_normals, false).doc("Turns the surface inside out");
     p.object("bsdf", m_bsdf)
         .doc("How the surface scatters light; a diffuse reflector of 0.5 if absent");
@@ -147,6 +99,44 @@ void Shape::declare(Params &p) {
         m_bsdf = p.loader()->load_as<BSDF>(std::make_shared<Properties>("bsdf", "diffuse"));
     if (m_emitter)
         m_emitter->attach(this);
+}
+
+void Shape::changed(std::span<const std::string> names) {
+    if (m_to_world_array.valid() &&
+        std::find(names.begin(), names.end(), "to_world") != names.end()) {
+        std::vector<double> m = read_floats(Float(m_to_world_array.detached()));
+        std::copy_n(m.begin(), 16, m_to_world.m.begin());
+        if (!m_to_world.inverse())
+            complain("to_world is singular: it squeezes space into a plane, a line or a point");
+    }
+    configure();
+    ++m_revision;
+}
+
+Param &Shape::declare_to_world(Params &p) {
+    Param &param = p.animation("to_world", m_keys);
+    param.fixed();
+    if (!is_moving() && follows_transform()) {
+        param.slot = TransformSlot{ &m_to_world_array, &m_to_world };
+        param.differentiable();
+    }
+    if (!p.loading())
+        return param;
+    m_to_world = m_keys.transforms[0];
+    if (m_keys.transforms.size() == 1)
+        return param;
+    try {
+        m_animation = std::make_unique<AnimatedTransform>(m_keys);
+    } catch (const UserError &e) {
+        fail("{}: to_world: {}", p.properties()->describe(), e.what());
+    }
+    if (m_animation->is_static()) {
+        m_animation.reset();
+        return param;
+    }
+    m_to_world = TransformData();
+    set_interval(*Shape::motion());
+    return param;
 }
 
 void Shape::set_bsdf(Ref<BSDF> bsdf) {
@@ -218,10 +208,65 @@ Vector2 Shape::eval_attribute_1_grad(const std::string &name, const SurfaceInter
                                             : it->second->eval_1_grad(si, active);
 }
 
+// ---- motion
+
+std::optional<TimeInterval> Shape::motion() const {
+    if (!is_moving())
+        return {};
+    return TimeInterval{ m_animation->keys().times.front(), m_animation->keys().times.back() };
+}
+
+TransformSteps Shape::steps(const TimeInterval &scene) const {
+    return m_animation ? steps_of(*m_animation, scene) : TransformSteps(1);
+}
+
+BoundingBox Shape::swept_bounds() const {
+    return m_animation ? transform_bounds(steps(motion().value_or(TimeInterval())), bounds())
+                       : bounds();
+}
+
+void Shape::set_interval(const TimeInterval &scene) {
+    if (!is_moving())
+        return;
+    m_where = {};
+    m_where.add(steps(scene));
+    m_where.finish(scene);
+}
+
 // ---- sampling
+
+PositionSample Shape::sample_position(const Float &time, const Vector2 &u,
+                                      const Mask &active) const {
+    PositionSample ps = sample_rest_position(time, u, active);
+    if (!is_moving())
+        return ps;
+    InstanceTransform place = m_where.at(UInt32(1u), time, active);
+    ps.p = place.point(ps.p);
+    ps.n = place.normal(ps.n);
+    ps.pdf = ps.pdf / place.area_factor(ps.n);
+    return ps;
+}
+
+Float Shape::pdf_position(const PositionSample &ps, const Mask &active) const {
+    return is_moving() ? m_inv_area / m_where.at(UInt32(1u), ps.time, active).area_factor(ps.n)
+                       : m_inv_area;
+}
 
 DirectionSample Shape::sample_direction(const Interaction &it, const Vector2 &u,
                                         const Mask &active) const {
+    return is_moving() ? Shape::sample_rest_direction(it, u, active)
+                       : sample_rest_direction(it, u, active);
+}
+
+Float Shape::pdf_direction(const Interaction &it, const DirectionSample &ds,
+                           const Mask &active) const {
+    return is_moving() ? Shape::pdf_rest_direction(it, ds, active)
+                       : pdf_rest_direction(it, ds, active);
+}
+
+// By area, moving or not.
+DirectionSample Shape::sample_rest_direction(const Interaction &it, const Vector2 &u,
+                                             const Mask &active) const {
     DirectionSample ds;
     static_cast<PositionSample &>(ds) = sample_position(it.time, u, active);
     Vector3 d = ds.p - it.p;
@@ -235,9 +280,10 @@ DirectionSample Shape::sample_direction(const Interaction &it, const Vector2 &u,
     return ds;
 }
 
-Float Shape::pdf_direction(const Interaction &, const DirectionSample &ds, const Mask &) const {
+Float Shape::pdf_rest_direction(const Interaction &, const DirectionSample &ds,
+                                const Mask &active) const {
     Float cosine = abs_dot(ds.d, ds.n);
-    return select(cosine > 0, m_inv_area * sqr(ds.dist) / cosine, Float(0));
+    return select(cosine > 0, pdf_position(ds, active) * sqr(ds.dist) / cosine, Float(0));
 }
 
 } // namespace umbel

@@ -2,6 +2,7 @@
 #pragma once
 #include "core/alias_table.h"
 #include "render/bsdf.h"
+#include "render/motion.h"
 #include <array>
 #include <map>
 
@@ -11,28 +12,6 @@ class Emitter;
 class Medium;
 class Scene;
 class Subsurface;
-
-struct BoundingBox {
-    std::array<double, 3> min = { 1e300, 1e300, 1e300 }, max = { -1e300, -1e300, -1e300 };
-
-    bool is_empty() const { return min[0] > max[0]; }
-    void extend(const std::array<double, 3> &p);
-    void extend(const BoundingBox &b);
-    std::array<double, 3> centre() const;
-    /// Of the sphere around the centre that contains the box.
-    double radius() const;
-    friend bool operator==(const BoundingBox &, const BoundingBox &) = default;
-};
-
-/// Directions around an axis.
-struct NormalCone {
-    std::array<double, 3> axis = { 0, 0, 1 };
-    double cosine = -1; // of the greatest angle to the axis; -1: all directions; 2: none
-
-    static NormalCone none() { return { { 0, 0, 1 }, 2 }; }
-    static NormalCone around(const NormalCone &a, const NormalCone &b);
-    friend bool operator==(const NormalCone &, const NormalCone &) = default;
-};
 
 /// Kinds of shapes as scripts know them.
 namespace ShapeType {
@@ -49,6 +28,7 @@ public:
     /// to_world, bsdf, emitter, textures as attributes and the like; derived classes call it first.
     void declare(Params &p) override;
 
+    /// In the shape's own space if it moves, like all that it says of itself, else in the scene's.
     virtual BoundingBox bounds() const = 0;
     virtual double area() const = 0;
     /// Holds all normals, geometric and of shading.
@@ -56,16 +36,28 @@ public:
     virtual uint32_t type() const { return ShapeType::Invalid; }
     virtual size_t primitive_count() const { return 1; }
     virtual BoundingBox primitive_bounds(size_t) const { return bounds(); }
-    /// A point on the surface, uniform in area.
-    virtual PositionSample sample_position(const Float &time, const Vector2 &u,
-                                           const Mask &active) const = 0;
+
+    // ---- motion
+    /// Whether its transform changes with time. The scene then places it like an instance.
+    bool is_moving() const { return m_animation && !m_animation->is_static(); }
+    /// From the first key of what changes with time to the last one; nothing if all stands still.
+    virtual std::optional<TimeInterval> motion() const;
+    /// From its own space to the scene's; one identity where to_world has been applied already.
+    TransformSteps steps(const TimeInterval &scene) const;
+    /// A box in the scene around where it ever is.
+    BoundingBox swept_bounds() const;
+    /// Called by the scene: points are sampled where its rays will find them.
+    void set_interval(const TimeInterval &scene);
+
+    // ---- sampling, in the scene's space
+    /// A point on the surface, uniform in area, unless a moving one is sheared.
+    PositionSample sample_position(const Float &time, const Vector2 &u, const Mask &active) const;
+    /// Its density per area.
+    Float pdf_position(const PositionSample &ps, const Mask &active) const;
     /// A point on the surface with its density per solid angle at a reference point.
-    virtual DirectionSample sample_direction(const Interaction &it, const Vector2 &u,
-                                             const Mask &active) const;
-    virtual Float pdf_direction(const Interaction &it, const DirectionSample &ds,
-                                const Mask &active) const;
-    /// Density of sample_position per area.
-    const Float &pdf_position() const { return m_inv_area; }
+    DirectionSample sample_direction(const Interaction &it, const Vector2 &u,
+                                     const Mask &active) const;
+    Float pdf_direction(const Interaction &it, const DirectionSample &ds, const Mask &active) const;
 
     // ---- attributes: named quantities on the surface
     virtual bool has_attribute(const std::string &name) const;
@@ -87,10 +79,7 @@ public:
     void add_texture_attribute(const std::string &name, Ref<Texture> texture);
     const Ref<Texture> &texture_attribute(const std::string &name) const;
 
-    void changed(std::span<const std::string>) override {
-        configure();
-        ++m_revision;
-    }
+    void changed(std::span<const std::string> names) override;
     /// Grows when the surface changes, or its BSDF.
     int revision() const { return m_revision; }
     /// Of this shape among all that the process has, from 1 on; used again once the shape is gone.
@@ -114,12 +103,28 @@ public:
     virtual TransformData placement() const { return m_to_world; }
     /// Whether it moves when to_world changes; if not, it has been applied once and for all.
     virtual bool follows_transform() const { return true; }
+    /// Whether scripts follow derivatives of to_world, ...
+    bool follows_to_world() const { return m_to_world_array.grad_id() != 0; }
+    /// ... and its 16 numbers, row by row.
+    const Value &to_world_array() const { return m_to_world_array; }
+    const TransformData &to_world() const { return m_to_world; }
 
 protected:
+    // ---- sampling of a shape that stands still
+    virtual PositionSample sample_rest_position(const Float &time, const Vector2 &u,
+                                                const Mask &active) const = 0;
+    virtual DirectionSample sample_rest_direction(const Interaction &it, const Vector2 &u,
+                                                  const Mask &active) const;
+    virtual Float pdf_rest_direction(const Interaction &it, const DirectionSample &ds,
+                                     const Mask &active) const;
+
+    /// A transform, or the keys of one: then to_world is the identity, and the animation takes its place.
+    Param &declare_to_world(Params &p);
     /// Tells textures that an attribute came or went.
     static void attributes_changed();
 
     TransformData m_to_world;
+    std::unique_ptr<AnimatedTransform> m_animation; // null: m_to_world is all there is
     bool m_flip_normals = false;
     Ref<BSDF> m_bsdf; // never null after loading
     Ref<Emitter> m_emitter;
@@ -130,6 +135,9 @@ private:
     const Variant &m_variant;
     const jit::Context *m_context;
     uint32_t m_global_number;
+    AnimationData m_keys;
+    InstanceTable m_where;  // of a moving shape: the animation, as the scene has it
+    Value m_to_world_array; // as scripts have set it; else none
     std::map<std::string, Ref<Texture>> m_texture_attributes;
     struct Behind {
         Ref<Medium> interior, exterior;
@@ -156,13 +164,23 @@ public:
     uint32_t type() const override { return ShapeType::Mesh; }
     size_t primitive_count() const override { return triangle_count(); }
     BoundingBox primitive_bounds(size_t triangle) const override;
-    PositionSample sample_position(const Float &time, const Vector2 &u,
-                                   const Mask &active) const override;
+    std::optional<TimeInterval> motion() const override;
 
-    /// World space, three numbers a vertex.
+    /// World space (its own, if it moves), three numbers a vertex.
     std::vector<double> positions, normals; // normals: empty if the mesh is faceted
     std::vector<double> uvs;                // two a vertex, or empty
     std::vector<uint32_t> indices;          // three a triangle
+    /// The vertices of a mesh that deforms, at times that increase; in between, they move on straight lines. The first
+    /// are those above.
+    struct Keyframe {
+        double time;
+        std::vector<double> positions, normals;
+    };
+    std::vector<Keyframe> keyframes;
+    /// Vertices at steps spread evenly over an interval. As many as hit all keys, or as there may be.
+    std::vector<Keyframe> steps_of_vertices(const TimeInterval &scene, int segments) const;
+    /// How many segments that takes.
+    int segments_of_vertices(const TimeInterval &scene) const;
 
     size_t vertex_count() const { return positions.size() / 3; }
     size_t triangle_count() const { return indices.size() / 3; }
@@ -175,6 +193,10 @@ public:
     }
     UInt32 corner(const UInt32 &triangle, uint32_t k) const;
     bool is_inside_out() const { return m_is_inside_out; }
+    /// Normals as derivatives follow them: smooth ones are computed afresh from the positions.
+    Value followed_normals() const {
+        return m_are_normals_computed ? smooth_normals_array() : normals_array();
+    }
     /// Whether scripts follow derivatives of these.
     bool follows_positions() const { return m_positions_array.grad_id() != 0; }
     bool follows_normals() const { return m_normals_array.grad_id() != 0; }
@@ -216,6 +238,8 @@ public:
     void remove_attribute(const std::string &name) override;
 
 protected:
+    PositionSample sample_rest_position(const Float &time, const Vector2 &u,
+                                        const Mask &active) const override;
     /// Call at the end of configure(): checks indices, makes up normals, prepares sampling. Where normals came with the
     /// mesh, they say which side is out, also if to_world mirrors it.
     void finish_mesh(bool normals_came_along);
@@ -240,9 +264,10 @@ private:
     Corners corners(const SurfaceInteraction &si, const Mask &active) const;
     void upsample(Attribute &a) const;
     void make_records() const;
-    void follow_smooth_normals();
+    Value smooth_normals_array() const;
 
     bool m_is_inside_out = false;
+    bool m_are_normals_computed = false; // from positions that scripts follow
     double m_area = 0;
     std::map<std::string, Attribute> m_attributes;
     mutable Value m_positions_array, m_normals_array, m_uvs_array, m_indices_array;

@@ -256,7 +256,7 @@ TEST_P(ChangingParameters, MovesShapes) {
     SceneParameters params(scene);
     RenderOptions o;
     double before = mean_of(render_image(scene, nullptr, o, o));
-    *std::get<TransformData *>(params.at("ball.to_world").param.slot) =
+    *std::get<TransformSlot>(params.at("ball.to_world").param.slot).host =
         TransformData::translate({ 100, 0, 0 });
     params.update({ "ball.to_world" });
     double away = mean_of(render_image(scene, nullptr, o, o));

@@ -125,8 +125,8 @@ public:
         si.sh_frame.n = si.n;
     }
 
-    PositionSample sample_position(const Float &time, const Vector2 &u,
-                                   const Mask &) const override {
+    PositionSample sample_rest_position(const Float &time, const Vector2 &u,
+                                        const Mask &) const override {
         Float phi = u.y * (2 * Pi);
         Vector3 local(cos(phi), sin(phi), u.x);
         return {

@@ -72,8 +72,8 @@ public:
         si.n = si.sh_frame.n = m_normal;
     }
 
-    PositionSample sample_position(const Float &time, const Vector2 &u,
-                                   const Mask &) const override {
+    PositionSample sample_rest_position(const Float &time, const Vector2 &u,
+                                        const Mask &) const override {
         Vector2 p = square_to_uniform_disk_concentric(u);
         return {
             m_transform.point({ p.x, p.y, Float(0) }), m_normal, polar(p), time, m_inv_area, false

@@ -12,7 +12,7 @@ public:
     void declare(Params &p) override {
         p.example("<shape type='shapegroup'><shape type='sphere'/></shape>");
         Ref<Shape> group;
-        p.animation("to_world", m_keys).doc("From the group's space to the scene's");
+        declare_to_world(p).doc("From the group's space to the scene's");
         p.object("shapegroup", group).doc("The group, most often by reference");
         if (!p.loading())
             return;
@@ -26,15 +26,15 @@ public:
     }
 
     void configure() override {
+        if (is_moving())
+            return;
         try {
-            m_transform = AnimatedTransform(m_keys);
+            m_animation =
+                std::make_unique<AnimatedTransform>(AnimationData{ { 0 }, { m_to_world } });
         } catch (const UserError &e) {
             complain("to_world: {}", e.what());
         }
     }
-
-private:
-    AnimationData m_keys;
 };
 
 UMBEL_PLUGIN(Shape, InstancePlugin, "instance")

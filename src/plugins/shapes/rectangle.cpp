@@ -24,8 +24,8 @@ public:
     }
     uint32_t type() const override { return ShapeType::Rectangle; }
 
-    PositionSample sample_position(const Float &time, const Vector2 &u,
-                                   const Mask &) const override {
+    PositionSample sample_rest_position(const Float &time, const Vector2 &u,
+                                        const Mask &) const override {
         Vector3 p = fma(m_x, 2 * u.x - 1, fma(m_y, 2 * u.y - 1, m_centre));
         return { p, m_normal, u, time, m_inv_area, false };
     }

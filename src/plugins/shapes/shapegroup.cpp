@@ -20,6 +20,9 @@ public:
                 s->complain("Nested ShapeGroup is not permitted; put its shapes there");
             if (dynamic_cast<const Instance *>(s.get()))
                 s->complain("Nested instancing is not permitted; put the instance into the scene");
+            if (s->is_moving())
+                s->complain(
+                    "Nested instancing is not permitted; animate the instances of the group");
             if (s->emitter())
                 s->complain(
                     "Instancing of emitters is not supported; put the light into the scene");

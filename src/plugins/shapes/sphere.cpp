@@ -111,18 +111,18 @@ public:
         si.sh_frame.n = si.n;
     }
 
-    PositionSample sample_position(const Float &time, const Vector2 &u,
-                                   const Mask &) const override {
+    PositionSample sample_rest_position(const Float &time, const Vector2 &u,
+                                        const Mask &) const override {
         Vector3 n = square_to_uniform_sphere(u);
         return { fma(n, m_r, m_c), n * m_flip, spherical(to_local(n)), time, m_inv_area, false };
     }
 
-    DirectionSample sample_direction(const Interaction &it, const Vector2 &u,
-                                     const Mask &active) const override {
+    DirectionSample sample_rest_direction(const Interaction &it, const Vector2 &u,
+                                          const Mask &active) const override {
         Vector3 dc = m_c - it.p;
         Float dist2 = squared_norm(dc), sin2 = sqr(m_r) / dist2;
         Mask outside = sin2 < 1 - 1e-5;
-        DirectionSample inside = AnalyticShape::sample_direction(it, u, active);
+        DirectionSample inside = AnalyticShape::sample_rest_direction(it, u, active);
 
         // The cone that the sphere fills; where it is narrow, 1 - cos must not cancel
         Float cos_max = safe_sqrt(1 - sin2);
@@ -155,12 +155,12 @@ public:
                  UInt32(0u) };
     }
 
-    Float pdf_direction(const Interaction &it, const DirectionSample &ds,
-                        const Mask &active) const override {
+    Float pdf_rest_direction(const Interaction &it, const DirectionSample &ds,
+                             const Mask &active) const override {
         Float sin2 = sqr(m_r) / squared_norm(m_c - it.p), cos_max = safe_sqrt(1 - sin2);
         Float one_minus_cos = select(sin2 > 0.001, 1 - cos_max, sin2 * (0.5 + 0.125 * sin2));
         return select(sin2 < 1 - 1e-5, rcp((2 * Pi) * one_minus_cos),
-                      AnalyticShape::pdf_direction(it, ds, active));
+                      AnalyticShape::pdf_rest_direction(it, ds, active));
     }
 
 private:

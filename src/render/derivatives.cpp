@@ -67,6 +67,20 @@ void Render::backward(const Float &gradient) {
                                    primal, by, s.traced);
         jit::eval();
     }
+    integrator().boundary(boundary_pass(ad::Mode::Backward, gradient));
+    jit::eval();
+}
+
+BoundaryPass Render::boundary_pass(ad::Mode mode, const Float &gradient) const {
+    constexpr uint32_t Other = 0x9e3779b9;
+    return { mode,
+             m_scene,
+             m_sensor,
+             tensor_shape(),
+             gradient,
+             *m_sampler,
+             (m_seed_value.valid() ? m_seed_value : UInt32(jit::opaque(m_seed))) ^ UInt32(Other),
+             m_spp };
 }
 
 void Render::refuse_splats() const {
@@ -92,7 +106,8 @@ Float Render::forward() {
         tangent.aovs.resize(integrator().aov_names().size(), Float(0));
         collect(next_band(), results_of(tangent, s));
     }
-    return tensor();
+    Float boundary = integrator().boundary(boundary_pass(ad::Mode::Forward, {}));
+    return boundary.valid() ? tensor() + boundary : tensor();
 }
 
 } // namespace umbel

@@ -117,6 +117,7 @@ private:
     void refuse_splats() const;
     Band next_band() const;
     void advance();
+    BoundaryPass boundary_pass(ad::Mode mode, const Float &gradient) const;
     /// What the integrator gives for these samples, followed by nothing.
     Radiance primal_of(const Samples &samples) const;
     std::vector<Float> film_channels(const Radiance &r, const Samples &samples) const;

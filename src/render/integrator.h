@@ -44,6 +44,23 @@ public:
                        SampleStream &sampler, const Mask &active) = 0;
 };
 
+/// What a derivative's second pass needs: see Integrator::boundary.
+struct BoundaryPass {
+    ad::Mode mode;
+    const Scene &scene;
+    const Sensor &sensor;
+    std::array<size_t, 3> shape; // of the image: rows, columns, channels
+    Float gradient;              // in reverse mode, of the image's numbers
+    const Sampler &sampler;
+    UInt32 seed; // not that of the first pass
+    int spp;     // samples a pixel of the first pass
+
+    /// Random numbers of lanes that stand for samples of whatever is numbered.
+    SampleStream stream(const UInt32 &number, const UInt32 &sample) const {
+        return { &sampler, sampler.begin(seed, number, sample) };
+    }
+};
+
 class Integrator : public Object {
 public:
     static constexpr const char *Kind = "integrator";
@@ -68,6 +85,11 @@ public:
                                              const Medium *medium, const Radiance &primal,
                                              const RadianceDerivative &gradient,
                                              const Mask &active) const;
+    /// The part of the derivative that differentiate() cannot see: where shapes move, things come into sight and go out of it,
+    /// which is an integral over boundaries. Called once, after differentiate() of all samples: in reverse mode, adds to the
+    /// gradients of all that is followed; in forward mode, returns the tangent of the image's numbers, or nothing. Here,
+    /// there is none.
+    virtual Float boundary(const BoundaryPass &) const { return {}; }
     /// Channels beyond the colour.
     virtual std::vector<std::string> aov_names() const { return {}; }
 

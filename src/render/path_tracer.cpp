@@ -15,6 +15,15 @@ void PathTracer::declare(Params &p) {
         .doc("Drops light on which shading normal and surface disagree about the side");
 }
 
+namespace {
+struct Vertex { // where a ray ends
+    Ray ray;
+    Hit hit;
+    Mask on_ray; // whether it stays on the ray when shapes move, else on its surface
+    UMBEL_STRUCT(ray, hit, on_ray)
+};
+} // namespace
+
 struct PathTracer::State {
     SampleStream sampler;
     Ray ray;
@@ -27,9 +36,10 @@ struct PathTracer::State {
     Mask prev_delta;        // ... unless it was the only one
     Mask valid, active;
     UInt32 lit; // bit k: bounce k saw the light that it sampled; replayed when differentiating
-    Spectrum tangent; // of L, in forward mode
+    Spectrum tangent;               // of L, in forward mode
+    std::vector<Vertex> trail = {}; // where shapes are followed: the last vertex, and this one
     UMBEL_STRUCT(sampler, ray, throughput, L, eta, depth, prev_p, prev_n, prev_pdf, prev_delta,
-                 valid, active, lit, tangent)
+                 valid, active, lit, tangent, trail)
 
     // How the path is differentiated; the same throughout
     std::optional<ad::Mode> mode;
@@ -52,6 +62,7 @@ PathTracer::State PathTracer::initial_state(const SampleStream &sampler, const R
              .active = m_max_depth == 0 ? Mask(false) : active,
              .lit = 0u,
              .tangent = {},
+             .trail = {},
              .mode = {},
              .gradient = {} };
 }
@@ -78,6 +89,8 @@ RadianceDerivative PathTracer::differentiate(ad::Mode mode, const Scene &scene,
     s.gradient = gradient.L;
     if (mode == ad::Mode::Forward)
         s.tangent = Spectrum(0);
+    if (scene.follows_shapes())
+        s.trail.assign(2, { camera_ray, scene.trace(camera_ray, s.active, true), Mask(true) });
     ad::SuspendGrad none; // a bounce is differentiated inside the loop
     s = jit::loop(
         s, [](const State &s) { return s.active; },
@@ -94,8 +107,9 @@ static Float mis_weight(const Float &a, const Float &b) {
     return select(w > 0, w, Float(0)); // 0 / 0 is nothing
 }
 
-static Spectrum detach(const Spectrum &s) {
-    return map(s, [](const Float &v) { return Float(ad::detach(v)); });
+template <class T> static T detach(T x) {
+    jit::visit_values(x, [](Value &v) { v = ad::detach(v); });
+    return x;
 }
 
 namespace {
@@ -108,9 +122,20 @@ struct Scattering { // all that a path asks of a BSDF
 };
 } // namespace
 
+// The value of the BSDF for what was sampled from it.
+static Spectrum value_of(const BSDF &bsdf, const SurfaceInteraction &si, const BSDFSample &bs,
+                         const Mask &active) {
+    BSDFContext ctx;
+    Spectrum smooth = bsdf.eval(ctx, si, bs.wo, active).dense();
+    return bsdf.has(BSDFFlags::Delta)
+               ? select(bs.is_delta(), bsdf.eval_delta(ctx, si, bs, active).dense(), smooth)
+               : smooth;
+}
+
 // What is sampled is not differentiated: a derivative of the value at a fixed direction is all that it takes.
 static Scattering scatter(const Scene &scene, const SurfaceInteraction &si, const Vector3 &wo,
-                          const Float &u1, const Vector2 &u2, const Mask &active) {
+                          const Float &u1, const Vector2 &u2, bool with_sample_value,
+                          const Mask &active) {
     BSDFContext ctx;
     Spectrum zero = Spectrum(0).dense();
     Scattering none{ zero, Float(0), BSDFSample::none(), zero };
@@ -125,11 +150,7 @@ static Scattering scatter(const Scene &scene, const SurfaceInteraction &si, cons
             r.sample = bsdf.sample(ctx, si, u1, u2, active);
             r.sample.weight = r.sample.weight.dense();
         }
-        Spectrum smooth = bsdf.eval(ctx, si, r.sample.wo, active).dense();
-        r.sample_value = bsdf.has(BSDFFlags::Delta)
-                             ? select(r.sample.is_delta(),
-                                      bsdf.eval_delta(ctx, si, r.sample, active).dense(), smooth)
-                             : smooth;
+        r.sample_value = with_sample_value ? value_of(bsdf, si, r.sample, active) : zero;
         return r;
     });
 }
@@ -154,13 +175,17 @@ Mask PathTracer::is_lit(const Scene &scene, const Ray &ray, const Mask &active, 
 void PathTracer::bounce(const Scene &scene, State &s) const {
     BSDFContext ctx;
     Mask first = s.depth == UInt32(0u);
-    SurfaceInteraction si = scene.ray_intersect(s.ray, s.active, first);
+    bool attached = !s.trail.empty();
+    SurfaceInteraction si =
+        attached ? attached_hit(scene, s) : scene.ray_intersect(s.ray, s.active, first);
     Mask hit = si.is_valid();
 
     // Light that the surface, or the environment, emits towards us
     Interaction prev{ Float(0), s.prev_p, s.prev_n, s.ray.time, s.ray.wavelengths };
     Mask sees_light = m_hide_emitters ? s.active & !first : s.active;
     auto [emitted, light_pdf] = scene.eval_emitter_pdf(prev, si, sees_light);
+    if (attached)
+        light_pdf = Float(ad::detach(light_pdf));
     Spectrum seen = s.throughput * emitted;
     if (!m_is_basic)
         seen = seen * select(s.prev_delta, Float(1), mis_weight(s.prev_pdf, light_pdf));
@@ -180,12 +205,16 @@ void PathTracer::bounce(const Scene &scene, State &s) const {
 
     // A direction towards a light
     Mask smooth = (si.bsdf_flags & UInt32(uint32_t(BSDFFlags::Smooth))) != UInt32(0u);
+    // What is sampled is that of a surface which nothing is known to follow
+    SurfaceInteraction fixed = attached ? scene.interaction(s.ray, s.trail[1].hit, s.active) : si;
     DirectionSample ds;
     Spectrum light;
     Vector3 wo(Float(0), Float(0), Float(1));
     if (!m_is_basic) {
         std::tie(ds, light) =
-            scene.sample_emitter_direction(si, s.sampler.next_2d(), false, next & smooth);
+            scene.sample_emitter_direction(fixed, s.sampler.next_2d(), false, next & smooth);
+        if (attached)
+            light = attached_light(scene, si, fixed, ds, light, next & smooth);
         wo = si.to_local(ds.d);
     }
 
@@ -194,7 +223,7 @@ void PathTracer::bounce(const Scene &scene, State &s) const {
     Vector2 u2 = s.sampler.next_2d();
     Scattering bsdf;
     if (s.mode)
-        bsdf = scatter(scene, si, wo, u1, u2, next);
+        bsdf = scatter(scene, si, wo, u1, u2, !attached, next);
     else {
         Scene::BSDFResult r = scene.eval_and_sample_bsdf(ctx, si, wo, u1, u2, next);
         bsdf = { r.value, r.pdf, r.sample, {} };
@@ -209,19 +238,21 @@ void PathTracer::bounce(const Scene &scene, State &s) const {
         Float light_mis = select(ds.delta, Float(1), mis_weight(ds.pdf, bsdf.pdf));
         Spectrum contribution = s.throughput * value * light * light_mis;
         direct = direct & any_nonzero(contribution);
-        direct = direct & is_lit(scene, si.spawn_ray_to(ds.p), direct, s);
+        direct = direct & is_lit(
+                              scene, fixed.spawn_ray_to(attached ? detach(ds.p) : ds.p), direct, s);
         (s.mode ? near : s.L) += select(direct, contribution, Spectrum(0).dense());
     }
 
     // On along the sampled direction
-    const BSDFSample &bs = bsdf.sample;
-    Vector3 d = si.to_world(bs.wo);
+    BSDFSample bs = attached ? detach(bsdf.sample) : bsdf.sample;
+    Vector3 d = fixed.to_world(bs.wo);
     Spectrum weight = si.to_world_mueller(bs.weight, -bs.wo, si.wi);
     s.throughput = select(next, s.throughput * weight, s.throughput);
     s.eta *= select(next, bs.eta, Float(1));
-    s.ray = si.spawn_ray(d);
-    s.prev_p = si.p;
-    s.prev_n = si.n;
+    Ray arrived = s.ray;
+    s.ray = fixed.spawn_ray(d);
+    s.prev_p = fixed.p;
+    s.prev_n = fixed.n;
     s.prev_pdf = bs.pdf;
     s.prev_delta = bs.is_delta();
     next = next & any_nonzero(unpolarized(s.throughput));
@@ -239,7 +270,95 @@ void PathTracer::bounce(const Scene &scene, State &s) const {
     }
     s.active = next;
     if (s.mode)
-        differentiate_bounce(s, near, bsdf.sample_value);
+        differentiate_bounce(
+            s, near, attached ? attached_scattering(scene, si, s, arrived, bs) : bsdf.sample_value);
+}
+
+// ---- shapes that are followed
+
+static Vector3 replace_grad(const Vector3 &a, const Vector3 &b) {
+    auto each = [](const Float &x, const Float &y) { return Float(ad::replace_grad(x, y)); };
+    return { each(a.x, b.x), each(a.y, b.y), each(a.z, b.z) };
+}
+
+// How much of what leaves x arrives around a point that stays on its surface, relative to what it is: 1, with derivatives.
+static Float arriving(const Vector3 &x, const Arena::Attached &to, const Mask &active) {
+    Vector3 way = select(active, to.si.p - x, Vector3(Float(0), Float(0), Float(1)));
+    Float dist2 = squared_norm(way), cosine = abs_dot(to.si.n, way);
+    Float density = cosine * to.area * rsqrt(dist2) / dist2, fixed(ad::detach(density));
+    return select(active & (fixed > 0), density / fixed, Float(1));
+}
+
+SurfaceInteraction PathTracer::attached_hit(const Scene &scene, State &s) const {
+    const Vertex &last = s.trail[0], &here = s.trail[1];
+    SurfaceInteraction si = scene.attached(s.ray, here.hit, here.on_ray, s.active).si;
+    Mask valid = si.is_valid(), on_surface = valid & !here.on_ray;
+    Vector3 from = scene.attached(last.ray, last.hit, last.on_ray, on_surface).si.p;
+    Vector3 way = select(on_surface, from - si.p, -s.ray.d);
+    si.wi = replace_grad(si.wi, select(valid, si.to_local(normalize(way)), -s.ray.d));
+    return si;
+}
+
+Spectrum PathTracer::attached_light(const Scene &scene, const SurfaceInteraction &si,
+                                    const SurfaceInteraction &fixed, DirectionSample &ds,
+                                    const Spectrum &light, const Mask &active) const {
+    // The same point of the light, if it is a surface
+    Ray ray = fixed.spawn_ray_to(ds.p);
+    ray.maxt = std::numeric_limits<double>::infinity();
+    Mask sampled = active & (ds.pdf > 0);
+    Hit hit = scene.trace(ray, sampled);
+    Arena::Attached point = scene.attached(ray, hit, false, sampled);
+    Mask found = sampled & point.si.is_valid() & (point.si.emitter == ds.emitter);
+
+    struct Result {
+        Spectrum value;
+        Vector3 p, d;
+        UMBEL_STRUCT(value, p, d)
+    };
+    Vector3 none(Float(0));
+    DirectionSample sample = ds;
+    Vector3 on_surface = select(found, point.si.p, ds.p);
+    Result r = scene.emitters().call(
+        "emitter.eval_direction", ds.emitter, sampled, Result{ Spectrum(0).dense(), none, none },
+        [&](const Emitter &e) {
+            DirectionSample at = sample;
+            if (e.shape())
+                at.p = on_surface;
+            if (!e.has(EndpointFlags::Infinite | EndpointFlags::DeltaDirection)) {
+                at.dist = norm(at.p - si.p);
+                at.d = (at.p - si.p) / at.dist;
+            }
+            return Result{ e.eval_direction(si, at, sampled).dense(), at.p, at.d };
+        });
+    ds.p = replace_grad(ds.p, r.p);
+    ds.d = replace_grad(ds.d, r.d);
+    Float factor = select(sampled, rcp(ds.pdf), Float(0)) * arriving(si.p, point, found);
+    Spectrum out = light;
+    for (size_t c = 0; c < out.c.size(); ++c)
+        out[c] = Float(ad::replace_grad(light[c], r.value[c] * factor));
+    return out;
+}
+
+// The value of the BSDF towards the next vertex, and of what arrives there; takes the step to it.
+Spectrum PathTracer::attached_scattering(const Scene &scene, const SurfaceInteraction &si, State &s,
+                                         const Ray &arrived, const BSDFSample &bs) const {
+    Hit hit = scene.trace(s.ray, s.active);
+    Arena::Attached next = scene.attached(s.ray, hit, false, s.active);
+    Mask smooth = s.active & next.si.is_valid() & !bs.is_delta();
+    Vector3 way = select(smooth, next.si.p - si.p, s.ray.d);
+    BSDFSample towards = bs;
+    towards.wo = replace_grad(bs.wo, si.to_local(normalize(way)));
+    struct Result {
+        Spectrum value;
+        UMBEL_STRUCT(value)
+    };
+    Spectrum value =
+        scene.bsdfs()
+            .call("bsdf", si.bsdf, s.active, Result{ Spectrum(0).dense() },
+                  [&](const BSDF &bsdf) { return Result{ value_of(bsdf, si, towards, s.active) }; })
+            .value;
+    s.trail = { { arrived, s.trail[1].hit, s.trail[1].on_ray }, { s.ray, hit, bs.is_delta() } };
+    return value * arriving(si.p, next, smooth);
 }
 
 // The radiance is what the bounce itself brings, and what lies ahead times the value of the BSDF over itself.

@@ -6,6 +6,11 @@
 // The derivative walks each path a second time with the same random numbers [Vicini 2021]. Since the path's radiance is known
 // by then, what still lies ahead follows by subtraction, and each bounce can be differentiated on its own: one bit a bounce
 // is kept along the way, whether it saw the light, and nothing is differentiated but emission and BSDFs.
+//
+// Where vertices or transforms of shapes are followed, so is what moves with them. The first point of a path stays on the
+// camera's ray; all others stay where they are on their surfaces, and the density of light from one to the next is
+// differentiated with them. That is all of the derivative but for what comes into sight or goes out of it: see
+// Integrator::boundary. Mirrors and the like are an exception: what is seen in them is taken to stay in its direction.
 #pragma once
 #include "render/integrator.h"
 
@@ -30,6 +35,12 @@ private:
     struct State;
     State initial_state(const SampleStream &sampler, const Ray &ray, const Mask &active) const;
     void bounce(const Scene &scene, State &s) const;
+    SurfaceInteraction attached_hit(const Scene &scene, State &s) const;
+    Spectrum attached_light(const Scene &scene, const SurfaceInteraction &si,
+                            const SurfaceInteraction &fixed, DirectionSample &ds,
+                            const Spectrum &light, const Mask &active) const;
+    Spectrum attached_scattering(const Scene &scene, const SurfaceInteraction &si, State &s,
+                                 const Ray &arrived, const BSDFSample &bs) const;
     Mask is_lit(const Scene &scene, const Ray &ray, const Mask &active, State &s) const;
     void differentiate_bounce(State &s, const Spectrum &near, const Spectrum &scattered) const;
 

@@ -93,8 +93,9 @@ void Graph::rehash(uint32_t buckets) {
 
 // ---- value numbering
 
-// The bucket follows the newest operand, with a little spread: nodes that are made one after the other
-// meet the same cache lines of the table, which a well-mixing hash would prevent.
+// The bucket follows the operands' numbers, with a little spread: nodes that are made one after the other
+// meet the same cache lines of the table, which a well-mixing hash would prevent. All of them count: thousands of nodes
+// have a constant in common.
 [[gnu::always_inline]] inline uint32_t
 Graph::bucket(Op op, Type type, uint64_t imm, uint32_t length, uint32_t size, const NodeId *dep) {
     uint64_t h = (uint64_t(op) << 8 | uint64_t(type)) + imm * 0x9e3779b97f4a7c15ull;
@@ -102,8 +103,8 @@ Graph::bucket(Op op, Type type, uint64_t imm, uint32_t length, uint32_t size, co
          (uint64_t(dep[2]) * 0xe7037ed1a0b428dbull) ^ (uint64_t(dep[3]) << 32);
     h += (uint64_t(length) << 20) + (uint64_t(size) << 3);
     h *= 0x9e3779b97f4a7c15ull;
-    NodeId newest = std::max(std::max(dep[0], dep[1]), std::max(dep[2], dep[3]));
-    return newest ? newest + uint32_t(h >> 58) : uint32_t(h >> 32);
+    uint32_t near = dep[0] + dep[1] + dep[2] + dep[3];
+    return near ? near + uint32_t(h >> 58) : uint32_t(h >> 32);
 }
 
 uint32_t Graph::hash(const Node &n) { return bucket(n.op, n.type, n.imm, n.length, n.size, n.dep); }

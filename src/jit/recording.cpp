@@ -3,7 +3,6 @@
 #include "jit/launch.h"
 #include <algorithm>
 #include <cstring>
-#include <map>
 #include <mutex>
 
 namespace umbel::jit {
@@ -30,7 +29,12 @@ public:
 
 private:
     std::mutex m_mutex;
-    std::map<std::pair<Context *, NodeId>, uint32_t> m_counts;
+    struct Hash {
+        size_t operator()(const std::pair<Context *, NodeId> &k) const {
+            return (reinterpret_cast<size_t>(k.first) >> 6) + size_t(k.second);
+        }
+    };
+    std::unordered_map<std::pair<Context *, NodeId>, uint32_t, Hash> m_counts;
 };
 Pins &pins() {
     static auto *p = new Pins;

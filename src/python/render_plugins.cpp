@@ -149,8 +149,8 @@ nb::object PyIntegrator::call(const char *mode, const Scene &scene, SampleStream
     nb::object from = nb::cast(const_cast<Scene *>(&scene), nb::rv_policy::reference),
                along = from_package("RayDifferential3f")(ray), r;
     if (!has("_takes_mode"))
-        r = need("sample")(from, source, along,
-                           to_python(static_cast<const SceneObject *>(medium)), active);
+        r = need("sample")(from, source, along, to_python(static_cast<const SceneObject *>(medium)),
+                           active);
     else {
         more["mode"] = from_package("jit.ADMode").attr(mode);
         more["scene"] = from;

@@ -203,18 +203,23 @@ void Render::launch(const Band &band) {
         collect(band, std::move(results));
 }
 
-// Of launches of one size only the first is traced; scenes of many objects take longer for that than for a launch.
+// Of launches of one size only the first two are traced; scenes of many objects take longer for that than for a launch.
 std::vector<Value> Render::replay(const Band &band, const Place &place) {
     const Value inputs[] = { place.first, place.sample };
     Recorded &known = m_recorded[band.count];
     if (known.recording && known.flushed == jit::flushed_kernels() && !known.recording->stale())
         return known.recording->replay(inputs);
-    known = {};
-    jit::Recorder recorder(jit::Context::current(), inputs, true);
+    bool is_new = std::exchange(known.is_new, false);
+    std::optional<jit::Recorder> recorder;
+    if (!is_new) // rests of images come once
+        recorder.emplace(jit::Context::current(), inputs, true);
     Launch pass(*this, band, place);
     integrator().render(pass);
     std::vector<Value> results(pass.results.begin(), pass.results.end());
-    known = { recorder.finish(results), jit::flushed_kernels() };
+    if (recorder) {
+        known.recording = recorder->finish(results);
+        known.flushed = jit::flushed_kernels();
+    }
     return results;
 }
 

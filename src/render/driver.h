@@ -146,9 +146,10 @@ private:
     std::chrono::steady_clock::time_point
         m_since; // launches that are under way, and how many pixels
     uint32_t m_under_way = 0;
-    struct Recorded { // a launch, to be run again without tracing it
+    struct Recorded {       // a launch, to be run again without tracing it
+        bool is_new = true; // nothing of this size has been launched
         std::shared_ptr<jit::Recording> recording;
-        uint64_t flushed; // see jit::flushed_kernels()
+        uint64_t flushed = 0; // see jit::flushed_kernels()
     };
     std::map<uint32_t, Recorded> m_recorded; // by number of pixels
     std::string m_label;

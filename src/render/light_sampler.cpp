@@ -107,7 +107,7 @@ std::vector<LightSummary> LightChoice::summarize(const Table<Emitter> &lights, b
             l.is_local = !e->has(EndpointFlags::Infinite | EndpointFlags::DeltaDirection);
             if (l.is_local)
                 l.box = e->bounds();
-            if (e->shape())
+            if (e->shape() && !e->shape()->motion()) // of what turns, they may be all
                 l.normals = e->shape()->normal_cone();
         }
         out.push_back(l);

@@ -1,6 +1,6 @@
 // render/light_tree.cpp: a walk from the root of a tree of lights to one of them, in recorded code.
 //
-// At each step the importance of both children is bounded: their weight, how their normals may face the place, how the
+// At each step the importance of both children is estimated: their weight, how their normals may face the place, how the
 // place may face them, and their distance. It is zero only where no light of a child can reach the place.
 #include "render/light_tree.h"
 #include "ad/ad.h"
@@ -100,37 +100,28 @@ private:
         return out;
     }
 
-    /// Cosine of max(a - b, 0), of cosines and sines of angles from 0 to pi.
-    static Float cos_less(const Float &cos_a, const Float &sin_a, const Float &cos_b,
-                          const Float &sin_b) {
-        return select(cos_a > cos_b, Float(1), cos_a * cos_b + sin_a * sin_b);
-    }
-    static Float sin_less(const Float &cos_a, const Float &sin_a, const Float &cos_b,
-                          const Float &sin_b) {
-        return select(cos_a > cos_b, Float(0), sin_a * cos_b - cos_a * sin_b);
-    }
+    static Vector3 absolute(const Vector3 &v) { return { abs(v.x), abs(v.y), abs(v.z) }; }
 
     static Float importance(const Place &at, const Value *child) {
         auto v = [&](size_t i) { return Float(child[i]); };
-        Vector3 to = Vector3(v(0), v(1), v(2)) - at.p, axis(v(4), v(5), v(6));
-        Float dist2 = squared_norm(to), radius2 = sqr(v(3));
-        Float inv_dist2 = rcp(max(dist2, 1e-30));
-        Vector3 d = to * sqrt(inv_dist2);
-        // Half the angle that it fills, seen from the place: all of it from inside
-        Float sin2 = radius2 * inv_dist2;
-        Mask inside = sin2 >= 1;
-        Float sin_u = select(inside, Float(0), sqrt(sin2));
-        Float cos_u = select(inside, Float(-1), safe_sqrt(1 - sin2));
-        // The least angle between one of its normals and the way to the place
-        Float cos_a = -dot(axis, d), sin_a = safe_sqrt(1 - sqr(cos_a));
-        Float cos_x = cos_less(cos_a, sin_a, v(7), v(8)),
-              sin_x = sin_less(cos_a, sin_a, v(7), v(8));
-        Float facing = cos_less(cos_x, sin_x, cos_u, sin_u) + Rounding;
+        Vector3 to = Vector3(v(0), v(1), v(2)) - at.p, extent(v(3), v(4), v(5)),
+                axis(v(6), v(7), v(8)), away = absolute(to);
+        auto gap = [](const Float &x, const Float &e) { return max(x - e, Float(0)); };
+        Vector3 least(gap(away.x, extent.x), gap(away.y, extent.y), gap(away.z, extent.z));
+        Float near2 = squared_norm(least), far2 = squared_norm(away + extent);
+        Mask outside = near2 > 0;
+        Float inv_near = select(outside, rsqrt(near2), Float(1e18));
+        // The greatest cosine between the axis and the way to the place, of all points of the box; then of all normals
+        Float height = dot(absolute(axis), extent) - dot(axis, to);
+        Float cos_a = select(height > 0, min(height * inv_near, Float(1)), height * rsqrt(far2));
+        Float cos_x =
+            select(cos_a > v(9), Float(1), fma(cos_a, v(9), safe_sqrt(1 - sqr(cos_a)) * v(10)));
+        Float facing = cos_x + Rounding;
         // Light may come through the surface as well
-        Float cos_i = abs(dot(at.n, d)), sin_i = safe_sqrt(1 - sqr(cos_i));
-        Float falling = cos_less(cos_i, sin_i, cos_u, sin_u) + Rounding;
-        Float strength = v(9) * facing * select(at.has_normal, falling, Float(1)) /
-                         max(dist2, max(radius2, 1e-30));
+        Float above = dot(absolute(at.n), extent) + abs(dot(at.n, to));
+        Float falling = min(above * inv_near, Float(1)) + Rounding;
+        Float dist2 = max(max(squared_norm(to), squared_norm(extent)), Float(1e-30));
+        Float strength = v(11) * facing * select(at.has_normal, falling, Float(1)) / dist2;
         return select(facing > 0, strength, Float(0));
     }
 

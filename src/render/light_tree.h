@@ -6,10 +6,10 @@ namespace umbel {
 
 /// The tree as arrays: at the root, and wherever there is a choice, one of two children.
 struct LightTree {
-    /// Numbers a node: for each child the centre and radius of a sphere around it (4), the axis of its normals (3), cosine and
-    /// sine of their greatest angle (2), its weight (1); then what the children are (2): a node, or minus the number of a
-    /// light.
-    static constexpr uint32_t ChildSize = 10, NodeSize = 24;
+    /// Numbers a node: for each child the centre and half the extent of a box around it (6), the axis of its normals (3),
+    /// cosine and sine of their greatest angle (2), its weight (1); then what the children are (2): a node, or minus the
+    /// number of a light.
+    static constexpr uint32_t ChildSize = 12, NodeSize = 28;
     std::vector<double> nodes;
     /// By number of a light: at each step from the root, from the lowest bit on, whether it is in the second child.
     std::vector<uint32_t> trails;

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <numeric>
+#include <optional>
 
 namespace umbel {
 
@@ -96,84 +96,91 @@ private:
         double *record = &m_tree.nodes[t.node * LightTree::NodeSize],
                *child = record + which * LightTree::ChildSize;
         auto centre = c.box.centre();
-        std::copy(centre.begin(), centre.end(), child);
-        child[3] = c.box.radius();
-        std::copy(c.normals.axis.begin(), c.normals.axis.end(), child + 4);
-        child[7] = c.normals.cosine;
-        child[8] = std::sqrt(std::max(0.0, 1 - c.normals.cosine * c.normals.cosine));
-        child[9] = c.weight;
+        for (size_t j = 0; j < 3; ++j) {
+            child[j] = centre[j];
+            child[3 + j] = (c.box.max[j] - c.box.min[j]) / 2;
+            child[6 + j] = c.normals.axis[j];
+        }
+        child[9] = c.normals.cosine;
+        child[10] = std::sqrt(std::max(0.0, 1 - c.normals.cosine * c.normals.cosine));
+        child[11] = c.weight;
         record[2 * LightTree::ChildSize + which] = link;
     }
+
+    /// By what lights are told apart: the centre, and the axis of the normals.
+    static constexpr size_t Traits = 6;
+    static double trait(const LightSummary &l, size_t k) {
+        return k < 3 ? l.box.centre()[k] : l.normals.axis[k - 3];
+    }
+    struct Range {
+        double least = std::numeric_limits<double>::infinity(), most = -least;
+        double length() const { return most - least; }
+        size_t bin(double x) const {
+            return std::min(size_t((x - least) / length() * double(Bins)), Bins - 1);
+        }
+    };
+    using Ranges = std::array<Range, Traits>;
 
     // Where the second half of the task's lights begins, after having ordered them.
     size_t split(const Task &t) {
         size_t n = t.end - t.begin;
-        BoundingBox centres;
+        Ranges ranges;
         for (size_t i = t.begin; i < t.end; ++i)
-            centres.extend(light(i).box.centre());
-        size_t axis = 0;
-        double length[3];
-        for (size_t a = 0; a < 3; ++a) {
-            length[a] = centres.max[a] - centres.min[a];
-            if (length[a] > length[axis])
-                axis = a;
-        }
+            for (size_t k = 0; k < Traits; ++k) {
+                double x = trait(light(i), k);
+                ranges[k].least = std::min(ranges[k].least, x);
+                ranges[k].most = std::max(ranges[k].most, x);
+            }
+        auto begin = m_order.begin() + ptrdiff_t(t.begin), end = m_order.begin() + ptrdiff_t(t.end);
         bool has_room = MaxDepth - t.depth > size_t(std::bit_width(n)) + 1;
-        if (has_room && n > 2 && length[axis] > 0) {
-            auto [best_axis, bin] = best_split(t, centres, length);
-            auto middle = std::partition(
-                m_order.begin() + ptrdiff_t(t.begin), m_order.begin() + ptrdiff_t(t.end),
-                [&, best_axis = best_axis, bin = bin](uint32_t number) {
-                    return bin_of(m_lights[number - 1], best_axis, centres, length) <= bin;
-                });
-            size_t at = size_t(middle - m_order.begin());
-            if (at != t.begin && at != t.end)
-                return at;
+        if (auto best = has_room && n > 2 ? best_split(t, ranges) : std::nullopt) {
+            auto [k, bin] = *best;
+            auto middle = std::partition(begin, end, [&, k = k, bin = bin](uint32_t number) {
+                return ranges[k].bin(trait(m_lights[number - 1], k)) <= bin;
+            });
+            if (middle != begin && middle != end)
+                return size_t(middle - m_order.begin());
         }
-        size_t at = t.begin + n / 2;
-        std::nth_element(m_order.begin() + ptrdiff_t(t.begin), m_order.begin() + ptrdiff_t(at),
-                         m_order.begin() + ptrdiff_t(t.end), [&](uint32_t a, uint32_t b) {
-                             double x = m_lights[a - 1].box.centre()[axis],
-                                    y = m_lights[b - 1].box.centre()[axis];
-                             return x != y ? x < y : a < b;
-                         });
+        size_t longest = 0, at = t.begin + n / 2;
+        for (size_t k = 1; k < 3; ++k)
+            if (ranges[k].length() > ranges[longest].length())
+                longest = k;
+        std::nth_element(begin, m_order.begin() + ptrdiff_t(at), end, [&](uint32_t a, uint32_t b) {
+            double x = trait(m_lights[a - 1], longest), y = trait(m_lights[b - 1], longest);
+            return x != y ? x < y : a < b;
+        });
         return at;
     }
 
-    static size_t bin_of(const LightSummary &l, size_t axis, const BoundingBox &centres,
-                         const double *length) {
-        double x = (l.box.centre()[axis] - centres.min[axis]) / length[axis];
-        return std::min(size_t(x * double(Bins)), Bins - 1);
-    }
-
-    // Axis and last bin of the first half.
-    std::pair<size_t, size_t> best_split(const Task &t, const BoundingBox &centres,
-                                         const double *length) const {
-        double best = std::numeric_limits<double>::infinity();
-        std::pair<size_t, size_t> out = { 0, 0 };
-        double longest = *std::max_element(length, length + 3);
-        for (size_t axis = 0; axis < 3; ++axis) {
-            if (!(length[axis] > 0))
+    // The trait by which to split, and the last bin of the first half.
+    std::optional<std::pair<size_t, size_t>> best_split(const Task &t, const Ranges &ranges) const {
+        double best = std::numeric_limits<double>::infinity(), longest = 0;
+        for (size_t k = 0; k < 3; ++k)
+            longest = std::max(longest, ranges[k].length());
+        std::optional<std::pair<size_t, size_t>> out;
+        for (size_t k = 0; k < Traits; ++k) {
+            const Range &range = ranges[k];
+            if (!(range.length() > 0))
                 continue;
             std::array<Cluster, Bins> bins;
             for (size_t i = t.begin; i < t.end; ++i)
-                bins[bin_of(light(i), axis, centres, length)].add(light(i));
+                bins[range.bin(trait(light(i), k))].add(light(i));
             std::array<double, Bins> after{}; // cost of all bins behind
             Cluster c;
             for (size_t b = Bins - 1; b > 0; --b) {
                 c.add(bins[b]);
-                after[b - 1] = c.weight > 0 ? c.cost() : 0;
+                after[b - 1] = c.weight > 0 ? c.cost() : -1;
             }
             c = {};
             for (size_t b = 0; b + 1 < Bins; ++b) {
                 c.add(bins[b]);
-                if (c.weight == 0 || after[b] == 0)
+                if (c.weight == 0 || after[b] < 0)
                     continue;
                 // Thin slices are no good clusters
-                double cost = (c.cost() + after[b]) * longest / length[axis];
+                double cost = (c.cost() + after[b]) * (k < 3 ? longest / range.length() : 1);
                 if (cost < best) {
                     best = cost;
-                    out = { axis, b };
+                    out = { k, b };
                 }
             }
         }

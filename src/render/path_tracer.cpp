@@ -238,8 +238,8 @@ void PathTracer::bounce(const Scene &scene, State &s) const {
         Float light_mis = select(ds.delta, Float(1), mis_weight(ds.pdf, bsdf.pdf));
         Spectrum contribution = s.throughput * value * light * light_mis;
         direct = direct & any_nonzero(contribution);
-        direct = direct & is_lit(
-                              scene, fixed.spawn_ray_to(attached ? detach(ds.p) : ds.p), direct, s);
+        direct =
+            direct & is_lit(scene, fixed.spawn_ray_to(attached ? detach(ds.p) : ds.p), direct, s);
         (s.mode ? near : s.L) += select(direct, contribution, Spectrum(0).dense());
     }
 

@@ -114,7 +114,8 @@ void Shape::changed(std::span<const std::string> names) {
 }
 
 Param &Shape::declare_to_world(Params &p) {
-    Param &param = p.animation("to_world", m_keys);
+    AnimationData keys;
+    Param &param = p.animation("to_world", keys);
     param.fixed();
     if (!is_moving() && follows_transform()) {
         param.slot = TransformSlot{ &m_to_world_array, &m_to_world };
@@ -122,11 +123,11 @@ Param &Shape::declare_to_world(Params &p) {
     }
     if (!p.loading())
         return param;
-    m_to_world = m_keys.transforms[0];
-    if (m_keys.transforms.size() == 1)
+    m_to_world = keys.transforms[0];
+    if (keys.transforms.size() == 1)
         return param;
     try {
-        m_animation = std::make_unique<AnimatedTransform>(m_keys);
+        m_animation = std::make_unique<AnimatedTransform>(keys);
     } catch (const UserError &e) {
         fail("{}: to_world: {}", p.properties()->describe(), e.what());
     }
@@ -228,9 +229,9 @@ BoundingBox Shape::swept_bounds() const {
 void Shape::set_interval(const TimeInterval &scene) {
     if (!is_moving())
         return;
-    m_where = {};
-    m_where.add(steps(scene));
-    m_where.finish(scene);
+    m_where = std::make_unique<InstanceTable>();
+    m_where->add(steps(scene));
+    m_where->finish(scene);
 }
 
 // ---- sampling
@@ -240,7 +241,7 @@ PositionSample Shape::sample_position(const Float &time, const Vector2 &u,
     PositionSample ps = sample_rest_position(time, u, active);
     if (!is_moving())
         return ps;
-    InstanceTransform place = m_where.at(UInt32(1u), time, active);
+    InstanceTransform place = m_where->at(UInt32(1u), time, active);
     ps.p = place.point(ps.p);
     ps.n = place.normal(ps.n);
     ps.pdf = ps.pdf / place.area_factor(ps.n);
@@ -248,7 +249,7 @@ PositionSample Shape::sample_position(const Float &time, const Vector2 &u,
 }
 
 Float Shape::pdf_position(const PositionSample &ps, const Mask &active) const {
-    return is_moving() ? m_inv_area / m_where.at(UInt32(1u), ps.time, active).area_factor(ps.n)
+    return is_moving() ? m_inv_area / m_where->at(UInt32(1u), ps.time, active).area_factor(ps.n)
                        : m_inv_area;
 }
 

@@ -135,9 +135,8 @@ private:
     const Variant &m_variant;
     const jit::Context *m_context;
     uint32_t m_global_number;
-    AnimationData m_keys;
-    InstanceTable m_where;  // of a moving shape: the animation, as the scene has it
-    Value m_to_world_array; // as scripts have set it; else none
+    std::unique_ptr<InstanceTable> m_where; // of a moving shape: the animation, as the scene has it
+    Value m_to_world_array;                 // as scripts have set it; else none
     std::map<std::string, Ref<Texture>> m_texture_attributes;
     struct Behind {
         Ref<Medium> interior, exterior;

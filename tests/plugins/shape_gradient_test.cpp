@@ -214,7 +214,8 @@ namespace {
 /// Radiance of nothing; its boundaries bring 3 times the image's gradient, summed, to what it follows.
 class OnlyBoundary final : public Integrator {
 public:
-    Radiance sample(const Scene &, SampleStream &, const Ray &ray, const Mask &) const override {
+    Radiance sample(const Scene &, SampleStream &, const Ray &ray, const Medium *,
+                    const Mask &) const override {
         return { Spectrum(ray.time * 0), Mask(false), {} };
     }
     Float boundary(const BoundaryPass &pass) const override {

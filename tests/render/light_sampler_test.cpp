@@ -29,7 +29,7 @@ std::vector<LightSummary> lights_in_room(size_t n) {
         l.is_local = true;
         l.box.extend(p);
         if (i % 7) {
-            l.box.extend({ p[0] + 0.1, p[1] + 0.2, p[2] + 0.1 });
+            l.box.extend(std::array{ p[0] + 0.1, p[1] + 0.2, p[2] + 0.1 });
             l.normals = { d, 1 };
         }
         out.push_back(l);
@@ -57,7 +57,8 @@ void expect_consistent(const LightSampler &s, const Interaction &it, size_t n) {
     double sum = 0;
     for (double p : pmf)
         sum += p;
-    EXPECT_NEAR(sum, 1, 1e-5 * double(n) / 100 + 1e-4); // products of roundings
+    EXPECT_LE(sum, 1 + 1e-4); // products of roundings; a branch may turn out to be dark
+    EXPECT_GT(sum, 0.8);
     Float u = (Float(UInt32(jit::lane_index(Draws))) + 0.5) * (1.0 / Draws);
     LightSampler::Choice c = s.choose(it, u, Mask(true));
     Float again = s.pmf(it, c.emitter, Mask(true));
@@ -67,14 +68,18 @@ void expect_consistent(const LightSampler &s, const Interaction &it, size_t n) {
     std::vector<double> said = read_floats(c.pmf), rest = read_floats(c.rest),
                         later = read_floats(again), counts(n + 1, 0.0);
     for (size_t i = 0; i < Draws; ++i) {
-        ASSERT_GE(chosen[i], 1u);
         ASSERT_LE(chosen[i], n);
         counts[chosen[i]] += 1;
+        if (chosen[i] == 0) {
+            ASSERT_EQ(said[i], 0);
+            continue;
+        }
         ASSERT_NEAR(said[i], pmf[chosen[i] - 1], 1e-4 * said[i]);
         ASSERT_NEAR(said[i], later[i], 1e-5 * said[i]);
         ASSERT_GE(rest[i], 0);
         ASSERT_LT(rest[i], 1);
     }
+    EXPECT_NEAR(counts[0], (1 - sum) * Draws, 2 * double(n));
     // The numbers are evenly spaced: counts are exact up to one at either end, and the rounding of boundaries
     for (size_t k = 1; k <= n; ++k)
         EXPECT_NEAR(counts[k], pmf[k - 1] * Draws, 2 + 1e-3 * pmf[k - 1] * Draws) << "light " << k;
@@ -115,8 +120,9 @@ TEST_P(BackendLightSampler, NeverForgetsALightThatFacesThePlace) {
                     dot += (p[j] - corner[j]) * l.normals.axis[j];
                 faces |= dot > 0;
             }
-            if (faces)
+            if (faces) {
                 EXPECT_GT(pmf[i], 0) << "light " << i;
+            }
             dark += pmf[i] == 0;
         }
         EXPECT_GT(dark, lights.size() / 4) << "those that face away";
@@ -144,7 +150,7 @@ TEST(LightTree, IsNeverDeeperThanATrailIsLong) {
         LightSummary l;
         l.weight = 1;
         l.is_local = true;
-        l.box.extend({ std::ldexp(1.0, i - 500), 0, 0 });
+        l.box.extend(std::array{ std::ldexp(1.0, i - 500), 0.0, 0.0 });
         lights.push_back(l);
         numbers.push_back(uint32_t(i + 1));
     }
@@ -170,14 +176,14 @@ TEST_P(BackendLightSampler, KnowsThePowerOfLights) {
         "value='3,3,3'/></emitter>"
         "</shape><shape type='sphere'><float name='radius' value='2'/><emitter type='area'>"
         "<texture type='checkerboard' name='radiance'><rgb name='color0' value='0'/>"
-        "<rgb name='color1' value='2'/></texture></emitter></shape>",
+        "<rgb name='color1' value='1'/></texture></emitter></shape>",
         4, 1));
     std::vector<double> watts = emitted_power(scene->emitters());
     ASSERT_EQ(watts.size(), 3u);
     EXPECT_NEAR(watts[0], 4 * Pi * 2, 1e-4);
     EXPECT_NEAR(watts[1], Pi * 4 * 3, 1e-4);
     // Half of the sphere shines; 64 points of a pattern know that to a tenth
-    EXPECT_NEAR(watts[2], Pi * 4 * Pi * 4 * 1, 0.1 * 16 * Pi * Pi);
+    EXPECT_NEAR(watts[2], Pi * 16 * Pi * 0.5, 0.1 * 8 * Pi * Pi);
 }
 
 // ---- images

@@ -134,8 +134,8 @@ std::string scene_of(const Example &e, bool alone) {
                              ? element("", camera)
                              : "<sensor type='perspective'>" + camera + "</sensor>";
 
-    std::string integrator = or_else(
-        "integrator", is_cloud ? "<integrator type='volpath'/>" : "<integrator type='path'/>");
+    std::string integrator = or_else("integrator", is_cloud ? "<integrator type='volpath'/>"
+                                                            : "<integrator type='path'/>");
     if (!is_used)
         throw UserError(fmt::format("no tests for kind {} of plugin {}: tests/support/registry.cpp "
                                     "must say where in a scene it has something to do",

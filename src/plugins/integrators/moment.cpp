@@ -28,8 +28,8 @@ public:
         return names;
     }
 
-    Radiance sample(const Scene &scene, SampleStream &sampler, const Ray &ray,
-                    const Medium *medium, const Mask &active) const override {
+    Radiance sample(const Scene &scene, SampleStream &sampler, const Ray &ray, const Medium *medium,
+                    const Mask &active) const override {
         Radiance r = m_inner->sample(scene, sampler, ray, medium, active);
         std::vector<Float> inner = r.aovs;
         Spectrum L = unpolarized(r.L);

@@ -56,13 +56,13 @@ private:
         Spectrum throughput, L;
         Float eta;
         UInt32 depth;
-        UInt32 medium;   // in which the ray is
+        UInt32 medium;          // in which the ray is
         Vector3 prev_p, prev_n; // where light was last scattered, and the normal there, with ...
-        Float prev_pdf;  // ... the density of the ray's direction ...
-        Mask prev_delta; // ... unless it was the only one
+        Float prev_pdf;         // ... the density of the ray's direction ...
+        Mask prev_delta;        // ... unless it was the only one
         Mask valid, active;
-        UMBEL_STRUCT(sampler, ray, throughput, L, eta, depth, medium, prev_p, prev_n, prev_pdf, prev_delta,
-                     valid, active)
+        UMBEL_STRUCT(sampler, ray, throughput, L, eta, depth, medium, prev_p, prev_n, prev_pdf,
+                     prev_delta, valid, active)
     };
 
     static Float mis_weight(const Float &a, const Float &b) {

@@ -54,8 +54,9 @@ public:
         m_r = opaque_float(m_radius);
         m_inv_area = opaque_float(1 / area());
         for (int c = 0; c < 3; ++c)
-            m_axes[c] = { opaque_float(m_to_world(0, c)), opaque_float(m_to_world(1, c)),
-                          opaque_float(m_to_world(2, c)) };
+            m_axes[c] = { opaque_float(m_to_world(0, c) * m_local_radius),
+                          opaque_float(m_to_world(1, c) * m_local_radius),
+                          opaque_float(m_to_world(2, c) * m_local_radius) };
         m_flip = opaque_float(m_flip_normals ? -1 : 1);
     }
 
@@ -101,12 +102,12 @@ public:
         Mask pole = rd_2 == 0;
         Float cos_phi = select(pole, Float(1), local.x * inv_rd),
               sin_phi = select(pole, Float(0), local.y * inv_rd);
-        Vector3 du(-local.y, local.x, Float(0)), dv(local.z * cos_phi, local.z * sin_phi, -rd);
+        Vector2 du{ -local.y, local.x };
+        Vector3 dv(local.z * cos_phi, local.z * sin_phi, -rd);
         dv = select(pole, Vector3(Float(1), Float(0), Float(0)),
-                    dv);                    // where v runs in all directions
-        Float local_radius(m_local_radius); // the transform brings the scale
-        si.dp_du = to_world(du) * (2 * Pi * local_radius);
-        si.dp_dv = to_world(dv) * (Pi * local_radius);
+                    dv); // where v runs in all directions
+        si.dp_du = fma(m_axes[0], du.x, m_axes[1] * du.y) * (2 * Pi);
+        si.dp_dv = fma(m_axes[0], dv.x, fma(m_axes[1], dv.y, m_axes[2] * dv.z)) * Pi;
         si.n = n * m_flip;
         si.sh_frame.n = si.n;
     }
@@ -164,9 +165,6 @@ public:
     }
 
 private:
-    Vector3 to_world(const Vector3 &v) const {
-        return fma(m_axes[0], v.x, fma(m_axes[1], v.y, m_axes[2] * v.z));
-    }
     // A transform that scales evenly is undone by its transpose, up to that scale.
     Vector3 to_local(const Vector3 &n) const {
         return normalize({ dot(m_axes[0], n), dot(m_axes[1], n), dot(m_axes[2], n) });
@@ -182,7 +180,7 @@ private:
     double m_local_radius = 1, m_radius = 1;
     Vector3 m_c;
     Float m_r, m_flip;
-    Vector3 m_axes[3]; // columns of to_world
+    Vector3 m_axes[3]; // columns of to_world, times the radius
 };
 
 UMBEL_PLUGIN(Shape, Sphere, "sphere")

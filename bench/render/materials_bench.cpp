@@ -32,6 +32,9 @@ BENCH("rough, 1,000 materials", "s") { return materials("rough-1000-of-1000"); }
 BENCH("textured, 64 materials", "s") { return materials("textured-64"); }
 BENCH("20 classes mixed", "s") { return materials("mixed-20"); }
 
+BENCH("1 of 10,000 lamps", "s") { return materials("town-1"); }
+BENCH("10,000 lamps", "s") { return materials("town-10000"); }
+
 // ---- derivatives
 
 double rough_iteration(bool gradient) {
@@ -143,6 +146,8 @@ BENCH("first image, 10,000 materials", "s") {
 BENCH("first image, 1,000 spheres", "s") { return more_time("sphere-1000", "sphere-1"); }
 BENCH("first image, 10,000 points", "s") { return more_time("point-10000", "point-1"); }
 BENCH("first image, 1,000 areas", "s") { return more_time("area-1000", "area-1"); }
+BENCH("first image, 100,000 shapes", "s") { return first_image("crowd").seconds; }
+BENCH("memory of 100,000 shapes", "B") { return first_image("crowd").bytes; }
 BENCH("memory of a material", "B") {
     return more_bytes("diffuse-10000-of-10000", "diffuse-1-of-10000", 10000);
 }

@@ -146,6 +146,40 @@ def lights(count, kind):
     return text + "</scene>\n"
 
 
+def town(count):
+    """10,000 small lamps above a plain, of which a third faces down; only `count` of them shine."""
+    random.seed(4)
+    text = HEAD.replace("0,0,3.8", "0,6,-14") + bsdf("diffuse").replace("<bsdf", '<bsdf id="grey"')
+    grey = '<ref id="grey"/></shape>\n'
+    text += ('<shape type="rectangle"><transform name="to_world"><rotate x="1" angle="-90"/>'
+             f'<scale value="500"/></transform>{grey}')
+    for _ in range(40):
+        text += ('<shape type="cube"><transform name="to_world"><scale value="0.6"/><translate value='
+                 f'"{random.uniform(-8, 8):.3f},0.6,{random.uniform(-6, 10):.3f}"/></transform>{grey}')
+    for k in range(10000):
+        x, z = ((i - 50 + random.random()) * 2 for i in (k % 100, k // 100))
+        colour = ",".join(f"{random.uniform(2, 20):.2f}" for _ in range(3))
+        light = f'<emitter type="area"><rgb name="radiance" value="{colour}"/></emitter>'
+        is_lit = count > 1 or k == 5050  # in the middle
+        turn = 90 if random.random() < 0.3 or count == 1 else -90
+        text += ('<shape type="rectangle"><transform name="to_world"><scale value="0.15"/>'
+                 f'<rotate x="1" angle="{turn}"/><translate value="{x:.3f},'
+                 f'{random.uniform(2, 5):.3f},{z:.3f}"/></transform>{light if is_lit else ""}{grey}')
+    return text + "</scene>\n"
+
+
+def crowd():
+    """100,000 shapes that share 10,000 materials of five types."""
+    kinds = [DIFFUSE, ROUGH, lambda _: bsdf("twosided", DIFFUSE(_)), lambda _: rough_glass(GGX),
+             lambda _: bsdf("dielectric", f'<float name="int_ior" value="{random.uniform(1.2, 1.8):.4f}"/>')]
+    text = materials("", kinds, 10000, 0).replace("</scene>", "")
+    parts = []
+    for i in range(100000):
+        shape = "sphere" if i % 2 else "cube"
+        parts.append(f'<shape type="{shape}">{place(0.01)}<ref id="b{i % 10000}"/></shape>\n')
+    return text + "".join(parts) + "</scene>\n"
+
+
 def reduced(name):
     """A shared scene without the plugins that are missing."""
     folder = os.path.abspath(f"{SHARED}/{name}")
@@ -191,6 +225,9 @@ def main():
     for kind, count in (("point", 10000), ("area", 1000)):
         write(folder, f"{kind}-1", lights(1, kind))
         write(folder, f"{kind}-{count}", lights(count, kind))
+    for count in (1, 10000):
+        write(folder, f"town-{count}", town(count))
+    write(folder, "crowd", crowd())
     for name in ("staircase", "living-room"):
         if os.path.exists(f"{SHARED}/{name}/scene-v3.xml"):
             write(folder, name, reduced(name))

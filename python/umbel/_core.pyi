@@ -651,8 +651,6 @@ class Texture(Object):
     def wavelength_range(self) -> Any:
         """Wavelengths that it covers, in nm."""
 
-class _Animation:
-    def __eq__(self, arg: Any, /) -> bool: ...
 class Volume(Object):
     """A spectrum or number that varies in space."""
     def bbox(self) -> Any:
@@ -669,6 +667,9 @@ class Volume(Object):
         """Likewise, of each number of eval_n()."""
     def resolution(self) -> list[int]:
         """Of what it is made of, along x, y and z."""
+
+class _Animation:
+    def __eq__(self, arg: Any, /) -> bool: ...
 
 class _Parameters:
     def __init__(self, arg: Object, /) -> None: ...

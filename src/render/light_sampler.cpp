@@ -4,6 +4,7 @@
 #include "core/host_array.h"
 #include "render/light_tree.h"
 #include <algorithm>
+#include <bit>
 #include <numeric>
 
 namespace umbel {
@@ -115,10 +116,31 @@ std::vector<LightSummary> LightChoice::summarize(const Table<Emitter> &lights, b
     return out;
 }
 
+static uint64_t hash(std::span<const LightSummary> lights, bool tree) {
+    uint64_t h = tree;
+    auto add = [&](double v) { // [Steele 2014]
+        h = (h ^ std::bit_cast<uint64_t>(v)) * 0x9e3779b97f4a7c15ull;
+        h = (h ^ (h >> 30)) * 0xbf58476d1ce4e5b9ull;
+        h ^= h >> 27;
+    };
+    for (const LightSummary &l : lights) {
+        add(l.weight);
+        add(l.is_local);
+        add(l.normals.cosine);
+        for (size_t j = 0; j < 3; ++j) {
+            add(l.box.min[j]);
+            add(l.box.max[j]);
+            add(l.normals.axis[j]);
+        }
+    }
+    return h;
+}
+
 void LightChoice::update(const Table<Emitter> &lights, const Object &owner) {
     bool tree = kind == "tree" || (kind == "auto" && lights.objects().size() >= ManyLights);
     std::vector<LightSummary> now = summarize(lights, tree || kind == "power");
-    if (now == m_lights && tree == m_is_tree && m_sampler)
+    uint64_t known = hash(now, tree);
+    if (m_known == known)
         return;
     auto has_weight = [](const LightSummary &l) { return l.weight > 0; };
     if (!now.empty() && std::none_of(now.begin(), now.end(), has_weight)) {
@@ -130,9 +152,8 @@ void LightChoice::update(const Table<Emitter> &lights, const Object &owner) {
         for (LightSummary &l : now) // all are dark: any will do
             l.weight = 1;
     }
-    m_lights = now;
-    m_is_tree = tree;
-    m_sampler = make_light_sampler(m_lights, tree);
+    m_known = known;
+    m_sampler = make_light_sampler(now, tree);
 }
 
 } // namespace umbel

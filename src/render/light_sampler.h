@@ -2,6 +2,7 @@
 #pragma once
 #include "render/dispatch.h"
 #include "render/emitter.h"
+#include <optional>
 
 namespace umbel {
 
@@ -12,7 +13,6 @@ struct LightSummary {
         false; // lies in a box; what surrounds the scene, or shines along one direction, does not
     BoundingBox box;
     NormalCone normals; // of surfaces that emit to the front; those of a point are all
-    friend bool operator==(const LightSummary &, const LightSummary &) = default;
 };
 
 class LightSampler {
@@ -55,8 +55,7 @@ public:
 private:
     std::vector<LightSummary> summarize(const Table<Emitter> &lights, bool power) const;
 
-    std::vector<LightSummary> m_lights; // as the sampler has them
-    bool m_is_tree = false;
+    std::optional<uint64_t> m_known; // a hash of what the sampler was made of
     std::unique_ptr<LightSampler> m_sampler;
 };
 

@@ -286,8 +286,7 @@ void Mesh::prepare_sampling() {
     if (!m_emitter)
         return;
     if (!keyframes.empty())
-        complain(
-            "a mesh that deforms cannot be an area light; give the light to one that does not");
+        complain("a mesh that deforms cannot emit light; give the emitter to one that does not");
     if (!(m_area > 0))
         complain("an area light needs a surface, and the area of this mesh is {}", m_area);
     make_records();

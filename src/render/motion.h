@@ -14,7 +14,6 @@ struct BoundingBox {
     std::array<double, 3> centre() const;
     /// Of the sphere around the centre that contains the box.
     double radius() const;
-    friend bool operator==(const BoundingBox &, const BoundingBox &) = default;
 };
 
 /// Directions around an axis.
@@ -24,7 +23,6 @@ struct NormalCone {
 
     static NormalCone none() { return { { 0, 0, 1 }, 2 }; }
     static NormalCone around(const NormalCone &a, const NormalCone &b);
-    friend bool operator==(const NormalCone &, const NormalCone &) = default;
 };
 
 struct TimeInterval {

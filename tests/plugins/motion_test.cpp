@@ -205,7 +205,7 @@ TEST(MotionErrors, SayWhatIsWrong) {
     says(shape("deformable", key("") + key("") + "<string name='times' value='0, 1, 2'/>"),
          "3 times for 2 keys");
     says(shape("deformable", key("") + key("") + "<emitter type='area'/>"),
-         "cannot be an area light");
+         "cannot emit light");
 }
 
 } // namespace umbel

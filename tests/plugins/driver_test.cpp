@@ -82,7 +82,8 @@ TEST_P(BackendDriver, ImagesAreTheSameInOneGoAndInEightPasses) {
 
 // Launches are cut anywhere, by the clock; the image does not know.
 TEST_P(BackendDriver, ImagesAreTheSameHoweverLongLaunchesTake) {
-    Ref<Scene> scene = scene_from(scene_xml(Box, 40, 48));
+    // More pixels than the first launch has, whatever it takes
+    Ref<Scene> scene = scene_from(scene_xml(Box, 136, 32));
     Image reference = render_image(*scene);
     for (double seconds : { 1e-5, 2e-3 }) {
         Render render(*scene, { .launch_seconds = seconds });
@@ -91,7 +92,7 @@ TEST_P(BackendDriver, ImagesAreTheSameHoweverLongLaunchesTake) {
             render.step();
             render.wait();
         }
-        EXPECT_GT(launches, 3) << "one for each group of samples would not be cut at all";
+        EXPECT_GT(launches, 2) << "one for each group of samples would not be cut at all";
         EXPECT_TRUE(same_pixels(reference, render.image()));
     }
 }

@@ -204,8 +204,7 @@ TEST(MotionErrors, SayWhatIsWrong) {
          "numbers that increase");
     says(shape("deformable", key("") + key("") + "<string name='times' value='0, 1, 2'/>"),
          "3 times for 2 keys");
-    says(shape("deformable", key("") + key("") + "<emitter type='area'/>"),
-         "cannot emit light");
+    says(shape("deformable", key("") + key("") + "<emitter type='area'/>"), "cannot emit light");
 }
 
 } // namespace umbel

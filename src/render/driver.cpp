@@ -110,7 +110,7 @@ void Render::wait() {
     if (!(m_launch_seconds > 0) || pixels == 0)
         return;
     std::chrono::duration<double> time = std::chrono::steady_clock::now() - m_since;
-    // Not too fast, lest a few easy pixels promise too much; and of few sizes, each of which is traced once. Where there are
+    // Not too fast, lest a few easy pixels promise too much; and of few sizes, since each is traced. Where there are
     // so many objects that starting a launch takes long, it must be worth it.
     double wanted = std::max(m_launch_seconds, 4 * m_overhead);
     double ideal = pixels * std::clamp(wanted / std::max(time.count(), 1e-6), 0.1, 4.0);

@@ -98,13 +98,18 @@ std::vector<double> emitted_power(const Table<Emitter> &lights) {
 std::vector<LightSummary> LightChoice::summarize(const Table<Emitter> &lights, bool power) const {
     std::vector<LightSummary> out;
     std::vector<double> watts;
-    if (power)
+    double least = 0;
+    if (power) {
         watts = emitted_power(lights);
+        // Dark lights are chosen, too: they have derivatives, and may be bright where no ray was tried
+        double mean = std::accumulate(watts.begin(), watts.end(), 0.0) / double(watts.size());
+        least = mean > 0 ? 1e-3 * mean : 1;
+    }
     for (const Emitter *e : lights.objects()) {
         LightSummary l;
         l.weight = e->sampling_weight();
         if (power) {
-            l.weight *= watts[out.size()];
+            l.weight *= std::max(watts[out.size()], least);
             l.is_local = !e->has(EndpointFlags::Infinite | EndpointFlags::DeltaDirection);
             if (l.is_local)
                 l.box = e->bounds();
@@ -143,15 +148,9 @@ void LightChoice::update(const Table<Emitter> &lights, const Object &owner) {
     if (m_known == known)
         return;
     auto has_weight = [](const LightSummary &l) { return l.weight > 0; };
-    if (!now.empty() && std::none_of(now.begin(), now.end(), has_weight)) {
-        bool all_off = std::all_of(lights.objects().begin(), lights.objects().end(),
-                                   [](const Emitter *e) { return e->sampling_weight() == 0; });
-        if (all_off)
-            owner.complain(
-                "the sampling weights of all lights are zero; give one of them a positive one");
-        for (LightSummary &l : now) // all are dark: any will do
-            l.weight = 1;
-    }
+    if (!now.empty() && std::none_of(now.begin(), now.end(), has_weight))
+        owner.complain(
+            "the sampling weights of all lights are zero; give one of them a positive one");
     m_known = known;
     m_sampler = make_light_sampler(now, tree);
 }

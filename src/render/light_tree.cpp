@@ -5,7 +5,7 @@
 #include "render/light_tree.h"
 #include "ad/ad.h"
 #include "core/host_array.h"
-#include <algorithm>
+#include <numeric>
 
 namespace umbel {
 
@@ -16,30 +16,26 @@ constexpr double AlmostOne = 1 - 0x1p-24;
 
 class TreeOfLights final : public LightSampler {
 public:
-    explicit TreeOfLights(std::span<const LightSummary> lights) : m_sources(make_sources(lights)) {
+    explicit TreeOfLights(std::span<const LightSummary> lights)
+        : m_sources(make_light_sampler(lights, false)) {
         std::vector<uint32_t> near;
         std::vector<double> far = { 0 };
-        double near_weight = 0;
         for (const LightSummary &l : lights) {
-            bool in_tree = l.is_local && l.weight > 0;
-            if (in_tree)
+            if (l.is_local && l.weight > 0)
                 near.push_back(uint32_t(far.size()));
             // Power says little about what surrounds the scene: each such light counts as much as all in the tree
             far.push_back(!l.is_local && l.weight > 0 ? 1.0 : 0.0);
         }
-        double all = 0;
-        for (double w : far)
-            all += w;
-        near_weight = near.empty() ? 0 : 1;
-        all += near_weight;
-        if (all > near_weight) {
+        m_has_near = !near.empty();
+        double far_count = std::accumulate(far.begin(), far.end(), 0.0),
+               all = far_count + m_has_near;
+        if (far_count > 0) {
             m_far = AliasTable(std::span<const double>(far).subspan(1));
             for (double &w : far)
                 w /= all;
             m_far_pmf = float_array(far);
         }
-        m_near_pmf = opaque_float(near_weight / all);
-        m_has_near = !near.empty();
+        m_near_pmf = opaque_float(m_has_near / all);
         if (near.size() == 1)
             m_only = jit::opaque(near[0]);
         if (near.size() <= 1)
@@ -83,10 +79,6 @@ public:
     }
 
 private:
-    static std::unique_ptr<LightSampler> make_sources(std::span<const LightSummary> lights) {
-        return make_light_sampler(lights, false);
-    }
-
     struct Place {
         Vector3 p, n;
         Mask has_normal;
@@ -125,6 +117,18 @@ private:
         return select(facing > 0, strength, Float(0));
     }
 
+    /// The importance of both children, and what they are.
+    struct Children {
+        Float a, b, first, second;
+        Mask any() const { return a + b > 0; }
+    };
+    Children children_of(const UInt32 &node, const Place &at, const Mask &active) const {
+        std::vector<Value> r = jit::gather_packet(m_nodes, node, LightTree::NodeSize, active);
+        const size_t links = 2 * LightTree::ChildSize;
+        return { importance(at, &r[0]), importance(at, &r[LightTree::ChildSize]), Float(r[links]),
+                 Float(r[links + 1]) };
+    }
+
     Choice descend(const Interaction &it, const Float &u, const Mask &active) const {
         if (!m_nodes.valid())
             return { m_only, Float(1), u };
@@ -139,16 +143,12 @@ private:
         s = jit::loop(
             s, [](const State &s) { return s.active; },
             [&](State &s) {
-                std::vector<Value> r =
-                    jit::gather_packet(m_nodes, s.node, LightTree::NodeSize, s.active);
-                Float a = importance(at, &r[0]), b = importance(at, &r[LightTree::ChildSize]);
-                Float p = a / (a + b); // not a number where neither can reach the place
-                Mask some = a + b > 0, first = s.u < p;
-                Float chosen = select(first, p, 1 - p);
+                Children c = children_of(s.node, at, s.active);
+                Float p = c.a / (c.a + c.b); // not a number where neither can reach the place
+                Mask some = c.any(), first = s.u < p;
+                Float chosen = select(first, p, 1 - p), link = select(first, c.first, c.second);
                 s.u = min(select(first, s.u, s.u - p) / chosen, AlmostOne);
                 s.pmf = select(some, s.pmf * chosen, Float(0));
-                Float link = select(first, Float(r[2 * LightTree::ChildSize]),
-                                    Float(r[2 * LightTree::ChildSize + 1]));
                 Mask inner = some & (link >= 0);
                 s.emitter = select(some & !inner, to_uint(-link), UInt32(0u));
                 s.node = select(inner, to_uint(link), s.node);
@@ -172,14 +172,11 @@ private:
         s = jit::loop(
             s, [](const State &s) { return s.active; },
             [&](State &s) {
-                std::vector<Value> r =
-                    jit::gather_packet(m_nodes, s.node, LightTree::NodeSize, s.active);
-                Float a = importance(at, &r[0]), b = importance(at, &r[LightTree::ChildSize]);
-                Mask first = (s.trail & UInt32(1u)) == UInt32(0u), some = a + b > 0;
-                s.pmf = s.pmf * select(some, select(first, a, b) / (a + b), Float(0));
+                Children c = children_of(s.node, at, s.active);
+                Mask first = (s.trail & UInt32(1u)) == UInt32(0u), some = c.any();
+                Float link = select(first, c.first, c.second);
+                s.pmf = s.pmf * select(some, select(first, c.a, c.b) / (c.a + c.b), Float(0));
                 s.trail = s.trail >> UInt32(1u);
-                Float link = select(first, Float(r[2 * LightTree::ChildSize]),
-                                    Float(r[2 * LightTree::ChildSize + 1]));
                 Mask inner = some & (link >= 0);
                 // Lights of no weight are not in the tree: their trail ends at another one
                 Mask other = some & !inner & (to_uint(-link) != emitter);

@@ -186,6 +186,27 @@ TEST_P(BackendLightSampler, KnowsThePowerOfLights) {
     EXPECT_NEAR(watts[2], Pi * 16 * Pi * 0.5, 0.1 * 8 * Pi * Pi);
 }
 
+// A light that sends out nothing has derivatives all the same.
+TEST_P(BackendLightSampler, ForgetsNoDarkLight) {
+    for (const char *radiance : { "3", "0" }) { // of all others
+        std::string xml;
+        for (int i = 0; i < 20; ++i)
+            xml += fmt::format("<emitter type='point'><point name='position' x='{}' z='2'/>"
+                               "<rgb name='intensity' value='{}'/></emitter>",
+                               i, i == 7 ? "0" : radiance);
+        Ref<Scene> scene = scene_from(scene_xml(xml, 4, 1));
+        for (const char *kind : { "power", "tree" }) {
+            LightChoice choice;
+            choice.kind = kind;
+            choice.update(scene->emitters(), *scene);
+            auto &sampler = *choice.operator->();
+            for (double p : probabilities(sampler, place(0, 0, 0, { 0, 0, 1 }), 20))
+                EXPECT_GT(p, 1e-6) << kind;
+            expect_consistent(sampler, place(5, 0, 0, { 0, 0, 1 }), 20);
+        }
+    }
+}
+
 // ---- images
 
 namespace {

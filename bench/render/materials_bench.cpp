@@ -34,6 +34,11 @@ BENCH("20 classes mixed", "s") { return materials("mixed-20"); }
 
 BENCH("1 of 10,000 lamps", "s") { return materials("town-1"); }
 BENCH("10,000 lamps", "s") { return materials("town-10000"); }
+double room(const char *name) { return hot(made_scene(name), "llvm_rgb", 4); }
+BENCH("staircase, 1 of 10,000 lamps", "s") { return room("staircase-lamps-1"); }
+BENCH("staircase, 10,000 lamps", "s") { return room("staircase-lamps-10000"); }
+BENCH("living-room, 1 of 10,000 lamps", "s") { return room("living-room-lamps-1"); }
+BENCH("living-room, 10,000 lamps", "s") { return room("living-room-lamps-10000"); }
 
 // ---- derivatives
 
@@ -133,8 +138,9 @@ Run first_image(const std::string &name) {
 double more_time(const char *many, const char *one) {
     return first_image(many).seconds - first_image(one).seconds;
 }
-double more_bytes(const char *many, const char *one, int count) {
-    return (first_image(many).bytes - first_image(one).bytes) / count;
+// Of scenes whose programs are the same.
+double more_bytes(const char *many, const char *few, int more) {
+    return (first_image(many).bytes - first_image(few).bytes) / more;
 }
 
 BENCH("first image, 1,000 materials", "s") {
@@ -149,13 +155,13 @@ BENCH("first image, 1,000 areas", "s") { return more_time("area-1000", "area-1")
 BENCH("first image, 100,000 shapes", "s") { return first_image("crowd").seconds; }
 BENCH("memory of 100,000 shapes", "B") { return first_image("crowd").bytes; }
 BENCH("memory of a material", "B") {
-    return more_bytes("diffuse-10000-of-10000", "diffuse-1-of-10000", 10000);
+    return more_bytes("diffuse-10000-of-10000", "diffuse-1-of-10000", 9999);
 }
-BENCH("memory of a point light", "B") { return more_bytes("point-10000", "point-1", 10000); }
+BENCH("memory of a point light", "B") { return more_bytes("point-10000", "point-1000", 9000); }
 // With a material and its colour.
-BENCH("memory of a sphere", "B") { return more_bytes("sphere-1000", "sphere-1", 1000); }
+BENCH("memory of a sphere", "B") { return more_bytes("sphere-10000", "sphere-1000", 9000); }
 // With its surface, colour and default material.
-BENCH("memory of an area light", "B") { return more_bytes("area-1000", "area-1", 1000); }
+BENCH("memory of an area light", "B") { return more_bytes("area-10000", "area-1000", 9000); }
 
 } // namespace
 } // namespace umbel::bench

@@ -203,6 +203,31 @@ def reduced(name):
     return ElementTree.tostring(tree.getroot(), encoding="unicode")
 
 
+# The middle of rooms: what lamps fill.
+ROOMS = {"staircase": ((-2.8, 1.3, -3.1), (1.2, 5.7, 3.1)), "living-room": ((0.6, 0.6, -2.8), (4.0, 2.3, -0.3))}
+
+
+def with_lamps(name, count):
+    """A shared scene in the light of 10,000 tiny lamps, most of which shine upwards; only `count` of them are lit."""
+    tree = ElementTree.ElementTree(ElementTree.fromstring(reduced(name)))
+    for node in list(tree.iter()):
+        for child in [c for c in node if c.tag == "emitter"]:
+            node.remove(child)
+    text = [ElementTree.tostring(tree.getroot(), encoding="unicode").replace("</scene>", "")]
+    random.seed(5)
+    low, high = ROOMS[name]
+    for k in range(10000):
+        place = [random.uniform(a, b) for a, b in zip(low, high)] if k else [
+            (low[0] + high[0]) / 2, high[1], (low[2] + high[2]) / 2]
+        colour = ",".join(f"{random.uniform(2, 20):.2f}" for _ in range(3))
+        light = f'<emitter type="area"><rgb name="radiance" value="{colour}"/></emitter>'
+        turn = 90 if random.random() < 0.3 or k == 0 else -90
+        text.append('<shape type="rectangle"><transform name="to_world"><scale value="0.01"/>'
+                    f'<rotate x="1" angle="{turn}"/><translate value="{place[0]:.3f},{place[1]:.3f},'
+                    f'{place[2]:.3f}"/></transform>{light if count > 1 or k == 0 else ""}</shape>\n')
+    return "".join(text) + "</scene>\n"
+
+
 def write(folder, name, text):
     with open(f"{folder}/{name}.xml", "w") as file:
         file.write(text)
@@ -220,17 +245,18 @@ def main():
     write(folder, "mixed-20", materials(folder, MIXED, len(MIXED)))
     for count in (1, 10000):
         write(folder, f"diffuse-{count}-of-10000", materials(folder, [DIFFUSE], count, 10000))
-    write(folder, "sphere-1", materials(folder, [DIFFUSE], 1, 1, "sphere"))
-    write(folder, "sphere-1000", materials(folder, [DIFFUSE], 1000, 1000, "sphere"))
-    for kind, count in (("point", 10000), ("area", 1000)):
-        write(folder, f"{kind}-1", lights(1, kind))
-        write(folder, f"{kind}-{count}", lights(count, kind))
+    for count in (1, 1000, 10000):
+        write(folder, f"sphere-{count}", materials(folder, [DIFFUSE], count, count, "sphere"))
+        for kind in ("point", "area"):
+            write(folder, f"{kind}-{count}", lights(count, kind))
     for count in (1, 10000):
         write(folder, f"town-{count}", town(count))
     write(folder, "crowd", crowd())
     for name in ("staircase", "living-room"):
         if os.path.exists(f"{SHARED}/{name}/scene-v3.xml"):
             write(folder, name, reduced(name))
+            for count in (1, 10000):
+                write(folder, f"{name}-lamps-{count}", with_lamps(name, count))
 
 
 main()

@@ -31,7 +31,7 @@ using Definitions = std::map<std::string, std::string, std::less<>>;
 /// So that a row measures rendering alone.
 inline const Loaded &load(const std::string &path, const char *variant_name,
                           const Definitions &definitions = {}) {
-    static std::map<std::string, Loaded> cache;
+    static auto &cache = *new std::map<std::string, Loaded>; // outlives its context otherwise
     Loaded &l = cache[path + variant_name];
     if (!l.scene) { // one at a time, as on the rival's side
         for (auto &[key, other] : cache)

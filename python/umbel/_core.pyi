@@ -586,8 +586,8 @@ class Shape(Object):
         """Whether the surface separates media."""
     def is_mesh(self) -> bool:
         """Whether it consists of triangles."""
-    def is_sensor(self, active=True) -> Any:
-        """Whether a sensor is attached; none can be."""
+    def is_sensor(self) -> bool:
+        """Whether a sensor is attached."""
     def parameters_grad_enabled(self) -> bool:
         """Whether derivatives of one of its own parameters are followed."""
     def pdf_direction(self, it: Any, ds: Any, active: ArrayLike = True) -> ArrayBase:
@@ -608,8 +608,8 @@ class Shape(Object):
         """Directions towards points of the surface."""
     def sample_position(self, time: ArrayLike, sample: ArrayLike, active: ArrayLike = True) -> Any:
         """Points on the surface, uniform in area."""
-    def sensor(self, active=True) -> Any:
-        """The sensor that is attached: None."""
+    def sensor(self, active: Any = True) -> Any:
+        """The sensor that is attached to the surface, or None."""
     def set_bsdf(self, bsdf: BSDF) -> None:
         """Gives the surface another BSDF."""
     def shape_type(self) -> int:

@@ -280,7 +280,9 @@ class SurfaceInteraction3f(Interaction3f):
         scene = scene or self._scene
         return EmitterPtr._of(scene, dr.select(active, scene._emitter_of(self), 0))
 
-    def is_sensor(self): return dr.zeros(_mi("Bool"), dr.width(self.t))
+    def is_sensor(self):
+        """Whether the surface has a sensor."""
+        return self.shape.is_sensor()
 
     def has_uv_partials(self):
         """Whether compute_uv_partials() has found any."""

@@ -162,9 +162,7 @@ def _constant(value, doc):
 for f in (bbox, ray_intersect_preliminary, ray_intersect, ray_test, compute_surface_interaction, eval_parameterization,
           eval_attribute_x):
     setattr(Shape, f.__name__, f)
-Shape.is_sensor = _constant(False, "Whether a sensor is attached; none can be.")
 Shape.is_ellipsoids = _constant(False, "Whether it consists of ellipsoids; there are none.")
-Shape.sensor = _constant(None, "The sensor that is attached: None.")
 
 
 # ---- lanes that refer to shapes

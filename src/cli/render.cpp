@@ -1,6 +1,7 @@
 // cli/render.cpp: `umbel render`.
 #include "cli/commands.h"
 #include "cli/render_run.h"
+#include "core/file_text.h"
 #include "core/scene_file.h"
 #include <atomic>
 #include <chrono>
@@ -15,7 +16,8 @@ namespace {
 
 struct Options {
     std::vector<std::string> scenes, definitions, search, allowed;
-    std::string output, variant = "llvm_rgb", size, crop;
+    std::string output, variant = "llvm_rgb", size, crop, part;
+    std::vector<std::string> merged; // states of parts
     int spp = 0, threads = 0, sensor = 0, jobs = 1, block = 0;
     uint32_t seed = 0;
     RunOptions run;
@@ -87,6 +89,38 @@ void report_scene(const std::string &title, const Scene &scene, double read, dou
                scene.emitters().objects().size());
 }
 
+/// From 0, and of how many.
+std::pair<int, int> part_of(const Options &o) {
+    int part = 1, parts = 1;
+    char rest;
+    if (o.part.empty())
+        return { 0, 1 };
+    if (std::sscanf(o.part.c_str(), "%d/%d%c", &part, &parts, &rest) != 2 || part < 1 ||
+        part > parts)
+        fail("--part {}: expected K/N, from 1/N to N/N", o.part);
+    if (o.run.checkpoint.empty())
+        fail("--part {}: name the file for its state with --checkpoint; --merge puts them together",
+             o.part);
+    return { part - 1, parts };
+}
+
+void merge_parts(const Options &o, Render &render, const Sensor &sensor,
+                 const std::filesystem::path &out) {
+    int wanted = render.spp();
+    for (const std::string &file : o.merged)
+        try {
+            render.merge(read_text_file(file));
+        } catch (const UserError &e) {
+            fail("{}: {}", file, e.what());
+        }
+    std::filesystem::path image = sensor.film().write(out, render.image());
+    if (render.spp() != wanted)
+        fmt::print(stderr, "umbel: these parts have {} of {} samples a pixel\n", render.spp(),
+                   wanted);
+    if (!o.run.quiet)
+        fmt::print(stderr, "umbel: {} parts merged into {}\n", o.merged.size(), image.string());
+}
+
 void render_one(const Options &o, const std::string &path) {
     std::filesystem::path out = o.output.empty() ? std::filesystem::path(path).replace_extension()
                                                  : std::filesystem::path(o.output);
@@ -107,7 +141,8 @@ void render_one(const Options &o, const std::string &path) {
     if (o.skip_existing && std::filesystem::exists(image_file(o, root, out)))
         return;
     std::string title = std::filesystem::path(path).filename().string();
-    std::string label = o.run.checkpoint.empty() ? "" : fingerprint(root);
+    bool has_states = !o.run.checkpoint.empty() || !o.merged.empty();
+    std::string label = has_states ? fingerprint(root) : "";
     Ref<Scene> scene = load_scene(std::move(root));
     if (o.run.verbose)
         report_scene(title, *scene, read, seconds() - read);
@@ -117,13 +152,19 @@ void render_one(const Options &o, const std::string &path) {
         fail("--sensor {}: the scene has {}, counted from 0", o.sensor, scene->sensors().size());
     Sensor &sensor = *scene->sensors()[size_t(o.sensor)];
     set_window(o, sensor);
+    auto [part, parts] = part_of(o);
     Render render(*scene, { .sensor = o.sensor,
                             .spp = o.spp,
                             .seed = o.seed,
                             .estimate_error = o.run.target_error > 0,
                             .launch_pixels = uint32_t(o.block) * uint32_t(o.block),
                             .launch_seconds = 0.15,
+                            .part = part,
+                            .parts = parts,
+                            .progress = [](double) { return !stop_requested(); },
                             .label = label });
+    if (!o.merged.empty())
+        return merge_parts(o, render, sensor, out);
     run_render(o.run, render, sensor, title, out);
 }
 
@@ -164,6 +205,7 @@ int render_command(const Options &given) {
             if (!(option[1] == 'o' ? o.output : o.run.checkpoint).empty())
                 fail("{} names one file, and there are {} scenes; leave it out", option,
                      o.scenes.size());
+    o.run.is_part = !o.part.empty();
     o.run.no_progress |= o.jobs > 1; // bars would write over each other
     install_signal_handlers();
     PluginRegistry::instance().load_libraries(); // before there are threads
@@ -197,6 +239,12 @@ void add_render_command(CLI::App &app, std::function<int()> &run) {
         ->check(CLI::Range(1, 1 << 30));
     c->add_option("--size", o->size, "WIDTHxHEIGHT, in place of the scene's");
     c->add_option("--crop", o->crop, "X,Y,WIDTH,HEIGHT: render that part of the image only");
+    auto *part = c->add_option(
+        "--part", o->part,
+        "K/N: take that part of the samples; its state stays in the file of --checkpoint");
+    c->add_option("--merge", o->merged,
+                  "Instead of rendering, put the states of parts together, given in their order")
+        ->excludes(part);
     c->add_option("--seed", o->seed, "Another seed gives another, equally good, set of samples");
     c->add_option("--time", o->run.time, "Stop after so many seconds and write what there is")
         ->check(CLI::PositiveNumber);

@@ -72,7 +72,7 @@ void run_render(const RunOptions &o, Render &render, const Sensor &sensor, const
     auto start = Clock::now(), written = start, saved = start;
     int hang_ups = g_hang_ups;
     bool good_enough = false;
-    while (!render.done()) {
+    while (!render.stopped()) {
         render.step();
         render.wait();
         progress.update(render.progress());
@@ -102,7 +102,9 @@ void run_render(const RunOptions &o, Render &render, const Sensor &sensor, const
                    render.relative_error(), render.samples_done());
 
     if (render.done() || good_enough) {
-        if (has_checkpoint)
+        if (o.is_part)
+            write_checkpoint(o.checkpoint, render);
+        else if (has_checkpoint)
             std::filesystem::remove(o.checkpoint);
         return;
     }

@@ -13,6 +13,7 @@ struct RunOptions {
     bool quiet = false;       // errors only
     bool no_progress = false; // no bar
     bool verbose = false;     // what is compiled, too
+    bool is_part = false;     // the checkpoint is a result, and stays
 };
 
 /// INT and TERM stop at the next launch, the second one at once; HUP writes the unfinished image.

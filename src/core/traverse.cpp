@@ -2,6 +2,7 @@
 #include "core/traverse.h"
 #include "core/host_array.h"
 #include "core/nearest_name.h"
+#include <atomic>
 #include <mutex>
 #include <unordered_set>
 
@@ -19,12 +20,17 @@ Revisions &revisions() {
     return *r;
 }
 
+std::atomic<uint64_t> g_changes{ 0 };
+
 bool is_traced(const Slot &slot) {
     return std::holds_alternative<Float *>(slot) ||
            std::holds_alternative<std::array<Float *, 3>>(slot) ||
            std::holds_alternative<TensorSlot>(slot);
 }
 } // namespace
+
+uint64_t changes() { return g_changes; }
+void note_change() { ++g_changes; }
 
 SceneParameters::SceneParameters(Ref<Object> root) : m_root(std::move(root)) {
     visit(*m_root, { nullptr, 0, "" }, "");
@@ -109,6 +115,7 @@ void SceneParameters::assign(std::string_view key, std::span<const Value> values
 }
 
 void SceneParameters::update(const std::vector<std::string> &keys) {
+    note_change();
     std::map<Object *, std::vector<std::string>> owners;
     for (const std::string &key : keys) {
         const SceneParameter &p = at(key);

@@ -10,6 +10,10 @@
 
 namespace umbel {
 
+/// Grows whenever somebody changes an object of a scene: by SceneParameters::update, or by a setter, which tells.
+uint64_t changes();
+void note_change();
+
 struct SceneParameter {
     std::string key; // floor.reflectance.value
     Param param;

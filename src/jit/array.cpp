@@ -55,8 +55,11 @@ Value full(Type type, uint64_t bits, uint32_t size) { return literal(type, bits,
 Value copy_from(Type type, const void *data, uint32_t size) {
     Context &c = Context::current();
     uint64_t n = uint64_t(size) * bytes(type);
-    if (size == 1)
-        return Value::adopt(c, c.graph.buffer(type, allocate_element(data, n), 1));
+    if (size == 1) {
+        uint64_t element = 0;
+        std::memcpy(&element, data, n);
+        return Value::adopt(c, c.graph.single(type, element));
+    }
     BufferRef buffer = allocate(n);
     if (n)
         std::memcpy(buffer->data(), data, n);
@@ -93,10 +96,8 @@ Value opaque(const Value &v) {
             c.tracker->retain(v.grad_id());
             return Value::attach(std::move(r), v.grad_id());
         };
-        if (v.size() == 1) {
-            uint64_t data = v.literal_bits();
-            return keep_gradient(copy_from(v.type(), &data, 1));
-        }
+        if (v.size() == 1)
+            return keep_gradient(Value::adopt(c, c.graph.single(v.type(), v.literal_bits())));
         return keep_gradient(Value::adopt(c, c.graph.buffer(v.type(), c.data(v.id()), v.size())));
     }
     Value whole = outside(v);
@@ -136,6 +137,10 @@ void read(const Value &v, void *out, uint32_t first, uint32_t count) {
         return;
     }
     about_to_read(c, "read");
+    if (c.graph.is_single(v.id())) {
+        std::memcpy(out, &v.node().imm, count * width);
+        return;
+    }
     BufferRef buffer = operand("read", v);
     c.synchronize();
     if (count)

@@ -253,15 +253,6 @@ BufferRef allocate(uint64_t bytes) {
     return BufferRef(buffer);
 }
 
-BufferRef allocate_element(const void *value, uint64_t bytes) {
-    Buffer *buffer = new Buffer;
-    std::memcpy(&buffer->m_element, value, bytes);
-    buffer->m_data = &buffer->m_element;
-    buffer->m_bytes = bytes;
-    buffer->m_capacity = sizeof(buffer->m_element);
-    return BufferRef(buffer);
-}
-
 BufferRef borrow(void *data, uint64_t bytes, std::function<void()> on_release) {
     Buffer *buffer = new Buffer;
     buffer->m_data = data;
@@ -272,8 +263,7 @@ BufferRef borrow(void *data, uint64_t bytes, std::function<void()> on_release) {
 
 void Buffer::destroy() noexcept {
     if (!borrowed()) {
-        if (m_data != &m_element)
-            allocator().release(m_data, m_capacity);
+        allocator().release(m_data, m_capacity);
     } else if (m_on_release) {
         (*m_on_release)();
         delete m_on_release;

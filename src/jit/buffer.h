@@ -29,7 +29,6 @@ public:
 private:
     friend class BufferRef;
     friend BufferRef allocate(uint64_t bytes);
-    friend BufferRef allocate_element(const void *value, uint64_t bytes);
     friend BufferRef borrow(void *data, uint64_t bytes, std::function<void()> on_release);
 
     Buffer() = default;
@@ -39,11 +38,8 @@ private:
     std::atomic<uint32_t> m_count{ 1 };
     void *m_data = nullptr;
     uint64_t m_bytes = 0;
-    uint64_t m_capacity = 0; // size class of the block; 0: borrowed
-    union {
-        uint64_t m_element = 0;              // where the memory of a single element is
-        std::function<void()> *m_on_release; // borrowed: null as a rule
-    };
+    uint64_t m_capacity = 0;                       // size class of the block; 0: borrowed
+    std::function<void()> *m_on_release = nullptr; // borrowed: null as a rule
 };
 
 /// Owning handle of a buffer, or null. Distinct handles may be used from distinct threads.
@@ -80,7 +76,6 @@ public:
 
 private:
     friend BufferRef allocate(uint64_t bytes);
-    friend BufferRef allocate_element(const void *value, uint64_t bytes);
     friend BufferRef borrow(void *data, uint64_t bytes, std::function<void()> on_release);
     explicit BufferRef(Buffer *adopted) : m_buffer(adopted) {}
 
@@ -90,9 +85,6 @@ private:
 /// Uninitialised memory, 64-byte aligned, with `BufferPadding` usable bytes past its end. Throws
 /// DeviceError where the system has no more, after having given the cache back.
 BufferRef allocate(uint64_t bytes);
-/// One element of at most 8 bytes, with this value. Scenes have millions: no padding, so that no kernel may have
-/// it for its output, and no alignment but its own.
-BufferRef allocate_element(const void *value, uint64_t bytes);
 /// Wraps memory of others; `on_release` runs when the last handle goes, on whichever thread that
 /// is.
 BufferRef borrow(void *data, uint64_t bytes, std::function<void()> on_release);

@@ -60,6 +60,7 @@ public:
     static Context &current();
 
     bool has(Flag f) const { return m_flags & uint32_t(f); }
+    uint32_t flags() const { return m_flags; }
     void set(Flag f, bool on) {
         m_flags = on ? m_flags | uint32_t(f) : m_flags & ~uint32_t(f);
         graph.number_values = has(Flag::ValueNumbering);

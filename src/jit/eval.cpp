@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cstring>
 
 namespace umbel::jit {
 
@@ -268,44 +269,57 @@ void Context::evaluate(std::span<const NodeId> roots) {
 }
 
 // The value's elements among the arrays of a task.
-static uint32_t add_array(Task &task, const Graph &g, NodeId id, TaskArray::Use use) {
+static uint32_t add_array(Task &task, Graph &g, NodeId id, TaskArray::Use use) {
     return task.add({ g.buffer_of(id), g[id].type, g[id].size, use, 1, id });
 }
 
-// The records and the table of a call site; their arrays become the task's.
-static CallTables call_tables(const Graph &g, const CallLayout &layout, Task &task) {
+// The records and the table of a call site. Single elements are in the records already; arrays become the task's.
+static CallTables call_tables(Context &c, const CallLayout &layout, Task &task) {
     CallTables t;
+    Graph &g = c.graph;
+    Recorder *recorder = Recorder::of(c);
     const CallRecord &r = *layout.record;
+    t.table.reserve(2 * r.instances.size() + 2);
     t.table.assign({ uint32_t(r.instances.size()), 0 });
-    uint64_t offset = 0;
+    uint64_t end = 0;
     for (const auto &instance : r.instances) {
-        if (instance.body == ~0u) {
-            t.table.insert(t.table.end(), { ~0u, 0 });
+        bool none = instance.body == ~0u;
+        t.table.push_back(none ? ~0u : layout.callee[instance.body]);
+        t.table.push_back(none ? 0 : uint32_t(end));
+        if (!none)
+            end += (layout.data_bytes[instance.body] + 15) / 16 * 16;
+    }
+    // Lanes may read a record of any length anywhere, and a little more; see jit/llvm/data.cpp
+    if (end >= 1u << 31)
+        fail("the instances of a call have {} MiB of data; less than 2 GiB is possible", end >> 20);
+    uint32_t longest = 0;
+    for (uint32_t bytes : layout.data_bytes)
+        longest = std::max(longest, bytes);
+    t.data.resize(end + longest + 64);
+
+    for (size_t i = 0; i < r.instances.size(); ++i) {
+        const auto &instance = r.instances[i];
+        if (instance.body == ~0u)
             continue;
-        }
-        t.table.insert(t.table.end(), { layout.callee[instance.body], uint32_t(offset) });
         for (const DataField &f : layout.fields[instance.body]) {
             size_t known = instance.leaves.size();
             NodeId leaf =
                 f.leaf < known ? instance.leaves[f.leaf] : instance.uniforms[f.leaf - known];
-            bool address = f.type == Type::Ptr && g[leaf].op == Op::Address;
-            uint32_t array =
-                address
-                    ? add_array(task, g, g[leaf].dep[0], TaskArray::Read)
-                    : task.append({ g.buffer_of(leaf), g[leaf].type, 1, TaskArray::Read, 1, leaf });
-            t.copies.push_back(
-                { uint32_t(offset) + f.offset, uint8_t(address ? 0 : bytes(f.type)), array });
+            uint32_t place = t.table[2 * i + 3] + f.offset;
+            if (f.type == Type::Ptr && g[leaf].op == Op::Address) {
+                t.copies.push_back(
+                    { place, 0, add_array(task, g, g[leaf].dep[0], TaskArray::Read) });
+            } else if (g.is_single(leaf)) {
+                std::memcpy(&t.data[place], &g[leaf].imm, bytes(f.type));
+                if (recorder)
+                    recorder->used(leaf);
+            } else {
+                t.copies.push_back({ place, uint8_t(bytes(f.type)),
+                                     task.append({ g.buffer_of(leaf), g[leaf].type, 1,
+                                                   TaskArray::Read, 1, leaf }) });
+            }
         }
-        offset += (layout.data_bytes[instance.body] + 15) / 16 * 16;
     }
-    // Lanes may read a record of any length anywhere, and a little more; see jit/llvm/data.cpp
-    if (offset >= 1u << 31)
-        fail("the instances of a call have {} MiB of data; less than 2 GiB is possible",
-             offset >> 20);
-    uint32_t longest = 0;
-    for (uint32_t bytes : layout.data_bytes)
-        longest = std::max(longest, bytes);
-    t.data.resize(offset + longest + 64);
     return t;
 }
 
@@ -350,7 +364,7 @@ BlockScatter Context::collect_scatters(const Group &group, const std::vector<Buf
 }
 
 // Makes arrays of the task of what scatters work on.
-static void add_scatters(Task &task, const Graph &g, const std::vector<NodeId> &ordered,
+static void add_scatters(Task &task, Graph &g, const std::vector<NodeId> &ordered,
                          const std::vector<BufferRef> &targets, BlockScatter &s) {
     std::unordered_map<const Buffer *, NodeId> nodes;
     for (NodeId id : ordered)
@@ -438,15 +452,20 @@ static std::vector<uint32_t> summed_arrays(const KernelTask &task, const Assembl
                                                 : PointerUse{ false, true });
     for (size_t t = 0; t < a.layouts.size(); ++t) { // fields in the order of call_tables
         const CallLayout &layout = a.layouts[t];
-        size_t copy = 0;
-        for (const auto &instance : layout.record->instances) {
-            if (instance.body == ~0u)
+        const CallTables &tables = task.tables[t];
+        auto copy = tables.copies.begin();
+        for (size_t i = 0; i < layout.record->instances.size(); ++i) {
+            uint32_t body = layout.record->instances[i].body;
+            if (body == ~0u)
                 continue;
-            uint32_t function = a.program.calls[t].callees[layout.callee[instance.body]];
-            for (const DataField &f : layout.fields[instance.body]) {
-                const CallTables::Copy &c = task.tables[t].copies[copy++];
-                arrays[c.array].add(c.bytes == 0 ? uses.field(function, f.offset)
-                                                 : PointerUse{ false, true });
+            uint32_t function = a.program.calls[t].callees[layout.callee[body]];
+            for (const DataField &f : layout.fields[body]) {
+                if (copy == tables.copies.end() ||
+                    copy->offset != tables.table[2 * i + 3] + f.offset)
+                    continue; // a single element
+                arrays[copy->array].add(copy->bytes == 0 ? uses.field(function, f.offset)
+                                                         : PointerUse{ false, true });
+                ++copy;
             }
         }
     }
@@ -530,7 +549,7 @@ void Context::evaluate_group(uint32_t size, Group &group) {
             stack.push_back(e);
     }
     for (CallLayout &layout : a.layouts)
-        task->tables.push_back(call_tables(graph, layout, *task));
+        task->tables.push_back(call_tables(*this, layout, *task));
     std::vector<uint32_t> results(outputs.size(), KernelTask::NoArray); // arrays of the task
     auto make_result = [&](size_t k) {
         Type type = graph[outputs[k]].type;

@@ -251,8 +251,29 @@ uint32_t Graph::store_buffer(BufferRef buffer) {
     return slot;
 }
 
-void Graph::replace_buffer(NodeId id, BufferRef buffer) {
-    m_buffers[m_nodes[id].imm] = std::move(buffer);
+NodeId Graph::single(Type type, uint64_t bits) {
+    NodeId id = allocate();
+    m_nodes[id] = { .op = Op::Buffer,
+                    .type = type,
+                    .flags = Single,
+                    .refs = 1,
+                    .dep = { 0, 0, 0, 0 },
+                    .imm = bits,
+                    .size = 1,
+                    .region = 0,
+                    .next = 0,
+                    .length = 0,
+                    .seq = m_seq++ };
+    return id;
+}
+
+void Graph::move_to_memory(NodeId id) {
+    Node &n = m_nodes[id];
+    uint64_t width = bytes(n.type);
+    BufferRef buffer = jit::allocate(width);
+    std::memcpy(buffer->data(), &n.imm, width);
+    n.imm = store_buffer(std::move(buffer));
+    n.flags &= uint8_t(~Single);
 }
 
 void Graph::become_buffer(NodeId id, BufferRef buffer) {
@@ -283,7 +304,7 @@ void Graph::drop_operands(NodeId id) {
     std::memset(n.dep, 0, sizeof(n.dep));
     RegionId region = n.region;
     n.region = 0;
-    if (n.op == Op::Buffer) {
+    if (n.op == Op::Buffer && !(n.flags & Single)) {
         m_buffers[n.imm].reset();
         m_free_buffers.push_back(uint32_t(n.imm));
     } else if (has_record(n) && n.imm) {

@@ -30,6 +30,7 @@ enum NodeFlag : uint8_t {
     Ordered = 8, // Scatter: carried out after the kernel, in lane order
     Pinned = 4,  // has side effects or a record: stays where it was traced, equal to no other
     Inner = 16,  // arithmetic of a body: in its region whatever its operands
+    Single = 32, // Buffer: one element, in the node itself until its memory is asked for
 };
 
 struct alignas(64) Node {
@@ -38,7 +39,7 @@ struct alignas(64) Node {
     uint8_t flags;
     uint32_t refs;
     NodeId dep[4];
-    uint64_t imm; // literal bits, number of an output, slot of a buffer, Record*
+    uint64_t imm; // literal or Single bits, number of an output, slot of a buffer, Record*
     uint32_t size;
     RegionId region;
     NodeId next;     // in the chain of the hash bucket
@@ -92,6 +93,8 @@ public:
     NodeId find(const NodeKey &key) const;
     NodeId literal(Type type, uint64_t bits, uint32_t size = 1);
     NodeId buffer(Type type, BufferRef buffer, uint32_t size);
+    /// A Buffer of one element. Scenes have millions of them.
+    NodeId single(Type type, uint64_t bits);
 
     void retain(NodeId id) { ++m_nodes[id].refs; }
     void release(NodeId id) {
@@ -101,8 +104,13 @@ public:
 
     /// Turns an evaluated node into a Buffer in place: all handles on it see the data from now on.
     void become_buffer(NodeId id, BufferRef buffer);
-    const BufferRef &buffer_of(NodeId id) const { return m_buffers[m_nodes[id].imm]; }
-    void replace_buffer(NodeId id, BufferRef buffer);
+    BufferRef buffer_of(NodeId id) {
+        if (m_nodes[id].flags & Single) [[unlikely]]
+            move_to_memory(id);
+        return m_buffers[m_nodes[id].imm];
+    }
+    /// Whether this is a Buffer whose element `imm` holds.
+    bool is_single(NodeId id) const { return m_nodes[id].flags & Single; }
     Record *record_of(NodeId id) const { return reinterpret_cast<Record *>(m_nodes[id].imm); }
 
     RegionId open_region(RegionId parent, const char *kind, bool loop, bool function);
@@ -138,6 +146,7 @@ private:
     void unlink(NodeId id);
     void destroy(NodeId id);
     void drop_operands(NodeId id);
+    void move_to_memory(NodeId id);
     RegionId region_of(const NodeKey &key) const;
     bool is_known(const Node &n, const NodeKey &key) const;
     bool is_in_sight(const Node &inner) const;

@@ -175,7 +175,8 @@ bool KernelTask::same(const Task &other) const {
         o->scatters.effects.size() != scatters.effects.size())
         return false;
     for (size_t i = 0; i < tables.size(); ++i)
-        if (o->tables[i].table != tables[i].table || o->tables[i].copies != tables[i].copies)
+        if (o->tables[i].table != tables[i].table || o->tables[i].copies != tables[i].copies ||
+            o->tables[i].data != tables[i].data)
             return false;
     auto operand = [](const ScatterOperand &a, const ScatterOperand &b) {
         return a.array == b.array && a.slot == b.slot && a.literal == b.literal;

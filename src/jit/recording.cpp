@@ -81,17 +81,29 @@ Recorder::Recorder(Context &context, std::span<const Value> inputs, bool found)
 
 Recorder::~Recorder() { t_recorder = nullptr; }
 
-uint32_t Recorder::constant(NodeId id) {
+// Whether the value is older than the recording, and somebody may replace it.
+bool Recorder::is_found(NodeId id) const {
     const Graph &g = m_context.graph;
-    bool older = g[id].seq < m_start;
-    // Counts of instances are shared by calls, and nobody replaces them
-    for (auto &[count, live] : m_context.instance_counts)
-        older = older && (live.node != id || live.seq != g[id].seq);
-    if (older && !m_found)
+    if (g[id].seq >= m_start)
+        return false;
+    for (auto &[count, live] : m_context.instance_counts) // shared by calls
+        if (live.node == id && live.seq == g[id].seq)
+            return false;
+    if (!m_found)
         fail("a frozen function uses an array of {} elements that existed before, and is not among "
              "its inputs: it would not "
              "notice if that were replaced. Pass it as an argument, or return it from `state_fn`",
              g[id].size);
+    return true;
+}
+
+void Recorder::used(NodeId single) {
+    m_recording->m_used.push_back({ single, is_found(single), m_context.graph[single].seq });
+}
+
+uint32_t Recorder::constant(NodeId id) {
+    Graph &g = m_context.graph;
+    bool older = is_found(id);
     uint32_t slot = uint32_t(m_recording->m_slots.size());
     m_recording->m_slots.push_back({ .kind = Recording::Slot::Constant,
                                      .type = g[id].type,
@@ -205,7 +217,7 @@ std::shared_ptr<Recording> Recorder::finish(std::span<const Value> outputs) {
             out.bits = v.literal_bits();
             out.size = describe(v.size(), {});
         } else {
-            const BufferRef &buffer = g.buffer_of(v.id());
+            BufferRef buffer = g.buffer_of(v.id());
             out.slot = slot_of({ buffer, v.type(), v.size(), TaskArray::Read, 1, v.id() });
             m_recording->m_slots[out.slot].keep = true;
         }
@@ -223,6 +235,12 @@ std::shared_ptr<Recording> Recorder::finish(std::span<const Value> outputs) {
             if (s.foreign)
                 pins().add(s.value, 1);
         }
+    std::vector<Recording::Used> &used = m_recording->m_used; // by several calls, often
+    std::sort(used.begin(), used.end());
+    used.erase(std::unique(used.begin(), used.end()), used.end());
+    std::erase_if(
+        used, [&](const Recording::Used &u) { return !u.foreign && !m_recording->is_valid(u); });
+    used.shrink_to_fit();
     t_recorder = nullptr;
     return std::move(m_recording);
 }
@@ -236,6 +254,9 @@ Recording::~Recording() {
 }
 
 bool Recording::stale() const {
+    for (const Used &u : m_used)
+        if (!is_valid(u))
+            return true;
     for (const Slot &s : m_slots)
         if (s.foreign && m_context.graph[s.value.id()].refs <= pins().of(s.value))
             return true;
@@ -276,8 +297,8 @@ bool Recording::generalize(const Recording &o) {
             return false;
         if (a.kind != Slot::Constant || !a.contents.empty() || a.value.id() == b.value.id())
             continue;
-        const BufferRef &x = m_context.graph.buffer_of(a.value.id()),
-                        &y = m_context.graph.buffer_of(b.value.id());
+        BufferRef x = m_context.graph.buffer_of(a.value.id()),
+                  y = m_context.graph.buffer_of(b.value.id());
         if (x->bytes() != y->bytes() || x->borrowed() != y->borrowed())
             return false;
         if (x->borrowed() ? x->data() != y->data() : std::memcmp(x->data(), y->data(), x->bytes()))

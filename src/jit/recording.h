@@ -57,6 +57,12 @@ private:
             contents;         // of a Constant that is written to: each replay starts with these
         bool foreign = false; // Constant: somebody else has it, and may replace it
     };
+    struct Used { // a single element that is part of a launch's data; no reference
+        NodeId node;
+        bool foreign; // found, not made by the stretch
+        uint64_t seq;
+        auto operator<=>(const Used &) const = default;
+    };
     struct Step {
         std::shared_ptr<Task> task; // without arrays
         std::vector<uint32_t> slots;
@@ -74,9 +80,13 @@ private:
     Recording(const Recording &) = delete;
     uint64_t size_of(const Size &size, const std::vector<uint64_t> &slots) const;
     static bool merge(Size &size, const Size &other);
+    bool is_valid(const Used &u) const {
+        return m_context.is_live({ u.node, u.seq }) && m_context.graph.is_single(u.node);
+    }
 
     Context &m_context;
     std::vector<Slot> m_slots; // inputs first
+    std::vector<Used> m_used;
     std::vector<Step> m_steps;
     std::vector<Output> m_outputs;
     size_t m_inputs = 0;
@@ -101,12 +111,15 @@ public:
 
     // ---- called by what launches
     void launched(const Task &task, bool waits);
+    /// The element that this node holds is part of the data of a launch to come.
+    void used(NodeId single);
     /// The value's array is the target of effects that are about to run.
     void written(NodeId id);
 
 private:
     uint32_t slot_of(const TaskArray &array);
     uint32_t constant(NodeId id);
+    bool is_found(NodeId id) const;
     Recording::Size describe(uint64_t size, std::span<const uint32_t> preferred) const;
 
     Context &m_context;

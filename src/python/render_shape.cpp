@@ -3,6 +3,7 @@
 #include "python/render_records.h"
 #include "render/emitter.h"
 #include "render/instance.h"
+#include "render/sensor.h"
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
@@ -122,6 +123,15 @@ void bind_shapes(nb::module_ &m) {
         .def(
             "is_emitter", [](const Shape &s) { return bool(s.emitter()); },
             "Whether it emits light.")
+        .def(
+            "sensor",
+            [](const Shape &s, nb::handle) {
+                return s.sensor() ? to_python(s.sensor()) : nb::none();
+            },
+            nb::arg("active") = true, "The sensor that is attached to the surface, or None.")
+        .def(
+            "is_sensor", [](const Shape &s) { return bool(s.sensor()); },
+            "Whether a sensor is attached.")
         .def(
             "is_mesh", [](const Shape &s) { return dynamic_cast<const Mesh *>(&s) != nullptr; },
             "Whether it consists of triangles.")

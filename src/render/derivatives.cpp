@@ -25,7 +25,7 @@ Float Render::tensor() const {
 Radiance Render::primal_of(const Samples &s) const {
     ad::SuspendGrad none;
     SampleStream sampler = s.sampler; // the derivative starts from the same numbers
-    return integrator().sample(m_scene, sampler, s.ray, m_sensor.medium(), s.traced);
+    return integrator().sample(m_scene, sampler, s.ray, sensor().medium(), s.traced);
 }
 
 // What a lane adds to the image is linear in its radiance: the film's own arithmetic, differentiated, gives the radiance's
@@ -38,7 +38,7 @@ void Render::backward(const Float &gradient) {
              height, channels, gradient.size());
     refuse_splats();
     ad::IsolateGrad isolate;
-    for (; !done(); advance()) {
+    for (bool ready = make_ready(); ready && !done(); advance()) {
         Samples s = start(next_band(), place_of(next_band()));
         Radiance primal = primal_of(s);
         Spectrum L = map(primal.L, [](const Float &v) { return Float(v.detached()); });
@@ -49,7 +49,7 @@ void Render::backward(const Float &gradient) {
             for (Float &v : *values)
                 ad::enable_grad(v);
         std::vector<Float> pixel = film_channels({ L, primal.valid, aovs }, s);
-        Float scale = s.weight * opaque_float(1.0 / m_spp);
+        Float scale = s.weight * opaque_float(1.0 / spp());
         UInt32 first = s.pixel.index * UInt32(uint32_t(channels));
         for (uint32_t c = 0; c < pixel.size(); ++c) {
             if (!ad::grad_enabled(pixel[c]))
@@ -63,7 +63,7 @@ void Render::backward(const Float &gradient) {
         RadianceDerivative by{ map(L, gradient_of), {} };
         for (const Float &v : aovs)
             by.aovs.push_back(gradient_of(v));
-        integrator().differentiate(ad::Mode::Backward, m_scene, s.sampler, s.ray, m_sensor.medium(),
+        integrator().differentiate(ad::Mode::Backward, m_scene, s.sampler, s.ray, sensor().medium(),
                                    primal, by, s.traced);
         jit::eval();
     }
@@ -75,12 +75,12 @@ BoundaryPass Render::boundary_pass(ad::Mode mode, const Float &gradient) const {
     constexpr uint32_t Other = 0x9e3779b9;
     return { mode,
              m_scene,
-             m_sensor,
+             sensor(),
              tensor_shape(),
              gradient,
              *m_sampler,
              (m_seed_value.valid() ? m_seed_value : UInt32(jit::opaque(m_seed))) ^ UInt32(Other),
-             m_spp };
+             spp() };
 }
 
 void Render::refuse_splats() const {
@@ -96,12 +96,12 @@ Float Render::forward() {
     VariantScope scope(m_scene.scene_variant());
     refuse_splats();
     ad::IsolateGrad isolate;
-    for (; !done(); advance()) {
+    for (bool ready = make_ready(); ready && !done(); advance()) {
         Samples s = start(next_band(), place_of(next_band()));
         Radiance primal = primal_of(s);
         RadianceDerivative by =
             integrator().differentiate(ad::Mode::Forward, m_scene, s.sampler, s.ray,
-                                       m_sensor.medium(), primal, { Spectrum(1), {} }, s.traced);
+                                       sensor().medium(), primal, { Spectrum(1), {} }, s.traced);
         Radiance tangent{ by.L, Mask(false), by.aovs };
         tangent.aovs.resize(integrator().aov_names().size(), Float(0));
         collect(next_band(), results_of(tangent, s));

@@ -3,7 +3,6 @@
 #include "core/host_array.h"
 #include <bit>
 #include <cmath>
-#include <cstring>
 
 namespace umbel {
 
@@ -15,31 +14,48 @@ constexpr uint32_t FirstLanes = 1u << 18;   // of a launch, before it is known h
 } // namespace
 
 Render::Render(const Scene &scene, const RenderOptions &options)
-    : m_scene(scene), m_own_sensor(options.from),
-      m_sensor(options.from ? *options.from : *scene.sensors().at(size_t(options.sensor))),
-      m_integrator(options.integrator ? options.integrator : scene.integrator()),
-      m_seed(options.seed), m_seed_value(options.seed_value),
-      m_estimate_error(options.estimate_error), m_launch_seconds(options.launch_seconds),
-      m_label(options.label), m_sampler(m_sensor.sampler_ref()) {
-    VariantScope scope(scene.scene_variant());
-    m_seed += uint32_t(m_sampler->seed());
-    if (m_seed_value.valid())
-        m_seed_value += UInt32(uint32_t(m_sampler->seed()));
-    if (options.spp > 0 && options.spp != m_sampler->sample_count()) {
-        Ref<Sampler> own = m_sampler->clone(); // it has data that depends on the count
-        own->set_sample_count(options.spp);
-        m_sampler = own;
-    }
+    : m_scene(scene), m_options(options),
+      m_sensor(options.from ? options.from : scene.sensors().at(size_t(options.sensor))),
+      m_integrator(options.integrator ? options.integrator : scene.integrator()) {
+    if (options.parts < 1 || options.part < 0 || options.part >= options.parts)
+        fail("part {} of {}: parts are counted from 0", options.part, options.parts);
+    integrator().resume();
+    begin();
+}
+
+void Render::reset(Ref<const Sensor> from) {
+    m_sensor = std::move(from);
+    begin();
+}
+
+void Render::begin() {
+    VariantScope scope(m_scene.scene_variant());
+    m_sampler = sensor().sampler_ref();
+    m_seed = m_options.seed + uint32_t(m_sampler->seed());
+    if (m_options.seed_value.valid())
+        m_seed_value = m_options.seed_value + UInt32(uint32_t(m_sampler->seed()));
+    int spp = m_options.spp > 0 ? m_options.spp : m_sampler->sample_count();
+    m_launches = m_scene.launches().find(
+        { m_integrator, m_sensor, m_sampler, spp, m_options.estimate_error });
+    m_sampler = m_launches->sampler();
     m_spp = m_sampler->sample_count();
     m_group_size = std::min(m_spp, GroupSize);
-    if (splats() && m_estimate_error)
+    int64_t groups = (m_spp + m_group_size - 1) / m_group_size;
+    if (groups < m_options.parts)
+        fail("{} samples a pixel are {} groups, which make no {} parts", m_spp, groups,
+             m_options.parts);
+    m_first = m_group = int(groups * m_options.part / m_options.parts);
+    m_last = int(groups * (m_options.part + 1) / m_options.parts);
+    if (splats() && m_options.estimate_error)
         fail("the error of an image whose samples are splatted cannot be estimated: its pixels are "
              "related; set the film's `splat` to false");
 
     const Film::Crop &crop = film().crop();
-    m_buffer = FilmBuffer(uint32_t(crop.width), uint32_t(crop.height),
-                          uint32_t(channel_names().size()) + (m_estimate_error || splats()));
-    if (integrator().splats() && m_estimate_error)
+    m_buffer =
+        FilmBuffer(uint32_t(crop.width), uint32_t(crop.height),
+                   uint32_t(channel_names().size()) + (m_options.estimate_error || splats()));
+    m_next = m_under_way = 0;
+    if (integrator().splats() && m_options.estimate_error)
         integrator().complain("an image of splatted light has no estimate of its error: its pixels "
                               "are related");
     if (integrator().splats())
@@ -47,19 +63,28 @@ Render::Render(const Scene &scene, const RenderOptions &options)
                              uint32_t(channel_names().size()));
 
     uint32_t slots = m_buffer.slots(), most = uint32_t(LanesALaunch / uint64_t(m_group_size));
-    if (options.launch_pixels) // whole tiles
+    if (m_options.launch_pixels) // whole tiles
         most = uint32_t(std::min<uint64_t>(
-            most, (uint64_t(options.launch_pixels) + FilmBuffer::TilePixels - 1) /
+            most, (uint64_t(m_options.launch_pixels) + FilmBuffer::TilePixels - 1) /
                       FilmBuffer::TilePixels * FilmBuffer::TilePixels));
     m_most_pixels = m_launch_pixels = most;
-    if (integrator().splats())
-        m_launch_seconds = 0; // its sums are in the order of launches
+    m_launch_seconds =
+        integrator().splats() ? 0 : m_options.launch_seconds; // sums in launches' order
     uint32_t first = FirstLanes / uint32_t(m_group_size) / FilmBuffer::TilePixels;
     if (m_launch_seconds > 0)
         m_launch_pixels = std::min(most, std::max(first, 1u) * FilmBuffer::TilePixels);
-    integrator().resume();
-    m_is_single = options.is_lazy && slots <= m_launch_pixels && m_spp <= m_group_size &&
-                  !m_estimate_error && !splats() && !integrator().splats();
+    m_is_single = m_options.is_lazy && slots <= m_launch_pixels && m_spp <= m_group_size &&
+                  !m_options.estimate_error && !splats() && !integrator().splats();
+}
+
+bool Render::make_ready() const {
+    auto go_on = [&](double done) {
+        return !integrator().should_stop() && (!m_options.progress || m_options.progress(done));
+    };
+    if (integrator().make_ready(m_scene, go_on))
+        return true;
+    integrator().cancel();
+    return false;
 }
 
 std::vector<std::string> Render::channel_names() const {
@@ -67,19 +92,22 @@ std::vector<std::string> Render::channel_names() const {
 }
 
 double Render::progress() const {
-    double groups = std::ceil(double(m_spp) / m_group_size);
-    return std::min(1.0, (m_group + double(m_next) / double(m_buffer.slots())) / groups);
+    if (done())
+        return 1;
+    return (m_group - m_first + double(m_next) / double(m_buffer.slots())) / (m_last - m_first);
 }
 
 uint64_t Render::total_samples() const {
     const Film::Crop &crop = film().crop();
-    return uint64_t(crop.width) * uint64_t(crop.height) * uint64_t(m_spp);
+    return uint64_t(crop.width) * uint64_t(crop.height) * uint64_t(spp());
 }
 
 void Render::step() {
     if (done())
         return;
     VariantScope scope(m_scene.scene_variant());
+    if (!make_ready())
+        return;
     using Clock = std::chrono::steady_clock;
     Clock::time_point before = Clock::now();
     launch(next_band());
@@ -126,7 +154,8 @@ std::vector<Float> Render::film_channels(const Radiance &r, const Samples &s) co
 
 // What changes between launches is data: the kernel is the same for all of them.
 Render::Place Render::place_of(const Band &band) const {
-    return { jit::opaque(band.first), jit::opaque(uint32_t(m_group * m_group_size)) };
+    return { jit::opaque(band.first), jit::opaque(uint32_t(m_group * m_group_size)),
+             m_seed_value.valid() ? jit::opaque(m_seed_value) : jit::opaque(m_seed) };
 }
 
 Render::Samples Render::start(const Band &band, const Place &place) const {
@@ -145,8 +174,7 @@ Render::Samples Render::start(const Band &band, const Place &place) const {
     // Numbers depend on the place in the whole image, so a crop window shows the same noise
     SampleStream sampler{ m_sampler.get(), {} };
     UInt32 pixel = y * data(uint32_t(film().width())) + x;
-    sampler.state =
-        m_sampler->begin(m_seed_value.valid() ? m_seed_value : data(m_seed), pixel, sample);
+    sampler.state = m_sampler->begin(place.seed, pixel, sample);
 
     // A position drawn from the reconstruction filter around the pixel
     Vector2 u = sampler.next_2d();
@@ -157,17 +185,17 @@ Render::Samples Render::start(const Band &band, const Place &place) const {
     Vector2 position{ (Float(x) + 0.5 + dx) * opaque_float(1.0 / film().width()),
                       (Float(y) + 0.5 + dy) * opaque_float(1.0 / film().height()) };
 
-    Float time = m_sensor.sample_time(m_sensor.needs_time_sample() ? sampler.next_1d() : Float(0));
+    Float time = sensor().sample_time(sensor().needs_time_sample() ? sampler.next_1d() : Float(0));
     Float wavelength = variant().colour == Colour::Spectral ? sampler.next_1d() : Float(0);
-    Vector2 aperture = m_sensor.needs_aperture_sample() ? sampler.next_2d() : Vector2{ 0.5, 0.5 };
-    auto [ray, ray_weight] = m_sensor.sample_ray(time, wavelength, position, aperture, active);
+    Vector2 aperture = sensor().needs_aperture_sample() ? sampler.next_2d() : Vector2{ 0.5, 0.5 };
+    auto [ray, ray_weight] = sensor().sample_ray(time, wavelength, position, aperture, active);
     return { in_crop, active, weight_x * weight_y, { dx, dy }, sampler, ray, ray_weight };
 }
 
 class Render::Launch final : public Pass {
 public:
     Launch(Render &render, const Band &band, const Place &place)
-        : Pass(render.m_scene, render.m_sensor), m_render(render),
+        : Pass(render.m_scene, render.sensor()), m_render(render),
           m_samples(render.start(band, place)) {
         sampler = m_samples.sampler;
         ray = m_samples.ray;
@@ -189,38 +217,19 @@ private:
 void Render::launch(const Band &band) {
     Place place = place_of(band);
     std::vector<Float> results;
-    bool scripted = m_sensor.is_scripted() || film().is_scripted() || m_sampler->is_scripted();
+    bool scripted = sensor().is_scripted() || film().is_scripted() || m_sampler->is_scripted();
     bool repeats = integrator().repeats() && !integrator().splats() && !scripted;
-    if (repeats && !m_is_single && !jit::Recorder::of(jit::Context::current())) {
-        for (Value &v : replay(band, place))
-            results.emplace_back(std::move(v));
-    } else {
+    auto trace = [&] {
         Launch pass(*this, band, place);
         integrator().render(pass);
-        results = std::move(pass.results);
-    }
+        return std::vector<Value>(pass.results.begin(), pass.results.end());
+    };
+    const Value inputs[] = { place.first, place.sample, place.seed };
+    bool replay = repeats && !m_is_single && !jit::Recorder::of(jit::Context::current());
+    for (Value &v : replay ? m_launches->run(band.count, inputs, trace) : trace())
+        results.emplace_back(std::move(v));
     if (!results.empty())
         collect(band, std::move(results));
-}
-
-// Of launches of one size only the first two are traced; scenes of many objects take longer for that than for a launch.
-std::vector<Value> Render::replay(const Band &band, const Place &place) {
-    const Value inputs[] = { place.first, place.sample };
-    Recorded &known = m_recorded[band.count];
-    if (known.recording && known.flushed == jit::flushed_kernels() && !known.recording->stale())
-        return known.recording->replay(inputs);
-    bool is_new = std::exchange(known.is_new, false);
-    std::optional<jit::Recorder> recorder;
-    if (!is_new) // rests of images come once
-        recorder.emplace(jit::Context::current(), inputs, true);
-    Launch pass(*this, band, place);
-    integrator().render(pass);
-    std::vector<Value> results(pass.results.begin(), pass.results.end());
-    if (recorder) {
-        known.recording = recorder->finish(results);
-        known.flushed = jit::flushed_kernels();
-    }
-    return results;
 }
 
 void Render::splat(const Vector2 &place, const Spectrum &L, const Wavelengths &wavelengths,
@@ -241,11 +250,10 @@ void Render::splat(const Vector2 &place, const Spectrum &L, const Wavelengths &w
 
 double Render::light_samples() const {
     const Film::Crop &crop = film().crop();
-    double pixels = double(crop.width) * crop.height,
-           done = std::min(m_group * m_group_size, m_spp);
+    double pixels = double(crop.width) * crop.height, done = samples_done();
     if (m_next == 0)
         return done;
-    double more = std::min((m_group + 1) * m_group_size, m_spp) - done;
+    double more = samples_before(m_group + 1) - samples_before(m_group);
     return done + more * double(m_buffer.pixel_count(m_next)) / pixels;
 }
 
@@ -281,8 +289,9 @@ void Render::collect(const Band &band, std::vector<Float> values) {
                               film().filter());
         return;
     }
-    if (m_estimate_error) { // deviations from the mean without and with this group [Welford 1962]
-        int n = m_group + 1;
+    if (m_options
+            .estimate_error) { // deviations from the mean without and with this group [Welford 1962]
+        int n = m_group - m_first + 1;
         Float sum = film().brightness(values),
               before = film().brightness(m_buffer.at(band.first, band.count));
         Float without = before * opaque_float(n > 1 ? 1.0 / (n - 1) : 0);
@@ -295,17 +304,19 @@ void Render::collect(const Band &band, std::vector<Float> values) {
 // What lies before the next launch has a group more than the rest.
 Float Render::groups_of(const UInt32 &slot) const {
     UInt32 next = jit::opaque(m_next);
-    Float done = opaque_float(m_group);
+    Float done = opaque_float(m_group - m_first);
     return select(slot < next, done + 1, done);
 }
 
 Float Render::samples_of(const UInt32 &slot) const {
-    return min(groups_of(slot) * opaque_float(m_group_size), opaque_float(m_spp));
+    int first = samples_before(m_first);
+    return select(slot < jit::opaque(m_next), opaque_float(samples_before(m_group + 1) - first),
+                  opaque_float(samples_before(m_group) - first));
 }
 
 double Render::relative_error() const {
-    check(m_estimate_error);
-    if (m_group < 4)
+    check(m_options.estimate_error);
+    if (m_group - m_first < 4)
         return std::numeric_limits<double>::infinity();
     VariantScope scope(m_scene.scene_variant());
     const Film::Crop &crop = film().crop();
@@ -331,62 +342,6 @@ Image Render::image() const {
     Image image(size_t(crop.width), size_t(crop.height), names, Component::F32);
     std::copy(values.begin(), values.end(), image.data<float>());
     return image;
-}
-
-// ---- checkpoints: the signature's length and text, then numbers and films as they lie in memory
-
-std::string Render::signature() const {
-    const Film::Crop &c = film().crop();
-    return fmt::format(
-        "umbel render 4: {}, variant {}, {} x {} pixels, crop {} x {} at ({}, {}), {} "
-        "samples, seed {}, {} error, channels {}",
-        m_label, m_scene.scene_variant().name, film().width(), film().height(), c.width, c.height,
-        c.x, c.y, m_spp, m_seed, m_estimate_error ? "with" : "without",
-        fmt::join(channel_names(), " "));
-}
-
-std::string Render::save() const {
-    VariantScope scope(m_scene.scene_variant());
-    std::string out, head = signature();
-    auto put = [&](uint64_t v) { out.append(reinterpret_cast<const char *>(&v), sizeof v); };
-    put(head.size());
-    out += head;
-    put(uint64_t(m_group));
-    put(m_next);
-    return out + m_buffer.bytes() + m_light.bytes();
-}
-
-void Render::restore(std::string_view bytes) {
-    VariantScope scope(m_scene.scene_variant());
-    auto damaged = [] { fail("a checkpoint is damaged; delete it to begin anew"); };
-    auto take = [&](size_t n) {
-        if (bytes.size() < n)
-            damaged();
-        std::string_view part = bytes.substr(0, n);
-        bytes.remove_prefix(n);
-        return part;
-    };
-    auto get = [&] {
-        uint64_t v;
-        std::memcpy(&v, take(sizeof v).data(), sizeof v);
-        return v;
-    };
-    uint64_t length = get();
-    if (length > 4096)
-        damaged();
-    std::string_view head = take(length);
-    if (head != signature())
-        fail("a checkpoint belongs to another render.\n  it has:  {}\n  this is: {}\nDelete it to "
-             "begin anew",
-             head, signature());
-    uint64_t group = get(), next = get();
-    if (group > uint64_t(m_spp) || next >= m_buffer.slots() || next % FilmBuffer::TilePixels ||
-        bytes.size() != m_buffer.byte_count() + m_light.byte_count())
-        damaged();
-    m_buffer.set_bytes(take(m_buffer.byte_count()));
-    m_light.set_bytes(bytes);
-    m_group = int(group);
-    m_next = uint32_t(next);
 }
 
 } // namespace umbel

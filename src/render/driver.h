@@ -6,7 +6,6 @@
 // the image as it is to the bit.
 #pragma once
 #include "core/image.h"
-#include "jit/recording.h"
 #include "render/film_buffer.h"
 #include "render/integrator.h"
 #include <chrono>
@@ -29,6 +28,10 @@ struct RenderOptions {
     /// About how long a launch is to take, in seconds; 0: as long as it takes. They are sized by what the last ones took, so that
     /// a caller between them can react. Integrators that splat ignore it. The image is the same.
     double launch_seconds = 0;
+    /// One of several parts of the samples, counted from 0: each can be rendered elsewhere, and merge() puts them together.
+    int part = 0, parts = 1;
+    /// Told how far the integrator is with what it prepares before the first launch.
+    Integrator::Progress progress = {};
     /// What a checkpoint must have been made of, beyond what a Render knows itself: say, the scene's text.
     std::string label = {};
     /// The image is asked for by tensor() alone: a render of one launch is then computed together with it.
@@ -40,12 +43,13 @@ public:
     /// The scene must outlive it.
     Render(const Scene &scene, const RenderOptions &options = {});
 
+    /// Begins anew with another camera, as a viewer does: all that the integrator has prepared is kept.
+    void reset(Ref<const Sensor> from);
+
     /// Samples a pixel that are to be taken, and that have been taken (of the pixel with the fewest).
-    int spp() const { return m_spp; }
-    int samples_done() const {
-        return m_group * m_group_size < m_spp ? m_group * m_group_size : m_spp;
-    }
-    bool done() const { return m_group * m_group_size >= m_spp; }
+    int spp() const { return samples_before(m_last) - samples_before(m_first); }
+    int samples_done() const { return samples_before(m_group) - samples_before(m_first); }
+    bool done() const { return m_group >= m_last; }
     /// From 0 to 1.
     double progress() const;
     uint64_t total_samples() const;
@@ -82,6 +86,9 @@ public:
     /// goes on as if it had never stopped. Saving waits.
     std::string save() const;
     void restore(std::string_view bytes);
+    /// Adds what another render has saved: the part that follows this one, both of them done; or the first part, if this one has
+    /// no samples yet. UserError if it is another. The sum of parts differs from a whole render in rounding alone.
+    void merge(std::string_view bytes);
 
 private:
     struct Band {              // pixels of a launch
@@ -96,16 +103,25 @@ private:
         Ray ray;
         Spectrum ray_weight;
     };
+    struct State { // that a checkpoint holds
+        int first, last, group;
+        uint32_t next;
+        FilmBuffer buffer, light;
+    };
+    State parse(std::string_view bytes) const;
     class Launch;
+    /// Sets up all that depends on the camera.
+    void begin();
+    bool make_ready() const;
     /// Where a launch's samples are: what differs between launches of the same size.
     struct Place {
         UInt32 first;  // slot
         UInt32 sample; // of each pixel
+        UInt32 seed;
     };
     Place place_of(const Band &band) const;
     Samples start(const Band &band, const Place &place) const;
     void launch(const Band &band);
-    std::vector<Value> replay(const Band &band, const Place &place);
     /// What a launch has computed: the film's channels, of pixels or of samples, with whatever collect() needs besides.
     std::vector<Float> results_of(const Radiance &r, const Samples &samples) const;
     /// Adds them to the film.
@@ -127,38 +143,36 @@ private:
     Float samples_of(const UInt32 &slot) const;
     std::string signature() const;
 
-    const Film &film() const { return m_sensor.film(); }
+    const Sensor &sensor() const { return *m_sensor; }
+    const Film &film() const { return m_sensor->film(); }
     const Integrator &integrator() const { return *m_integrator; }
     bool splats() const { return film().splats(); }
 
+    /// Samples of a pixel that come before a group.
+    int samples_before(int group) const { return std::min(group * m_group_size, m_spp); }
+
     const Scene &m_scene;
-    Ref<const Sensor> m_own_sensor; // keeps one that is not the scene's
-    const Sensor &m_sensor;
+    RenderOptions m_options;
+    Ref<const Sensor> m_sensor;
     Ref<const Integrator> m_integrator;
     bool m_is_single = false; // one launch, computed by tensor()
     int m_spp, m_group_size;  // samples a pixel of one launch
     uint32_t m_seed;
     UInt32 m_seed_value;
-    bool m_estimate_error;
     uint32_t m_most_pixels, m_launch_pixels; // of a launch, at most and at present
-    double m_launch_seconds;
+    double m_launch_seconds = 0;
     double m_overhead = 1e9; // seconds that starting a launch takes, at best
     std::chrono::steady_clock::time_point
         m_since; // launches that are under way, and how many pixels
     uint32_t m_under_way = 0;
-    struct Recorded {       // a launch, to be run again without tracing it
-        bool is_new = true; // nothing of this size has been launched
-        std::shared_ptr<jit::Recording> recording;
-        uint64_t flushed = 0; // see jit::flushed_kernels()
-    };
-    std::map<uint32_t, Recorded> m_recorded; // by number of pixels
-    std::string m_label;
+    std::shared_ptr<Launches> m_launches;
     Ref<const Sampler> m_sampler; // the sensor's, or one like it with another count
     FilmBuffer m_light;           // channels, of what the integrator has splatted, if it does
     // Channels; then what errors are estimated from, or how many samples there are
     FilmBuffer m_buffer;
-    int m_group = 0;     // groups of samples that all pixels have
-    uint32_t m_next = 0; // the slot that the next launch begins with
+    int m_first = 0, m_last = 0; // groups of samples that are to be taken
+    int m_group = 0;             // the first that not all pixels have
+    uint32_t m_next = 0;         // the slot that the next launch begins with
 };
 
 } // namespace umbel

@@ -2,6 +2,7 @@
 #include "render/film.h"
 #include "core/colour.h"
 #include "core/image_io.h"
+#include "core/traverse.h"
 #include <algorithm>
 
 namespace umbel {
@@ -47,6 +48,7 @@ void Film::set_size(int width, int height) {
     m_width = width;
     m_height = height;
     m_crop = { 0, 0, width, height };
+    note_change();
 }
 
 void Film::set_crop(const Crop &c) {
@@ -56,6 +58,7 @@ void Film::set_crop(const Crop &c) {
              "{}",
              where(), c.width, c.height, c.x, c.y, m_width, m_height);
     m_crop = c;
+    note_change();
 }
 
 const FilterAxis &Film::axis(int number, int size) const {

@@ -1,5 +1,6 @@
 // render/integrator.cpp: what all integrators share.
 #include "render/integrator.h"
+#include "core/traverse.h"
 
 namespace umbel {
 
@@ -56,6 +57,23 @@ RadianceDerivative Integrator::differentiate(ad::Mode mode, const Scene &scene,
     RadianceDerivative out{ r.L, { tangents.begin() + long(r.L.c.size()), tangents.end() } };
     std::copy_n(tangents.begin(), r.L.c.size(), out.L.c.begin());
     return out;
+}
+
+bool Integrator::make_ready(const Scene &scene, const Progress &progress) const {
+    uint64_t now = changes();
+    if (m_prepared_for == &scene && m_prepared_at == now)
+        return true;
+    m_prepared_for = nullptr;
+    if (!prepare(scene, progress))
+        return false;
+    m_prepared_for = &scene;
+    m_prepared_at = now;
+    return true;
+}
+
+void Integrator::set_hide_emitters(bool hide) {
+    m_hide_emitters = hide;
+    note_change();
 }
 
 } // namespace umbel

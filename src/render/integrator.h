@@ -66,6 +66,13 @@ public:
     static constexpr const char *Kind = "integrator";
 
     void declare(Params &p) override;
+    /// How much of a task is done, from 0 to 1; false: stop, its result is not wanted.
+    using Progress = std::function<bool(double)>;
+    /// Builds what render() and sample() need of the scene: maps of photons, clouds of points, caches. Called before the first
+    /// launch of a render, unless it was called for the scene as it is. False if it was stopped.
+    virtual bool prepare(const Scene &, const Progress &) const { return true; }
+    /// prepare(), if need be.
+    bool make_ready(const Scene &scene, const Progress &progress) const;
     /// A launch: here, the radiance along the camera's rays.
     virtual void render(Pass &pass) const {
         pass.add(sample(pass.scene, pass.sampler, pass.ray, pass.sensor.medium(), pass.active));
@@ -100,7 +107,7 @@ public:
     void resume() const { m_is_cancelled = false; }
 
     bool hide_emitters() const { return m_hide_emitters; }
-    void set_hide_emitters(bool hide) { m_hide_emitters = hide; }
+    void set_hide_emitters(bool hide);
 
 protected:
     /// UserError in variants whose light has no derivatives.
@@ -113,6 +120,8 @@ protected:
 
 private:
     mutable std::atomic<bool> m_is_cancelled = false;
+    mutable const Scene *m_prepared_for = nullptr;
+    mutable uint64_t m_prepared_at = 0; // see changes()
 };
 
 } // namespace umbel

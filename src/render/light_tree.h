@@ -4,15 +4,24 @@
 
 namespace umbel {
 
-/// The tree as arrays: at the root, and wherever there is a choice, one of two children.
+/// The tree as arrays: at the root, and wherever there is a choice, one of up to four children. A walk takes half the steps
+/// that it would with two, for as many children looked at.
 struct LightTree {
-    /// Numbers a node: for each child the centre and half the extent of a box around it (6), the axis of its normals (3),
-    /// cosine and sine of their greatest angle (2), its weight (1); then what the children are (2): a node, or minus the
-    /// number of a light.
-    static constexpr uint32_t ChildSize = 12, NodeSize = 28;
+    static constexpr uint32_t Children = 4, ChildSize = 12, NodeSize = Children * ChildSize;
+    /// Where the numbers of a child are.
+    enum Field : uint32_t {
+        Centre = 0, // 3: of a box around it
+        Extent = 3, // 3: half of it
+        Axis =
+            6, // 3: of its normals, times the cosine of their greatest angle to it, if that is less than 90 degrees
+        Sine = 9,    // of that angle; one if it is more
+        Weight = 10, // zero: no child
+        Link = 11,   // a node, or minus the number of a light
+    };
     std::vector<double> nodes;
-    /// By number of a light: at each step from the root, from the lowest bit on, whether it is in the second child.
+    /// By number of a light: at each step from the root, from the lowest bits on, the child that it is in.
     std::vector<uint32_t> trails;
+    static constexpr uint32_t TrailBits = 2, MaxDepth = 32 / TrailBits;
 };
 /// Of at least two lights, by number in `lights` plus one; all of them local and of positive weight.
 LightTree build_light_tree(std::span<const LightSummary> lights, std::span<const uint32_t> numbers);

@@ -1,16 +1,16 @@
-// render/light_tree_build.cpp: splits lights into halves that lie together, face alike and are equally strong.
+// render/light_tree_build.cpp: splits lights into groups that lie together, face alike and are equally strong.
 #include "render/light_tree.h"
 #include <algorithm>
 #include <bit>
 #include <cmath>
 #include <optional>
+#include <utility>
 
 namespace umbel {
 
 namespace {
 
 constexpr size_t Bins = 12;
-constexpr uint32_t MaxDepth = 32; // a trail has so many bits
 
 /// Lights taken together.
 struct Cluster {
@@ -49,29 +49,49 @@ public:
     }
 
     LightTree build() {
-        // An explicit stack: a chain of lights is as deep as MaxDepth
-        m_tasks.push_back({ 0, m_order.size(), 0, 0, add_node() });
+        // An explicit stack: a chain of lights is as deep as trails allow
+        m_tasks.push_back({ { 0, m_order.size() }, 0, 0, add_node() });
         while (!m_tasks.empty()) {
             Task t = m_tasks.back();
             m_tasks.pop_back();
-            size_t middle = split(t);
-            finish_child(t, 0, t.begin, middle);
-            finish_child(t, 1, middle, t.end);
+            uint32_t which = 0;
+            for (Group g : children(t))
+                finish_child(t, which++, g);
         }
         return std::move(m_tree);
     }
 
 private:
+    struct Group { // of lights, in m_order
+        size_t begin, end;
+        size_t size() const { return end - begin; }
+    };
     struct Task {
-        size_t begin, end; // lights, at least two
+        Group lights; // at least two
         uint32_t depth, trail;
         size_t node;
     };
 
+    // The largest group is split until there are enough.
+    std::vector<Group> children(const Task &t) {
+        std::vector<Group> groups{ t.lights };
+        while (groups.size() < LightTree::Children) {
+            auto largest =
+                std::max_element(groups.begin(), groups.end(), [](const Group &a, const Group &b) {
+                    return a.size() < b.size();
+                });
+            if (largest->size() == 1)
+                break;
+            size_t middle = split(*largest, t.depth), end = std::exchange(largest->end, middle);
+            groups.push_back({ middle, end });
+        }
+        return groups;
+    }
+
     const LightSummary &light(size_t i) const { return m_lights[m_order[i] - 1]; }
-    Cluster cluster(size_t begin, size_t end) const {
+    Cluster cluster(const Group &g) const {
         Cluster c;
-        for (size_t i = begin; i < end; ++i)
+        for (size_t i = g.begin; i < g.end; ++i)
             c.add(light(i));
         return c;
     }
@@ -81,30 +101,29 @@ private:
         return node;
     }
 
-    void finish_child(const Task &t, uint32_t which, size_t begin, size_t end) {
-        uint32_t trail = t.trail | which << t.depth;
-        Cluster c = cluster(begin, end);
+    void finish_child(const Task &t, uint32_t which, const Group &group) {
+        uint32_t trail = t.trail | which << (t.depth * LightTree::TrailBits);
+        Cluster c = cluster(group);
         double link;
-        if (end - begin == 1) {
-            m_tree.trails[m_order[begin]] = trail;
-            link = -double(m_order[begin]);
+        if (group.size() == 1) {
+            m_tree.trails[m_order[group.begin]] = trail;
+            link = -double(m_order[group.begin]);
         } else {
             size_t node = add_node();
-            m_tasks.push_back({ begin, end, t.depth + 1, trail, node });
+            m_tasks.push_back({ group, t.depth + 1, trail, node });
             link = double(node);
         }
-        double *record = &m_tree.nodes[t.node * LightTree::NodeSize],
-               *child = record + which * LightTree::ChildSize;
+        double *child = &m_tree.nodes[t.node * LightTree::NodeSize + which * LightTree::ChildSize];
+        double cosine = std::max(c.normals.cosine, 0.0);
         auto centre = c.box.centre();
         for (size_t j = 0; j < 3; ++j) {
-            child[j] = centre[j];
-            child[3 + j] = (c.box.max[j] - c.box.min[j]) / 2;
-            child[6 + j] = c.normals.axis[j];
+            child[LightTree::Centre + j] = centre[j];
+            child[LightTree::Extent + j] = (c.box.max[j] - c.box.min[j]) / 2;
+            child[LightTree::Axis + j] = cosine * c.normals.axis[j];
         }
-        child[9] = c.normals.cosine;
-        child[10] = std::sqrt(std::max(0.0, 1 - c.normals.cosine * c.normals.cosine));
-        child[11] = c.weight;
-        record[2 * LightTree::ChildSize + which] = link;
+        child[LightTree::Sine] = std::sqrt(std::max(0.0, 1 - cosine * cosine));
+        child[LightTree::Weight] = c.weight;
+        child[LightTree::Link] = link;
     }
 
     /// By what lights are told apart: the centre, and the axis of the normals.
@@ -121,9 +140,9 @@ private:
     };
     using Ranges = std::array<Range, Traits>;
 
-    // Where the second half of the task's lights begins, after having ordered them.
-    size_t split(const Task &t) {
-        size_t n = t.end - t.begin;
+    // Where the second half of the group begins, after having ordered it.
+    size_t split(const Group &t, uint32_t depth) {
+        size_t n = t.size();
         Ranges ranges;
         for (size_t i = t.begin; i < t.end; ++i)
             for (size_t k = 0; k < Traits; ++k) {
@@ -132,7 +151,9 @@ private:
                 ranges[k].most = std::max(ranges[k].most, x);
             }
         auto begin = m_order.begin() + ptrdiff_t(t.begin), end = m_order.begin() + ptrdiff_t(t.end);
-        bool has_room = MaxDepth - t.depth > size_t(std::bit_width(n)) + 1;
+        // Halves of halves fit into what is left of the trails
+        bool has_room = LightTree::TrailBits * (LightTree::MaxDepth - depth) >
+                        size_t(std::bit_width(n)) + LightTree::TrailBits;
         if (auto best = has_room && n > 2 ? best_split(t, ranges) : std::nullopt) {
             auto [k, bin] = *best;
             auto middle = std::partition(begin, end, [&, k = k, bin = bin](uint32_t number) {
@@ -153,7 +174,8 @@ private:
     }
 
     // The trait by which to split, and the last bin of the first half.
-    std::optional<std::pair<size_t, size_t>> best_split(const Task &t, const Ranges &ranges) const {
+    std::optional<std::pair<size_t, size_t>> best_split(const Group &t,
+                                                        const Ranges &ranges) const {
         double best = std::numeric_limits<double>::infinity(), longest = 0;
         for (size_t k = 0; k < 3; ++k)
             longest = std::max(longest, ranges[k].length());

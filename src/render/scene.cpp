@@ -25,6 +25,7 @@ void Scene::declare(Params &p) {
         return;
     }
     // Area lights may stand alone in a file, for shapes to refer to.
+    std::vector<Ref<Sensor>> sensors;
     for (const Property &property : p.properties()->all()) {
         const PropertiesPtr *o = property.object();
         if (!o)
@@ -33,15 +34,21 @@ void Scene::declare(Params &p) {
         if ((*o)->kind == "emitter" && (*o)->type != "area") {
             m_free_emitters.push_back(p.loader()->load_as<Emitter>(*o));
             m_described.push_back(m_free_emitters.back());
-        } else if ((*o)->kind == "shape")
+        } else if ((*o)->kind == "shape") {
             m_described.push_back(p.loader()->load(*o));
+            if (Ref<Sensor> s = dynamic_cast<const Shape &>(*m_described.back()).sensor())
+                sensors.push_back(std::move(s));
+        } else if ((*o)->kind == "sensor")
+            sensors.push_back(p.loader()->load_as<Sensor>(*o));
     }
+    m_sensors = std::move(sensors); // those of shapes among them
     if (!m_integrator)
         m_integrator =
             p.loader()->load_as<Integrator>(std::make_shared<Properties>("integrator", "path"));
 }
 
 void Scene::configure() {
+    m_launches.clear();
     m_arena.collect(m_shapes);
     collect_objects();
     build_arena();
@@ -66,9 +73,11 @@ void Scene::release() {
     m_free_emitters.clear();
     m_sensors.clear();
     m_integrator.reset();
+    m_launches.clear();
 }
 
 void Scene::child_changed() {
+    m_launches.clear();
     if (m_arena.is_outdated()) {
         collect_objects(); // a shape may have another BSDF now
         build_arena();

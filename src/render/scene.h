@@ -1,6 +1,7 @@
 // render/scene.h: all objects of a scene, and the questions that light transport asks of them.
 #pragma once
 #include "render/arena.h"
+#include "render/launches.h"
 #include "render/light_sampler.h"
 #include "render/sensor.h"
 
@@ -135,6 +136,8 @@ public:
     const Ref<Integrator> &integrator() const { return m_integrator; }
     const BoundingBox &bounds() const { return m_arena.bounds(); }
     const Variant &scene_variant() const { return m_variant; }
+    /// Of renders, for the next ones; what the scene is does not depend on it.
+    LaunchCache &launches() const { return m_launches; }
 
 private:
     void collect_objects();
@@ -164,6 +167,7 @@ private:
 
     Arena m_arena;
     UInt32 m_shape_table; // by shape: bsdf, emitter, the bsdf's flags, the shape's global number
+    mutable LaunchCache m_launches;
 };
 
 /// Reads a scene file's objects in the current variant.

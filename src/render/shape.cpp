@@ -1,8 +1,10 @@
 // render/shape.cpp: what all shapes share.
 #include "render/shape.h"
 #include "core/host_array.h"
+#include "core/traverse.h"
 #include "render/colour_value.h"
 #include "render/emitter.h"
+#include "render/sensor.h"
 #include "render/subsurface.h"
 #include <algorithm>
 #include <atomic>
@@ -83,7 +85,8 @@ void Shape::declare(Params &p) {
     p.named_object(p.traversing() ? "exterior_medium" : "exterior", behind.exterior)
         .doc("The medium in front of it");
     p.object("subsurface", behind.subsurface).doc("How light travels below the surface");
-    if (p.loading() && (behind.interior || behind.exterior || behind.subsurface))
+    p.object("sensor", behind.sensor).doc("Measures the light that falls on the surface");
+    if (p.loading() && (behind.interior || behind.exterior || behind.subsurface || behind.sensor))
         m_behind = std::make_unique<Behind>(behind);
     if (p.traversing())
         for (auto &[name, texture] : m_texture_attributes)
@@ -99,6 +102,8 @@ void Shape::declare(Params &p) {
         m_bsdf = p.loader()->load_as<BSDF>(std::make_shared<Properties>("bsdf", "diffuse"));
     if (m_emitter)
         m_emitter->attach(this);
+    if (behind.sensor)
+        behind.sensor->attach(this);
 }
 
 void Shape::changed(std::span<const std::string> names) {
@@ -143,6 +148,7 @@ Param &Shape::declare_to_world(Params &p) {
 void Shape::set_bsdf(Ref<BSDF> bsdf) {
     m_bsdf = std::move(bsdf);
     ++m_revision;
+    note_change();
 }
 
 // ---- attributes

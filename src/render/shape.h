@@ -18,6 +18,8 @@ namespace ShapeType {
 enum : uint32_t { Invalid = 0, Mesh = 1, Rectangle = 3, Cylinder = 16, Disk = 32, Sphere = 128 };
 }
 
+class Sensor;
+
 class Shape : public Object {
 public:
     static constexpr const char *Kind = "shape";
@@ -98,6 +100,8 @@ public:
     bool is_medium_transition() const { return interior() || exterior(); }
     /// How light travels below the surface; null: not at all.
     Subsurface *subsurface() const { return m_behind ? m_behind->subsurface.get() : nullptr; }
+    /// What measures the light that falls on it; null: nothing.
+    Ref<Sensor> sensor() const { return m_behind ? m_behind->sensor : nullptr; }
     bool flips_normals() const { return m_flip_normals; }
     /// From the shape's unit form to the scene.
     virtual TransformData placement() const { return m_to_world; }
@@ -141,6 +145,7 @@ private:
     struct Behind {
         Ref<Medium> interior, exterior;
         Ref<Subsurface> subsurface;
+        Ref<Sensor> sensor;
     };
     std::unique_ptr<Behind> m_behind; // few shapes have anything
 };

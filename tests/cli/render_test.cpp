@@ -1,5 +1,6 @@
 // tests/cli/render_test.cpp: `umbel render` as users run it.
 #include "cli/program.h"
+#include "core/image_io.h"
 #include <chrono>
 #include <csignal>
 #include <thread>
@@ -135,6 +136,28 @@ TEST_F(CliRender, FilesAreFoundInSearchFolders) {
     expect_output(
         umbel(fmt::format("render -q -m interp_rgb -a '/nowhere;{}' {}", path("meshes"), s)), 0,
         "");
+}
+
+TEST_F(SlowCliRender, PutsPartsTogether) {
+    std::string options = fmt::format("render {} -q -m interp_rgb --spp 48 ", scene), parts;
+    for (int k = 1; k <= 3; ++k) {
+        expect_output(umbel(fmt::format("{} --part {}/3 --checkpoint {} -o {}", options, k,
+                                        path(fmt::format("s{}", k)), path("p.pfm"))),
+                      0, "");
+        parts += " " + path(fmt::format("s{}", k));
+    }
+    expect_output(umbel(options + "-o " + path("i.pfm") + " --merge" + parts), 0, "");
+    expect_output(umbel(options + "-o " + path("w.pfm")), 0, "");
+    Image merged = read_image(path("i.pfm")), whole = read_image(path("w.pfm"));
+    ASSERT_EQ(merged.width(), whole.width());
+    for (size_t y = 0; y < whole.height(); ++y)
+        for (size_t x = 0; x < whole.width(); ++x)
+            EXPECT_NEAR(merged.get(x, y, 0), whole.get(x, y, 0), 1e-5 * (1 + whole.get(x, y, 0)));
+    expect_output(umbel(options + "--merge " + path("s2")), 1, "the first is not");
+    expect_output(umbel(options + "--merge " + path("s1") + " -o " + path("i.pfm")), 0,
+                  "16 of 48 samples");
+    expect_output(umbel(options + "--part 1/2"), 1, "--checkpoint");
+    expect_output(umbel(options + "--part 3/2 --checkpoint x"), 1, "expected K/N");
 }
 
 TEST_F(SlowCliRender, StopsAtTheTargetErrorAlsoAfterAnInterruption) {

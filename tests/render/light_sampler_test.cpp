@@ -155,15 +155,15 @@ TEST(LightTree, IsNeverDeeperThanATrailIsLong) {
         numbers.push_back(uint32_t(i + 1));
     }
     LightTree tree = build_light_tree(lights, numbers);
-    ASSERT_EQ(tree.nodes.size(), 999 * LightTree::NodeSize);
+    EXPECT_LT(tree.nodes.size(), 999 * LightTree::NodeSize);
     for (uint32_t number : numbers) { // a trail leads to its light
         uint32_t trail = tree.trails[number], steps = 0;
         double at = 0;
         while (at >= 0) {
-            ASSERT_LT(++steps, 33u);
-            at = tree.nodes[size_t(at) * LightTree::NodeSize + 2 * LightTree::ChildSize +
-                            (trail & 1)];
-            trail >>= 1;
+            ASSERT_LE(++steps, LightTree::MaxDepth);
+            at = tree.nodes[size_t(at) * LightTree::NodeSize +
+                            (trail % LightTree::Children) * LightTree::ChildSize + LightTree::Link];
+            trail >>= LightTree::TrailBits;
         }
         EXPECT_EQ(-at, number);
     }

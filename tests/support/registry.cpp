@@ -130,6 +130,13 @@ std::string scene_of(const Example &e, bool alone) {
     std::string camera = "<transform name='to_world'><lookat origin='0,0,4' target='0,0,0' "
                          "up='0,1,0'/></transform>" +
                          film + sampler;
+    if (plugin.name == "irradiancemeter") { // a film of one pixel
+        camera = "<film type='hdrfilm'><integer name='width' value='1'/><integer name='height' "
+                 "value='1'/>" +
+                 filter + "</film>" + sampler;
+        return "<scene version='3.0.0'><integrator type='path'/>" + light +
+               "<shape type='rectangle'>" + element("", camera) + "</shape>" + shape + "</scene>";
+    }
     std::string sensor = plugin.kind == "sensor"
                              ? element("", camera)
                              : "<sensor type='perspective'>" + camera + "</sensor>";

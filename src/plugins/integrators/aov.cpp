@@ -39,6 +39,9 @@ public:
             m_kinds.push_back(kind);
         }
     }
+    bool prepare(const Scene &scene, const Progress &progress) const override {
+        return !m_inner || m_inner->make_ready(scene, progress);
+    }
     bool repeats() const override { return !m_inner || m_inner->repeats(); }
     std::vector<std::string> aov_names() const override {
         std::vector<std::string> names =

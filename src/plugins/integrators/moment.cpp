@@ -18,6 +18,9 @@ public:
         if (p.loading() && m_hide_emitters)
             m_inner->set_hide_emitters(true);
     }
+    bool prepare(const Scene &scene, const Progress &progress) const override {
+        return m_inner->make_ready(scene, progress);
+    }
     bool repeats() const override { return m_inner->repeats(); }
     std::vector<std::string> aov_names() const override {
         std::vector<std::string> inner = m_inner->aov_names(), names = inner;

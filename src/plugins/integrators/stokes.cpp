@@ -23,6 +23,9 @@ public:
             complain("needs a polarized variant, such as llvm_spectral_polarized; this is {}",
                      variant().name);
     }
+    bool prepare(const Scene &scene, const Progress &progress) const override {
+        return m_inner->make_ready(scene, progress);
+    }
     bool repeats() const override { return m_inner->repeats(); }
     std::vector<std::string> aov_names() const override {
         std::vector<std::string> names = m_inner->aov_names();

@@ -34,6 +34,30 @@ BENCH("20 classes mixed", "s") { return materials("mixed-20"); }
 
 BENCH("1 of 10,000 lamps", "s") { return materials("town-1"); }
 BENCH("10,000 lamps", "s") { return materials("town-10000"); }
+Image town(const char *lights, int spp, uint32_t seed) {
+    const Loaded &l =
+        load(made_scene("town-10000"), "llvm_rgb", { { "lights", lights }, { "hide", "true" } });
+    VariantScope scope(*l.variant);
+    Render render(*l.scene, { .spp = spp, .seed = seed });
+    render.run();
+    return render.image();
+}
+double squared_error(const Image &a, const Image &b) {
+    double sum = 0;
+    for (size_t y = 0; y < a.height(); ++y)
+        for (size_t x = 0; x < a.width(); ++x)
+            for (size_t c = 0; c < 3; ++c) {
+                double e = a.get(x, y, c) - b.get(x, y, c);
+                sum += e * e;
+            }
+    return sum;
+}
+BENCH("10,000 lamps, error over uniform", "x") {
+    Image tree = town("tree", 16, 1), truth = town("tree", 1024, 2),
+          uniform = town("uniform", 16, 3);
+    return squared_error(tree, truth) / squared_error(uniform, truth);
+}
+
 double room(const char *name) { return hot(made_scene(name), "llvm_rgb", 4); }
 BENCH("staircase, 1 of 10,000 lamps", "s") { return room("staircase-lamps-1"); }
 BENCH("staircase, 10,000 lamps", "s") { return room("staircase-lamps-10000"); }

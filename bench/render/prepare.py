@@ -149,7 +149,11 @@ def lights(count, kind):
 def town(count):
     """10,000 small lamps above a plain, of which a third faces down; only `count` of them shine."""
     random.seed(4)
-    text = HEAD.replace("0,0,3.8", "0,6,-14") + bsdf("diffuse").replace("<bsdf", '<bsdf id="grey"')
+    choice = ('<default name="lights" value="auto"/><default name="hide" value="false"/>\n'
+              '<string name="light_sampler" value="$lights"/>\n<integrator type="path">'
+              '<boolean name="hide_emitters" value="$hide"/>')
+    head = HEAD.replace("0,0,3.8", "0,6,-14").replace('<integrator type="path">', choice)
+    text = head + bsdf("diffuse").replace("<bsdf", '<bsdf id="grey"')
     grey = '<ref id="grey"/></shape>\n'
     text += ('<shape type="rectangle"><transform name="to_world"><rotate x="1" angle="-90"/>'
              f'<scale value="500"/></transform>{grey}')

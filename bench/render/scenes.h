@@ -32,9 +32,12 @@ using Definitions = std::map<std::string, std::string, std::less<>>;
 inline const Loaded &load(const std::string &path, const char *variant_name,
                           const Definitions &definitions = {}) {
     static auto &cache = *new std::map<std::string, Loaded>; // outlives its context otherwise
-    Loaded &l = cache[path + variant_name];
+    std::string key = path + variant_name;
+    for (auto &[name, value] : definitions)
+        key += " " + name + "=" + value;
+    Loaded &l = cache[key];
     if (!l.scene) { // one at a time, as on the rival's side
-        for (auto &[key, other] : cache)
+        for (auto &[name, other] : cache)
             other.scene.reset();
         l.variant = &find_variant(variant_name);
         VariantScope scope(*l.variant);

@@ -37,7 +37,7 @@ void operands_of(const Graph &g, NodeId id, const Node &n, std::vector<NodeId> &
     for (NodeId d : n.dep)
         if (d)
             out.push_back(d);
-    auto add = [&](const std::vector<NodeId> &list) {
+    auto add = [&](std::span<const NodeId> list) {
         out.insert(out.end(), list.begin(), list.end());
     };
     if (n.op == Op::Loop) {
@@ -56,7 +56,8 @@ void operands_of(const Graph &g, NodeId id, const Node &n, std::vector<NodeId> &
         for (auto &b : r.bodies)
             add(b.outputs);
         for (auto &i : r.instances)
-            add(i.leaves);
+            if (i.body != ~0u)
+                add(std::span(r.data).subspan(i.first, r.bodies[i.body].leaves.size()));
     } else if (n.op == Op::Extern) {
         add(static_cast<const ExternRecord &>(*g.record_of(id)).inputs);
     } else if (n.op == Op::Phi) {
@@ -340,9 +341,9 @@ std::vector<Value> Replay::run_call(NodeId id) {
                             p.begin_leaves();
                             p.set_params(args);
                             for (size_t j = 0; j < body.leaves.size(); ++j)
-                                p.set_leaf(body.leaves[j], instance.leaves[j]);
+                                p.set_leaf(body.leaves[j], r.data[instance.first + j]);
                             auto &originals = static_cast<AdTracker &>(*c.tracker).originals;
-                            for_settled_uniforms(c, originals, body, instance,
+                            for_settled_uniforms(c, originals, r, instance,
                                                  [&](NodeId u, NodeId own) { p.set_leaf(u, own); });
                             std::vector<Value> out;
                             for (NodeId o : body.outputs)

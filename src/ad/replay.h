@@ -96,12 +96,12 @@ private:
 /// Arithmetic on data of the traced instance that was evaluated before anybody remembered what it was: each
 /// instance has its own result.
 template <class Fn>
-void for_settled_uniforms(jit::Context &c, const Originals &originals,
-                          const jit::CallRecord::Body &body,
+void for_settled_uniforms(jit::Context &c, const Originals &originals, const jit::CallRecord &call,
                           const jit::CallRecord::Instance &instance, Fn &&fn) {
+    const jit::CallRecord::Body &body = call.bodies[instance.body];
     for (size_t j = 0; j < body.uniforms.size(); ++j)
         if (c.graph[body.uniforms[j]].op == jit::Op::Buffer && !originals.find(body.uniforms[j]))
-            fn(body.uniforms[j], instance.uniforms[j]);
+            fn(body.uniforms[j], call.data[instance.first + body.leaves.size() + j]);
 }
 
 /// Ids that must be known before `id` is: operands, and what its record names.

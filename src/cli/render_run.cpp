@@ -2,6 +2,7 @@
 #include "cli/render_run.h"
 #include "cli/progress.h"
 #include "core/file_text.h"
+#include <atomic>
 #include <chrono>
 #include <csignal>
 #include <cstring>
@@ -17,6 +18,11 @@ double since(Clock::time_point t) {
 
 // What signals ask for is done between two launches.
 volatile std::sig_atomic_t g_stop = 0, g_hang_ups = 0;
+std::atomic<int> g_renders{ 0 }; // under way
+struct UnderWay {
+    UnderWay() { ++g_renders; }
+    ~UnderWay() { --g_renders; }
+};
 
 void write_checkpoint(const std::string &file, const Render &render) {
     std::string bytes = render.save(), temporary = file + ".new";
@@ -46,7 +52,7 @@ void report_kernels(const std::string &title, const Variant &v) {
 
 void install_signal_handlers() {
     auto stop = [](int) {
-        if (g_stop)
+        if (g_stop || g_renders == 0) // while scenes are loaded, there is nothing to save
             std::_Exit(130);
         g_stop = 1;
     };
@@ -59,6 +65,7 @@ bool stop_requested() { return g_stop; }
 
 void run_render(const RunOptions &o, Render &render, const Sensor &sensor, const std::string &title,
                 const std::filesystem::path &out) {
+    UnderWay counted;
     bool has_checkpoint = !o.checkpoint.empty();
     if (has_checkpoint && std::filesystem::exists(o.checkpoint)) {
         render.restore(read_text_file(o.checkpoint));

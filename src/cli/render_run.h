@@ -16,7 +16,7 @@ struct RunOptions {
     bool is_part = false;     // the checkpoint is a result, and stays
 };
 
-/// INT and TERM stop at the next launch, the second one at once; HUP writes the unfinished image.
+/// INT and TERM stop at the next launch, the second one, or one before the first launch, at once; HUP writes the unfinished image.
 void install_signal_handlers();
 bool stop_requested();
 

@@ -21,9 +21,9 @@ static std::vector<std::unordered_set<NodeId>> common_data(const CallRecord &cal
         differs.emplace_back(body.leaves.size(), 0);
     for (auto &instance : call.instances)
         if (instance.body != ~0u)
-            for (size_t k = 0; k < instance.leaves.size(); ++k)
+            for (size_t k = 0; k < differs[instance.body].size(); ++k)
                 differs[instance.body][k] |=
-                    instance.leaves[k] != call.bodies[instance.body].leaves[k];
+                    call.data[instance.first + k] != call.bodies[instance.body].leaves[k];
     std::vector<std::unordered_set<NodeId>> out(call.bodies.size());
     for (size_t b = 0; b < out.size(); ++b)
         for (size_t k = 0; k < differs[b].size(); ++k)
@@ -115,10 +115,13 @@ Assembly assemble(Context &c, const std::vector<NodeId> &outputs,
                 check(uniform != body.uniforms.end());
                 size_t k = size_t(uniform - body.uniforms.begin());
                 f.leaf += uint32_t(k);
-                for (auto &instance : record->instances)
-                    if (instance.body == layout.fields.size() &&
-                        g[instance.uniforms[k]].op != Op::Buffer)
-                        out.unready.push_back(instance.uniforms[k]);
+                for (auto &instance : record->instances) {
+                    if (instance.body != layout.fields.size())
+                        continue;
+                    NodeId id = record->data[instance.first + body.leaves.size() + k];
+                    if (g[id].op != Op::Buffer)
+                        out.unready.push_back(id);
+                }
             }
             layout.fields.push_back(std::move(emitter.fields));
             layout.data_bytes.push_back(out.program.functions[index].data_bytes);

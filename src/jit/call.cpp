@@ -38,6 +38,12 @@ public:
 
 private:
     void bind_parameters();
+    /// Gives up all that the record would own.
+    void disown() {
+        m_owned.clear();
+        for (NodeId id : std::exchange(m_record->nodes, {}))
+            g.release(id);
+    }
     void restore_args() {
         for (size_t k = 0; k < m_args.size(); ++k)
             *m_args[k] = m_saved[k];
@@ -50,7 +56,7 @@ private:
     }
     void check_outputs(uint32_t i, const std::vector<Value> &out);
     void add_instance(uint32_t i, const Traced &traced);
-    bool match(const Traced &traced, uint32_t body, CallRecord::Instance &instance);
+    bool match(const Traced &traced, uint32_t body);
     void count_uses(const CallRecord::Body &body);
     /// Computed in the body, from what it takes from outside and from data.
     bool is_local(const Node &n) const {
@@ -161,7 +167,7 @@ void CallTracer::count_uses(const CallRecord::Body &body) {
 // Whether the trace is that of a known body with other data, and with which: both are walked side by side.
 // Nodes that both have in common are passed over, so this costs what the instances differ in. Where such a
 // node names one in whose place this instance has another, the bodies differ. False tells nothing else.
-bool CallTracer::match(const Traced &traced, uint32_t number, CallRecord::Instance &instance) {
+bool CallTracer::match(const Traced &traced, uint32_t number) {
     const CallRecord::Body &body = m_record->bodies[number];
     if (!traced.effects.empty() || !body.effects.empty() || !m_uses[number])
         return false;
@@ -209,10 +215,9 @@ bool CallTracer::match(const Traced &traced, uint32_t number, CallRecord::Instan
     for (auto [a, b] : pairs)
         if (auto it = uses.find(a); it == uses.end() || it->second != c.scratch[a].order)
             return false;
-    for (NodeId id : body.leaves)
-        instance.leaves.push_back(counterpart(id));
-    for (NodeId id : body.uniforms)
-        instance.uniforms.push_back(counterpart(id));
+    for (auto *list : { &body.leaves, &body.uniforms })
+        for (NodeId id : *list)
+            m_record->data.push_back(counterpart(id));
     return true;
 }
 
@@ -220,15 +225,17 @@ bool CallTracer::match(const Traced &traced, uint32_t number, CallRecord::Instan
 void CallTracer::add_instance(uint32_t i, const Traced &traced) {
     CallRecord &r = *m_record;
     CallRecord::Instance &instance = r.instances[i];
+    instance.first = uint32_t(r.data.size());
     auto own_data = [&] {
-        for (auto *list : { &instance.leaves, &instance.uniforms })
-            for (NodeId leaf : *list)
-                m_owned.push_back(Value::share(c, leaf));
+        for (size_t k = instance.first; k < r.data.size(); ++k) {
+            r.nodes.push_back(r.data[k]);
+            g.retain(r.data[k]);
+        }
     };
     constexpr size_t MostTried = 4; // the latest
     for (size_t k = r.bodies.size(), tried = 0;
          c.has(Flag::MergeFunctions) && k-- > 0 && tried < MostTried; ++tried)
-        if (match(traced, uint32_t(k), instance)) {
+        if (match(traced, uint32_t(k))) {
             instance.body = uint32_t(k);
             return own_data();
         }
@@ -243,8 +250,8 @@ void CallTracer::add_instance(uint32_t i, const Traced &traced) {
     if (!c.has(Flag::MergeFunctions))
         canonical.bytes += fmt::format("#{}", i);
 
-    instance.leaves = canonical.leaves;
-    instance.uniforms = canonical.uniforms;
+    for (auto *list : { &canonical.leaves, &canonical.uniforms })
+        r.data.insert(r.data.end(), list->begin(), list->end());
     own_data();
     auto [it, fresh] = m_bodies.emplace(std::move(canonical.bytes), uint32_t(r.bodies.size()));
     instance.body = it->second;
@@ -258,8 +265,8 @@ void CallTracer::add_instance(uint32_t i, const Traced &traced) {
             m_owned.push_back(Value::share(c, id));
         }
     }
-    body.leaves = instance.leaves;
-    body.uniforms = instance.uniforms;
+    body.leaves = std::move(canonical.leaves);
+    body.uniforms = std::move(canonical.uniforms);
     m_owned.insert(m_owned.end(), traced.outputs.begin(), traced.outputs.end());
     m_owned.insert(m_owned.end(), traced.effects.begin(), traced.effects.end());
     count_uses(body);
@@ -325,7 +332,7 @@ std::vector<Value> CallTracer::record() {
             m_size = broadcast(m_name, m_size, g[id].size);
     } catch (...) {
         clean_up();
-        m_owned.clear();
+        disown();
         m_common.clear();
         g.discard_region(m_record->region);
         throw;
@@ -361,7 +368,7 @@ std::vector<Value> CallTracer::finish(uint32_t size) {
     }
     m_common.clear();
     if (!remaining || r.bodies.empty()) {
-        m_owned.clear();
+        disown();
         g.discard_region(r.region);
         return out;
     }
@@ -379,7 +386,9 @@ std::vector<Value> CallTracer::finish(uint32_t size) {
         XXH3_128bits_update(hash, bytes.data(), bytes.size());
     for (auto &i : r.instances) {
         XXH3_128bits_update(hash, &i.body, sizeof(i.body));
-        XXH3_128bits_update(hash, i.leaves.data(), i.leaves.size() * sizeof(NodeId));
+        if (i.body != ~0u)
+            XXH3_128bits_update(hash, r.data.data() + i.first,
+                                r.bodies[i.body].leaves.size() * sizeof(NodeId));
     }
     XXH128_hash_t h = XXH3_128bits_digest(hash);
     XXH3_freeState(hash);

@@ -302,9 +302,7 @@ static CallTables call_tables(Context &c, const CallLayout &layout, Task &task) 
         if (instance.body == ~0u)
             continue;
         for (const DataField &f : layout.fields[instance.body]) {
-            size_t known = instance.leaves.size();
-            NodeId leaf =
-                f.leaf < known ? instance.leaves[f.leaf] : instance.uniforms[f.leaf - known];
+            NodeId leaf = r.data[instance.first + f.leaf];
             uint32_t place = t.table[2 * i + 3] + f.offset;
             if (f.type == Type::Ptr && g[leaf].op == Op::Address) {
                 t.copies.push_back(

@@ -38,12 +38,14 @@ struct CallRecord : Record {
             uniforms; // what it computes from them alone: any of it may be evaluated later
     };
     struct Instance {
-        uint32_t body = ~0u;                  // none: calls nothing
-        std::vector<NodeId> leaves, uniforms; // take the place of the body's
+        uint32_t body = ~0u; // none: calls nothing
+        uint32_t first =
+            0; // in `data`: what takes the place of the body's leaves, then of its uniforms
     };
     RegionId region = 0;
     std::vector<Body> bodies;
     std::vector<Instance> instances; // by id - 1
+    std::vector<NodeId> data;
     std::vector<NodeId> args, captures;
     std::vector<Type> out_types;
     bool effects = false;

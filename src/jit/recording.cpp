@@ -98,7 +98,19 @@ bool Recorder::is_found(NodeId id) const {
 }
 
 void Recorder::used(NodeId single) {
-    m_recording->m_used.push_back({ single, is_found(single), m_context.graph[single].seq });
+    std::vector<Recording::Used> &used = m_recording->m_used;
+    used.push_back({ single, is_found(single), m_context.graph[single].seq });
+    if (used.size() < m_most_used)
+        return;
+    drop_repeated();
+    m_most_used = 2 * used.size() + 1024;
+}
+
+// Elements are used by several calls, as a rule.
+void Recorder::drop_repeated() {
+    std::vector<Recording::Used> &used = m_recording->m_used;
+    std::sort(used.begin(), used.end());
+    used.erase(std::unique(used.begin(), used.end()), used.end());
 }
 
 uint32_t Recorder::constant(NodeId id) {
@@ -235,9 +247,8 @@ std::shared_ptr<Recording> Recorder::finish(std::span<const Value> outputs) {
             if (s.foreign)
                 pins().add(s.value, 1);
         }
-    std::vector<Recording::Used> &used = m_recording->m_used; // by several calls, often
-    std::sort(used.begin(), used.end());
-    used.erase(std::unique(used.begin(), used.end()), used.end());
+    drop_repeated();
+    std::vector<Recording::Used> &used = m_recording->m_used;
     std::erase_if(
         used, [&](const Recording::Used &u) { return !u.foreign && !m_recording->is_valid(u); });
     used.shrink_to_fit();

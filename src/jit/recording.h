@@ -120,6 +120,7 @@ private:
     uint32_t slot_of(const TaskArray &array);
     uint32_t constant(NodeId id);
     bool is_found(NodeId id) const;
+    void drop_repeated();
     Recording::Size describe(uint64_t size, std::span<const uint32_t> preferred) const;
 
     Context &m_context;
@@ -127,6 +128,7 @@ private:
     std::unordered_map<const Buffer *, uint32_t> m_known;
     std::vector<BufferRef> m_kept; // by slot: addresses must stay distinct
     std::vector<Value> m_inputs;
+    size_t m_most_used = 1024; // before repeated elements are dropped
     uint64_t m_start;
     bool m_found;
 };

@@ -69,7 +69,7 @@ std::vector<double> emitted_power(const Table<Emitter> &lights) {
         return {};
     ad::SuspendGrad fixed;
     // As many rays a light as memory has room for; of a light that does not vary, one would do.
-    uint32_t rays = std::clamp<uint32_t>((1u << 22) / n, 1, 64);
+    uint32_t rays = std::clamp<uint32_t>((1u << 18) / n, 1, 64);
     UInt32 lane(jit::lane_index(n * rays)), number = lane / UInt32(rays) + UInt32(1u);
     UInt32 ray = lane % UInt32(rays);
     auto part = [&](double step) { // of a sequence that fills the unit cube evenly [Roberts 2018]
@@ -88,11 +88,8 @@ std::vector<double> emitted_power(const Table<Emitter> &lights) {
             e.sample_ray(Float(0), u[0], { u[1], u[2] }, { u[3], u[4] }, Mask(true)).second.dense()
         };
     });
-    Float carried = mean(unpolarized(r.carried));
-    std::vector<double> host = read_floats(Float(carried.detached())), out(n);
-    for (size_t i = 0; i < host.size(); ++i)
-        out[i / rays] += std::max(host[i], 0.0) / rays;
-    return out;
+    Float carried = max(mean(unpolarized(r.carried)), Float(0)) * (1.0 / rays);
+    return read_floats(Float(jit::block_reduce(jit::ReduceOp::Add, carried.detached(), rays)));
 }
 
 std::vector<LightSummary> LightChoice::summarize(const Table<Emitter> &lights, bool power) const {

@@ -94,6 +94,10 @@ private:
     }
 
     static Vector3 absolute(const Vector3 &v) { return { abs(v.x), abs(v.y), abs(v.z) }; }
+    /// At least the length of a vector without negative components, and at most 16 % more: roots take longer than all else here.
+    static Float length_bound(const Vector3 &v) {
+        return 0.5 * (max(max(v.x, v.y), v.z) + (v.x + v.y + v.z));
+    }
 
     static Float importance(const Place &at, const Value *child) {
         auto v = [&](size_t i) { return Float(child[i]); };
@@ -102,18 +106,20 @@ private:
                 axis = vector(LightTree::Axis), away = absolute(to);
         auto gap = [](const Float &x, const Float &e) { return max(x - e, Float(0)); };
         Vector3 least(gap(away.x, extent.x), gap(away.y, extent.y), gap(away.z, extent.z));
+        Float reach = length_bound(away + extent),
+              near = max(length_bound(least), fma(reach, Float(1e-5), Float(1e-12)));
         Float dist2 = max(max(squared_norm(to), squared_norm(extent)), Float(1e-24));
-        Float inv_near2 = 1 / max(squared_norm(least), dist2 * 1e-9), reach = norm(away + extent);
-        // How far the place is in front of any point of the box, over the distance: a bound on the cosine. Other normals see
-        // it higher by the sine of their angle at most, of the distance, which is `reach` at most.
+        Float inv = 1 / (near * dist2), inv_near = inv * dist2; // one division for both
+        // How far the place is in front of any point of the box, over the distance: the cosine, about. Other normals see it
+        // higher by the sine of their angle at most, of the distance, which is `reach` at most.
         Float front =
             dot(absolute(axis), extent) - dot(axis, to) + reach * (v(LightTree::Sine) + Rounding);
         // Light may come through the surface as well
         Float above = dot(absolute(at.n), extent) + abs(dot(at.n, to)) +
                       fma(reach, Float(Rounding), at.height);
-        Float cosines2 =
-            min(sqr(front) * inv_near2, Float(1)) * min(sqr(above) * inv_near2, Float(1));
-        return select(front > 0, v(LightTree::Weight) * sqrt(cosines2) / dist2, Float(0));
+        Float cosines =
+            clamp(front * inv_near, Float(0), Float(1)) * min(above * inv_near, Float(1));
+        return v(LightTree::Weight) * cosines * (inv * near);
     }
 
     /// The children of a node by importance.

@@ -289,7 +289,6 @@ void Mesh::prepare_sampling() {
         complain("a mesh that deforms cannot emit light; give the emitter to one that does not");
     if (!(m_area > 0))
         complain("an area light needs a surface, and the area of this mesh is {}", m_area);
-    make_records();
 }
 
 void Mesh::make_records() const {

@@ -275,7 +275,7 @@ private:
     double m_area = 0;
     std::map<std::string, Attribute> m_attributes;
     mutable Value m_positions_array, m_normals_array, m_uvs_array, m_indices_array;
-    // For sampling; made for area lights when they load, else when they are first needed.
+    // For sampling; made when they are first needed.
     mutable AliasTable m_triangles; // by area
     mutable Float m_records;        // 16 numbers a triangle: p0, e1, e2, uv0, uv1, uv2
 };

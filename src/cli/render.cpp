@@ -158,7 +158,7 @@ void render_one(const Options &o, const std::string &path) {
                             .seed = o.seed,
                             .estimate_error = o.run.target_error > 0,
                             .launch_pixels = uint32_t(o.block) * uint32_t(o.block),
-                            .launch_seconds = 0.15,
+                            .launch_seconds = 0.1,
                             .part = part,
                             .parts = parts,
                             .progress = [](double) { return !stop_requested(); },

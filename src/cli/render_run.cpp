@@ -79,7 +79,7 @@ void run_render(const RunOptions &o, Render &render, const Sensor &sensor, const
     auto start = Clock::now(), written = start, saved = start;
     int hang_ups = g_hang_ups;
     bool good_enough = false;
-    while (!render.stopped()) {
+    while (!render.stopped() && !g_stop) {
         render.step();
         render.wait();
         progress.update(render.progress());
@@ -101,6 +101,10 @@ void run_render(const RunOptions &o, Render &render, const Sensor &sensor, const
             write_checkpoint(o.checkpoint, render);
             saved = Clock::now();
         }
+    }
+    if (render.progress() == 0) { // stopped before the first launch
+        fmt::print(stderr, "umbel: stopped; there is no image yet\n");
+        return;
     }
     std::filesystem::path file = sensor.film().write(out, render.image());
     progress.finish(file.string(), render.progress());

@@ -10,7 +10,7 @@ namespace {
 constexpr int GroupSize = 16; // samples of one pixel that make a packet
 
 constexpr uint64_t LanesALaunch = 1u << 22; // bounds the memory for results of single samples
-constexpr uint32_t FirstLanes = 1u << 18;   // of a launch, before it is known how long that takes
+constexpr uint32_t FirstLanes = 1u << 16;   // of a launch, before it is known how long that takes
 } // namespace
 
 Render::Render(const Scene &scene, const RenderOptions &options)

@@ -35,8 +35,11 @@ void Render::begin() {
     if (m_options.seed_value.valid())
         m_seed_value = m_options.seed_value + UInt32(uint32_t(m_sampler->seed()));
     int spp = m_options.spp > 0 ? m_options.spp : m_sampler->sample_count();
-    m_launches = m_scene.launches().find(
-        { m_integrator, m_sensor, m_sampler, spp, m_options.estimate_error });
+    // Scripts may hold the scene, and the scene would hold them
+    bool scripted = sensor().is_scripted() || film().is_scripted() || m_sampler->is_scripted();
+    m_repeats = integrator().repeats() && !integrator().splats() && !scripted;
+    Launches::Source source{ m_integrator, m_sensor, m_sampler, spp, m_options.estimate_error };
+    m_launches = m_repeats ? m_scene.launches().find(source) : std::make_shared<Launches>(source);
     m_sampler = m_launches->sampler();
     m_spp = m_sampler->sample_count();
     m_group_size = std::min(m_spp, GroupSize);
@@ -217,15 +220,13 @@ private:
 void Render::launch(const Band &band) {
     Place place = place_of(band);
     std::vector<Float> results;
-    bool scripted = sensor().is_scripted() || film().is_scripted() || m_sampler->is_scripted();
-    bool repeats = integrator().repeats() && !integrator().splats() && !scripted;
     auto trace = [&] {
         Launch pass(*this, band, place);
         integrator().render(pass);
         return std::vector<Value>(pass.results.begin(), pass.results.end());
     };
     const Value inputs[] = { place.first, place.sample, place.seed };
-    bool replay = repeats && !m_is_single && !jit::Recorder::of(jit::Context::current());
+    bool replay = m_repeats && !m_is_single && !jit::Recorder::of(jit::Context::current());
     for (Value &v : replay ? m_launches->run(band.count, inputs, trace) : trace())
         results.emplace_back(std::move(v));
     if (!results.empty())

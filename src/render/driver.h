@@ -156,6 +156,7 @@ private:
     Ref<const Sensor> m_sensor;
     Ref<const Integrator> m_integrator;
     bool m_is_single = false; // one launch, computed by tensor()
+    bool m_repeats = false;   // launches may be recorded
     int m_spp, m_group_size;  // samples a pixel of one launch
     uint32_t m_seed;
     UInt32 m_seed_value;

@@ -1,5 +1,6 @@
 # tests/python/objects_test.py: films, blocks, samplers, lights, references and integrators, as scripts use them.
 import gc
+import weakref
 
 import numpy as np
 import pytest
@@ -330,6 +331,16 @@ class OneBounce(mi.ad.common.ADIntegrator):
         return L, si.is_valid(), [si.t], None
 
     def aov_names(self): return ["t.T"]
+
+
+def test_an_integrator_that_holds_the_scene_goes_with_it():
+    scene, integrator = mi.load_dict(room()), OneBounce()
+    integrator.scene = scene
+    np.array(mi.render(scene, integrator=integrator, spp=4))
+    gone = weakref.ref(integrator)
+    del scene, integrator
+    gc.collect()
+    assert gone() is None
 
 
 def test_integrators_differentiated_as_they_are_agree_with_prb_basic():

@@ -224,19 +224,29 @@ NodeId Graph::literal(Type type, uint64_t bits, uint32_t size) {
     return make({ .op = Op::Literal, .type = type, .size = size, .imm = bits });
 }
 
+static Node evaluated(Type type, uint8_t flags, uint64_t imm, uint32_t size, uint64_t seq) {
+    return { .op = Op::Buffer,
+             .type = type,
+             .flags = flags,
+             .refs = 1,
+             .dep = { 0, 0, 0, 0 },
+             .imm = imm,
+             .size = size,
+             .region = 0,
+             .next = 0,
+             .length = 0,
+             .seq = seq };
+}
+
 NodeId Graph::buffer(Type type, BufferRef buffer, uint32_t size) {
     NodeId id = allocate();
-    m_nodes[id] = { .op = Op::Buffer,
-                    .type = type,
-                    .flags = 0,
-                    .refs = 1,
-                    .dep = { 0, 0, 0, 0 },
-                    .imm = store_buffer(std::move(buffer)),
-                    .size = size,
-                    .region = 0,
-                    .next = 0,
-                    .length = 0,
-                    .seq = m_seq++ };
+    m_nodes[id] = evaluated(type, 0, store_buffer(std::move(buffer)), size, m_seq++);
+    return id;
+}
+
+NodeId Graph::single(Type type, uint64_t bits) {
+    NodeId id = allocate();
+    m_nodes[id] = evaluated(type, Single, bits, 1, m_seq++);
     return id;
 }
 
@@ -249,22 +259,6 @@ uint32_t Graph::store_buffer(BufferRef buffer) {
     m_free_buffers.pop_back();
     m_buffers[slot] = std::move(buffer);
     return slot;
-}
-
-NodeId Graph::single(Type type, uint64_t bits) {
-    NodeId id = allocate();
-    m_nodes[id] = { .op = Op::Buffer,
-                    .type = type,
-                    .flags = Single,
-                    .refs = 1,
-                    .dep = { 0, 0, 0, 0 },
-                    .imm = bits,
-                    .size = 1,
-                    .region = 0,
-                    .next = 0,
-                    .length = 0,
-                    .seq = m_seq++ };
-    return id;
 }
 
 void Graph::move_to_memory(NodeId id) {

@@ -165,6 +165,34 @@ TEST_P(Recorded, LoopsAndHostCallsAreReplayed) {
     EXPECT_GE(calls, 2);
 }
 
+// Data of instances is part of a launch: whoever replaces or changes it makes the recording useless.
+TEST_P(Recorded, SingleElementsOfInstancesAreWatched) {
+    std::vector<Float32> data = { opaque(2.f), opaque(3.f) };
+    auto f = [&](const std::vector<Value> &in) {
+        Value x = in[1];
+        std::vector<Value *> args = { &x };
+        return detail::call("scale", in[0], Mask(true), args, 2, [&](uint32_t i) {
+            return std::optional(std::vector<Value>{ Float32(x) * data[i] });
+        });
+    };
+    std::vector<Value> in = { copy(std::vector<uint32_t>{ 1, 2, 2, 0 }), numbers({ 1, 2, 3, 4 }) },
+                       other = { copy(std::vector<uint32_t>{ 2, 1, 0, 1 }), in[1] };
+    EXPECT_THROW(record(f, in), UserError) << "found without leave";
+    auto r = record(f, in, true);
+    EXPECT_EQ(floats(r->replay(other)[0]), (std::vector<float>{ 3, 4, 0, 8 }));
+    EXPECT_TRUE(context.graph.is_single(data[0].id())) << "no array was made of it";
+    EXPECT_FALSE(r->stale());
+    data[1] = opaque(5.f);
+    EXPECT_TRUE(r->stale()) << "replaced";
+
+    r = record(f, in, true);
+    EXPECT_EQ(floats(r->replay(other)[0]), (std::vector<float>{ 5, 4, 0, 8 }));
+    EXPECT_FALSE(r->stale());
+    scatter(data[0], Float32(7), UInt32(0u));
+    EXPECT_EQ(item(data[0]), 7);
+    EXPECT_TRUE(r->stale()) << "written to";
+}
+
 TEST_P(Recorded, ReadingIsRefused) {
     Value x = numbers({ 1, 2 });
     Recorder recorder(context, { &x, 1 }, false);

@@ -41,8 +41,9 @@ private:
     /// Gives up all that the record would own.
     void disown() {
         m_owned.clear();
-        for (NodeId id : std::exchange(m_record->nodes, {}))
-            g.release(id);
+        for (auto *list : { &m_record->nodes, &m_record->data })
+            for (NodeId id : std::exchange(*list, {}))
+                g.release(id);
     }
     void restore_args() {
         for (size_t k = 0; k < m_args.size(); ++k)
@@ -227,10 +228,10 @@ void CallTracer::add_instance(uint32_t i, const Traced &traced) {
     CallRecord::Instance &instance = r.instances[i];
     instance.first = uint32_t(r.data.size());
     auto own_data = [&] {
-        for (size_t k = instance.first; k < r.data.size(); ++k) {
-            r.nodes.push_back(r.data[k]);
+        for (size_t k = instance.first; k < r.data.size(); ++k)
             g.retain(r.data[k]);
-        }
+        if (i == 0) // as a rule, all have as much
+            r.data.reserve(r.data.size() * m_count);
     };
     constexpr size_t MostTried = 4; // the latest
     for (size_t k = r.bodies.size(), tried = 0;

@@ -4,6 +4,7 @@
 #include "jit/graph.h"
 #include "jit/stream.h"
 #include "jit/tracker.h"
+#include "jit/zeroed_array.h"
 #include <map>
 #include <span>
 #include <string>
@@ -130,15 +131,12 @@ public:
     const Program &last_program() const { return m_last_program; }
 
     // ---- scratch space of walks over the graph
-    std::vector<NodeScratch> scratch;
+    ZeroedArray<NodeScratch> scratch;
     uint32_t epoch = 0;
     /// A new epoch, with scratch space for every node that there is.
     void begin_walk() {
-        if (size_t count = graph.numbers(); scratch.size() < count) {
-            if (scratch.capacity() < count)
-                scratch.reserve(count + count / 8);
-            scratch.resize(count);
-        }
+        if (size_t count = graph.numbers(); scratch.size() < count)
+            scratch = ZeroedArray<NodeScratch>(count + count / 2); // marks of former epochs are void
         ++epoch;
     }
 

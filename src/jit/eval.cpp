@@ -295,7 +295,7 @@ static CallTables call_tables(Context &c, const CallLayout &layout, Task &task) 
     uint32_t longest = 0;
     for (uint32_t bytes : layout.data_bytes)
         longest = std::max(longest, bytes);
-    t.data.resize(end + longest + 64);
+    t.data = std::make_shared<std::vector<uint8_t>>(end + longest + 64);
 
     for (size_t i = 0; i < r.instances.size(); ++i) {
         const auto &instance = r.instances[i];
@@ -308,7 +308,7 @@ static CallTables call_tables(Context &c, const CallLayout &layout, Task &task) 
                 t.copies.push_back(
                     { place, 0, add_array(task, g, g[leaf].dep[0], TaskArray::Read) });
             } else if (g.is_single(leaf)) {
-                std::memcpy(&t.data[place], &g[leaf].imm, bytes(f.type));
+                std::memcpy(&(*t.data)[place], &g[leaf].imm, bytes(f.type));
                 if (recorder)
                     recorder->used(leaf);
             } else {

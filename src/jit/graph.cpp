@@ -304,8 +304,9 @@ void Graph::drop_operands(NodeId id) {
     } else if (has_record(n) && n.imm) {
         std::unique_ptr<Record> record(record_of(id));
         n.imm = 0;
-        for (NodeId d : record->nodes)
-            release(d);
+        for (auto *list : { &record->nodes, &record->data })
+            for (NodeId d : *list)
+                release(d);
         for (RegionId r : record->regions)
             discard_region(r);
     }

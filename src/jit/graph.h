@@ -48,10 +48,11 @@ struct alignas(64) Node {
 };
 static_assert(sizeof(Node) == 64);
 
-/// What a Loop, If, Call or Extern node holds besides operands. `nodes` are references that it owns.
+/// What a Loop, If, Call or Extern node holds besides operands. `nodes` and `data` are references that it owns.
 struct Record {
     virtual ~Record() = default;
     std::vector<NodeId> nodes;
+    std::vector<NodeId> data; // of the instances of a call
     std::vector<RegionId> regions;
 };
 

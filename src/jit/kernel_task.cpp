@@ -12,12 +12,15 @@ static thread_local uint32_t t_block = 0;
 uint32_t current_block() { return t_block; }
 
 void CallTables::fill(const Task &task) {
+    if (copies.empty())
+        return; // nothing to write to what launches share
+    data = std::make_shared<std::vector<uint8_t>>(*data);
     for (const Copy &c : copies) {
         void *address = task.data(c.array);
         if (c.bytes == 0)
-            std::memcpy(&data[c.offset], &address, sizeof(address));
+            std::memcpy(&(*data)[c.offset], &address, sizeof(address));
         else
-            std::memcpy(&data[c.offset], address, c.bytes);
+            std::memcpy(&(*data)[c.offset], address, c.bytes);
     }
 }
 
@@ -47,8 +50,8 @@ void KernelTask::bind() {
         t.fill(*this);
     for (auto [arg, which] : table_args) {
         CallTables &t = tables[which / 2];
-        main.args[arg] = which & 1 ? static_cast<void *>(t.data.data()) : t.table.data();
-        main.sizes[arg] = which & 1 ? t.data.size() : t.table.size();
+        main.args[arg] = which & 1 ? static_cast<void *>(t.data->data()) : t.table.data();
+        main.sizes[arg] = which & 1 ? t.data->size() : t.table.size();
     }
 
     // Scatters
@@ -140,7 +143,7 @@ void KernelTask::run_summing(const PrivateCopies &copies, CollectingLog &log) {
         for (auto [arg, which] : table_args) {
             if (!(which & 1))
                 continue;
-            std::vector<uint8_t> &records = data[which / 2] = tables[which / 2].data;
+            std::vector<uint8_t> &records = data[which / 2] = *tables[which / 2].data;
             for (const CallTables::Copy &c : tables[which / 2].copies)
                 if (c.bytes == 0)
                     replace(c.array,
@@ -176,7 +179,7 @@ bool KernelTask::same(const Task &other) const {
         return false;
     for (size_t i = 0; i < tables.size(); ++i)
         if (o->tables[i].table != tables[i].table || o->tables[i].copies != tables[i].copies ||
-            o->tables[i].data != tables[i].data)
+            *o->tables[i].data != *tables[i].data)
             return false;
     auto operand = [](const ScatterOperand &a, const ScatterOperand &b) {
         return a.array == b.array && a.slot == b.slot && a.literal == b.literal;

@@ -20,7 +20,7 @@ struct CallTables {
         bool operator==(const Copy &) const = default;
     };
     std::vector<uint32_t> table; // {callee, data offset} by id; entry 0: {number of ids, 0}
-    std::vector<uint8_t> data;   // with what is known before it runs
+    std::shared_ptr<std::vector<uint8_t>> data; // with what is known before it runs
     std::vector<Copy> copies;
 
     /// Runs in the stream, when the arrays have their contents.

@@ -45,7 +45,6 @@ struct CallRecord : Record {
     RegionId region = 0;
     std::vector<Body> bodies;
     std::vector<Instance> instances; // by id - 1
-    std::vector<NodeId> data;
     std::vector<NodeId> args, captures;
     std::vector<Type> out_types;
     bool effects = false;

@@ -98,19 +98,18 @@ bool Recorder::is_found(NodeId id) const {
 }
 
 void Recorder::used(NodeId single) {
-    std::vector<Recording::Used> &used = m_recording->m_used;
-    used.push_back({ single, is_found(single), m_context.graph[single].seq });
-    if (used.size() < m_most_used)
+    auto &list = is_found(single) ? m_recording->m_used : m_made;
+    list.push_back({ single, uint32_t(m_context.graph[single].seq) });
+    if (list.size() < m_most_used)
         return;
-    drop_repeated();
-    m_most_used = 2 * used.size() + 1024;
+    drop_repeated(list);
+    m_most_used = 2 * list.size() + 1024;
 }
 
 // Elements are used by several calls, as a rule.
-void Recorder::drop_repeated() {
-    std::vector<Recording::Used> &used = m_recording->m_used;
-    std::sort(used.begin(), used.end());
-    used.erase(std::unique(used.begin(), used.end()), used.end());
+void Recorder::drop_repeated(std::vector<Recording::Used> &list) {
+    std::sort(list.begin(), list.end());
+    list.erase(std::unique(list.begin(), list.end()), list.end());
 }
 
 uint32_t Recorder::constant(NodeId id) {
@@ -247,10 +246,11 @@ std::shared_ptr<Recording> Recorder::finish(std::span<const Value> outputs) {
             if (s.foreign)
                 pins().add(s.value, 1);
         }
-    drop_repeated();
+    // What the stretch has made, and nobody holds any more, nobody can replace
+    std::erase_if(m_made, [&](const Recording::Used &u) { return !m_recording->is_valid(u); });
     std::vector<Recording::Used> &used = m_recording->m_used;
-    std::erase_if(
-        used, [&](const Recording::Used &u) { return !u.foreign && !m_recording->is_valid(u); });
+    used.insert(used.end(), m_made.begin(), m_made.end());
+    drop_repeated(used);
     used.shrink_to_fit();
     t_recorder = nullptr;
     return std::move(m_recording);

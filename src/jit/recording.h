@@ -59,8 +59,7 @@ private:
     };
     struct Used { // a single element that is part of a launch's data; no reference
         NodeId node;
-        bool foreign; // found, not made by the stretch
-        uint64_t seq;
+        uint32_t seq; // the low half of it: scenes have millions of these
         auto operator<=>(const Used &) const = default;
     };
     struct Step {
@@ -81,7 +80,8 @@ private:
     uint64_t size_of(const Size &size, const std::vector<uint64_t> &slots) const;
     static bool merge(Size &size, const Size &other);
     bool is_valid(const Used &u) const {
-        return m_context.is_live({ u.node, u.seq }) && m_context.graph.is_single(u.node);
+        const Node &n = m_context.graph[u.node];
+        return n.refs && uint32_t(n.seq) == u.seq && n.flags & Single;
     }
 
     Context &m_context;
@@ -120,7 +120,7 @@ private:
     uint32_t slot_of(const TaskArray &array);
     uint32_t constant(NodeId id);
     bool is_found(NodeId id) const;
-    void drop_repeated();
+    static void drop_repeated(std::vector<Recording::Used> &list);
     Recording::Size describe(uint64_t size, std::span<const uint32_t> preferred) const;
 
     Context &m_context;
@@ -128,7 +128,8 @@ private:
     std::unordered_map<const Buffer *, uint32_t> m_known;
     std::vector<BufferRef> m_kept; // by slot: addresses must stay distinct
     std::vector<Value> m_inputs;
-    size_t m_most_used = 1024; // before repeated elements are dropped
+    std::vector<Recording::Used> m_made; // as m_used, by the stretch itself
+    size_t m_most_used = 1024;           // before repeated elements are dropped
     uint64_t m_start;
     bool m_found;
 };

@@ -152,6 +152,7 @@ Ref<Scene> load_scene(Properties &&root) {
         loader.consumes = true;
         scene = loader.load_as<Scene>(std::make_shared<Properties>(std::move(root)));
     }
+    jit::trim();
 #ifdef __GLIBC__
     malloc_trim(0); // properties lay together, apart from what was made of them
 #endif

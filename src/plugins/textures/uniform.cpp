@@ -10,25 +10,26 @@ namespace umbel {
 class Uniform final : public Texture {
 public:
     void declare(Params &p) override {
-        p.spectrum("value", m_data, SpectrumData::uniform(1)).doc("The value");
+        SpectrumData data = SpectrumData::uniform(m_number, m_intent);
+        p.spectrum("value", data, data).doc("The value");
         if (p.traversing())
             p.exposed("value", &m_value).differentiable();
+        m_is_number = data.kind == SpectrumData::Kind::Uniform;
+        m_number = data.value; // all that is kept: scenes have thousands of these
+        m_intent = data.intent;
     }
     void changed(std::span<const std::string>) override {}
 
     void configure() override {
-        if (m_data.kind != SpectrumData::Kind::Uniform)
+        if (!m_is_number)
             complain("value must be a number");
-        m_value = opaque_float(m_data.value);
-        m_is_coloured =
-            m_data.intent == SpectrumData::Intent::Illuminant && variant().colour == Colour::Rgb;
-        if (m_is_coloured) {
-            m_colour = ColourValue(xyz_to_srgb({ 1, 1, 1 }), SpectrumData::Intent::Illuminant);
-        }
+        m_value = opaque_float(m_number);
+        if (m_intent == SpectrumData::Intent::Illuminant && variant().colour == Colour::Rgb)
+            m_colour = std::make_unique<ColourValue>(xyz_to_srgb({ 1, 1, 1 }), m_intent);
     }
 
     Spectrum eval(const SurfaceInteraction &si, const Mask &) const override {
-        return m_is_coloured ? m_colour.eval(si.wavelengths) * m_value : Spectrum(m_value);
+        return m_colour ? m_colour->eval(si.wavelengths) * m_value : Spectrum(m_value);
     }
     Float eval_1(const SurfaceInteraction &, const Mask &) const override { return m_value; }
     Vector3 eval_3(const SurfaceInteraction &, const Mask &) const override {
@@ -50,10 +51,11 @@ public:
     }
 
 private:
-    SpectrumData m_data;
+    double m_number = 1;
+    SpectrumData::Intent m_intent = SpectrumData::Intent::Unspecified;
+    bool m_is_number = true;
     Float m_value;
-    bool m_is_coloured = false;
-    ColourValue m_colour;
+    std::unique_ptr<ColourValue> m_colour; // of light in an RGB variant
 };
 
 UMBEL_PLUGIN(Texture, Uniform, "uniform")

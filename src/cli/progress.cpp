@@ -40,14 +40,15 @@ void Progress::update(double fraction) {
         return;
     m_last = t;
     double here = fraction - m_done, left = here > 0 ? t * (1 - fraction) / here : 0;
-    std::string speed = rate(double(m_samples) * here / std::max(t, 1e-9));
+    std::string rest = duration(left) + " left";
+    if (m_samples)
+        rest = rate(double(m_samples) * here / std::max(t, 1e-9)) + ", " + rest;
     if (m_terminal) {
         int filled = int(fraction * 30);
-        fmt::print(stderr, "\r{} [{:=<{}}{: <{}}] {:3.0f} %  {}  {} left \033[K", m_title, "",
-                   filled, "", 30 - filled, fraction * 100, speed, duration(left));
+        fmt::print(stderr, "\r{} [{:=<{}}{: <{}}] {:3.0f} %  {} \033[K", m_title, "", filled, "",
+                   30 - filled, fraction * 100, rest);
     } else
-        fmt::print(stderr, "{}: {:.0f} %, {}, {} left\n", m_title, fraction * 100, speed,
-                   duration(left));
+        fmt::print(stderr, "{}: {:.0f} %, {}\n", m_title, fraction * 100, rest);
 }
 
 void Progress::finish(const std::string &file, double fraction) {

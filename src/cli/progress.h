@@ -9,7 +9,7 @@ namespace umbel {
 class Progress {
 public:
     enum class Show { Nothing, Result, All }; // Result: one line at the end
-    /// `done`: the fraction that was finished before.
+    /// `samples`: of the whole, or 0 for work that is not counted in samples. `done`: the fraction that was finished before.
     Progress(std::string title, uint64_t samples, Show show, double done = 0);
     /// `fraction` from 0 to 1.
     void update(double fraction);

@@ -1,5 +1,6 @@
 // cli/render.cpp: `umbel render`.
 #include "cli/commands.h"
+#include "cli/progress.h"
 #include "cli/render_run.h"
 #include "core/file_text.h"
 #include "core/scene_file.h"
@@ -153,6 +154,13 @@ void render_one(const Options &o, const std::string &path) {
     Sensor &sensor = *scene->sensors()[size_t(o.sensor)];
     set_window(o, sensor);
     auto [part, parts] = part_of(o);
+    bool shows = !o.run.quiet && !o.run.no_progress;
+    Progress preparing(title + ": preparing", 0,
+                       shows ? Progress::Show::All : Progress::Show::Nothing);
+    auto prepared = [&](double done) {
+        preparing.update(done);
+        return !stop_requested();
+    };
     Render render(*scene, { .sensor = o.sensor,
                             .spp = o.spp,
                             .seed = o.seed,
@@ -161,7 +169,7 @@ void render_one(const Options &o, const std::string &path) {
                             .launch_seconds = 0.1,
                             .part = part,
                             .parts = parts,
-                            .progress = [](double) { return !stop_requested(); },
+                            .progress = prepared,
                             .label = label });
     if (!o.merged.empty())
         return merge_parts(o, render, sensor, out);

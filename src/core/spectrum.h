@@ -51,6 +51,8 @@ struct Spectrum {
     friend Spectrum operator-(const Spectrum &a);
 };
 
+/// No light: zero, in the shape that all values of a loop or call have.
+inline Spectrum black() { return Spectrum(0).dense(); }
 Spectrum select(const Mask &m, const Spectrum &a, const Spectrum &b);
 /// f of each channel of plain spectra.
 template <class F> Spectrum map(const Spectrum &a, F &&f) {

@@ -136,7 +136,8 @@ public:
     /// A new epoch, with scratch space for every node that there is.
     void begin_walk() {
         if (size_t count = graph.numbers(); scratch.size() < count)
-            scratch = ZeroedArray<NodeScratch>(count + count / 2); // marks of former epochs are void
+            scratch =
+                ZeroedArray<NodeScratch>(count + count / 2); // marks of former epochs are void
         ++epoch;
     }
 

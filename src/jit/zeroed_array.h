@@ -17,8 +17,8 @@ public:
         void *p = mmap(nullptr, size * sizeof(T), PROT_READ | PROT_WRITE,
                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         if (p == MAP_FAILED)
-            throw DeviceError(fmt::format("out of memory: {} MiB more are not there",
-                                          size * sizeof(T) >> 20));
+            throw DeviceError(
+                fmt::format("out of memory: {} MiB more are not there", size * sizeof(T) >> 20));
         m_data = static_cast<T *>(p);
     }
     ZeroedArray(ZeroedArray &&o) noexcept

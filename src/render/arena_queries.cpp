@@ -114,20 +114,13 @@ Hit Arena::follow_ray(const Records &records, const Ray &ray, const Hit &hit, co
         out.v = Float(ad::replace_grad(hit.v, dot(ray.d, q) * inv_det));
     }
     if (!m_analytic.empty()) {
-        struct Distance {
-            Float t;
-            UMBEL_STRUCT(t)
-        };
         Mask analytic = m_has_triangles ? valid & !triangle : valid;
         Ray whole = ray;
         whole.maxt = Float(std::numeric_limits<double>::infinity());
         UInt32 number = select(analytic, hit.prim + UInt32(1u), UInt32(0u));
-        Float d = m_analytic
-                      .call("shape.intersect", number, analytic, Distance{ Float(0) },
-                            [&](const AnalyticShape &s) {
-                                return Distance{ s.intersect(whole, analytic) };
-                            })
-                      .t;
+        Float d =
+            m_analytic.call("shape.intersect", number, analytic, Float(0),
+                            [&](const AnalyticShape &s) { return s.intersect(whole, analytic); });
         t = m_has_triangles ? select(triangle, t, d) : d;
     }
     out.t = Float(ad::replace_grad(hit.t, t));

@@ -154,19 +154,13 @@ private:
         UInt32 geometry = uint32_t(TriangleGeometry), instance(0u);
         if (!m_analytic.empty()) {
             Mask analytic = Float(r[10]) == double(AnalyticGeometry);
-            struct Distance {
-                Float t;
-                UMBEL_STRUCT(t)
-            };
             Ray clipped = ray;
             clipped.maxt = far;
             UInt32 id = select(analytic, number + UInt32(1u), UInt32(0u));
-            Float shape_t = m_analytic
-                                .call("shape.intersect", id, analytic, Distance{ far },
-                                      [&](const AnalyticShape &s) {
-                                          return Distance{ s.intersect(clipped, analytic) };
-                                      })
-                                .t;
+            Float shape_t =
+                m_analytic.call("shape.intersect", id, analytic, far, [&](const AnalyticShape &s) {
+                    return s.intersect(clipped, analytic);
+                });
             found = (found & !analytic) | (analytic & (shape_t < far));
             t = select(analytic, shape_t, t);
             geometry = select(analytic, UInt32(uint32_t(AnalyticGeometry)), geometry);

@@ -43,6 +43,8 @@ void Render::begin() {
     m_sampler = m_launches->sampler();
     m_spp = m_sampler->sample_count();
     m_group_size = std::min(m_spp, GroupSize);
+    if (int most = integrator().samples_per_pass(); most > 0)
+        m_group_size = std::min(m_group_size, most);
     int64_t groups = (m_spp + m_group_size - 1) / m_group_size;
     if (groups < m_options.parts)
         fail("{} samples a pixel are {} groups, which make no {} parts", m_spp, groups,
@@ -54,9 +56,9 @@ void Render::begin() {
              "related; set the film's `splat` to false");
 
     const Film::Crop &crop = film().crop();
-    m_buffer =
-        FilmBuffer(uint32_t(crop.width), uint32_t(crop.height),
-                   uint32_t(channel_names().size()) + (m_options.estimate_error || splats()));
+    m_buffer = FilmBuffer(uint32_t(crop.width), uint32_t(crop.height),
+                          uint32_t(channel_names().size()) + (m_options.estimate_error || splats()),
+                          film().compensates());
     m_next = m_under_way = 0;
     if (integrator().splats() && m_options.estimate_error)
         integrator().complain("an image of splatted light has no estimate of its error: its pixels "

@@ -55,6 +55,8 @@ public:
     /// Whether a sample is added to all pixels that the filter reaches from where it is, in place of being drawn from the
     /// filter of one pixel.
     virtual bool splats() const { return false; }
+    /// Whether sums over many groups of samples are compensated for rounding.
+    virtual bool compensates() const { return false; }
 
     // ---- what becomes of it
     /// The channels of the image, given those that were collected.

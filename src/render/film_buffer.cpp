@@ -8,10 +8,11 @@ namespace umbel {
 // What changes between images and launches is data: the kernels are the same for all of them.
 static UInt32 data(uint32_t v) { return jit::opaque(v); }
 
-FilmBuffer::FilmBuffer(uint32_t width, uint32_t height, uint32_t numbers)
+FilmBuffer::FilmBuffer(uint32_t width, uint32_t height, uint32_t numbers, bool compensate)
     : m_width(width), m_height(height), m_numbers(numbers),
-      m_tiles_x((width + TileSize - 1) / TileSize), m_tiles_y((height + TileSize - 1) / TileSize) {
-    uint64_t size = uint64_t(m_tiles_x) * m_tiles_y * TilePixels * numbers;
+      m_tiles_x((width + TileSize - 1) / TileSize), m_tiles_y((height + TileSize - 1) / TileSize),
+      m_stored(compensate ? 2 * numbers : numbers) {
+    uint64_t size = uint64_t(m_tiles_x) * m_tiles_y * TilePixels * m_stored;
     if (size > 0xffffffffu)
         fail("an image of {} x {} pixels with {} channels is too large; render it in parts, with "
              "crop windows",
@@ -20,7 +21,7 @@ FilmBuffer::FilmBuffer(uint32_t width, uint32_t height, uint32_t numbers)
 
 const Float &FilmBuffer::sums() const {
     if (!m_sums.valid())
-        m_sums = Float(jit::opaque(jit::full(variant().float_type(), 0, slots() * m_numbers)));
+        m_sums = Float(jit::opaque(jit::full(variant().float_type(), 0, slots() * m_stored)));
     return m_sums;
 }
 
@@ -49,14 +50,20 @@ UInt32 FilmBuffer::slot(const UInt32 &x, const UInt32 &y) const {
 }
 
 Float FilmBuffer::number(const UInt32 &slot, uint32_t k, const Mask &active) const {
-    return Float(jit::gather(sums(), slot * UInt32(m_numbers) + UInt32(k), active));
+    return Float(jit::gather(sums(), slot * UInt32(m_stored) + UInt32(k), active));
+}
+
+std::vector<Float> FilmBuffer::stored(uint32_t first, uint32_t count) const {
+    UInt32 slot = UInt32(jit::lane_index(count)) + data(first);
+    std::vector<Float> out;
+    for (Value &v : jit::gather_packet(sums(), slot, m_stored, Mask(true)))
+        out.emplace_back(std::move(v));
+    return out;
 }
 
 std::vector<Float> FilmBuffer::at(uint32_t first, uint32_t count) const {
-    UInt32 slot = UInt32(jit::lane_index(count)) + data(first);
-    std::vector<Float> out;
-    for (Value &v : jit::gather_packet(sums(), slot, m_numbers, Mask(true)))
-        out.emplace_back(std::move(v));
+    std::vector<Float> out = stored(first, count);
+    out.resize(m_numbers);
     return out;
 }
 
@@ -67,9 +74,23 @@ void FilmBuffer::store(uint32_t first, std::vector<Float> &numbers) {
         list.push_back(&v);
     jit::eval(std::span<const Value *const>(list));
     UInt32 slot = UInt32(jit::lane_index(numbers[0].size())) + data(first);
-    for (uint32_t k = 0; k < m_numbers; ++k)
-        jit::scatter(m_sums, numbers[k], slot * UInt32(m_numbers) + UInt32(k), Mask(true));
+    for (uint32_t k = 0; k < m_stored; ++k)
+        jit::scatter(m_sums, numbers[k], slot * UInt32(m_stored) + UInt32(k), Mask(true));
     jit::eval();
+}
+
+void FilmBuffer::add_to(std::vector<Float> &stored, const std::vector<Float> &values) const {
+    for (uint32_t k = 0; k < m_numbers; ++k) {
+        Float &sum = stored[k];
+        if (m_stored == m_numbers) {
+            sum += values[k];
+            continue;
+        }
+        Float &lost = stored[m_numbers + k];
+        Float more = values[k] + lost, next = sum + more;
+        lost = more - (next - sum);
+        sum = next;
+    }
 }
 
 void FilmBuffer::add(uint32_t first, uint32_t count, const std::vector<Float> &values,
@@ -79,10 +100,9 @@ void FilmBuffer::add(uint32_t first, uint32_t count, const std::vector<Float> &v
         m_unevaluated = values;
         return;
     }
-    std::vector<Float> sums = at(first, count);
-    for (uint32_t k = 0; k < m_numbers; ++k)
-        sums[k] += values[k];
-    store(first, sums);
+    std::vector<Float> numbers = stored(first, count);
+    add_to(numbers, values);
+    store(first, numbers);
 }
 
 namespace {
@@ -113,7 +133,7 @@ void FilmBuffer::add_filtered(const Samples &s, const Filter &filter) {
     Pixels here = pixels(UInt32(jit::lane_index(count)) + data(first));
     Int32 r(int32_t{ int32_t(reach) }), x(here.x), y(here.y),
         left = x - r, right = x + r, bottom = select(here.inside, y + r, y - r - 1);
-    FilterWalk walk{ left, y - r, y - r, at(first, count) };
+    FilterWalk walk{ left, y - r, y - r, stored(first, count) };
     walk = jit::loop(
         walk, [&](const FilterWalk &w) { return w.top <= bottom; },
         [&](FilterWalk &w) {
@@ -137,8 +157,7 @@ void FilmBuffer::add_filtered(const Samples &s, const Filter &filter) {
                     g.k += UInt32(1u);
                 },
                 "samples of a pixel");
-            for (uint32_t k = 0; k < m_numbers; ++k)
-                w.sums[k] += part.sums[k];
+            add_to(w.sums, part.sums);
 
             // Down the strip, then to the next column, then to the next strip
             Int32 last = min(w.top | Int32(int32_t{ TileSize - 1 }), bottom);
@@ -155,7 +174,7 @@ void FilmBuffer::splat(const std::vector<Float> &values, const UInt32 &x, const 
                        const Mask &active) {
     check(values.size() == m_numbers);
     Mask inside = active & (x < data(m_width)) & (y < data(m_height));
-    UInt32 index = slot(x, y) * UInt32(m_numbers);
+    UInt32 index = slot(x, y) * UInt32(m_stored);
     sums();
     for (uint32_t k = 0; k < m_numbers; ++k)
         jit::scatter(m_sums, values[k], index + UInt32(k), inside, jit::ReduceOp::Add);
@@ -178,20 +197,20 @@ Float FilmBuffer::rows(uint32_t count,
     }
     UInt32 lane(jit::lane_index(size)), pixel = lane / per_pixel, k = lane - pixel * per_pixel;
     UInt32 width = data(m_width), y = pixel / width, x = pixel - y * width, at = slot(x, y);
-    Float out = Float(jit::gather(sums(), at * UInt32(m_numbers) + k, Mask(true))) / divisor(at);
+    Float out = Float(jit::gather(sums(), at * UInt32(m_stored) + k, Mask(true))) / divisor(at);
     jit::eval(out);
     return out;
 }
 
 size_t FilmBuffer::byte_count() const {
-    return size_t(slots()) * m_numbers * jit::bytes(variant().float_type());
+    return size_t(slots()) * m_stored * jit::bytes(variant().float_type());
 }
 
 std::string FilmBuffer::bytes() const {
     std::string out(byte_count(), 0);
     if (out.empty())
         return out;
-    jit::read(sums(), out.data(), 0, slots() * m_numbers);
+    jit::read(sums(), out.data(), 0, slots() * m_stored);
     return out;
 }
 
@@ -200,7 +219,7 @@ void FilmBuffer::set_bytes(std::string_view bytes) {
     if (bytes.empty())
         return;
     m_sums =
-        Float(jit::copy_from(variant().float_type(), bytes.data(), uint64_t(slots()) * m_numbers));
+        Float(jit::copy_from(variant().float_type(), bytes.data(), uint64_t(slots()) * m_stored));
 }
 
 } // namespace umbel

@@ -11,8 +11,9 @@ namespace umbel {
 class FilmBuffer {
 public:
     FilmBuffer() = default;
-    /// All zero. UserError if it is too large.
-    FilmBuffer(uint32_t width, uint32_t height, uint32_t numbers);
+    /// All zero. UserError if it is too large. With `compensate`, each number has another one beside it, which holds what
+    /// additions lost by rounding [Kahan 1965].
+    FilmBuffer(uint32_t width, uint32_t height, uint32_t numbers, bool compensate = false);
 
     /// Places for pixels; tiles may reach beyond the image.
     uint32_t slots() const { return m_tiles_x * m_tiles_y * TilePixels; }
@@ -43,7 +44,7 @@ public:
     };
     /// Adds them, times the filter, to all pixels that it reaches.
     void add_filtered(const Samples &samples, const Filter &filter);
-    /// Adds numbers to pixels that lanes name, in the order of the lanes, when evaluated.
+    /// Adds numbers to pixels that lanes name, in the order of the lanes, when evaluated; rounding is not compensated for.
     void splat(const std::vector<Float> &values, const UInt32 &x, const UInt32 &y,
                const Mask &active);
 
@@ -60,10 +61,13 @@ private:
     static constexpr uint32_t TileSize = 4; // pixels, each way
     static_assert(TileSize * TileSize == TilePixels);
 
+    std::vector<Float> stored(uint32_t first, uint32_t count) const;
     void store(uint32_t first, std::vector<Float> &numbers);
+    void add_to(std::vector<Float> &stored, const std::vector<Float> &values) const;
     const Float &sums() const;
 
     uint32_t m_width = 0, m_height = 0, m_numbers = 0, m_tiles_x = 0, m_tiles_y = 0;
+    uint32_t m_stored = 0;            // numbers of a pixel, with what they lost
     mutable Float m_sums;             // see sums(): made when they are needed
     std::vector<Float> m_unevaluated; // in their place, where there will be no others
 };

@@ -66,6 +66,8 @@ public:
     static constexpr const char *Kind = "integrator";
 
     void declare(Params &p) override;
+    /// Samples of a pixel that a launch has at most; 0 or less: the driver's own number.
+    int samples_per_pass() const { return m_samples_per_pass; }
     /// How much of a task is done, from 0 to 1; false: stop, its result is not wanted.
     using Progress = std::function<bool(double)>;
     /// Builds what render() and sample() need of the scene: maps of photons, clouds of points, caches. Called before the first
@@ -117,6 +119,7 @@ protected:
                                                    const std::vector<Float> &gradients);
 
     bool m_hide_emitters = false;
+    int m_samples_per_pass = -1;
 
 private:
     mutable std::atomic<bool> m_is_cancelled = false;

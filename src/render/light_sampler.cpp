@@ -78,17 +78,11 @@ std::vector<double> emitted_power(const Table<Emitter> &lights) {
     };
     Float u[5] = { part(0.8566748838545029), part(0.733891856627126), part(0.6287067210378087),
                    part(0.5385972572236101), part(0.4614018816179586) };
-    struct Result {
-        Spectrum carried;
-        UMBEL_STRUCT(carried)
-    };
-    Result none{ Spectrum(0).dense() };
-    Result r = lights.call("emitter.sample_ray", number, Mask(true), none, [&](const Emitter &e) {
-        return Result{
-            e.sample_ray(Float(0), u[0], { u[1], u[2] }, { u[3], u[4] }, Mask(true)).second.dense()
-        };
-    });
-    Float carried = max(mean(unpolarized(r.carried)), Float(0)) * (1.0 / rays);
+    Spectrum weight =
+        lights.call("emitter.sample_ray", number, Mask(true), black(), [&](const Emitter &e) {
+            return e.sample_ray(Float(0), u[0], { u[1], u[2] }, { u[3], u[4] }, Mask(true)).second;
+        });
+    Float carried = max(mean(unpolarized(weight)), Float(0)) * (1.0 / rays);
     return read_floats(Float(jit::block_reduce(jit::ReduceOp::Add, carried.detached(), rays)));
 }
 

@@ -51,7 +51,7 @@ PathTracer::State PathTracer::initial_state(const SampleStream &sampler, const R
     return { .sampler = sampler,
              .ray = ray,
              .throughput = Spectrum(1).dense(),
-             .L = Spectrum(0).dense(),
+             .L = black(),
              .eta = 1,
              .depth = 0u,
              .prev_p = ray.o,
@@ -126,9 +126,9 @@ struct Scattering { // all that a path asks of a BSDF
 static Spectrum value_of(const BSDF &bsdf, const SurfaceInteraction &si, const BSDFSample &bs,
                          const Mask &active) {
     BSDFContext ctx;
-    Spectrum smooth = bsdf.eval(ctx, si, bs.wo, active).dense();
+    Spectrum smooth = bsdf.eval(ctx, si, bs.wo, active);
     return bsdf.has(BSDFFlags::Delta)
-               ? select(bs.is_delta(), bsdf.eval_delta(ctx, si, bs, active).dense(), smooth)
+               ? select(bs.is_delta(), bsdf.eval_delta(ctx, si, bs, active), smooth)
                : smooth;
 }
 
@@ -137,18 +137,16 @@ static Scattering scatter(const Scene &scene, const SurfaceInteraction &si, cons
                           const Float &u1, const Vector2 &u2, bool with_sample_value,
                           const Mask &active) {
     BSDFContext ctx;
-    Spectrum zero = Spectrum(0).dense();
+    Spectrum zero = black();
     Scattering none{ zero, Float(0), BSDFSample::none(), zero };
     none.sample.weight = zero;
     return scene.bsdfs().call("bsdf", si.bsdf, active, none, [&](const BSDF &bsdf) {
         Scattering r;
         std::tie(r.value, r.pdf) = bsdf.eval_pdf(ctx, si, wo, active);
-        r.value = r.value.dense();
         r.pdf = Float(ad::detach(r.pdf));
         {
             ad::SuspendGrad fixed;
             r.sample = bsdf.sample(ctx, si, u1, u2, active);
-            r.sample.weight = r.sample.weight.dense();
         }
         r.sample_value = with_sample_value ? value_of(bsdf, si, r.sample, active) : zero;
         return r;
@@ -189,7 +187,7 @@ void PathTracer::bounce(const Scene &scene, State &s) const {
     Spectrum seen = s.throughput * emitted;
     if (!m_is_basic)
         seen = seen * select(s.prev_delta, Float(1), mis_weight(s.prev_pdf, light_pdf));
-    Spectrum near = select(sees_light, seen, Spectrum(0).dense());
+    Spectrum near = select(sees_light, seen, black());
     if (!s.mode)
         s.L += near;
     s.valid = s.valid | hit;
@@ -200,7 +198,7 @@ void PathTracer::bounce(const Scene &scene, State &s) const {
         next = next & (s.depth + UInt32(1u) < UInt32(uint32_t(m_max_depth)));
     if (scene.has_subsurfaces()) {
         Spectrum below = scene.eval_subsurface(si, s.sampler.next_2d(), next);
-        (s.mode ? near : s.L) += select(next, s.throughput * below, Spectrum(0).dense());
+        (s.mode ? near : s.L) += select(next, s.throughput * below, black());
     }
 
     // A direction towards a light
@@ -240,7 +238,7 @@ void PathTracer::bounce(const Scene &scene, State &s) const {
         direct = direct & any_nonzero(contribution);
         direct =
             direct & is_lit(scene, fixed.spawn_ray_to(attached ? detach(ds.p) : ds.p), direct, s);
-        (s.mode ? near : s.L) += select(direct, contribution, Spectrum(0).dense());
+        (s.mode ? near : s.L) += select(direct, contribution, black());
     }
 
     // On along the sampled direction
@@ -319,7 +317,7 @@ Spectrum PathTracer::attached_light(const Scene &scene, const SurfaceInteraction
     DirectionSample sample = ds;
     Vector3 on_surface = select(found, point.si.p, ds.p);
     Result r = scene.emitters().call(
-        "emitter.eval_direction", ds.emitter, sampled, Result{ Spectrum(0).dense(), none, none },
+        "emitter.eval_direction", ds.emitter, sampled, Result{ black(), none, none },
         [&](const Emitter &e) {
             DirectionSample at = sample;
             if (e.shape())
@@ -328,7 +326,7 @@ Spectrum PathTracer::attached_light(const Scene &scene, const SurfaceInteraction
                 at.dist = norm(at.p - si.p);
                 at.d = (at.p - si.p) / at.dist;
             }
-            return Result{ e.eval_direction(si, at, sampled).dense(), at.p, at.d };
+            return Result{ e.eval_direction(si, at, sampled), at.p, at.d };
         });
     ds.p = replace_grad(ds.p, r.p);
     ds.d = replace_grad(ds.d, r.d);
@@ -348,15 +346,9 @@ Spectrum PathTracer::attached_scattering(const Scene &scene, const SurfaceIntera
     Vector3 way = select(smooth, next.si.p - si.p, s.ray.d);
     BSDFSample towards = bs;
     towards.wo = replace_grad(bs.wo, si.to_local(normalize(way)));
-    struct Result {
-        Spectrum value;
-        UMBEL_STRUCT(value)
-    };
-    Spectrum value =
-        scene.bsdfs()
-            .call("bsdf", si.bsdf, s.active, Result{ Spectrum(0).dense() },
-                  [&](const BSDF &bsdf) { return Result{ value_of(bsdf, si, towards, s.active) }; })
-            .value;
+    Spectrum value = scene.bsdfs().call("bsdf", si.bsdf, s.active, black(), [&](const BSDF &bsdf) {
+        return value_of(bsdf, si, towards, s.active);
+    });
     s.trail = { { arrived, s.trail[1].hit, s.trail[1].on_ray }, { s.ray, hit, bs.is_delta() } };
     return value * arriving(si.p, next, smooth);
 }

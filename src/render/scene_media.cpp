@@ -49,12 +49,12 @@ Scene::PhaseResult Scene::eval_and_sample_phase(const PhaseFunctionContext &ctx,
                                                 const MediumInteraction &mei, const Vector3 &wo,
                                                 const Float &u1, const Vector2 &u2,
                                                 const Mask &active) const {
-    return m_media.call("phase", mei.medium, active, PhaseResult(), [&](const Medium &m) {
+    PhaseResult none{ .value = black(), .pdf = {}, .sample = {} };
+    none.sample.weight = black();
+    return m_media.call("phase", mei.medium, active, none, [&](const Medium &m) {
         const PhaseFunction &phase = m.phase_function();
         auto [value, pdf] = phase.eval_pdf(ctx, mei, wo, active);
-        PhaseResult r{ value.dense(), pdf, phase.sample(ctx, mei, u1, u2, active) };
-        r.sample.weight = r.sample.weight.dense();
-        return r;
+        return PhaseResult{ value, pdf, phase.sample(ctx, mei, u1, u2, active) };
     });
 }
 
@@ -62,31 +62,24 @@ Scene::PhaseResult Scene::eval_and_sample_phase(const PhaseFunctionContext &ctx,
 
 Spectrum Scene::medium_transmittance(const UInt32 &medium, const Ray &ray, SampleStream &sampler,
                                      const Mask &active) const {
-    struct Result {
-        Spectrum weight;
-        SamplerState state;
-        UMBEL_STRUCT(weight, state)
-    };
     Mask inside = active & (medium != UInt32(0u));
-    Result r = m_media.call("medium.transmittance", medium, inside, Result(), [&](const Medium &m) {
-        SampleStream own = sampler;
-        Spectrum weight = m.transmittance(ray, own, inside);
-        return Result{ weight, own.state };
-    });
-    advance(sampler, r.state, inside);
-    return select(inside, r.weight, Spectrum(1));
+    std::pair<Spectrum, SamplerState> none;
+    auto [weight, state] =
+        m_media.call("medium.transmittance", medium, inside, none, [&](const Medium &m) {
+            SampleStream own = sampler;
+            Spectrum plain = m.transmittance(ray, own, inside);
+            return std::pair(plain, own.state);
+        });
+    advance(sampler, state, inside);
+    return select(inside, weight, Spectrum(1));
 }
 
 Spectrum Scene::null_transmission(const SurfaceInteraction &si, const Mask &active) const {
-    struct Result {
-        Spectrum value;
-        UMBEL_STRUCT(value)
-    };
     Mask passes = active & ((si.bsdf_flags & UInt32(uint32_t(BSDFFlags::Null))) != UInt32(0u));
-    Result r = m_bsdfs.call(
-        "bsdf.null", si.bsdf, passes, Result{ Spectrum(0).dense() },
-        [&](const BSDF &b) { return Result{ b.eval_null_transmission(si, passes).dense() }; });
-    return si.to_world_mueller(r.value, si.wi, si.wi);
+    Spectrum value = m_bsdfs.call("bsdf.null", si.bsdf, passes, black(), [&](const BSDF &b) {
+        return b.eval_null_transmission(si, passes);
+    });
+    return si.to_world_mueller(value, si.wi, si.wi);
 }
 
 Spectrum Scene::transmittance(const Interaction &from, const DirectionSample &ds,
@@ -149,24 +142,20 @@ Spectrum Scene::transmittance(const Interaction &from, const DirectionSample &ds
         },
         "shadow ray");
     sampler = s.sampler;
-    return select(active, s.weight, Spectrum(0).dense());
+    return select(active, s.weight, black());
 }
 
 // ---- below surfaces
 
 Spectrum Scene::eval_subsurface(const SurfaceInteraction &si, const Vector2 &u,
                                 const Mask &active) const {
-    struct Result {
-        Spectrum value;
-        UMBEL_STRUCT(value)
-    };
     auto [interior, exterior, number, unused] =
         jit::gather_packet<uint32_t, 4>(m_behind_table, si.shape, active);
     Mask known = active & (number != UInt32(0u));
-    Result r = m_subsurfaces.call(
-        "subsurface", number, known, Result{ Spectrum(0).dense() },
-        [&](const Subsurface &s) { return Result{ s.eval(*this, si, u, known).dense() }; });
-    return select(known, r.value, Spectrum(0).dense());
+    Spectrum value =
+        m_subsurfaces.call("subsurface", number, known, black(),
+                           [&](const Subsurface &s) { return s.eval(*this, si, u, known); });
+    return select(known, value, black());
 }
 
 } // namespace umbel

@@ -44,70 +44,52 @@ std::pair<DirectionSample, Spectrum> Scene::sample_emitter_direction(const Inter
                                                                      const Vector2 &u,
                                                                      bool test_visibility,
                                                                      const Mask &active) const {
-    struct Result {
-        DirectionSample ds;
-        Spectrum weight;
-        UMBEL_STRUCT(ds, weight)
-    };
     Float zero(0);
     Vector3 none(zero);
-    Result nothing{
-        { { none, none, { zero, zero }, zero, zero, Mask(false) }, none, zero, UInt32(0u) },
-        Spectrum(0).dense()
+    DirectionSample nowhere{
+        { none, none, { zero, zero }, zero, zero, Mask(false) }, none, zero, UInt32(0u)
     };
+    std::pair nothing(nowhere, black());
     if (m_emitters.empty())
-        return { nothing.ds, nothing.weight };
+        return nothing;
 
     LightSampler::Choice choice = m_light_choice->choose(it, u.x, active);
-    Result r = m_emitters.call(
-        "emitter.sample_direction", choice.emitter, active, nothing, [&](const Emitter &e) {
-            auto [ds, weight] = e.sample_direction(it, { choice.rest, u.y }, active);
-            return Result{ ds, weight.dense() };
-        });
-    r.ds.emitter = choice.emitter;
-    r.ds.pdf = r.ds.pdf * choice.pmf;
-    r.weight = r.weight * choice.inverse_pmf();
+    auto [ds, weight] = m_emitters.call(
+        "emitter.sample_direction", choice.emitter, active, nothing,
+        [&](const Emitter &e) { return e.sample_direction(it, { choice.rest, u.y }, active); });
+    ds.emitter = choice.emitter;
+    ds.pdf = ds.pdf * choice.pmf;
+    weight = weight * choice.inverse_pmf();
     if (test_visibility) {
-        Mask candidate = active & (r.ds.pdf > 0);
-        Ray shadow = it.spawn_ray_to(r.ds.p);
+        Mask candidate = active & (ds.pdf > 0);
+        Ray shadow = it.spawn_ray_to(ds.p);
         Mask blocked = ray_test(shadow, candidate);
-        r.weight = select(candidate & !blocked, r.weight, Spectrum(0).dense());
+        weight = select(candidate & !blocked, weight, black());
     }
-    return { r.ds, r.weight };
+    return { ds, weight };
 }
 
 std::pair<Ray, Spectrum> Scene::sample_emitter_ray(const Float &time, const Float &choice,
                                                    const Float &wavelength, const Vector2 &position,
                                                    const Vector2 &direction,
                                                    const Mask &active) const {
-    struct Result {
-        Ray ray;
-        Spectrum weight;
-        UMBEL_STRUCT(ray, weight)
-    };
     Vector3 zero(Float(0));
-    Result none{ { zero, zero, Float(0), time, sample_wavelengths(wavelength).first },
-                 Spectrum(0).dense() };
+    std::pair none(Ray{ zero, zero, Float(0), time, sample_wavelengths(wavelength).first },
+                   black());
     LightSampler::Choice source = m_light_choice->choose_source(choice, active);
-    Result r =
+    auto [ray, weight] =
         m_emitters.call("emitter.sample_ray", source.emitter, active, none, [&](const Emitter &e) {
-            auto [ray, weight] = e.sample_ray(time, wavelength, position, direction, active);
-            return Result{ ray, weight.dense() };
+            return e.sample_ray(time, wavelength, position, direction, active);
         });
-    return { r.ray, r.weight * source.inverse_pmf() };
+    return { ray, weight * source.inverse_pmf() };
 }
 
 Float Scene::pdf_emitter_direction(const Interaction &it, const DirectionSample &ds,
                                    const Mask &active) const {
     Mask known = active & (ds.emitter != UInt32(0u));
-    struct Result {
-        Float pdf;
-        UMBEL_STRUCT(pdf)
-    };
-    Result r =
-        m_emitters.call("emitter.pdf_direction", ds.emitter, known, Result{ Float(0) },
-                        [&](const Emitter &e) { return Result{ e.pdf_direction(it, ds, known) }; });
-    return m_light_choice ? r.pdf * m_light_choice->pmf(it, ds.emitter, known) : r.pdf;
+    Float pdf = m_emitters.call("emitter.pdf_direction", ds.emitter, known, Float(0),
+                                [&](const Emitter &e) { return e.pdf_direction(it, ds, known); });
+    return m_light_choice ? pdf * m_light_choice->pmf(it, ds.emitter, known) : pdf;
 }
 
 UInt32 Scene::emitter_of(const SurfaceInteraction &si) const {
@@ -116,35 +98,23 @@ UInt32 Scene::emitter_of(const SurfaceInteraction &si) const {
 
 Spectrum Scene::eval_emitter(const SurfaceInteraction &si, const Mask &active) const {
     UInt32 number = emitter_of(si);
-    struct Result {
-        Spectrum value;
-        UMBEL_STRUCT(value)
-    };
     Mask known = active & (number != UInt32(0u));
-    return m_emitters
-        .call("emitter.eval", number, known, Result{ Spectrum(0).dense() },
-              [&](const Emitter &e) { return Result{ e.eval(si, known).dense() }; })
-        .value;
+    return m_emitters.call("emitter.eval", number, known, black(),
+                           [&](const Emitter &e) { return e.eval(si, known); });
 }
 
 std::pair<Spectrum, Float> Scene::eval_emitter_pdf(const Interaction &it,
                                                    const SurfaceInteraction &si,
                                                    const Mask &active) const {
     DirectionSample ds = direction_to(it, si);
-    struct Result {
-        Spectrum value;
-        Float pdf;
-        UMBEL_STRUCT(value, pdf)
-    };
     Mask known = active & (ds.emitter != UInt32(0u));
-    Result r = m_emitters.call("emitter.eval", ds.emitter, known,
-                               Result{ Spectrum(0).dense(), Float(0) }, [&](const Emitter &e) {
-                                   return Result{ e.eval(si, known).dense(),
-                                                  e.pdf_direction(it, ds, known) };
-                               });
+    auto [value, pdf] = m_emitters.call(
+        "emitter.eval", ds.emitter, known, std::pair(black(), Float(0)), [&](const Emitter &e) {
+            return std::pair(e.eval(si, known), e.pdf_direction(it, ds, known));
+        });
     if (m_light_choice)
-        r.pdf = r.pdf * m_light_choice->pmf(it, ds.emitter, known);
-    return { r.value, r.pdf };
+        pdf = pdf * m_light_choice->pmf(it, ds.emitter, known);
+    return { value, pdf };
 }
 
 DirectionSample Scene::direction_to(const Interaction &it, const SurfaceInteraction &si) const {
@@ -169,13 +139,11 @@ DirectionSample Scene::direction_to(const Interaction &it, const SurfaceInteract
 Scene::BSDFResult Scene::eval_and_sample_bsdf(const BSDFContext &ctx, const SurfaceInteraction &si,
                                               const Vector3 &wo, const Float &u1, const Vector2 &u2,
                                               const Mask &active) const {
-    BSDFResult none{ Spectrum(0).dense(), Float(0), BSDFSample::none() };
-    none.sample.weight = none.sample.weight.dense();
+    BSDFResult none{ black(), Float(0), BSDFSample::none() };
+    none.sample.weight = black();
     return m_bsdfs.call("bsdf", si.bsdf, active, none, [&](const BSDF &bsdf) {
         auto [value, pdf] = bsdf.eval_pdf(ctx, si, wo, active);
-        BSDFResult r{ value.dense(), pdf, bsdf.sample(ctx, si, u1, u2, active) };
-        r.sample.weight = r.sample.weight.dense();
-        return r;
+        return BSDFResult{ value, pdf, bsdf.sample(ctx, si, u1, u2, active) };
     });
 }
 

@@ -21,6 +21,13 @@ const char *Splat = "<boolean name='splat' value='true'/>";
 const char *White = "<emitter type='constant'/>";
 const char *Ball = "<shape type='sphere'><bsdf type='diffuse'/></shape><emitter type='constant'/>";
 
+void expect_near(const Image &a, const Image &b, double tolerance) {
+    for (size_t y = 0; y < b.height(); ++y)
+        for (size_t x = 0; x < b.width(); ++x)
+            for (size_t c = 0; c < b.channel_count(); ++c)
+                EXPECT_NEAR(a.get(x, y, c), b.get(x, y, c), tolerance) << x << ", " << y;
+}
+
 } // namespace
 
 class BackendFilm : public VariantTest {};
@@ -145,6 +152,44 @@ TEST_P(BackendFilm, SplatsFallOnTheirPixelsInTheOrderOfLanes) {
     buffer.splat({ float_array(values), Float(1) }, jit::copy(xs), jit::copy(ys), Mask(true));
     jit::eval();
     EXPECT_EQ(read_floats(buffer.rows(2, [](const UInt32 &) { return Float(1); })), want);
+}
+
+// Terms that are lost when they are added one by one.
+TEST_P(BackendFilm, CompensatedSumsKeepWhatIsSmall) {
+    double small = variant().float_type() == jit::Type::F64 ? 0x1p-54 : 0x1p-25;
+    for (bool compensate : { false, true }) {
+        FilmBuffer buffer(4, 4, 2, compensate);
+        auto add = [&](double a, double b) {
+            buffer.add(0, buffer.slots(), { Float(a), Float(b) });
+        };
+        add(1, 2);
+        for (int i = 0; i < 64; ++i)
+            add(small, -small);
+        std::vector<double> sums =
+            read_floats(buffer.rows(2, [](const UInt32 &) { return Float(1); }));
+        ASSERT_EQ(sums.size(), 32u);
+        double kept = compensate ? 64 * small : 0;
+        EXPECT_EQ(sums[0], 1 + kept);
+        EXPECT_EQ(sums[31], 2 - kept);
+    }
+}
+
+TEST_P(BackendFilm, CompensatedImagesAreThoseOfPlainSums) {
+    const char *compensate = "<boolean name='compensate' value='true'/>";
+    for (std::string splat : { "", Splat }) {
+        Image plain = render_image(*scene_from(film_xml(Ball, 8, 64, "tent", splat)));
+        Image image = render_image(*scene_from(film_xml(Ball, 8, 64, "tent", splat + compensate)));
+        expect_near(image, plain, 1e-6);
+    }
+}
+
+TEST_P(BackendFilm, PassesOfFewSamplesComputeTheSameSamples) {
+    std::string xml = film_xml(Ball, 8, 32, "tent"), path = "<integrator type='path'/>", few = xml;
+    ASSERT_NE(few.find(path), std::string::npos);
+    few.replace(
+        few.find(path), path.size(),
+        "<integrator type='path'><integer name='samples_per_pass' value='5'/></integrator>");
+    expect_near(render_image(*scene_from(few)), render_image(*scene_from(xml)), 1e-5);
 }
 
 } // namespace umbel

@@ -42,7 +42,7 @@ public:
                  .eta = 1,
                  .sampled_type = uint32_t(BSDFFlags::DiffuseReflection),
                  .sampled_component = 0u,
-                 .weight = select(good, weight, Spectrum(0).dense()) };
+                 .weight = select(good, weight, black()) };
     }
 
     Spectrum eval_diffuse_reflectance(const SurfaceInteraction &si,

@@ -49,7 +49,7 @@ public:
                     out, active);
             },
             [](const Mask &back, const auto &behind, const auto &front) {
-                return std::pair(select(back, behind.first.dense(), front.first.dense()),
+                return std::pair(select(back, behind.first, front.first),
                                  select(back, behind.second, front.second));
             });
     }
@@ -66,9 +66,7 @@ public:
                 r.sampled_component = outer_number(side, r.sampled_component);
                 return r;
             },
-            [](const Mask &back, BSDFSample behind, BSDFSample front) {
-                behind.weight = behind.weight.dense();
-                front.weight = front.weight.dense();
+            [](const Mask &back, const BSDFSample &behind, const BSDFSample &front) {
                 return select(back, behind, front);
             });
         s.wo.z = mulsign(s.wo.z, si.wi.z);
@@ -90,7 +88,7 @@ public:
                     [&] { return b.eval_delta(c, flipped, out, active); }, out, active);
             },
             [](const Mask &back, const Spectrum &behind, const Spectrum &front) {
-                return select(back, behind.dense(), front.dense());
+                return select(back, behind, front);
             });
     }
 

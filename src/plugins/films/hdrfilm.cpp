@@ -24,11 +24,13 @@ public:
                  "and pixels' errors are "
                  "related. If not, samples are drawn from the filter of their own pixel");
         p.boolean("compensate", m_compensate, false)
-            .doc("Taken for compatibility: groups of samples are always summed apart");
+            .doc("Compensate for rounding where groups of samples are added up: for images of "
+                 "many thousands of samples a pixel; twice the memory");
     }
 
     bool sample_border() const override { return m_sample_border; }
     bool splats() const override { return m_splats; }
+    bool compensates() const override { return m_compensate; }
     bool has_alpha() const override { return m_pixels.back() == 'a'; }
 
     std::vector<std::string> image_names(const std::vector<std::string> &collected) const override {

@@ -54,7 +54,7 @@ public:
                     const Mask &active) const override {
         SurfaceInteraction si = scene.ray_intersect(ray, active, true);
         Mask valid = active & si.is_valid();
-        Radiance r{ Spectrum(0).dense(), valid, {} };
+        Radiance r{ black(), valid, {} };
         if (m_inner)
             r = m_inner->sample(scene, sampler, ray, medium, active);
         for (const Float &v : channels(scene, si, valid))
@@ -129,17 +129,10 @@ private:
     }
 
     static Vector3 albedo(const Scene &scene, const SurfaceInteraction &si, const Mask &valid) {
-        struct Result {
-            Spectrum value;
-            UMBEL_STRUCT(value)
-        };
         Spectrum a =
-            scene.bsdfs()
-                .call("bsdf.albedo", si.bsdf, valid, Result{ Spectrum(0) },
-                      [&](const BSDF &b) {
-                          return Result{ unpolarized(b.eval_diffuse_reflectance(si, valid)) };
-                      })
-                .value;
+            scene.bsdfs().call("bsdf.albedo", si.bsdf, valid, Spectrum(0), [&](const BSDF &b) {
+                return unpolarized(b.eval_diffuse_reflectance(si, valid));
+            });
         return a.c.size() == 3 ? Vector3(a[0], a[1], a[2]) : Vector3(mean(a));
     }
 

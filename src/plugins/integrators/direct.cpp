@@ -25,9 +25,9 @@ public:
         BSDFContext ctx;
         SurfaceInteraction si = scene.ray_intersect(ray, active, true);
         Mask valid = active & si.is_valid();
-        Spectrum L = Spectrum(0).dense();
+        Spectrum L = black();
         if (!m_hide_emitters)
-            L += select(active, scene.eval_emitter(si, active), Spectrum(0).dense());
+            L += select(active, scene.eval_emitter(si, active), black());
 
         double total = m_emitter_samples + m_bsdf_samples, part_e = m_emitter_samples / total,
                part_b = m_bsdf_samples / total;
@@ -39,7 +39,7 @@ public:
             Spectrum value = si.to_world_mueller(r.value, -wo, si.wi);
             Float mis = select(ds.delta, Float(1), power(ds.pdf * part_e, r.pdf * part_b));
             L += select(valid & (ds.pdf > 0), value * light * (mis * (1.0 / m_emitter_samples)),
-                        Spectrum(0).dense());
+                        black());
         }
         for (int i = 0; i < m_bsdf_samples; ++i) {
             Float u1 = sampler.next_1d();
@@ -52,7 +52,7 @@ public:
             auto [emitted, light_pdf] = scene.eval_emitter_pdf(si, hit, go);
             Float mis = select(bs.is_delta(), Float(1), power(bs.pdf * part_b, light_pdf * part_e));
             Spectrum weight = si.to_world_mueller(bs.weight, -bs.wo, si.wi);
-            L += select(go, weight * emitted * (mis * (1.0 / m_bsdf_samples)), Spectrum(0).dense());
+            L += select(go, weight * emitted * (mis * (1.0 / m_bsdf_samples)), black());
         }
         return { L, valid, {} };
     }

@@ -17,8 +17,6 @@ public:
                  "limit");
         p.integer("rr_depth", m_rr_depth, 5, 1)
             .doc("Russian roulette ends paths from this depth on");
-        p.integer("samples_per_pass", m_samples_per_pass, 0, 0)
-            .doc("Taken for compatibility: the driver cuts images into launches");
     }
     bool splats() const override { return true; }
 
@@ -67,7 +65,7 @@ private:
 
     void add_visible_lights(Pass &pass) const {
         SurfaceInteraction si = pass.scene.ray_intersect(pass.ray, pass.active, true);
-        Spectrum L = Spectrum(0).dense();
+        Spectrum L = black();
         if (!m_hide_emitters)
             L = select(pass.active, pass.scene.eval_emitter(si, pass.active), L);
         pass.add({ L, pass.active & si.is_valid(), {} });
@@ -138,7 +136,7 @@ private:
         return select(out * wo.z > 0, abs((si.wi.z * out) / (wo.z * in)), Float(0));
     }
 
-    int m_max_depth = -1, m_rr_depth = 5, m_samples_per_pass = 0;
+    int m_max_depth = -1, m_rr_depth = 5;
 };
 
 UMBEL_PLUGIN(Integrator, LightTracer, "ptracer")

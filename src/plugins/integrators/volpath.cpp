@@ -26,7 +26,7 @@ public:
         State s{ .sampler = sampler,
                  .ray = ray,
                  .throughput = Spectrum(1).dense(),
-                 .L = Spectrum(0).dense(),
+                 .L = black(),
                  .eta = 1,
                  .depth = 0u,
                  .medium = UInt32(scene.number_of(medium)),
@@ -72,7 +72,7 @@ private:
 
     void bounce(const Scene &scene, State &s) const {
         const bool media = !scene.media().empty();
-        const Spectrum zero = Spectrum(0).dense();
+        const Spectrum zero = black();
         Mask first = s.depth == UInt32(0u);
         SurfaceInteraction si = scene.ray_intersect(s.ray, s.active, first);
 

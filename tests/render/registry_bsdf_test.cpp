@@ -1,8 +1,8 @@
 // tests/render/registry_bsdf_test.cpp: what holds for every BSDF that there is; see support/registry.h.
 #include "render/bsdf.h"
-#include "support/chi2.h"
 #include "support/parameter_gradients.h"
 #include "support/registry.h"
+#include "support/scattering.h"
 
 namespace umbel {
 using namespace test;
@@ -18,60 +18,14 @@ const std::array<double, 3> Directions[] = { { 0.05, 0.1, 1 },
                                              { 0.3, 0.2, -0.9 },
                                              { -0.7, 0.4, -0.35 } };
 
-Vector3 opaque_direction(const std::array<double, 3> &w) {
-    double n = std::hypot(w[0], w[1], w[2]);
-    return { opaque_float(w[0] / n), opaque_float(w[1] / n), opaque_float(w[2] / n) };
-}
-
-// Many directions, uniform on the sphere; none within 3 degrees of the surface, where roundings grow.
-Vector3 many_directions(uint64_t seed, size_t n) {
-    std::vector<double> u = uniform_numbers(seed, n), v = uniform_numbers(seed + 1, n);
-    std::array<std::vector<double>, 3> w;
-    for (size_t i = 0; i < n; ++i) {
-        double z = 2 * u[i] - 1;
-        z = z < 0 ? std::lerp(-0.05, -1, -z) : std::lerp(0.05, 1, z);
-        double r = std::sqrt(1 - z * z);
-        w[0].push_back(r * std::cos(2 * Pi * v[i]));
-        w[1].push_back(r * std::sin(2 * Pi * v[i]));
-        w[2].push_back(z);
-    }
-    return { make(w[0]), make(w[1]), make(w[2]) };
-}
-
-struct Numbers {
-    Float u1;
-    Vector2 u2;
-};
-Numbers many_numbers(uint64_t seed, size_t n) {
-    return { make(uniform_numbers(seed, n)),
-             { make(uniform_numbers(seed + 1, n)), make(uniform_numbers(seed + 2, n)) } };
-}
-
-// All numbers of a spectrum, channel after channel, as many as there are lanes.
-std::vector<double> all_numbers(const Spectrum &s, size_t lanes) {
-    std::vector<double> out;
-    compute(s);
-    for (const Float &v : s.c) {
-        std::vector<double> c = read_floats(v);
-        out.insert(out.end(), c.size() == 1 ? lanes : 1, c[0]);
-        out.insert(out.end(), c.begin() + 1, c.end());
-    }
+/// All of it, and each of its components.
+std::vector<BSDFContext> all_contexts(const BSDF &bsdf, Mode mode = Mode::Radiance) {
+    std::vector<BSDFContext> out(1, { .mode = mode });
+    uint32_t count = uint32_t(bsdf.components().size());
+    for (uint32_t i = 0; count > 1 && i < count; ++i)
+        out.push_back({ .mode = mode, .component = i });
     return out;
 }
-
-// Relative to the size of what is compared, and with an absolute part for where that is nothing.
-void expect_equal(const char *what, const std::vector<double> &got, const std::vector<double> &want,
-                  double tolerance) {
-    ASSERT_EQ(got.size(), want.size());
-    for (size_t i = 0; i < got.size(); ++i)
-        if (!(std::abs(got[i] - want[i]) <= tolerance * (std::abs(want[i]) + 0.01))) {
-            ADD_FAILURE() << what << ", number " << i << ": " << got[i] << " instead of " << want[i]
-                          << ", variant " << variant().name;
-            return;
-        }
-}
-
-double tolerance() { return variant().double_precision ? 1e-7 : 5e-3; }
 
 } // namespace
 
@@ -84,44 +38,48 @@ UMBEL_EXAMPLES(BackendBsdfs, "bsdf")
 // Delta lobes, and directions that a sample may not take, are no samples.
 TEST_P(BackendBsdfs, SamplesFollowTheirDensity) {
     auto bsdf = load_example<BSDF>(GetParam());
-    BSDFContext ctx;
-    Chi2 o{ .nx = 32, .ny = 48, .samples = 200000 };
-    for (const auto &w : Directions) {
-        SurfaceInteraction si = hit_from(opaque_direction(w));
-        auto draw = [&](const Vector2 &u2) {
-            Float u1 = make(uniform_numbers(o.seed + 1000, o.samples));
-            BSDFSample s = bsdf->sample(ctx, si, u1, u2, true);
-            return ValidDirection{ s.wo, (s.pdf > 0) & !s.is_delta() };
-        };
-        auto density = [&](const Vector3 &wo) { return bsdf->pdf(ctx, si, wo, true); };
-        expect_chi2_directions(fmt::format("from ({}, {}, {})", w[0], w[1], w[2]), draw, density,
-                               o);
-        ++o.seed;
-    }
+    Chi2 o{ .nx = 32, .ny = 48, .samples = 200000, .tests = 500 };
+    for (const BSDFContext &ctx : all_contexts(*bsdf))
+        for (const auto &w : Directions) {
+            SurfaceInteraction si = hit_from(opaque_direction(w));
+            auto draw = [&](const Vector2 &u2) {
+                Float u1 = make(uniform_numbers(o.seed + 1000, o.samples));
+                BSDFSample s = bsdf->sample(ctx, si, u1, u2, true);
+                return ValidDirection{ s.wo, (s.pdf > 0) & !s.is_delta() };
+            };
+            auto density = [&](const Vector3 &wo) { return bsdf->pdf(ctx, si, wo, true); };
+            expect_chi2_directions(
+                fmt::format("component {} from ({}, {}, {})", int(ctx.component), w[0], w[1], w[2]),
+                draw, density, o);
+            ++o.seed;
+        }
 }
 
 TEST_P(BackendBsdfs, SampleWeightsAreValuesOverDensities) {
     const size_t n = 2000;
-    for (const char *name : { "llvm_rgb", "llvm_spectral_double", "llvm_rgb_polarized" })
+    for (const char *name : { "llvm_rgb", "interp_spectral_double", "interp_rgb_polarized" })
         for (Mode mode : { Mode::Radiance, Mode::Importance }) {
             VariantScope inner(find_variant(name));
             auto bsdf = load_example<BSDF>(GetParam());
-            BSDFContext ctx{ .mode = mode };
             SurfaceInteraction si = hit_from(many_directions(5, n));
             Numbers u = many_numbers(9, n);
-            BSDFSample s = bsdf->sample(ctx, si, u.u1, u.u2, true);
-            // Out of the horizon, where roundings grow
-            Mask steep = (s.pdf > 0) & (abs(s.wo.z) > 0.05), smooth = steep & !s.is_delta();
-            auto [value, pdf] = bsdf->eval_pdf(ctx, si, s.wo, smooth);
-            Spectrum delta = bsdf->eval_delta(ctx, si, s, steep & s.is_delta());
-            Spectrum none = Spectrum(0).dense(),
-                     got = select(steep, s.weight.dense() * s.pdf, none),
-                     want = select(smooth, value.dense(), select(steep, delta.dense(), none));
-            Float density = select(smooth, s.pdf, Float(0)), again = select(smooth, pdf, Float(0));
-            compute(got, want, density, again);
-            expect_equal("weight times density", all_numbers(got, n), all_numbers(want, n),
-                         tolerance());
-            expect_equal("density", read_floats(density), read_floats(again), tolerance());
+            for (const BSDFContext &ctx : all_contexts(*bsdf, mode)) {
+                BSDFSample s = bsdf->sample(ctx, si, u.u1, u.u2, true);
+                // Out of the horizon, where roundings grow
+                Mask steep = (s.pdf > 0) & (abs(s.wo.z) > 0.05), smooth = steep & !s.is_delta();
+                auto [value, pdf] = bsdf->eval_pdf(ctx, si, s.wo, smooth);
+                Spectrum delta = bsdf->eval_delta(ctx, si, s, steep & s.is_delta());
+                Spectrum none = Spectrum(0).dense(),
+                         got = select(steep, s.weight.dense() * s.pdf, none),
+                         want = select(smooth, value.dense(), select(steep, delta.dense(), none));
+                Float density = select(smooth, s.pdf, Float(0)),
+                      again = select(smooth, pdf, Float(0));
+                compute(got, want, density, again);
+                expect_equal("weight times density", all_numbers(got, n), all_numbers(want, n),
+                             scattering_tolerance());
+                expect_equal("density", read_floats(density), read_floats(again),
+                             scattering_tolerance());
+            }
         }
 }
 
@@ -164,9 +122,9 @@ TEST_P(BackendBsdfs, IsReciprocal) {
             return all_numbers(value / abs(to.z), n);
         };
         std::vector<double> forth = f(Mode::Radiance, wi, wo);
-        expect_equal("adjoint", f(Mode::Importance, wo, wi), forth, tolerance());
+        expect_equal("adjoint", f(Mode::Importance, wo, wi), forth, scattering_tolerance());
         if (!(bsdf->components()[i] & BSDFFlags::NonSymmetric))
-            expect_equal("reciprocal", f(Mode::Radiance, wo, wi), forth, tolerance());
+            expect_equal("reciprocal", f(Mode::Radiance, wo, wi), forth, scattering_tolerance());
     }
 }
 
@@ -226,7 +184,8 @@ TEST_P(BackendBsdfs, DoesWhatItsComponentsSay) {
 
 TEST_P(BackendBsdfs, DerivativesMatchDifferences) {
     const size_t n = 200;
-    for (const char *name : { "llvm_ad_rgb_double", "llvm_ad_spectral_double" }) {
+    for (const char *name :
+         { "llvm_ad_rgb_double", "interp_ad_spectral_double", "interp_ad_mono_polarized_double" }) {
         VariantScope inner(find_variant(name));
         auto bsdf = load_example<BSDF>(GetParam());
         SurfaceInteraction si = hit_from(many_directions(5, n));

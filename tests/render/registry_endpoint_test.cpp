@@ -42,7 +42,7 @@ public:
         }
         ASSERT_GT(cells, 0) << what << ": nothing there";
         expect_p_value(fmt::format("{}: chi2 {} of {} bins", what, chi2, cells),
-                       chi2_tail(chi2, cells), 40);
+                       chi2_tail(chi2, cells), 200);
         // All together
         double difference = 0, variance = 0, sum = 0;
         for (size_t g = 0; g < bins; g += width) {
@@ -121,21 +121,25 @@ protected:
     virtual Tried<Endpoint> load() { return load_example<Endpoint>(GetParam(), true); }
 
     // The faces of a cube around the endpoint, or inside of what surrounds the scene: what crosses them comes by rays that
-    // leave the endpoint, or by looking for it from there. Each face has 4 x 4 bins.
+    // leave the endpoint, or by looking for it from there. Each face has 4 x 4 bins, and of directions four in each of them:
+    // a place and a direction make a ray.
     void expect_connections() {
         auto [scene, e] = load();
         Ball ball = ball_around(*e, *scene);
         double half = e->has(EndpointFlags::Infinite) ? 0.5 * ball.radius : 2 * ball.radius + 1;
         const std::array<double, 3> &c = ball.centre;
-        auto bin_of = [&](int face, double a, double b) -> size_t {
+        auto bin_of = [&](int face, double a, double b, double da, double db) -> size_t {
             auto cell = [&](double x) {
                 return std::clamp(int(std::floor((x / half + 1) * 2)), 0, 3);
             };
-            return size_t(16 * face + 4 * cell(b) + cell(a));
+            return size_t(4 * (16 * face + 4 * cell(b) + cell(a)) + (da > 0 ? 1 : 0) +
+                          (db > 0 ? 2 : 0));
         };
 
         const size_t n = 200000, m = 30000;
-        Binned leaving(96, e->has(EndpointFlags::Infinite) ? 2 : 1), seen(96); // in and out again
+        const size_t bins = 6 * 16 * 4;
+        Binned leaving(bins, e->has(EndpointFlags::Infinite) ? 2 : 1),
+            seen(bins); // in and out again
         auto [ray, weight] = e->sample_ray(Float(0), numbers(1, n), pairs(2, n), pairs(4, n), true);
         Float zero = numbers(1, n) * 0;
         compute(ray, weight);
@@ -148,7 +152,7 @@ protected:
                 double t = (c[k] + (face % 2 ? half : -half) - o[k][i]) / d[k][i];
                 double x = o[a][i] + t * d[a][i] - c[a], y = o[b][i] + t * d[b][i] - c[b];
                 if (t > 0 && t < maxt[i] && std::abs(x) <= half && std::abs(y) <= half)
-                    leaving.add(bin_of(face, x, y), value[i]);
+                    leaving.add(bin_of(face, x, y, d[a][i], d[b][i]), value[i]);
             }
 
         for (int face = 0; face < 6; ++face) {
@@ -166,9 +170,11 @@ protected:
             std::vector<double> v =
                 read_floats(brightness(unpolarized(arriving) * inv_density) * cosine + p[k] * 0);
             std::vector<double> x = read_floats(p[a]), y = read_floats(p[b]);
+            auto towards = read(ds.d + Vector3(p[k] * 0));
             for (size_t i = 0; i < m; ++i)
                 if (v[i] != 0)
-                    seen.add(bin_of(face, x[i] - c[a], y[i] - c[b]), v[i] * 4 * half * half);
+                    seen.add(bin_of(face, x[i] - c[a], y[i] - c[b], -towards[a][i], -towards[b][i]),
+                             v[i] * 4 * half * half);
         }
         leaving.expect_same("light through a cube", seen, n, m, 6);
     }
@@ -234,9 +240,11 @@ protected:
             auto bounded = [&](const DirectionSample &s, const Float &v) {
                 return (e->has(EndpointFlags::Surface) ? v * abs_dot(s.n, s.d) : v) + s.d.x * 0;
             };
-            Binned sampled(DirectionBins), uniform(DirectionBins);
-            DirectionSample ds = e->sample_direction(it, pairs(1, n), true).first;
+            Binned sampled(DirectionBins), uniform(DirectionBins), connected(DirectionBins),
+                met(DirectionBins);
+            auto [ds, light] = e->sample_direction(it, pairs(1, n), true);
             add_directions(sampled, ds.d, bounded(ds, select(ds.pdf > 0, Float(1), Float(0))));
+            add_directions(connected, ds.d, brightness(light) + ds.d.x * 0);
 
             // The density, at directions that are as likely as any other
             Vector3 d = square_to_uniform_sphere(pairs(3, n));
@@ -247,9 +255,14 @@ protected:
                                     : si.shape == UInt32(0u);
             Float density = e->pdf_direction(it, seen, true) * (4 * Pi);
             add_directions(uniform, d, select(meets, bounded(seen, density), Float(0)));
+            Spectrum seen_by_chance = select(meets, unpolarized(e->eval(si, meets)), Spectrum(0));
+            add_directions(met, d, brightness(seen_by_chance) * (4 * Pi));
             SCOPED_TRACE(fmt::format("from {}, {}, {}", w[0], w[1], w[2]));
-            if (!uniform.is_empty() || !sampled.is_empty()) // from behind there is nothing to see
-                sampled.expect_same("directions", uniform, n, n);
+            if (uniform.is_empty() && sampled.is_empty()) // from behind there is nothing to see
+                continue;
+            sampled.expect_same("directions", uniform, n, n);
+            if (e->kind() == Emitter::Kind) // the same light, towards a lamp and by chance
+                connected.expect_same("light", met, n, n);
         }
     }
     static constexpr size_t DirectionBins = 24 * 24;
@@ -283,6 +296,10 @@ protected:
         if (e->has(EndpointFlags::DeltaPosition)) {
             EXPECT_EQ(read_floats(ps.pdf), read_floats(Float(1)));
             EXPECT_EQ(read_floats(e->pdf_position(ps, true)), read_floats(Float(0)));
+            EXPECT_EQ(read_floats(weight), read_floats(Float(1)));
+            Interaction it = places_around(*e, *scene, 1);
+            EXPECT_EQ(read(ps.p), read(e->sample_direction(it, pairs(1, 1), true).first.p))
+                << "not where it is seen";
             return;
         }
         std::vector<double> density = read_floats(e->pdf_position(ps, true) * weight + zero);
@@ -333,8 +350,12 @@ protected:
             VariantScope inner(find_variant(name));
             auto [scene, e] = load();
             Interaction it = places_around(*e, *scene, 50);
-            expect_parameter_gradients(
-                e, [&] { return e->sample_direction(it, pairs(61, 50), true).second.c; });
+            expect_parameter_gradients(e, [&] {
+                auto [ds, weight] = e->sample_direction(it, pairs(61, 50), true);
+                std::vector<Float> out = weight.c, value = e->eval_direction(it, ds, true).c;
+                out.insert(out.end(), value.begin(), value.end());
+                return out;
+            });
         }
     }
 };

@@ -131,6 +131,42 @@ TEST_P(BackendTextures, PositionsFollowTheirDensity) {
         ASSERT_NEAR(got[i], want[i], 1e-6);
 }
 
+// Wavelengths that a texture prefers, where it has a preference.
+TEST_P(BackendTextures, WavelengthsFollowTheirDensity) {
+    VariantScope inner(find_variant("llvm_spectral_double"));
+    auto texture = load_example<Texture>(GetParam());
+    SurfaceInteraction si = many_places(texture, 1, 0, 1);
+    auto at = [&](const Float &wavelength) {
+        SurfaceInteraction there = si;
+        there.wavelengths = Spectrum(wavelength);
+        return there;
+    };
+    auto sample = [&](const Float &u) { return texture->sample_spectrum(si, Spectrum(u), true); };
+    Float u = make(uniform_numbers(3, 1000));
+    std::pair<Wavelengths, Spectrum> some;
+    try {
+        some = sample(u);
+    } catch (const UserError &e) {
+        EXPECT_NE(std::string(e.what()).find("sample_spectrum"), std::string::npos) << e.what();
+        return;
+    }
+    auto [first, last] = texture->wavelength_range();
+    auto density = [&](const Float &wavelength) -> Float {
+        try {
+            return texture->pdf_spectrum(at(wavelength), true)[0] + wavelength * 0;
+        } catch (const UserError &) { // all wavelengths alike
+            return wavelength * 0 + 1 / (MaxWavelength - MinWavelength);
+        }
+    };
+    expect_chi2_1d(
+        "wavelengths", [&](const Float &v) { return sample(v).first[0]; }, density, first, last);
+    auto &[wavelengths, weight] = some;
+    std::vector<double> got = read_floats(weight[0] * density(wavelengths[0])),
+                        want = read_floats(texture->eval(at(wavelengths[0]), true)[0] + u * 0);
+    for (size_t i = 0; i < got.size(); ++i)
+        ASSERT_NEAR(got[i], want[i], 1e-6 * want[i]);
+}
+
 TEST_P(BackendTextures, DerivativesMatchDifferences) {
     for (const char *name : { "llvm_ad_rgb_double", "llvm_ad_spectral_double" }) {
         VariantScope inner(find_variant(name));

@@ -67,19 +67,24 @@ public:
         return sum;
     }
     double forward() {
+        // Products of their own: a result that others depend on keeps no gradient
+        std::vector<Float> products;
         std::vector<Float> results = follow();
+        for (size_t i = 0; i < results.size(); ++i)
+            products.push_back(results[i] * float_array(weights(i, results[i].size())));
         for (size_t k = 0; k < m_slots.size(); ++k) {
             ad::set_grad(*m_slots[k], float_array(m_direction[k]));
             ad::enqueue(ad::Mode::Forward, *m_slots[k]);
         }
         ad::traverse(ad::Mode::Forward);
         std::vector<Value> gradients;
-        for (const Float &r : results)
-            gradients.push_back(ad::grad(r)); // zero where none has arrived
+        for (const Float &p : products)
+            gradients.push_back(ad::grad(p)); // zero where none has arrived
         compute(gradients);
         double sum = 0;
-        for (size_t i = 0; i < results.size(); ++i)
-            sum += dot(weights(i, results[i].size()), read_floats(Float(gradients[i])));
+        for (const Value &g : gradients)
+            for (double v : read_floats(Float(g)))
+                sum += v;
         return sum;
     }
 

@@ -182,6 +182,27 @@ TEST_P(BackendBsdfs, DoesWhatItsComponentsSay) {
               std::vector<double>(n));
 }
 
+// Of light that is not polarized, as much goes on as if nobody asked.
+TEST_P(BackendBsdfs, PolarizationDoesNotChangeTheIntensity) {
+    const size_t n = 2000;
+    auto intensities = [&](const char *name) {
+        VariantScope inner(find_variant(name));
+        auto bsdf = load_example<BSDF>(GetParam());
+        SurfaceInteraction si = hit_from(many_directions(5, n));
+        Numbers u = many_numbers(9, n);
+        BSDFSample s = bsdf->sample({}, si, u.u1, u.u2, true);
+        std::vector<double> out;
+        for (const Spectrum &v :
+             { s.weight * s.pdf, bsdf->eval({}, si, many_directions(11, n), true),
+               bsdf->eval_delta({}, si, s, s.pdf > 0), bsdf->eval_null_transmission(si, true) })
+            for (double x : all_numbers(unpolarized(v), n))
+                out.push_back(x);
+        return out;
+    };
+    expect_equal("intensity", intensities("interp_mono_polarized_double"),
+                 intensities("interp_mono_double"), 1e-9);
+}
+
 TEST_P(BackendBsdfs, DerivativesMatchDifferences) {
     const size_t n = 200;
     for (const char *name :

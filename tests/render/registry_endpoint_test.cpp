@@ -346,7 +346,7 @@ protected:
     }
 
     void expect_derivatives() {
-        for (const char *name : { "llvm_ad_rgb_double", "llvm_ad_spectral_double" }) {
+        for (const char *name : { "interp_ad_rgb_double", "interp_ad_spectral_double" }) {
             VariantScope inner(find_variant(name));
             auto [scene, e] = load();
             Interaction it = places_around(*e, *scene, 50);

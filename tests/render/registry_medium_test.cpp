@@ -106,7 +106,7 @@ TEST_P(BackendVolumes, NumbersAndSpectraHaveTheSameMean) {
 }
 
 TEST_P(BackendVolumes, DerivativesMatchDifferences) {
-    for (const char *name : { "llvm_ad_rgb_double", "llvm_ad_spectral_double" }) {
+    for (const char *name : { "interp_ad_rgb_double", "interp_ad_spectral_double" }) {
         VariantScope inner(find_variant(name));
         auto volume = load_example<Volume>(GetParam());
         Interaction it = interaction_at(places_around(volume->bounds(), 200, 0));
@@ -185,7 +185,7 @@ TEST_P(BackendMedia, WeightsAreUnbiased) {
 
 TEST_P(BackendMedia, DerivativesMatchDifferences) {
     const size_t n = 200;
-    for (const char *name : { "llvm_ad_rgb_double", "llvm_ad_spectral_double" }) {
+    for (const char *name : { "interp_ad_rgb_double", "interp_ad_spectral_double" }) {
         VariantScope inner(find_variant(name));
         auto medium = load_example<Medium>(GetParam());
         MediumInteraction mei =

@@ -164,7 +164,7 @@ TEST_P(BackendPhases, DoesWhatItsComponentsSay) {
 
 TEST_P(BackendPhases, DerivativesMatchDifferences) {
     const size_t n = 200;
-    for (const char *name : { "llvm_ad_rgb_double", "llvm_ad_spectral_double" }) {
+    for (const char *name : { "interp_ad_rgb_double", "interp_ad_spectral_double" }) {
         VariantScope inner(find_variant(name));
         auto phase = load_example<PhaseFunction>(GetParam());
         MediumInteraction mei = collision(many_directions(5, n), many_places(n));

@@ -168,7 +168,7 @@ TEST_P(BackendTextures, WavelengthsFollowTheirDensity) {
 }
 
 TEST_P(BackendTextures, DerivativesMatchDifferences) {
-    for (const char *name : { "llvm_ad_rgb_double", "llvm_ad_spectral_double" }) {
+    for (const char *name : { "interp_ad_rgb_double", "interp_ad_spectral_double" }) {
         VariantScope inner(find_variant(name));
         auto texture = load_example<Texture>(GetParam());
         SurfaceInteraction si = many_places(texture, 100, 0, 1);

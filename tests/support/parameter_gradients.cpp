@@ -17,11 +17,27 @@ std::vector<Value *> values_of(const Slot &slot) {
         return { (*c)[0], (*c)[1], (*c)[2] };
     if (auto *t = std::get_if<TensorSlot>(&slot))
         return { t->data };
+    if (auto *b = std::get_if<BufferSlot>(&slot); b && b->read().size() > 0)
+        return { b->data };
+    if (auto *t = std::get_if<TransformSlot>(&slot)) {
+        if (!t->data->valid())
+            *t->data = float_array(t->host->m);
+        return { t->data };
+    }
     return {};
 }
 
 // Numbers between 0.5 and 1.5, the same for each call.
 List weights(size_t seed, size_t n) { return random_points(seed, n, 0.5, 1.5); }
+
+/// Of a transform: it moves, and grows as fast in all directions, as some shapes must.
+List direction_of(const Slot &slot, const List &original, size_t seed) {
+    List d = weights(seed, original.size());
+    for (size_t i = 0; std::holds_alternative<TransformSlot>(slot) && i < 16; ++i)
+        if (i % 4 != 3 || i == 15)
+            d[i] = i < 12 ? 0.5 * original[i] : 0;
+    return d;
+}
 
 double dot(const List &a, const List &b) {
     double sum = 0;
@@ -32,12 +48,13 @@ double dot(const List &a, const List &b) {
 
 class Differentiated {
 public:
-    Differentiated(const Ref<Object> &object, const SceneParameter &p,
+    Differentiated(const Ref<Object> &root, const SceneParameter &p,
                    const std::function<std::vector<Float>()> &f)
-        : m_params(object), m_key(p.key), m_f(f), m_slots(values_of(p.param.slot)) {
+        : m_params(root), m_key(p.key), m_f(f), m_slots(values_of(p.param.slot)) {
         for (Value *v : m_slots) {
             m_originals.push_back(read_floats(Float(*v)));
-            m_direction.push_back(weights(m_direction.size(), m_originals.back().size()));
+            m_direction.push_back(
+                direction_of(p.param.slot, m_originals.back(), m_direction.size()));
         }
     }
     ~Differentiated() { move(0); }
@@ -116,19 +133,21 @@ private:
 
 } // namespace
 
-void expect_parameter_gradients(const Ref<Object> &object,
-                                const std::function<std::vector<Float>()> &f) {
+void expect_parameter_gradients(const Ref<Object> &root,
+                                const std::function<std::vector<Float>()> &f, const Object *owner) {
     // Colours become spectra by a table, whose derivative has steps
     double tolerance = variant().colour == Colour::Spectral ? 5e-3 : 1e-5;
     check(variant().double_precision);
-    SceneParameters params(object);
+    SceneParameters params(root);
     for (const SceneParameter &p : params.all()) {
-        if (!p.param.is_differentiable || values_of(p.param.slot).empty())
+        if (!p.param.is_differentiable || (owner && p.owner != owner) ||
+            values_of(p.param.slot).empty())
             continue;
         SCOPED_TRACE(p.key + ", variant " + variant().name);
-        double h = 1e-3, scale = 0, want = 0, backward = 0, forward = 0;
+        // Vertices and transforms carry edges with them, which rays should not cross
+        double h = owner ? 1e-5 : 1e-3, scale = 0, want = 0, backward = 0, forward = 0;
         {
-            Differentiated d(object, p, f);
+            Differentiated d(root, p, f);
             scale = std::abs(d.at(0));
             want = difference(d.at(h), d.at(-h), d.at(2 * h), d.at(-2 * h), h);
             backward = d.backward();

@@ -6,8 +6,10 @@ namespace umbel::test {
 
 /// Every differentiable parameter of the object and of what is inside it, against differences: the derivative of a weighted
 /// sum of all numbers that `f` returns, along a direction in which all components of the parameter grow. Forward and in
-/// reverse. Each parameter must have an effect. For variants of double precision.
-void expect_parameter_gradients(const Ref<Object> &object,
-                                const std::function<std::vector<Float>()> &f);
+/// reverse. Each parameter must have an effect. For variants of double precision. With `owner`, those of that object alone:
+/// of a shape, whose scene must be told of changes.
+void expect_parameter_gradients(const Ref<Object> &root,
+                                const std::function<std::vector<Float>()> &f,
+                                const Object *owner = nullptr);
 
 } // namespace umbel::test

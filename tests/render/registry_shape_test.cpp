@@ -1,0 +1,45 @@
+// tests/render/registry_shape_test.cpp: what holds for every shape that there is, as a surface; as lights they are in
+// registry_endpoint_test.cpp. See support/registry.h.
+#include "support/parameter_gradients.h"
+#include "support/registry.h"
+
+namespace umbel {
+using namespace test;
+
+class BackendSurfaces : public ExampleTest {
+protected:
+    BackendSurfaces() : ExampleTest("interp_ad_rgb_double") {}
+};
+UMBEL_EXAMPLES(BackendSurfaces, "shape")
+
+// By vertices and transforms: where rays meet the surface, and its normals, texture coordinates and attributes there.
+TEST_P(BackendSurfaces, DerivativesMatchDifferences) {
+    const size_t n = 100;
+    auto tried = load_example<Shape>(GetParam());
+    const Ref<Scene> &scene = tried.scene;
+    const Ref<Shape> &shape = tried.object;
+    Vector3 d = normalize(Vector3(2, 1, -1)),
+            through{ make(uniform_numbers(1, n)) * 0.6 - 0.3,
+                     make(uniform_numbers(2, n)) * 0.6 - 0.6, Float(0) };
+    Ray ray{
+        through - d * Float(5), d, Float(std::numeric_limits<double>::infinity()), Float(0), {}
+    };
+    auto *mesh = dynamic_cast<Mesh *>(shape.get());
+    auto seen = [&] {
+        Hit hit = scene->trace(ray, true);
+        SurfaceInteraction si = scene->interaction(ray, hit, true, Scene::Follow::Ray);
+        std::vector<Float> out{ si.t,    si.p.x,          si.p.y,          si.p.z,
+                                si.uv.x, si.uv.y,         si.n.x,          si.n.y,
+                                si.n.z,  si.sh_frame.n.x, si.sh_frame.n.y, si.sh_frame.n.z };
+        if (mesh)
+            for (auto &[name, attribute] : mesh->attributes())
+                for (const Float &v : mesh->eval_attribute_x(name, si, hit.is_valid()))
+                    out.push_back(v);
+        for (Float &v : out)
+            v = select(hit.is_valid(), v, through.x * 0);
+        return out;
+    };
+    expect_parameter_gradients(scene, seen, shape.get());
+}
+
+} // namespace umbel

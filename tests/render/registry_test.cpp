@@ -20,11 +20,11 @@ const std::map<std::string, const char *> tests_of_kinds = {
     { "bsdf", "tests/render/registry_bsdf_test.cpp" },
     { "emitter", "tests/render/registry_endpoint_test.cpp" },
     { "film", "tests/render/film_test.cpp" },
-    { "integrator", "tests/plugins/furnace_test.cpp" },
+    { "integrator", "tests/render/furnace_test.cpp" },
     { "medium", "tests/render/registry_medium_test.cpp" },
     { "phase", "tests/render/registry_phase_test.cpp" },
     { "rfilter", "tests/render/film_test.cpp" },
-    { "sampler", "tests/plugins/sampler_test.cpp" },
+    { "sampler", "tests/render/sampler_test.cpp" },
     { "sensor", "tests/render/registry_endpoint_test.cpp" },
     { "shape", "tests/render/registry_shape_test.cpp" },
     { "texture", "tests/render/registry_texture_test.cpp" },
@@ -44,6 +44,16 @@ TEST(Registry, EveryPluginIsTried) {
     }
     for (const Plugin *p : PluginRegistry::instance().all())
         EXPECT_TRUE(tried.count(p) || p->kind == "scene") << p->kind << " " << p->name;
+}
+
+TEST(Registry, EveryPluginDescribesItsParameters) {
+    for (const Plugin *p : PluginRegistry::instance().all()) {
+        Params params(Params::Mode::Describe);
+        p->make({})->declare(params);
+        for (const Param &q : params.all())
+            EXPECT_FALSE(q.text.empty())
+                << p->kind << "/" << p->name << ": " << q.name << " has no description";
+    }
 }
 
 class BackendRegistry : public testing::TestWithParam<Example> {

@@ -1,4 +1,4 @@
-// tests/plugins/mesh_test.cpp: obj and ply files: the same in every format, and damaged ones refused.
+// tests/render/mesh_test.cpp: obj and ply files: the same in every format, and damaged ones refused.
 #include "support/scenes.h"
 #include <fstream>
 #include <random>

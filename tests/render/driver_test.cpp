@@ -1,4 +1,4 @@
-// tests/plugins/driver_test.cpp: images do not depend on how they are computed.
+// tests/render/driver_test.cpp: images do not depend on how they are computed.
 #include "core/colour.h"
 #include "core/traverse.h"
 #include "support/scenes.h"

@@ -1,4 +1,4 @@
-// tests/plugins/calls_test.cpp: what programs of whole scenes look like, however many objects they have.
+// tests/render/calls_test.cpp: what programs of whole scenes look like, however many objects they have.
 #include "support/scenes.h"
 
 using namespace umbel;

@@ -1,4 +1,4 @@
-// tests/plugins/load_test.cpp: bad scenes are refused with what, where and a remedy.
+// tests/render/load_test.cpp: bad scenes are refused with what, where and a remedy.
 #include "support/scenes.h"
 
 namespace umbel {
@@ -36,24 +36,6 @@ TEST_F(Loading, AReflectanceAboveOneIsRefused) {
     expect_error("<shape type='sphere'><bsdf type='diffuse'><rgb name='reflectance' "
                  "value='2,1,1'/></bsdf></shape>",
                  { "reflectance", "between 0 and 1" });
-}
-TEST_F(Loading, ASphereMustStayASphere) {
-    expect_error(
-        "<shape type='sphere'><transform name='to_world'><scale x='2'/></transform></shape>",
-        { "sphere", "scales" });
-}
-TEST_F(Loading, AMissingMeshIsNamed) {
-    expect_error("<shape type='obj'><string name='filename' value='nowhere.obj'/></shape>",
-                 { "nowhere.obj" });
-}
-TEST_F(Loading, EveryPluginDescribesItsParameters) {
-    for (const Plugin *p : PluginRegistry::instance().all()) {
-        Params params(Params::Mode::Describe);
-        p->make({})->declare(params);
-        for (const Param &q : params.all())
-            EXPECT_FALSE(q.text.empty())
-                << p->kind << "/" << p->name << ": " << q.name << " has no description";
-    }
 }
 
 } // namespace umbel

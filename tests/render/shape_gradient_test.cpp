@@ -1,4 +1,4 @@
-// tests/plugins/shape_gradient_test.cpp: derivatives of images with respect to vertices and transforms, where nothing comes
+// tests/render/shape_gradient_test.cpp: derivatives of images with respect to vertices and transforms, where nothing comes
 // into sight or goes out of it.
 #include "render/render_image.h"
 #include "support/scenes.h"

@@ -1,4 +1,4 @@
-// tests/plugins/furnace_test.cpp: energy: scenes whose radiance is known, in every variant.
+// tests/render/furnace_test.cpp: energy: scenes whose radiance is known, in every variant.
 #include "support/scenes.h"
 
 namespace umbel {

@@ -1,4 +1,4 @@
-// tests/plugins/sampler_test.cpp: what holds for every sampler that there is.
+// tests/render/sampler_test.cpp: what holds for every sampler that there is.
 #include "support/scenes.h"
 
 namespace umbel {

@@ -1,4 +1,4 @@
-// tests/plugins/gradient_test.cpp: derivatives of images with respect to parameters of their scenes.
+// tests/render/gradient_test.cpp: derivatives of images with respect to parameters of their scenes.
 #include "render/render_image.h"
 #include "support/scenes.h"
 #include <cmath>

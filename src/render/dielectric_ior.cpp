@@ -21,7 +21,7 @@ double ior(const Properties &p, const char *name, const char *otherwise) {
     } else
         value = p.get<double>(name);
     if (!(value > 0))
-        p.fail_at(*v, fmt::format("is {}; an index of refraction is positive", value));
+        p.fail_at(*v, fmt::format("{} is {}; an index of refraction is positive", name, value));
     return value;
 }
 

@@ -1,31 +1,11 @@
 // tests/render/mesh_test.cpp: obj and ply files: the same in every format, and damaged ones refused.
-#include "support/scenes.h"
-#include <fstream>
+#include "support/mesh_files.h"
 #include <random>
 
 namespace umbel {
 using namespace test;
 
-class MeshFiles : public testing::Test {
-protected:
-    MeshFiles() {
-        folder = std::filesystem::temp_directory_path() / fmt::format("umbel-mesh-{}", getpid());
-        std::filesystem::create_directories(folder);
-    }
-    ~MeshFiles() override { std::filesystem::remove_all(folder); }
-
-    std::string write(const std::string &name, const std::string &bytes) {
-        std::ofstream(folder / name, std::ios::binary) << bytes;
-        return (folder / name).string();
-    }
-    static Ref<Shape> load(const char *type, const std::string &file) {
-        return make_object<Shape>(Properties("shape", type).set("filename", file));
-    }
-    static const Mesh &mesh(const Ref<Shape> &s) { return dynamic_cast<const Mesh &>(*s); }
-
-    VariantScope scope{ find_variant("interp_rgb") };
-    std::filesystem::path folder;
-};
+class MeshFiles : public MeshFileTest {};
 
 const char *ObjQuad =
     "# a square\nv 0 0 0\nv 2 0 0\nv 2 1 0\nv 0 1 0\nvt 0 0\nvt 1 0\nvt 1 1\nvt 0 1\n"

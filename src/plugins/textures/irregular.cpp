@@ -1,6 +1,6 @@
 // irregular, regular: spectra given by values at some wavelengths, linear in between and zero beyond.
 //
-// Outside of spectral variants they become colours: of the light itself for emission, under D65 for everything else.
+// Outside of spectral variants they become colours: of the light itself, and where they reflect, of what they reflect of D65.
 #include "core/tabulated_spectrum.h"
 #include "render/colour_value.h"
 #include "render/spectrum_sampler.h"

@@ -1,0 +1,64 @@
+// tests/plugins/aov_test.cpp: quantities of the first surface.
+#include "support/scenes.h"
+
+namespace umbel {
+using namespace test;
+
+namespace {
+
+Image image_with(const std::string &aovs, const std::string &inner = "") {
+    std::string xml = scene_xml(
+        "<shape type='rectangle'><transform name='to_world'><scale value='9'/></transform>"
+        "<bsdf type='diffuse'><rgb name='reflectance' value='.2,.4,.6'/></bsdf></shape>"
+        "<emitter type='constant'/>",
+        9, 4, "aov");
+    std::string tag = "<integrator type='aov'/>";
+    xml.replace(xml.find(tag), tag.size(),
+                "<integrator type='aov'><string name='aovs' value='" + aovs + "'/>" + inner +
+                    "</integrator>");
+    return render_image(*scene_from(xml));
+}
+double middle(const Image &image, const char *channel) {
+    int c = image.find_channel(channel);
+    EXPECT_GE(c, 0) << "no channel " << channel;
+    return c < 0 ? 0 : image.get(4, 4, size_t(c));
+}
+
+} // namespace
+
+class BackendAov : public VariantTest {};
+UMBEL_VARIANTS(BackendAov, "interp_rgb_double", "llvm_rgb")
+
+TEST_P(BackendAov, ShowsTheFirstSurface) {
+    Image image =
+        image_with("d:depth, n:geo_normal,s:sh_normal,p:position,a:albedo,t:uv,i:prim_index");
+    EXPECT_NEAR(middle(image, "d.T"), 4, 0.05);
+    EXPECT_NEAR(middle(image, "n.Z"), 1, 1e-6);
+    EXPECT_NEAR(middle(image, "s.Z"), 1, 1e-6);
+    EXPECT_NEAR(middle(image, "s.X"), 0, 1e-6);
+    EXPECT_NEAR(middle(image, "p.Z"), 0, 1e-6);
+    EXPECT_NEAR(middle(image, "p.X"), 0, 0.2);
+    EXPECT_NEAR(middle(image, "t.U"), 0.5, 0.02);
+    const char *names[] = { "a.R", "a.G", "a.B" };
+    for (int c = 0; c < 3; ++c)
+        EXPECT_NEAR(middle(image, names[c]), 0.2 * (c + 1), 1e-6);
+}
+
+TEST_P(BackendAov, LeavesTheImageInsideAsItIs) {
+    Image image = image_with("d:depth", "<integrator type='depth'/>");
+    for (size_t y = 0; y < 9; ++y)
+        for (size_t x = 0; x < 9; ++x)
+            EXPECT_EQ(image.get(x, y, 0), image.get(x, y, size_t(image.find_channel("d.T"))));
+}
+
+TEST(Aov, SaysWhatItDoesNotKnow) {
+    VariantScope scope(find_variant("interp_rgb"));
+    auto refuse = [](const char *aovs, const char *part) {
+        std::string m = user_error([&] { image_with(aovs); });
+        EXPECT_NE(m.find(part), std::string::npos) << m;
+    };
+    refuse("depth", "name:kind");
+    refuse("d:dept", "unknown kind \"dept\"");
+}
+
+} // namespace umbel

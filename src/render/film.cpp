@@ -36,12 +36,12 @@ void Film::declare(Params &p) {
 void Film::changed(std::span<const std::string> names) {
     if (m_width < 1 || m_height < 1)
         complain("an image cannot have {} x {} pixels", m_width, m_height);
-    bool has_crop = std::any_of(names.begin(), names.end(),
-                                [](const std::string &n) { return n.starts_with("crop"); });
-    if (has_crop)
-        set_crop(m_crop);
-    else
+    // Another size alone is of the whole image
+    bool is_resized = names.size() == 1 && names[0] == "size";
+    if (is_resized)
         set_size(m_width, m_height);
+    else
+        set_crop(m_crop);
 }
 
 void Film::set_size(int width, int height) {

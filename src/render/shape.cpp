@@ -65,7 +65,10 @@ std::vector<Shape *> live_shapes() {
     return out;
 }
 
-void Shape::attributes_changed() { ++registry().epoch; }
+void Shape::attributes_changed() {
+    ++registry().epoch;
+    note_change();
+}
 
 uint64_t shapes_epoch() { return registry().epoch; }
 

@@ -135,7 +135,8 @@ std::string scene_of(const Example &e, bool alone) {
                  "value='1'/>" +
                  filter + "</film>" + sampler;
         return "<scene version='3.0.0'><integrator type='path'/>" + light +
-               "<shape type='rectangle'>" + element("", camera) + "</shape>" + shape + "</scene>";
+               "<shape type='rectangle'><transform name='to_world'><translate z='2'/></transform>" +
+               element("", camera) + "</shape>" + shape + "</scene>";
     }
     std::string sensor = plugin.kind == "sensor"
                              ? element("", camera)

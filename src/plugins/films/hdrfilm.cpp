@@ -9,6 +9,10 @@ namespace umbel {
 class HdrFilm final : public Film {
 public:
     void declare(Params &p) override {
+        p.example("");
+        p.example("<integer name='width' value='8'/><integer name='height' value='8'/><integer "
+                  "name='crop_width' value='5'/><integer name='crop_height' value='4'/><integer "
+                  "name='crop_offset_x' value='2'/><integer name='crop_offset_y' value='3'/>");
         Film::declare(p);
         p.choice("file_format", m_format, "openexr", { "openexr", "exr", "rgbe", "pfm" })
             .doc("Format of files whose name does not say it");

@@ -4,6 +4,7 @@
 #include "render/colour_value.h"
 #include "render/spectrum_sampler.h"
 #include "render/texture.h"
+#include <algorithm>
 
 namespace umbel {
 
@@ -18,8 +19,8 @@ public:
         if (is_coloured())
             m_colour.expose(p, "value");
     }
-    void changed(std::span<const std::string>) override {
-        if (is_coloured())
+    void changed(std::span<const std::string> names) override {
+        if (is_coloured() && std::find(names.begin(), names.end(), "value") != names.end())
             m_colour.update();
     }
     void configure() override {

@@ -93,16 +93,20 @@ TEST_P(BackendVolumes, KeepsWithinItsBounds) {
         expect_below(read_lanes(numbers[c], n), most[c]);
 }
 
-// What is the same everywhere has one mean, whichever way it is asked for; what varies, varies.
+// A number is the mean of the spectrum there; of several numbers, such as a colour, it may be something else. What is said
+// to be the same everywhere, is.
 TEST_P(BackendVolumes, NumbersAndSpectraHaveTheSameMean) {
     const size_t n = 100000;
     auto volume = load_example<Volume>(GetParam());
     Interaction it = interaction_at(places_around(volume->bounds(), n, 0));
     Float zero = it.p.x * 0;
-    Estimate number = estimate(volume->eval_1(it, true) + zero),
-             spectrum = estimate(mean(volume->eval(it, true)) + zero);
-    EXPECT_NEAR(number.mean, spectrum.mean, 1e-9 * std::abs(spectrum.mean));
+    Estimate spectrum = estimate(mean(volume->eval(it, true)) + zero);
     EXPECT_EQ(volume->is_spatially_varying(), spectrum.error > 1e-9 * std::abs(spectrum.mean));
+    EXPECT_GT(std::abs(spectrum.mean), 0);
+    if (volume->channel_count() == 1) {
+        EXPECT_NEAR(estimate(volume->eval_1(it, true) + zero).mean, spectrum.mean,
+                    1e-9 * std::abs(spectrum.mean));
+    }
 }
 
 TEST_P(BackendVolumes, DerivativesMatchDifferences) {

@@ -8,7 +8,6 @@ from ._geometry import *
 from ._optics import *
 from ._colour import *
 from ._random import *
-from ._distributions import *
 from ._struct import Struct
 from ._constants import *
 from ._properties import ObjectType, PluginManager, Properties
@@ -22,7 +21,8 @@ from .util import cornell_box, scoped_set_variant, variant_context
 
 __version__ = "0.1.0"
 
-from ._core import (BSDF, BSDFContext, Emitter, Film, Integrator, Medium, Mesh, Object, PhaseFunction, ReconstructionFilter,
+from ._core import (BSDF, BSDFContext, ContinuousDistribution, DiscreteDistribution, DiscreteDistribution2D, Emitter, Film,
+                    Integrator, IrregularContinuousDistribution, Medium, Mesh, Object, PhaseFunction, ReconstructionFilter,
                     Sampler, Scene, Sensor, Shape, Texture, Volume, load_file, load_string)
 from ._records import (BSDFSample3f, DirectionSample3f, Interaction3f, MediumInteraction3f, PositionSample3f,
                        PreliminaryIntersection3f, Ray2d, Ray2f, Ray3d, Ray3f, RayDifferential3f, SurfaceInteraction3f)

@@ -147,13 +147,13 @@ from ._distributions_nd import ConditionalIrregular1D as ConditionalIrregular1D
 from ._distributions_nd import ConditionalIrregular1D as ConditionalIrregular1DSpectrum
 from ._distributions_nd import ConditionalRegular1D as ConditionalRegular1D
 from ._distributions_nd import ConditionalRegular1D as ConditionalRegular1DSpectrum
-from ._distributions import ContinuousDistribution as ContinuousDistribution
+from ._core import ContinuousDistribution as ContinuousDistribution
 from ._logging import DefaultFormatter as DefaultFormatter
 from .jit._hooks import DeviceError as DeviceError
 from ._records import DirectionSample3f as DirectionSample3f
 from ._shape import DiscontinuityFlags as DiscontinuityFlags
-from ._distributions import DiscreteDistribution as DiscreteDistribution
-from ._distributions import DiscreteDistribution2D as DiscreteDistribution2D
+from ._core import DiscreteDistribution as DiscreteDistribution
+from ._core import DiscreteDistribution2D as DiscreteDistribution2D
 from ._streams import DummyStream as DummyStream
 from ._core import Emitter as Emitter
 from ._endpoints import EmitterFlags as EmitterFlags
@@ -183,7 +183,7 @@ from .jit.auto import Int8 as Int8
 from ._core import Integrator as Integrator
 from ._records import Interaction3f as Interaction3f
 from .jit._hooks import InternalError as InternalError
-from ._distributions import IrregularContinuousDistribution as IrregularContinuousDistribution
+from ._core import IrregularContinuousDistribution as IrregularContinuousDistribution
 from ._logging import Log as Log
 from ._logging import LogLevel as LogLevel
 from ._logging import Logger as Logger

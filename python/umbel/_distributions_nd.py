@@ -2,10 +2,13 @@
 #
 # A table has one slice for each combination of the parameters' values. Between them everything is interpolated linearly:
 # values, integrals, and the sums that sampling searches. All of these are linear in the table, so they stay consistent.
+from . import _core
 from . import jit as dr
-from ._distributions import _at, _floats, _invert_linear
 from ._variant_types import resolve
 
+
+def _floats(v): return v if type(v) is resolve("Float") else resolve("Float")(v)
+def _at(table, i, active=True): return dr.gather(type(table), table, i, active)
 
 def _mix(fetch, slices):
     """The interpolation of fetch(slice) between slices: pairs of number and weight."""
@@ -150,12 +153,12 @@ class _Continuous(_Square):
         v = u.y * below(resolve("UInt32")(h - 1))
         j = dr.binary_search(0, h - 1, lambda k: below(k) <= v)
         r0, r1 = row(j), row(j + 1)
-        ty = _invert_linear(r0, r1, (v - _before(below, j)) * h)
+        ty = _core.sample_linear(r0, r1, (v - _before(below, j)) * h)
         sums, x = inside(j, ty), u.x * dr.lerp(r0, r1, ty)
         i = dr.binary_search(0, w - 1, lambda k: sums(k) <= x)
         v00, v10, v01, v11 = self._corners(i, j, slices, active)
         a, b = dr.lerp(v00, v01, ty), dr.lerp(v10, v11, ty)
-        tx = _invert_linear(a, b, (x - _before(sums, i)) * w)
+        tx = _core.sample_linear(a, b, (x - _before(sums, i)) * w)
         Float = resolve("Float")
         return resolve("Point2f")((Float(i) + tx) / w, (Float(j) + ty) / h), dr.lerp(a, b, tx)
 
@@ -320,7 +323,7 @@ class _Conditional:
             i = dr.binary_search(0, n - 2, lambda k: sums(k) <= y)
             start, width = self._interval(i)
             a, b = (_mix(lambda s: _at(self._values, s * n + i + k, active), slices) for k in (0, 1))
-            t = _invert_linear(a, b, (y - _before(sums, i)) / width)
+            t = _core.sample_linear(a, b, (y - _before(sums, i)) / width)
             return dr.fma(t, width, start), dr.lerp(a, b, t) / total
         return self._each(f, u, cond)
 

@@ -41,7 +41,6 @@ MarginalDistribution2D::MarginalDistribution2D(std::span<const double> values, s
     m_rows = ContinuousDistribution(0, 1, rows);
     m_values = float_array(values);
     m_cumulative = float_array(cumulative);
-    m_integral_value = opaque_float(m_rows.integral());
 }
 
 MarginalDistribution2D::Sample MarginalDistribution2D::sample(const Vector2 &u,
@@ -66,7 +65,7 @@ MarginalDistribution2D::Sample MarginalDistribution2D::sample(const Vector2 &u,
     Float f0 = mixed(m_values, i, active), f1 = mixed(m_values, i + 1u, active);
     double columns = double(m_width - 1);
     Float s = sample_linear(f0, f1, (target - mixed(m_cumulative, i, active)) * columns);
-    return { { (Float(i) + s) * (1 / columns), y }, fma(f1 - f0, s, f0) / m_integral_value };
+    return { { (Float(i) + s) * (1 / columns), y }, fma(f1 - f0, s, f0) / integral() };
 }
 
 Float MarginalDistribution2D::eval(const Vector2 &p, const Mask &active) const {
@@ -84,7 +83,7 @@ Float MarginalDistribution2D::eval(const Vector2 &p, const Mask &active) const {
 }
 
 Float MarginalDistribution2D::pdf(const Vector2 &p, const Mask &active) const {
-    return eval(p, active) / m_integral_value;
+    return eval(p, active) / integral();
 }
 
 // ---- Aliases

@@ -9,21 +9,22 @@ namespace umbel::python {
 namespace nb = nanobind;
 using SceneObject = umbel::Object; // Object is that of arrays here
 
-void bind_render(nb::module_ &m);  // render_module.cpp
-void bind_objects(nb::module_ &m); // render_objects.cpp
-void bind_shapes(nb::module_ &m);  // render_shape.cpp
-void bind_mesh(nb::module_ &m);    // render_mesh.cpp
-void bind_media(nb::module_ &m);   // render_media.cpp
-void bind_loading(nb::module_ &m); // render_loading.cpp
-void bind_nodes(nb::module_ &m);   // render_nodes.cpp
-void bind_params(nb::module_ &m);  // render_params.cpp
-void bind_scene(nb::module_ &m);   // render_scene.cpp
-void bind_plugins(nb::module_ &m); // render_plugins.cpp
-void bind_bitmap(nb::module_ &m);  // render_bitmap.cpp
-void bind_warp(nb::module_ &m);    // render_warp.cpp
-void bind_mueller(nb::module_ &m); // render_mueller.cpp
-void bind_core(nb::module_ &m);    // render_core.cpp
-void bind_state(nb::module_ &m);   // render_state.cpp
+void bind_render(nb::module_ &m);        // render_module.cpp
+void bind_objects(nb::module_ &m);       // render_objects.cpp
+void bind_shapes(nb::module_ &m);        // render_shape.cpp
+void bind_mesh(nb::module_ &m);          // render_mesh.cpp
+void bind_media(nb::module_ &m);         // render_media.cpp
+void bind_loading(nb::module_ &m);       // render_loading.cpp
+void bind_nodes(nb::module_ &m);         // render_nodes.cpp
+void bind_params(nb::module_ &m);        // render_params.cpp
+void bind_scene(nb::module_ &m);         // render_scene.cpp
+void bind_plugins(nb::module_ &m);       // render_plugins.cpp
+void bind_bitmap(nb::module_ &m);        // render_bitmap.cpp
+void bind_warp(nb::module_ &m);          // render_warp.cpp
+void bind_mueller(nb::module_ &m);       // render_mueller.cpp
+void bind_core(nb::module_ &m);          // render_core.cpp
+void bind_distributions(nb::module_ &m); // render_distributions.cpp
+void bind_state(nb::module_ &m);         // render_state.cpp
 
 /// The object as what its interface is: a BSDF, a Shape...
 nb::object to_python(const Ref<SceneObject> &object);

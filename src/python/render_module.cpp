@@ -15,6 +15,7 @@ void bind_render(nb::module_ &m) {
     bind_warp(m);
     bind_mueller(m);
     bind_core(m);
+    bind_distributions(m);
     bind_state(m);
 }
 

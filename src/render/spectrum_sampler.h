@@ -16,9 +16,10 @@ public:
         return map(u, [&](const Float &v) { return m_distribution.sample(v, active).x; });
     }
     Spectrum pdf(const Wavelengths &w, const Mask &active) const {
-        return map(w, [&](const Float &v) { return m_distribution.pdf(v, active); });
+        return map(w,
+                   [&](const Float &v) { return m_distribution.eval_pdf_normalized(v, active); });
     }
-    double integral() const { return m_distribution.integral(); }
+    const Float &integral() const { return m_distribution.integral(); }
 
 private:
     ContinuousDistribution m_distribution;

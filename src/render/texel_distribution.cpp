@@ -47,4 +47,8 @@ Float TexelDistribution::density(const UInt32 &x, const UInt32 &y, const Mask &a
     return fetch(m_density, y * uint32_t(m_width) + x, active);
 }
 
+Float TexelDistribution::probability(const UInt32 &x, const UInt32 &y, const Mask &active) const {
+    return density(x, y, active) * (1 / (double(m_width) * double(m_height)));
+}
+
 } // namespace umbel

@@ -11,6 +11,8 @@ public:
     /// Weights row by row.
     TexelDistribution(std::span<const double> weights, size_t width, size_t height);
     bool valid() const { return m_width > 0; }
+    /// Of all weights.
+    const Float &sum() const { return m_rows.sum(); }
 
     struct Sample {
         UInt32 x, y;
@@ -19,6 +21,7 @@ public:
     Sample sample(const Vector2 &u, const Mask &active) const;
     /// Probability of a texel times their number: its density over the unit square.
     Float density(const UInt32 &x, const UInt32 &y, const Mask &active) const;
+    Float probability(const UInt32 &x, const UInt32 &y, const Mask &active) const;
 
 private:
     size_t m_width = 0, m_height = 0;

@@ -1,4 +1,5 @@
 // tests/core/distribution_test.cpp: tables are sampled with the density that they state.
+#include "ad/ad.h"
 #include "core/alias_table.h"
 #include "core/distribution.h"
 #include "support/variant_fixture.h"
@@ -41,13 +42,13 @@ TEST_P(BackendDistribution, DiscreteIndicesHaveTheirProbabilities) {
                      index[0]); // a single index needs no random number, nor more than one lane
         std::vector<double> observed(n, 0), expected(n), pmf = values(r.pmf), rest = values(r.u);
         pmf.resize(samples, pmf[0]);
-        double sum = 0;
+        double sum = 0, total = values(d.sum())[0];
         for (size_t i = 0; i < n; ++i)
-            expected[i] = w[i] / d.sum() * double(samples);
+            expected[i] = w[i] / total * double(samples);
         for (size_t i = 0; i < samples; ++i) {
             ASSERT_LT(index[i], n);
             observed[index[i]] += 1;
-            ASSERT_NEAR(pmf[i], w[index[i]] / d.sum(), eps());
+            ASSERT_NEAR(pmf[i], w[index[i]] / total, eps());
             ASSERT_TRUE(rest[i] >= 0 && rest[i] < 1);
             sum += rest[i];
         }
@@ -61,8 +62,8 @@ TEST_P(BackendDistribution, DiscreteEndsAreNeverImpossibleIndices) {
     std::vector<uint32_t> i = read(d.sample(make({ 0, 0.2499999, 0.25, 0.9999999, 1, 1.5 })));
     EXPECT_EQ(i, (std::vector<uint32_t>{ 2, 2, 3, 3, 3, 3 }));
     UInt32 all = jit::copy(std::vector<uint32_t>{ 0, 2, 3, 4 });
-    EXPECT_EQ(values(d.eval_pmf(all)), (std::vector<double>{ 0, 0.25, 0.75, 0 }));
-    EXPECT_EQ(values(d.eval_cdf(all)), (std::vector<double>{ 0, 0.25, 1, 1 }));
+    EXPECT_EQ(values(d.eval_pmf_normalized(all)), (std::vector<double>{ 0, 0.25, 0.75, 0 }));
+    EXPECT_EQ(values(d.eval_cdf_normalized(all)), (std::vector<double>{ 0, 0.25, 1, 1 }));
     EXPECT_EQ(read(d.sample(make({ 0.5, 0.7 }), Mask(false)))[0], 0u);
 }
 
@@ -74,18 +75,18 @@ TEST_P(BackendDistribution, RegularSamplesFollowTheirDensity) {
         ContinuousDistribution d(-2, 3, v);
         expect_chi2_1d(
             fmt::format("regular {}", n), [&](const Float &u) { return d.sample(u).x; },
-            [&](const Float &x) { return d.pdf(x); }, -2, 3);
+            [&](const Float &x) { return d.eval_pdf_normalized(x); }, -2, 3);
     }
 }
 
 TEST_P(BackendDistribution, IrregularSamplesFollowTheirDensity) {
     std::vector<double> nodes = { 1, 1.125, 2, 4.5, 4.75, 8 }, v = { 0, 4, 0, 0, 2, 0.5 };
     ContinuousDistribution d(nodes, v);
-    EXPECT_NEAR(d.integral(), 0.25 + 1.75 + 0.25 + 4.0625, 1e-12);
+    EXPECT_NEAR(values(d.integral())[0], 0.25 + 1.75 + 0.25 + 4.0625, 1e-12);
     expect_chi2_1d(
         "irregular", [&](const Float &u) { return d.sample(u).x; },
-        [&](const Float &x) { return d.pdf(x); }, 1, 8);
-    std::vector<double> at = values(d.eval(make({ 0.9, 1, 1.0625, 3, 4.625, 8, 8.1 })));
+        [&](const Float &x) { return d.eval_pdf_normalized(x); }, 1, 8);
+    std::vector<double> at = values(d.eval_pdf(make({ 0.9, 1, 1.0625, 3, 4.625, 8, 8.1 })));
     const double want[] = { 0, 0, 2, 0, 1, 0.5, 0 };
     for (size_t i = 0; i < at.size(); ++i)
         EXPECT_NEAR(at[i], want[i], 10 * eps()) << i;
@@ -99,16 +100,35 @@ TEST_P(BackendDistribution, SamplingInvertsTheCumulativeDistribution) {
     for (const ContinuousDistribution &d :
          { ContinuousDistribution(0, 2, v), ContinuousDistribution(nodes, v) }) {
         ContinuousDistribution::Sample s = d.sample(make(u));
-        std::vector<double> back = values(d.cdf(s.x)), pdf = values(s.pdf),
-                            pdf2 = values(d.pdf(s.x));
+        std::vector<double> back = values(d.eval_cdf_normalized(s.x)), pdf = values(s.pdf),
+                            pdf2 = values(d.eval_pdf_normalized(s.x));
         for (size_t i = 0; i < u.size(); ++i) {
             EXPECT_NEAR(back[i], u[i], 20 * eps());
             EXPECT_NEAR(pdf[i], pdf2[i], 200 * eps() * (1 + pdf[i]));
         }
-        std::vector<double> ends = values(d.cdf(make({ -1, 100 })));
+        std::vector<double> ends = values(d.eval_cdf_normalized(make({ -1, 100 })));
         EXPECT_EQ(ends[0], 0);
         EXPECT_EQ(ends[1], 1);
     }
+}
+
+TEST_P(BackendDistribution, DerivativesFollowTheTables) {
+    auto expect = [&](const Float &v, const std::vector<double> &want) {
+        std::vector<double> got = values(Float(ad::grad(v)));
+        ASSERT_EQ(got.size(), want.size());
+        for (size_t i = 0; i < want.size(); ++i)
+            EXPECT_NEAR(got[i], want[i], 10 * eps()) << i;
+    };
+    Float weights = make({ 1, 0, 3 }), nodes = make({ 0, 1, 3 }), pdf = make({ 1, 2, 0 });
+    for (Float *v : { &weights, &nodes, &pdf })
+        ad::enable_grad(*v);
+    Float second = DiscreteDistribution(weights).eval_cdf_normalized(UInt32(1u));
+    ad::backward(second);
+    expect(weights, { 0.1875, 0.1875, -0.0625 });
+    Float integral = ContinuousDistribution(nodes, pdf).integral();
+    ad::backward(integral);
+    expect(nodes, { -1.5, 0.5, 1 });
+    expect(pdf, { 0.5, 1.5, 1 });
 }
 
 TEST_P(BackendDistribution, MarginalSamplesFollowTheirDensity) {

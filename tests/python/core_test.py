@@ -130,6 +130,31 @@ def test_gradients_pass_through_a_distribution():
     assert np.allclose(dr.grad(values), [0.75, 0.25])
 
 
+def test_tables_of_distributions_are_changed_in_place():
+    d = mi.IrregularContinuousDistribution([0, 1, 3], [1, 2, 0])
+    dr.enable_grad(d.nodes, d.pdf)
+    d.update()
+    dr.backward(d.integral())
+    assert np.allclose(dr.grad(d.nodes), [-1.5, 0.5, 1]) and np.allclose(dr.grad(d.pdf), [0.5, 1.5, 1])
+    c = mi.ContinuousDistribution([0, 1], [1, 3])
+    c.pdf, c.range = [1, 1, 1], [2, 4]
+    with pytest.raises(mi.UserError, match="update()"):
+        c.sample(0.5)
+    c.update()
+    assert np.allclose(c.sample(0.5), 3) and c.interval_resolution() == 1 and c.max() == 1
+    with pytest.raises(mi.UserError, match="update()"):
+        mi.DiscreteDistribution().sample(0.5)
+
+
+def test_distributions_are_structures_of_arrays():
+    d = mi.ContinuousDistribution([0, 2], [1, 2, 3])
+    again = dr.copy(d)
+    dr.enable_grad(again)
+    assert dr.grad_enabled(again.pdf) and not dr.grad_enabled(d.pdf) and again.range == d.range
+    total, _ = dr.while_loop((mi.Float(0, 0), d), lambda t, d: t < 1, lambda t, d: (t + d.eval_pdf_normalized(1), d))
+    assert np.allclose(total, 1)
+
+
 @pytest.mark.parametrize("bad", [
     lambda: mi.DiscreteDistribution([0, 0]), lambda: mi.DiscreteDistribution([1, -1]),
     lambda: mi.ContinuousDistribution([0, 1], [1]), lambda: mi.ContinuousDistribution([1, 1], [1, 2]),

@@ -623,10 +623,10 @@ class Scene(Object):
         """emitters() as an array."""
     def environment(self) -> Any:
         """The light that surrounds the scene, or None."""
-    def eval_emitter_direction(self, ref, ds, active=True) -> Any:
+    def eval_emitter_direction(self, ref: Any, ds: Any, active: ArrayLike = True) -> ArrayBase:
         """The light that arrives at `ref` along ds.d from ds.emitter."""
     def integrator(self) -> Any: ...
-    def pdf_emitter(self, index, active=True) -> Any:
+    def pdf_emitter(self, index: ArrayLike, active: ArrayLike = True) -> ArrayBase:
         """The probability with which sample_emitter() chooses a light."""
     def pdf_emitter_direction(self, ref, ds, active=True) -> Any:
         """The density of sample_emitter_direction."""
@@ -636,7 +636,7 @@ class Scene(Object):
         """The hits alone."""
     def ray_test(self, ray, coherent=False, active=True) -> Any:
         """Whether anything lies between the ends of rays."""
-    def sample_emitter(self, sample, active=True) -> Any:
+    def sample_emitter(self, sample: ArrayLike, active: ArrayLike = True) -> tuple[ArrayBase, ArrayBase, ArrayBase]:
         """Chooses lights: their places in emitters(), one over their probabilities, and the sample to be used again."""
     def sample_emitter_direction(self, ref, sample, test_visibility=True, active=True) -> Any:
         """Directions towards lights, and radiance over density."""

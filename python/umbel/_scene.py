@@ -69,52 +69,11 @@ def make_bbox(low, high):
     return ScalarBoundingBox3f(low, high)
 
 
-def _chosen(self):
-    """How lights are chosen: their number, and a distribution where their weights differ."""
-    weights = [e.sampling_weight() for e in self.emitters()]
-    if len(set(weights)) < 2:
-        return len(weights), None
-    from . import DiscreteDistribution
-    return len(weights), DiscreteDistribution(weights)
-
-
-def sample_emitter(self, sample, active=True):
-    """Chooses lights: their places in emitters(), one over their probabilities, and the sample to be used again."""
-    Float, UInt = _mi("Float"), _mi("UInt")
-    count, distribution = _chosen(self)
-    sample = Float(sample)
-    if count == 0:
-        return UInt(0xffffffff), Float(0), sample
-    if distribution is not None:
-        index, reused, pmf = distribution.sample_reuse_pmf(sample, active)
-        return index, dr.rcp(pmf), reused
-    index = dr.minimum(UInt(sample * count), count - 1)
-    return index, Float(count), sample * count - Float(index)
-
-
-def pdf_emitter(self, index, active=True):
-    """The probability with which sample_emitter() chooses a light."""
-    Float, UInt = _mi("Float"), _mi("UInt")
-    count, distribution = _chosen(self)
-    if distribution is None:
-        return Float(1 / count if count else 0)
-    return distribution.eval_pmf_normalized(UInt(index), active)
-
-
 def sample_emitter_ray(self, time, sample1, sample2, sample3, active=True):
     """A ray of light from a light chosen at random, its radiance over density, and the light."""
-    index, weight, sample1 = self.sample_emitter(sample1, active)
-    lights = self.emitters_dr()
-    emitter = dr.gather(type(lights), lights, index, active)
-    for e in self.emitters():
-        e.set_scene(self)
-    ray, value = emitter.sample_ray(time, sample1, sample2, sample3, active=active)
-    return ray, value * weight, emitter
-
-
-def eval_emitter_direction(self, ref, ds, active=True):
-    """The light that arrives at `ref` along ds.d from ds.emitter."""
-    return ds.emitter.eval_direction(ref, ds, active=active)
+    from ._pointers import EmitterPtr
+    ray, weight, number = self._sample_emitter_ray(time, sample1, sample2, sample3, active)
+    return ray, weight, EmitterPtr._of(self, number)
 
 
 def emitters_dr(self):
@@ -154,7 +113,6 @@ def shapes_grad_enabled(self):
     return False
 
 
-_light_methods = (sample_emitter, pdf_emitter, sample_emitter_ray, eval_emitter_direction)
 _object_methods = (emitters_dr, sensors_dr, shapes_dr, shape_types, shapes_grad_enabled)
 
 
@@ -204,7 +162,7 @@ def _scene_methods():
         return next((e for e in self.emitters() if e.is_environment()), None)
 
     for f in (ray_intersect, ray_intersect_preliminary, ray_test, sample_emitter_direction, pdf_emitter_direction,
-              bbox, environment, *_light_methods, *_object_methods):
+              bbox, environment, sample_emitter_ray, *_object_methods):
         setattr(Scene, f.__name__, f)
 
 

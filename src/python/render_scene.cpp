@@ -221,11 +221,10 @@ void bind_scene(nb::module_ &m) {
     def("sensors", [](const Scene &s) { return to_list(s.sensors()); });
     def("shapes", [](const Scene &s) { return to_list(s.shapes()); });
     def("integrator", [](const Scene &s) { return to_python(s.integrator()); });
-    def(
-        "emitters", [](const Scene &s) { return to_list(s.lights()); },
-        "All lights, in the order of the scene's description.");
+    auto emitters = [](const Scene &s) { return table_list(s.emitters()); };
+    def("emitters", emitters, "All lights, in the order of the scene's description.");
+    def("_emitter_list", emitters);
     def("_bsdf_list", [](const Scene &s) { return table_list(s.bsdfs()); });
-    def("_emitter_list", [](const Scene &s) { return table_list(s.emitters()); });
     def("_shape_list", [](const Scene &s) {
         nb::list out;
         for (const Shape *shape : s.surfaces())
@@ -294,6 +293,30 @@ void bind_scene(nb::module_ &m) {
         [](const Scene &s, const Interaction &it, const DirectionSample &ds, const Mask &active) {
             return s.pdf_emitter_direction(it, ds, active);
         });
+    def(
+        "sample_emitter",
+        [](const Scene &s, const Float &u, const Mask &active) {
+            LightSampler::Choice c = s.sample_emitter(u, active);
+            return std::tuple(c.emitter - 1u, c.inverse_pmf(), c.rest);
+        },
+        nb::arg("sample"), nb::arg("active") = true,
+        "Chooses lights: their places in emitters(), one over their probabilities, and the sample "
+        "to be used again.");
+    def(
+        "pdf_emitter",
+        [](const Scene &s, const UInt32 &index, const Mask &active) {
+            return s.pdf_emitter(index + 1u, active);
+        },
+        nb::arg("index"), nb::arg("active") = true,
+        "The probability with which sample_emitter() chooses a light.");
+    def("_sample_emitter_ray", [](const Scene &s, const Float &time, const Float &u1,
+                                  const Vector2 &u2, const Vector2 &u3, const Mask &active) {
+        LightSampler::Choice c = s.sample_emitter(u1, active);
+        auto [ray, weight] = s.sample_emitter_ray(c, time, c.rest, u2, u3, active);
+        return std::tuple(ray, weight, c.emitter);
+    });
+    def("eval_emitter_direction", &Scene::eval_emitter_direction, nb::arg("ref"), nb::arg("ds"),
+        nb::arg("active") = true, "The light that arrives at `ref` along ds.d from ds.emitter.");
     def("_direction_to", [](const Scene &s, const Interaction &it, const SurfaceInteraction &si) {
         return s.direction_to(it, si);
     });

@@ -34,6 +34,9 @@ public:
         return choose_source(u, active);
     }
     Float pmf(const Interaction &, const UInt32 &emitter, const Mask &active) const override {
+        return source_pmf(emitter, active);
+    }
+    Float source_pmf(const UInt32 &emitter, const Mask &active) const override {
         return m_count == 1 ? Float(1) : Float(jit::gather(m_pmf, emitter, active));
     }
     Choice choose_source(const Float &u, const Mask &active) const override {

@@ -32,6 +32,7 @@ public:
     virtual Float pmf(const Interaction &it, const UInt32 &emitter, const Mask &active) const = 0;
     /// For a ray that leaves the light, wherever it goes.
     virtual Choice choose_source(const Float &u, const Mask &active) const = 0;
+    virtual Float source_pmf(const UInt32 &emitter, const Mask &active) const = 0;
 };
 
 /// Watts that each light sends out, over all channels or wavelengths alike: an estimate where the emission varies.

@@ -78,6 +78,9 @@ public:
     Choice choose_source(const Float &u, const Mask &active) const override {
         return m_sources->choose_source(u, active);
     }
+    Float source_pmf(const UInt32 &emitter, const Mask &active) const override {
+        return m_sources->source_pmf(emitter, active);
+    }
 
 private:
     struct Place {

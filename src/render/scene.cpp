@@ -90,7 +90,7 @@ void Scene::collect_objects() {
     m_bsdfs = {};
     m_emitters = {};
     m_environment = 0;
-    for (const Ref<Emitter> &e : m_free_emitters) {
+    for (const Ref<Emitter> &e : lights()) {
         uint32_t number = m_emitters.add(e.get());
         if (e->is_environment()) {
             if (m_environment)

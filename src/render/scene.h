@@ -63,14 +63,21 @@ public:
                                                                   const Vector2 &u,
                                                                   bool test_visibility,
                                                                   const Mask &active) const;
-    /// A ray of light from a light chosen at random by `choice`, and what it carries over the density of it all: see
-    /// Endpoint::sample_ray.
-    std::pair<Ray, Spectrum> sample_emitter_ray(const Float &time, const Float &choice,
-                                                const Float &wavelength, const Vector2 &position,
-                                                const Vector2 &direction, const Mask &active) const;
+    /// A light for a ray that leaves it, wherever it goes; number 0 if there is none.
+    LightSampler::Choice sample_emitter(const Float &u, const Mask &active) const;
+    /// Probability of that choice.
+    Float pdf_emitter(const UInt32 &emitter, const Mask &active) const;
+    /// A ray of light from there, and what it carries over the density of it all: see Endpoint::sample_ray.
+    std::pair<Ray, Spectrum> sample_emitter_ray(const LightSampler::Choice &source,
+                                                const Float &time, const Float &wavelength,
+                                                const Vector2 &position, const Vector2 &direction,
+                                                const Mask &active) const;
     /// Density of sample_emitter_direction() for the light that a ray met.
     Float pdf_emitter_direction(const Interaction &it, const DirectionSample &ds,
                                 const Mask &active) const;
+    /// What arrives at `it` from ds.emitter in that direction, over no density, wherever anything is in between.
+    Spectrum eval_emitter_direction(const Interaction &it, const DirectionSample &ds,
+                                    const Mask &active) const;
     /// The number of the light that a ray has met: the surface's, or the environment.
     UInt32 emitter_of(const SurfaceInteraction &si) const;
     /// Radiance towards si.wi of what the ray has met.
@@ -122,10 +129,8 @@ public:
                              const Mask &active) const;
 
     const Table<BSDF> &bsdfs() const { return m_bsdfs; }
+    /// In the order of the scene's description, those of shapes among them.
     const Table<Emitter> &emitters() const { return m_emitters; }
-
-    /// All lights in the order of the scene's description, those of shapes among them.
-    std::vector<Ref<Emitter>> lights() const;
 
     const std::vector<Ref<Sensor>> &sensors() const { return m_sensors; }
     /// As the scene names them, groups and instances among them.
@@ -141,6 +146,8 @@ public:
 
 private:
     void collect_objects();
+    /// In the order of the scene's description.
+    std::vector<Ref<Emitter>> lights() const;
     void collect_media();
     void prepare_subsurfaces() const;
     Spectrum medium_transmittance(const UInt32 &medium, const Ray &ray, SampleStream &sampler,

@@ -69,14 +69,23 @@ std::pair<DirectionSample, Spectrum> Scene::sample_emitter_direction(const Inter
     return { ds, weight };
 }
 
-std::pair<Ray, Spectrum> Scene::sample_emitter_ray(const Float &time, const Float &choice,
-                                                   const Float &wavelength, const Vector2 &position,
+LightSampler::Choice Scene::sample_emitter(const Float &u, const Mask &active) const {
+    return m_light_choice ? m_light_choice->choose_source(u, active)
+                          : LightSampler::Choice{ UInt32(0u), Float(0), u };
+}
+
+Float Scene::pdf_emitter(const UInt32 &emitter, const Mask &active) const {
+    return m_light_choice ? m_light_choice->source_pmf(emitter, active) : Float(0);
+}
+
+std::pair<Ray, Spectrum> Scene::sample_emitter_ray(const LightSampler::Choice &source,
+                                                   const Float &time, const Float &wavelength,
+                                                   const Vector2 &position,
                                                    const Vector2 &direction,
                                                    const Mask &active) const {
     Vector3 zero(Float(0));
     std::pair none(Ray{ zero, zero, Float(0), time, sample_wavelengths(wavelength).first },
                    black());
-    LightSampler::Choice source = m_light_choice->choose_source(choice, active);
     auto [ray, weight] =
         m_emitters.call("emitter.sample_ray", source.emitter, active, none, [&](const Emitter &e) {
             return e.sample_ray(time, wavelength, position, direction, active);
@@ -90,6 +99,13 @@ Float Scene::pdf_emitter_direction(const Interaction &it, const DirectionSample 
     Float pdf = m_emitters.call("emitter.pdf_direction", ds.emitter, known, Float(0),
                                 [&](const Emitter &e) { return e.pdf_direction(it, ds, known); });
     return m_light_choice ? pdf * m_light_choice->pmf(it, ds.emitter, known) : pdf;
+}
+
+Spectrum Scene::eval_emitter_direction(const Interaction &it, const DirectionSample &ds,
+                                       const Mask &active) const {
+    Mask known = active & (ds.emitter != UInt32(0u));
+    return m_emitters.call("emitter.eval_direction", ds.emitter, known, black(),
+                           [&](const Emitter &e) { return e.eval_direction(it, ds, known); });
 }
 
 UInt32 Scene::emitter_of(const SurfaceInteraction &si) const {

@@ -44,7 +44,7 @@ TEST_P(BackendLightTracer, AgreesWithPathsFromTheCamera) {
 
 TEST_P(BackendLightTracer, ChoosesAmongAllLights) {
     std::string body = std::string(Room) + Metal + Lamp + Bulb + Sky;
-    expect_same_image(scene_xml(body, 16, 64, "path"), scene_xml(body, 16, 64, "ptracer"));
+    expect_same_image(scene_xml(body, 16, 256, "path"), scene_xml(body, 16, 256, "ptracer"));
 }
 
 TEST(BackendLightTracerFilter, DrawsFromTheFilter) {

@@ -220,6 +220,34 @@ def test_sampled_light_is_its_value_over_density():
     assert close(scene.eval_emitter_direction(it, ds), weight * ds.pdf)
 
 
+@pytest.mark.parametrize("sampler", ["uniform", "power", "tree"])
+def test_scenes_choose_lights_as_paths_do(sampler):
+    lamp = {"type": "point", "position": [0, 0, 3], "intensity": {"type": "rgb", "value": 1.0}}
+    surface = {"type": "sphere", "emitter": {"type": "area", "radiance": {"type": "rgb", "value": 5.0}}}
+    scene = mi.load_dict({"type": "scene", "light_sampler": sampler, "ball": surface,
+                          "a": lamp, "b": lamp | {"sampling_weight": 2.0}, "room": {"type": "constant"}})
+    lights, n = scene.emitters(), 40000
+    assert [e.class_name() for e in lights] == ["AreaLight", "PointLight", "PointLight", "ConstantBackgroundEmitter"]
+    u = mi.Float((np.arange(n) + .5) / n)
+    index, inverse, rest = scene.sample_emitter(u)
+    pmf = scene.pdf_emitter(mi.UInt(0, 1, 2, 3)).numpy()
+    assert close(np.bincount(index.numpy(), minlength=4) / n, pmf, atol=1e-3) and close(inverse, 1 / pmf[index.numpy()])
+    assert close(pmf[2], 2 * pmf[1]) and (sampler != "uniform" or close(pmf, np.array([1, 1, 2, 1]) / 5))
+    assert np.all((rest.numpy() >= 0) & (rest.numpy() <= 1))
+    ray, weight, emitter = scene.sample_emitter_ray(0, u, [.3, .6], [.2, .7])
+    own, alone = emitter.sample_ray(0, rest, [.3, .6], [.2, .7])
+    assert [emitter[i] is lights[int(index[i])] for i in range(0, n, 1000)] == [True] * 40
+    assert close(weight, alone * inverse) and close(ray.d, own.d) and close(ray.o, own.o)
+
+
+def test_a_dark_scene_has_no_light_to_choose():
+    scene = mi.load_dict({"type": "scene", "ball": {"type": "sphere"}})
+    index, inverse, rest = scene.sample_emitter(mi.Float(.1, .7))
+    assert close(inverse, 0) and close(rest, [.1, .7]) and close(scene.pdf_emitter(index), 0)
+    ray, weight, emitter = scene.sample_emitter_ray(0, .5, [.3, .6], [.2, .7])
+    assert close(weight, 0) and emitter[0] is None
+
+
 def test_a_camera_sees_points_where_it_would_send_rays():
     sensor = mi.load_dict(room()).sensors()[0]
     ray, _ = sensor.sample_ray(0, 0, [.3, .6], [0, 0])

@@ -79,8 +79,9 @@ private:
         if (variant().colour == Colour::Spectral)
             wavelength = s.sampler.next_1d();
         Vector2 position = s.sampler.next_2d(), direction = s.sampler.next_2d();
-        std::tie(s.ray, s.throughput) = pass.scene.sample_emitter_ray(
-            pass.ray.time, choice, wavelength, position, direction, s.active);
+        std::tie(s.ray, s.throughput) =
+            pass.scene.sample_emitter_ray(pass.scene.sample_emitter(choice, s.active),
+                                          pass.ray.time, wavelength, position, direction, s.active);
         s.throughput = s.throughput.dense();
         s.eta = Float(1);
         s.active = s.active & any_nonzero(s.throughput);

@@ -174,7 +174,7 @@ from ._distributions_nd import Hierarchical2D0 as Hierarchical2D0
 from ._distributions_nd import Hierarchical2D1 as Hierarchical2D1
 from ._distributions_nd import Hierarchical2D2 as Hierarchical2D2
 from ._distributions_nd import Hierarchical2D3 as Hierarchical2D3
-from ._block import ImageBlock as ImageBlock
+from ._core import ImageBlock as ImageBlock
 from .jit.auto import Int as Int
 from .jit.auto import Int16 as Int16
 from .jit.auto import Int as Int32

@@ -1,14 +1,13 @@
-# umbel/_film.py: films that collect blocks of samples, and reconstruction filters.
+# umbel/_film.py: films that collect blocks of samples.
 import enum
-import math
 
 from . import _core
 from . import jit as dr
-from ._block import ImageBlock
+from ._core import ImageBlock
 from ._records import _mi
 from ._state import state_of
 
-Film, Filter = _core.Film, _core.ReconstructionFilter
+Film = _core.Film
 
 
 class FilmFlags(enum.IntFlag):
@@ -17,33 +16,6 @@ class FilmFlags(enum.IntFlag):
     Alpha = 1
     Spectral = 2
     Special = 4
-
-
-# ---- filters
-
-_resolution = 31  # entries of the table that eval_discretized looks up
-
-
-def border_size(self):
-    """How many pixels around an image samples inside of it reach."""
-    return max(0, int(math.ceil(self.radius() - 0.5 - 2e-5)))
-
-
-def eval_discretized(self, x, active=True):
-    """The filter from a table of 31 steps, as it is from the last entry before x."""
-    if self.is_box_filter():
-        return self.eval(x, active)
-    radius = self.radius()
-    step = dr.minimum(dr.floor(dr.abs(_mi("Float")(x)) * (_resolution / radius)), _resolution)
-    return dr.select((step < _resolution) & active, self.eval(step * (radius / _resolution)), 0)
-
-
-Filter.border_size, Filter.eval_discretized = border_size, eval_discretized
-
-
-# ---- films
-
-def _mono(): return _mi("is_monochromatic")
 
 
 Film.m_flags = FilmFlags.Empty  # of plugins written in Python, which set theirs
@@ -62,11 +34,12 @@ def flags(self):
 
 def base_channels_count(self):
     """Channels of the image without further ones: the colour, and alpha if there is one."""
-    return 4 if self._has_alpha() else 3
+    return len(_output_names(self, []))
 
 
 def _channels(self):
-    return ["R", "G", "B"] + (["A"] if self._has_alpha() else []) + ["W"]
+    """Of a block: colours are three in all variants, and weights follow them."""
+    return ["R", "G", "B"] + self._channel_names([])[1 if _mi("is_monochromatic") else 3:] + ["W"]
 
 
 def prepare(self, aovs=()):
@@ -125,27 +98,28 @@ def schedule_storage(self):
         dr.schedule(_storage(self).tensor())
 
 
-def _in_pixel_format(self, image):
-    """An image of the collected channels as the film develops it."""
-    height, width, channels = image.shape
-    flat = self._develop(image.array, channels)
-    return type(image)(flat, (height, width, len(flat) // (height * width)))
+def _image(self, means, shape):
+    """The image of the means of collected channels, which have that shape."""
+    height, width, channels = shape
+    flat = self._develop(means, channels)
+    return _mi("TensorXf")(flat, (height, width, len(flat) // (height * width)))
 
 
 def _output_names(self, aovs):
     return self._image_names(self._channel_names(aovs))
 
 
+def _further(self):
+    """Names of channels beyond those that all blocks have."""
+    return [n for n in state_of(self).get("names", []) if n not in _channels(self)]
+
+
 def _developed(self):
     """The image of the blocks that were put: sums over weights."""
-    values, names = _storage(self).tensor(), state_of(self)["names"]
-    at = names.index("W")
-    weight = values[..., at:at + 1]
-    image = values[..., :at] if at + 1 == len(names) else dr.concat([values[..., :at], values[..., at + 1:]], axis=2)
-    image = image / dr.select(weight == 0, 1, weight)
-    if _mono():
-        image = dr.concat([image[..., :1], image[..., 3:]], axis=2) if image.shape[2] > 3 else image[..., :1]
-    return _in_pixel_format(self, image)
+    block, names = _storage(self), state_of(self)["names"]
+    collected = self._channel_names(_further(self))
+    kept = [names.index(n) if n in names else 0 for n in collected]  # of a monochromatic colour, one of three
+    return _image(self, block._means(kept, names.index("W")), (block.height(), block.width(), len(kept)))
 
 
 def develop(self, raw=False):
@@ -154,7 +128,7 @@ def develop(self, raw=False):
     if "storage" not in state_of(self):
         image = _core.last_image(self)
         if image is not None:
-            return _in_pixel_format(self, image)
+            return _image(self, image.array, image.shape)
     return _storage(self).tensor() if raw else _developed(self)
 
 
@@ -163,8 +137,8 @@ def bitmap(self, raw=False):
     from ._bitmap import Bitmap
     image = self.develop(raw)
     dr.eval(image)
-    aovs = state_of(self).get("names", []) if "storage" in state_of(self) else []
-    names = aovs if raw and aovs else _output_names(self, [n for n in aovs if n not in _channels(self)])
+    was_put = "storage" in state_of(self)
+    names = state_of(self)["names"] if raw and was_put else _output_names(self, _further(self) if was_put else [])
     if len(names) != image.shape[2]:
         return Bitmap(image)
     plain = {("R", "G", "B"): "RGB", ("R", "G", "B", "A"): "RGBA", ("X", "Y", "Z"): "XYZ", ("X", "Y", "Z", "A"): "XYZA",

@@ -25,6 +25,7 @@ void bind_mueller(nb::module_ &m);       // render_mueller.cpp
 void bind_core(nb::module_ &m);          // render_core.cpp
 void bind_distributions(nb::module_ &m); // render_distributions.cpp
 void bind_state(nb::module_ &m);         // render_state.cpp
+void bind_blocks(nb::module_ &m);        // render_block.cpp
 
 /// The object as what its interface is: a BSDF, a Shape...
 nb::object to_python(const Ref<SceneObject> &object);

@@ -17,6 +17,7 @@ void bind_render(nb::module_ &m) {
     bind_core(m);
     bind_distributions(m);
     bind_state(m);
+    bind_blocks(m);
 }
 
 } // namespace umbel::python

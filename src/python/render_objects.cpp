@@ -322,6 +322,16 @@ void bind_objects(nb::module_ &m) {
         .def(nb::init<nb::object>(), nb::arg("props") = nb::none())
         .def("radius", &Filter::radius, "Beyond it, the filter is zero; in pixels.")
         .def("is_box_filter", &Filter::is_box)
+        .def("border_size", &Filter::border_size,
+             "How many pixels around an image samples inside of it reach.")
+        .def(
+            "eval_discretized",
+            [](Filter &f, const Float &x, const Mask &active) {
+                if (f.revision() == 0)
+                    f.configure();
+                return select(active, f.profile(x), Float(0));
+            },
+            nb::arg("x"), nb::arg("active") = true, "The filter from a table.")
         .def(
             "eval",
             [](const Filter &f, nb::handle x, const Mask &active) {
@@ -351,6 +361,13 @@ void bind_objects(nb::module_ &m) {
              [](const Film &f, const Float &means, uint32_t channels) {
                  enter();
                  return f.develop(means, channels);
+             })
+        .def("_block_channels",
+             [](const Film &f, const Spectrum &L, nb::handle wavelengths, const Float &alpha,
+                const std::vector<Float> &further) {
+                 FilmSample s{ L, {}, alpha, further };
+                 field_from_python(wavelengths, s.wavelengths);
+                 return three_colours(f.channels(s));
              })
         .def("_write", [](const Film &f, const std::string &path,
                           const Image &image) { return f.write(path, image).string(); })

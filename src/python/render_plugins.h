@@ -42,6 +42,9 @@ PyObject *python_side(const SceneObject &object);
 nb::object overridden(nb::handle self, nb::handle base, const char *name);
 void set_components(BSDF &bsdf, std::vector<uint32_t> components);
 
+/// The channels of a block, whose colours are three in all variants; see render_block.cpp.
+std::vector<Float> three_colours(std::vector<Float> channels);
+
 /// A sampler in mid-sequence, from and to the Python object of that sampler: see _sampler.py.
 SampleStream stream_from(nb::handle h);
 void stream_to(const SampleStream &s, nb::handle h);

@@ -154,7 +154,8 @@ void Render::wait() {
 }
 
 std::vector<Float> Render::film_channels(const Radiance &r, const Samples &s) const {
-    return film().channels({ s.ray_weight * r.L, s.ray.wavelengths, r.valid, r.aovs });
+    Float alpha = select(r.valid, Float(1), Float(0));
+    return film().channels({ s.ray_weight * r.L, s.ray.wavelengths, alpha, r.aovs });
 }
 
 // What changes between launches is data: the kernel is the same for all of them.
@@ -244,7 +245,7 @@ void Render::splat(const Vector2 &place, const Spectrum &L, const Wavelengths &w
     auto [x, weight_x] = film().columns().choose_pixel(place.x + left, u.x, active);
     auto [y, weight_y] = film().rows().choose_pixel(place.y + top, u.y, active);
     std::vector<Float> further(integrator().aov_names().size(), Float(0)),
-        values = film().channels({ L, wavelengths, Mask(false), further });
+        values = film().channels({ L, wavelengths, Float(0), further });
     for (Float &v : values)
         v = v * (weight_x * weight_y);
     m_light.splat(values, x - jit::opaque(uint32_t(crop.x)), y - jit::opaque(uint32_t(crop.y)),

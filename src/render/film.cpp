@@ -82,7 +82,7 @@ std::vector<std::string> Film::channel_names(const std::vector<std::string> &fur
 std::vector<Float> Film::channels(const FilmSample &sample) const {
     std::vector<Float> out = to_rgb(unpolarized(sample.L), sample.wavelengths);
     if (has_alpha())
-        out.push_back(select(sample.valid, Float(1), Float(0)));
+        out.push_back(sample.alpha);
     out.insert(out.end(), sample.further.begin(), sample.further.end());
     return out;
 }

@@ -14,7 +14,7 @@ namespace umbel {
 struct FilmSample {
     Spectrum L; // times the camera's weight
     Wavelengths wavelengths;
-    Mask valid;                 // whether the ray met anything
+    Float alpha;                // 1 where the ray met anything
     std::vector<Float> further; // the integrator's own channels
 };
 

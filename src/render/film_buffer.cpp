@@ -123,7 +123,7 @@ struct GroupWalk { // over the samples of one pixel
 // anywhere.
 void FilmBuffer::add_filtered(const Samples &s, const Filter &filter) {
     check(s.values.size() == m_numbers);
-    uint32_t reach = uint32_t(std::max(0.0, std::ceil(filter.radius() - 0.5)));
+    auto reach = uint32_t(filter.border_size());
     uint32_t a_row = m_tiles_x * TilePixels, margin = (reach + TileSize - 1) / TileSize;
     uint32_t from = s.first / a_row, to = (s.first + s.count - 1) / a_row;
     from -= std::min(from, margin);

@@ -1,6 +1,7 @@
 // render/filter.cpp: profiles of reconstruction filters, and offsets drawn from them.
 #include "render/filter.h"
 #include "core/host_array.h"
+#include <algorithm>
 #include <cmath>
 #include <map>
 
@@ -17,6 +18,11 @@ void Filter::configure() {
     m_profile = float_array(table);
     m_radius = opaque_float(r);
     FilterAxis(*this, 1, false); // complains about what cannot be drawn from
+}
+
+int Filter::border_size() const {
+    // Radii that are computed may be too large by some rounding
+    return std::max(0, int(std::ceil(radius() - 0.5 - 2e-5)));
 }
 
 Float Filter::profile(const Float &x) const {
@@ -110,7 +116,7 @@ std::pair<Float, Float> FilterAxis::sample(const Float &u, const UInt32 &pixel,
 // gives each pixel in reach the filter's value there over that integral; one of them is drawn in proportion.
 std::pair<UInt32, Float> FilterAxis::choose_pixel(const Float &place, const Float &u,
                                                   const Mask &active) const {
-    int reach = int(std::ceil(m_filter->radius() - 0.5));
+    int reach = m_filter->border_size();
     Float first = floor(place), size = opaque_float(m_size);
     std::vector<Float> values;
     Float sum(0);

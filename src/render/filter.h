@@ -16,6 +16,8 @@ public:
     virtual Float eval(const Float &x) const { return profile(x); }
     virtual double radius() const = 0;
     virtual bool is_box() const { return false; }
+    /// How many pixels around an image samples inside of it reach.
+    int border_size() const;
 
     /// The profile in recorded code, from a table; zero beyond radius().
     Float profile(const Float &x) const;

@@ -73,6 +73,45 @@ def test_gradients_pass_through_a_block():
     assert close(dr.grad(value), [18, 36])
 
 
+def test_blocks_are_added_where_they_overlap():
+    a, b = mi.ImageBlock([4, 3], [10, 20], 2), mi.ImageBlock(mi.TensorXf(np.arange(18.).reshape(3, 3, 2)), offset=[12, 19])
+    a.put_block(b)
+    want = np.zeros((3, 4, 2))
+    want[:2, 2:] = b.tensor().numpy()[1:, :2]
+    assert close(a.tensor(), want) and list(a.size()) == [4, 3] and list(a.offset()) == [10, 20]
+    a.put_block(a)
+    assert close(a.tensor(), 2 * want)
+    a.set_size([2, 2])
+    assert a.tensor().shape == (2, 2, 2) and close(a.tensor(), 0)
+    with pytest.raises(mi.UserError, match="channels"):
+        a.put(mi.Point2f(10, 20), [1])
+    with pytest.raises(mi.UserError, match="channels"):
+        a.put_block(mi.ImageBlock([2, 2], [0, 0], 1))
+
+
+@pytest.mark.parametrize("name", ["llvm_rgb", "llvm_mono", "llvm_spectral", "llvm_mono_polarized"])
+def test_colours_are_put_in_all_variants(name):
+    with mi.set_variant(name):
+        film = mi.load_dict({"type": "hdrfilm", "width": 2, "height": 2, "pixel_format": "rgba", "rfilter": {"type": "box"}})
+        assert film.prepare() == 5
+        block = film.create_block()
+        wavelengths = mi.sample_rgb_spectrum(mi.UnpolarizedSpectrum([.1, .3, .6, .8]))[0] if mi.is_spectral else []
+        block.put(mi.Point2f(1.5, .5), wavelengths, mi.depolarizer(mi.UnpolarizedSpectrum(2)), alpha=.5, weight=2)
+        film.put_block(block)
+        pixel = film.develop().numpy()[0, 1]
+        assert len(pixel) == film.base_channels_count() == (2 if mi.is_monochromatic else 4)
+        assert close(pixel[-1], .25) and (mi.is_spectral or close(pixel[:-1], 1)) and np.all(pixel[:-1] > 0)
+        assert close(block.tensor().numpy()[0, 1, 3:], [.5, 2])
+
+
+def test_a_filter_is_read_from_a_table():
+    x = mi.Float(np.linspace(-3, 3, 101))
+    for kind in ("gaussian", "mitchell", "box", "tent"):
+        f = mi.load_dict({"type": kind})
+        assert close(f.eval_discretized(x), f.eval(x), atol=2e-2)
+    assert mi.load_dict({"type": "hdrfilm", "pixel_format": "luminance"}).base_channels_count() == 1
+
+
 def test_a_film_divides_sums_by_weights():
     film = mi.load_dict({"type": "hdrfilm", "width": 4, "height": 3, "pixel_format": "rgba", "rfilter": {"type": "box"}})
     with pytest.raises(RuntimeError, match=r"prepare\(\)"):
@@ -88,6 +127,31 @@ def test_a_film_divides_sums_by_weights():
     assert film.bitmap().channel_count() == 5
     film.clear()
     assert close(film.develop(), 0)
+
+
+def test_a_film_may_make_channels_of_samples_by_itself():
+    class Halves(mi.Film):
+        def __init__(self, props):
+            super().__init__(props)
+            self.m_flags = mi.FilmFlags.Special
+
+        def prepare_sample(self, spec, wavelengths, nChannels, weight=1, alpha=1, active=True):
+            return [spec[0] * .5, spec[1], spec[2], weight]
+    mi.register_film("halves", Halves)
+    d = {"type": "scene", "sky": {"type": "constant", "radiance": {"type": "rgb", "value": [2, 3, 4]}},
+         "sensor": {"type": "perspective", "film": {"type": "halves", "width": 4, "height": 3, "rfilter": {"type": "gaussian"}}}}
+    assert close(mi.render(mi.load_dict(d), spp=4), np.broadcast_to([1, 3, 4], (3, 4, 3)))
+
+
+@pytest.mark.parametrize("name", ["llvm_rgb", "llvm_mono", "llvm_spectral"])
+def test_blocks_of_samples_make_the_image_that_renders_make(name):
+    with mi.set_variant(name):
+        d = room(sky={"type": "constant", "radiance": .5})
+        d["sensor"]["film"] |= {"pixel_format": "rgba", "sample_border": True, "rfilter": {"type": "gaussian"}}
+        d["sensor"]["shutter_close"] = 1.
+        scene = mi.load_dict(d)
+        image = mi.ad.integrators.common.render_blocks(scene.integrator(), scene, spp=1024).numpy()
+        assert close(image.mean(axis=(0, 1)), mi.render(scene, spp=1024, seed=1).numpy().mean(axis=(0, 1)), rtol=.01)
 
 
 def test_luminance_films_give_one_channel():

@@ -76,11 +76,7 @@ def _channels(film, block, value, weight, alpha, aovs, wavelengths):
     """The channels of a block for a colour."""
     if film.flags() & mi.FilmFlags.Special:
         return film.prepare_sample(value, wavelengths, block.channel_count(), weight=weight, alpha=alpha)
-    value = mi.unpolarized_spectrum(value)
-    if mi.is_spectral:
-        value = mi.spectrum_to_srgb(value, wavelengths)
-    rgb = [value[0]] * 3 if mi.is_monochromatic else [value[i] for i in range(3)]
-    return rgb + ([alpha] if film.flags() & mi.FilmFlags.Alpha else []) + [weight] + list(aovs)
+    return film._block_channels(value, wavelengths, alpha, [weight, *aovs])
 
 
 def _splat(film, pos, value, weight, alpha, aovs, wavelengths):

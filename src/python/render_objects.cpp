@@ -416,6 +416,14 @@ void bind_objects(nb::module_ &m) {
         .def(
             "sampler", [](const Sensor &s) { return to_python(s.sampler_ref()); },
             "The sensor's source of random numbers; seed() it first.")
+        .def("_draw",
+             [](const Sensor &s, nb::handle sampler, const UInt32 &x, const UInt32 &y) {
+                 SampleStream stream = stream_from(sampler);
+                 CameraSample c = s.draw(stream, x, y, false, Mask(true));
+                 stream_to(stream, sampler);
+                 return std::tuple(as_point(c.offset), c.time, c.wavelength, as_point(c.position),
+                                   as_point(c.aperture));
+             })
         .def("_up", &Sensor::up)
         .def("needs_aperture_sample", &Sensor::needs_aperture_sample);
     nb::class_<Integrator, SceneObject, PyIntegrator>(m, "Integrator", "A method of rendering.")

@@ -372,10 +372,7 @@ void bind_scene(nb::module_ &m) {
           [](const Interaction &it, const Vector3 &p) { return it.spawn_ray_to(p); });
     m.def("to_world_mueller", [](const SurfaceInteraction &si, const Spectrum &s, const Vector3 &a,
                                  const Vector3 &b) { return si.to_world_mueller(s, a, b); });
-    m.def("to_rgb", [](const Spectrum &s, const SurfaceInteraction &si) {
-        std::vector<Float> v = umbel::to_rgb(unpolarized(s), si.wavelengths);
-        return v;
-    });
+    m.def("mis_weight", mis_weight);
     m.def("last_image", &last_image);
     m.def("forget_images", [] { // before Python ends
         shown().clear();

@@ -182,20 +182,10 @@ Render::Samples Render::start(const Band &band, const Place &place) const {
     UInt32 pixel = y * data(uint32_t(film().width())) + x;
     sampler.state = m_sampler->begin(place.seed, pixel, sample);
 
-    // A position drawn from the reconstruction filter around the pixel
-    Vector2 u = sampler.next_2d();
-    auto [dx, weight_x] =
-        splats() ? std::pair(u.x - 0.5, Float(1)) : film().columns().sample(u.x, x, active);
-    auto [dy, weight_y] =
-        splats() ? std::pair(u.y - 0.5, Float(1)) : film().rows().sample(u.y, y, active);
-    Vector2 position{ (Float(x) + 0.5 + dx) * opaque_float(1.0 / film().width()),
-                      (Float(y) + 0.5 + dy) * opaque_float(1.0 / film().height()) };
-
-    Float time = sensor().sample_time(sensor().needs_time_sample() ? sampler.next_1d() : Float(0));
-    Float wavelength = variant().colour == Colour::Spectral ? sampler.next_1d() : Float(0);
-    Vector2 aperture = sensor().needs_aperture_sample() ? sampler.next_2d() : Vector2{ 0.5, 0.5 };
-    auto [ray, ray_weight] = sensor().sample_ray(time, wavelength, position, aperture, active);
-    return { in_crop, active, weight_x * weight_y, { dx, dy }, sampler, ray, ray_weight };
+    CameraSample c = sensor().draw(sampler, x, y, !splats(), active);
+    auto [ray, ray_weight] =
+        sensor().sample_ray(c.time, c.wavelength, c.position, c.aperture, active);
+    return { in_crop, active, c.weight, c.offset, sampler, ray, ray_weight };
 }
 
 class Render::Launch final : public Pass {

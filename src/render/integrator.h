@@ -22,6 +22,12 @@ struct RadianceDerivative {
     std::vector<Float> aovs;
 };
 
+/// The weight of a sample of density `a` among two techniques, the other of density `b`: the power heuristic [Veach 1995].
+inline Float mis_weight(const Float &a, const Float &b) {
+    Float a2 = a * a, w = a2 / fma(b, b, a2);
+    return select(w > 0, w, Float(0)); // 0 / 0 is nothing
+}
+
 /// What the driver hands to an integrator: a launch, whose lanes stand for samples of pixels, and where results go.
 class Pass {
 public:

@@ -102,11 +102,6 @@ RadianceDerivative PathTracer::differentiate(ad::Mode mode, const Scene &scene,
     return { s.tangent, {} };
 }
 
-static Float mis_weight(const Float &a, const Float &b) {
-    Float a2 = a * a, w = a2 / fma(b, b, a2);
-    return select(w > 0, w, Float(0)); // 0 / 0 is nothing
-}
-
 template <class T> static T detach(T x) {
     jit::visit_values(x, [](Value &v) { v = ad::detach(v); });
     return x;

@@ -36,6 +36,24 @@ Vector3 Sensor::up(const Float &time) const {
     return normalize(m_transform.at(time).vector({ 0, 1, 0 }));
 }
 
+CameraSample Sensor::draw(SampleStream &sampler, const UInt32 &x, const UInt32 &y, bool filtered,
+                          const Mask &active) const {
+    CameraSample s;
+    Vector2 u = sampler.next_2d();
+    auto [dx, weight_x] =
+        filtered ? film().columns().sample(u.x, x, active) : std::pair(u.x - 0.5, Float(1));
+    auto [dy, weight_y] =
+        filtered ? film().rows().sample(u.y, y, active) : std::pair(u.y - 0.5, Float(1));
+    s.offset = { dx, dy };
+    s.weight = weight_x * weight_y;
+    s.position = { (Float(Int32(x)) + 0.5 + dx) * opaque_float(1.0 / film().width()),
+                   (Float(Int32(y)) + 0.5 + dy) * opaque_float(1.0 / film().height()) };
+    s.time = sample_time(needs_time_sample() ? sampler.next_1d() : Float(0));
+    s.wavelength = variant().colour == Colour::Spectral ? sampler.next_1d() : Float(0);
+    s.aperture = needs_aperture_sample() ? sampler.next_2d() : Vector2{ 0.5, 0.5 };
+    return s;
+}
+
 Float Sensor::sample_time(const Float &u) const {
     return needs_time_sample() ? fma(u, m_open_duration, m_open_time) : m_open_time;
 }

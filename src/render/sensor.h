@@ -7,6 +7,14 @@
 
 namespace umbel {
 
+/// What a ray of a camera is made of.
+struct CameraSample {
+    Vector2 offset; // from the pixel's centre, in pixels
+    Float weight;   // of the reconstruction filter
+    Vector2 position, aperture;
+    Float time, wavelength;
+};
+
 class Sensor : public Endpoint {
 public:
     static constexpr const char *Kind = "sensor";
@@ -18,6 +26,10 @@ public:
     virtual bool needs_aperture_sample() const { return false; }
     bool needs_time_sample() const { return m_shutter_close > m_shutter_open; }
 
+    /// Draws what sample_ray() needs for a pixel of the whole image: a place from the reconstruction filter around it, or, if not
+    /// `filtered`, anywhere in the pixel. Pixels beyond the left and upper edge are negative, as bits.
+    CameraSample draw(SampleStream &sampler, const UInt32 &x, const UInt32 &y, bool filtered,
+                      const Mask &active) const;
     /// Within the time that the shutter is open.
     Float sample_time(const Float &u) const;
 

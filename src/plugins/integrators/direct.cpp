@@ -37,7 +37,7 @@ public:
             auto r =
                 scene.eval_and_sample_bsdf(ctx, si, wo, Float(0), { Float(0), Float(0) }, valid);
             Spectrum value = si.to_world_mueller(r.value, -wo, si.wi);
-            Float mis = select(ds.delta, Float(1), power(ds.pdf * part_e, r.pdf * part_b));
+            Float mis = select(ds.delta, Float(1), mis_weight(ds.pdf * part_e, r.pdf * part_b));
             L += select(valid & (ds.pdf > 0), value * light * (mis * (1.0 / m_emitter_samples)),
                         black());
         }
@@ -50,7 +50,8 @@ public:
             Ray next = si.spawn_ray(si.to_world(bs.wo));
             SurfaceInteraction hit = scene.ray_intersect(next, go);
             auto [emitted, light_pdf] = scene.eval_emitter_pdf(si, hit, go);
-            Float mis = select(bs.is_delta(), Float(1), power(bs.pdf * part_b, light_pdf * part_e));
+            Float mis =
+                select(bs.is_delta(), Float(1), mis_weight(bs.pdf * part_b, light_pdf * part_e));
             Spectrum weight = si.to_world_mueller(bs.weight, -bs.wo, si.wi);
             L += select(go, weight * emitted * (mis * (1.0 / m_bsdf_samples)), black());
         }
@@ -58,11 +59,6 @@ public:
     }
 
 private:
-    static Float power(const Float &a, const Float &b) {
-        Float w = sqr(a) / (sqr(a) + sqr(b));
-        return select(w > 0, w, Float(0));
-    }
-
     int m_both = 1, m_emitter_samples = 1, m_bsdf_samples = 1;
 };
 

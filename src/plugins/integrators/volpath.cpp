@@ -65,11 +65,6 @@ private:
                      prev_delta, valid, active)
     };
 
-    static Float mis_weight(const Float &a, const Float &b) {
-        Float a2 = a * a, w = a2 / fma(b, b, a2);
-        return select(w > 0, w, Float(0)); // 0 / 0 is nothing
-    }
-
     void bounce(const Scene &scene, State &s) const {
         const bool media = !scene.media().empty();
         const Spectrum zero = black();

@@ -11,9 +11,7 @@ __all__ = ["ADIntegrator", "RBIntegrator", "mis_weight", "render_blocks"]
 
 def mis_weight(pdf_a, pdf_b):
     """The weight of a sample of density `pdf_a` among two techniques, by the power heuristic."""
-    a2 = dr.square(pdf_a)
-    w = a2 / dr.fma(pdf_b, pdf_b, a2)
-    return dr.detach(dr.select(dr.isfinite(w), w, 0))
+    return dr.detach(mi._core.mis_weight(pdf_a, pdf_b))
 
 
 # ---- from sensors to films
@@ -54,21 +52,14 @@ def sample_rays(scene, sensor, sampler):
     lane = dr.arange(mi.UInt32, width * height * spp)
     pixel = lane // dr.opaque(mi.UInt32, spp)
     row = pixel // width
-    offset = [int(n) for n in film.crop_offset()]
-    corner = mi.Point2f(mi.Float(mi.Int32(pixel - row * width)) + (offset[0] - border),
-                        mi.Float(mi.Int32(row)) + (offset[1] - border))
-    u = sampler.next_2d()
-    pos = mi.Point2f(corner.x + u.x, corner.y + u.y)
-    size = [float(n) for n in film.size()]
-    aperture = sampler.next_2d() if sensor.needs_aperture_sample() else mi.Point2f(0.5)
-    time = mi.Float(sensor.shutter_open())
-    if sensor.shutter_open_time() > 0:
-        time = time + sampler.next_1d() * sensor.shutter_open_time()
-    wavelength = sampler.next_1d() if mi.is_spectral else mi.Float(0)
+    offset = [int(n) - border for n in film.crop_offset()]
+    x, y = mi.Int32(pixel - row * width) + offset[0], mi.Int32(row) + offset[1]
+    place, *drawn = sensor._draw(sampler, mi.UInt32(x), mi.UInt32(y))
     with dr.resume_grad():
-        ray, weight = sensor.sample_ray_differential(time, wavelength, mi.Point2f(pos.x / size[0], pos.y / size[1]), aperture)
+        ray, weight = sensor.sample_ray_differential(*drawn)
     if film.rfilter().is_box_filter():  # the pixel itself, whatever rounding makes of the sum
-        pos = mi.Point2f(corner.x + 0.5, corner.y + 0.5)
+        place = mi.Point2f(0)
+    pos = mi.Point2f(mi.Float(x) + 0.5 + place.x, mi.Float(y) + 0.5 + place.y)
     return ray, weight, pos
 
 

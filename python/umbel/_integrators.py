@@ -13,10 +13,10 @@ live_parameters = weakref.WeakSet()  # what traverse() has returned, to find cha
 
 
 class Progress:
-    """A bar for renders that take more than a second, on terminals and in notebooks."""
+    """A bar for work that takes more than a second, on terminals and in notebooks."""
 
-    def __init__(self):
-        self._begin, self._shown = time.perf_counter(), False
+    def __init__(self, what):
+        self._what, self._begin, self._shown = what, time.perf_counter(), False
 
     def __call__(self, fraction):
         spent = time.perf_counter() - self._begin
@@ -25,7 +25,7 @@ class Progress:
         left = spent / max(fraction, 1e-6) - spent
         done = int(30 * fraction)
         self._shown = True
-        print(f"\rrendering |{'#' * done}{' ' * (30 - done)}| {100 * fraction:3.0f} %, {left:.0f} s left ",
+        print(f"\r{self._what} |{'#' * done}{' ' * (30 - done)}| {100 * fraction:3.0f} %, {left:.0f} s left ",
               end="" if fraction < 1 else "\n", file=sys.stderr, flush=True)
 
     def stop(self):

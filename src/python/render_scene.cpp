@@ -16,12 +16,6 @@ namespace umbel::python {
 
 namespace {
 
-struct Scattered { // of a call over BSDFs
-    Spectrum value;
-    Float pdf;
-    UMBEL_STRUCT(value, pdf)
-};
-
 template <class T> nb::list to_list(const std::vector<T> &objects) {
     nb::list out;
     for (const auto &o : objects)
@@ -174,7 +168,14 @@ nb::object render(const Ref<Scene> &scene, uintptr_t params, nb::object sensor,
     gradient.seed_value = UInt32(); // the gradient's own
     set_seed(gradient, seed_grad);
     gradient.spp = spp_grad ? spp_grad : spp;
-    nb::object progress = from_package("_integrators.Progress")();
+    nb::object preparing = from_package("_integrators.Progress")("preparing");
+    nb::object progress = from_package("_integrators.Progress")("rendering");
+    primal.progress = [&](double done) {
+        if (PyErr_CheckSignals() != 0)
+            throw nb::python_error();
+        preparing(done);
+        return true;
+    };
     auto between = [&](Render &r) {
         {
             nb::gil_scoped_release others_may_run;
@@ -324,48 +325,31 @@ void bind_scene(nb::module_ &m) {
         [](const Scene &s, const SurfaceInteraction &si) { return s.emitter_of(si); });
     def("_eval_emitter",
         [](const Scene &s, const SurfaceInteraction &si, const UInt32 &number, const Mask &active) {
-            struct Result {
-                Spectrum value;
-                UMBEL_STRUCT(value)
-            };
             Mask known = active & (number != UInt32(0u));
-            return s.emitters()
-                .call("emitter.eval", number, known, Result{ Spectrum(0).dense() },
-                      [&](const Emitter &e) { return Result{ e.eval(si, known).dense() }; })
-                .value;
+            return s.emitters().call("emitter.eval", number, known, black(),
+                                     [&](const Emitter &e) { return e.eval(si, known); });
         });
     def("_bsdf_eval_pdf", [](const Scene &s, const UInt32 &number, const BSDFContext &ctx,
                              const SurfaceInteraction &si, const Vector3 &wo, const Mask &active) {
-        Scattered r =
-            s.bsdfs().call("bsdf.eval_pdf", number, active,
-                           Scattered{ Spectrum(0).dense(), Float(0) }, [&](const BSDF &b) {
-                               auto [value, pdf] = b.eval_pdf(ctx, si, wo, active);
-                               return Scattered{ value.dense(), pdf };
-                           });
-        return std::pair(r.value, r.pdf);
+        return s.bsdfs().call(
+            "bsdf.eval_pdf", number, active, std::pair(black(), Float(0)),
+            [&](const BSDF &b) { return b.eval_pdf(ctx, si, wo, active); });
     });
     def("_bsdf_sample",
         [](const Scene &s, const UInt32 &number, const BSDFContext &ctx,
            const SurfaceInteraction &si, const Float &u1, const Vector2 &u2, const Mask &active) {
             BSDFSample none = BSDFSample::none();
-            none.weight = none.weight.dense();
+            none.weight = black();
             BSDFSample r = s.bsdfs().call("bsdf.sample", number, active, none, [&](const BSDF &b) {
-                BSDFSample t = b.sample(ctx, si, u1, u2, active);
-                t.weight = t.weight.dense();
-                return t;
+                return b.sample(ctx, si, u1, u2, active);
             });
             return std::pair(r, r.weight);
         });
     def("_bsdf_reflectance", [](const Scene &s, const UInt32 &number, const SurfaceInteraction &si,
                                 const Mask &active) {
-        struct Result {
-            Spectrum value;
-            UMBEL_STRUCT(value)
-        };
-        return s.bsdfs()
-            .call("bsdf.reflectance", number, active, Result{ Spectrum(0) },
-                  [&](const BSDF &b) { return Result{ b.eval_diffuse_reflectance(si, active) }; })
-            .value;
+        return s.bsdfs().call(
+            "bsdf.reflectance", number, active, Spectrum(0),
+            [&](const BSDF &b) { return b.eval_diffuse_reflectance(si, active); });
     });
     m.def("spawn_ray", [](const Interaction &it, const Vector3 &d) { return it.spawn_ray(d); });
     m.def("spawn_ray_to",

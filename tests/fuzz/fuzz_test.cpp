@@ -11,6 +11,7 @@
 #include "render/texture.h"
 #include "support/image_samples.h"
 #include "support/mutator.h"
+#include "support/serialized_file.h"
 #include <csignal>
 #include <cstring>
 #include <fstream>
@@ -188,6 +189,7 @@ std::vector<Sample> samples() {
         { Sample::Scene, "old.xml", OldScene },
         { Sample::Mesh, "little.ply", ply_mesh("binary_little_endian") },
         { Sample::Mesh, "big.ply", ply_mesh("binary_big_endian") },
+        { Sample::Mesh, "a.serialized", test::serialized_file({ test::folded_sheet() }) },
     };
     for (const char *e : { "png", "jpg", "tga", "bmp", "ppm", "pfm", "hdr" })
         out.push_back({ Sample::Picture, std::string("x.") + e, encode_image(e, u8) });

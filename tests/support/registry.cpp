@@ -1,6 +1,7 @@
 // support/registry.cpp: see support/registry.h.
 #include "support/registry.h"
 #include "core/image_io.h"
+#include "support/serialized_file.h"
 #include <fstream>
 #include <set>
 #include <unistd.h>
@@ -23,6 +24,13 @@ const std::filesystem::path &example_files() {
                "property float g\nproperty float b\nelement face 1\n"
                "property list uchar int vertex_indices\nend_header\n"
                "-1 -1 0 0 0 .2 .4 .6\n1 -1 0 1 0 .6 .4 .2\n0 1 0 .5 1 .5 .5 .5\n3 0 1 2\n";
+        SerializedMesh triangle;
+        triangle.positions = { -1, -1, 0, 1, -1, 0, 0, 1, 0 };
+        triangle.uvs = { 0, 0, 1, 0, .5, 1 };
+        triangle.colours = { .2, .4, .6, .6, .4, .2, .5, .5, .5 };
+        triangle.triangles = { 0, 1, 2 };
+        std::ofstream(f / "mesh.serialized", std::ios::binary)
+            << serialized_file({ triangle, folded_sheet() });
         Image image(2, 2, { "R", "G", "B" }, Component::U8);
         for (size_t i = 0; i < 12; ++i)
             image.set(i / 3 % 2, i / 6, i % 3, 0.05 + 0.07 * double(i));

@@ -35,6 +35,11 @@ const std::filesystem::path &example_files() {
         for (size_t i = 0; i < 12; ++i)
             image.set(i / 3 % 2, i / 6, i % 3, 0.05 + 0.07 * double(i));
         write_image(f / "image.png", image);
+        Image sky(6, 5, { "R", "G", "B" }, Component::F32);
+        for (size_t i = 0; i < 90; ++i) // with a sun
+            sky.set(i / 3 % 6, i / 18, i % 3,
+                    i / 3 == 14 ? 8.0 - double(i % 3) : 0.1 + double(i * 37 % 100) / 80);
+        write_image(f / "environment.exr", sky);
         return f;
     }();
     return folder;

@@ -1,0 +1,392 @@
+// envmap: an environment from an image of latitudes and longitudes.
+//
+// The direction (sin(theta) sin(phi), cos(theta), -sin(theta) cos(phi)) of its own space, +y up, is seen at u = phi / (2 pi),
+// v = theta / pi. Columns lie half a pixel inside of the image, which repeats; the first and the last row lie at the poles.
+// Between pixels radiance is bilinear.
+//
+// Directions are sampled by a density that is bilinear in (u, v), too, between luminance times sin(theta) at the pixels: a
+// table of aliases [Vose 1991] chooses four neighbours, and the place between them follows from inverting their density
+// exactly. With `mis_compensation` the average is subtracted from it [Karlik 2019]: what is left must then be found by other
+// means, such as the BSDF's samples of a path tracer.
+//
+// In spectral variants a colour is a smooth spectrum [Jakob 2019] times a brightness and D65; the former two are interpolated
+// each for itself, as in Mitsuba 3.
+#include "ad/ad.h"
+#include "core/distribution.h"
+#include "core/host_array.h"
+#include "core/image_io.h"
+#include "core/spectra.h"
+#include "core/upsampling.h"
+#include "core/warp.h"
+#include "render/colour_value.h"
+#include "render/emitter.h"
+#include <algorithm>
+#include <cmath>
+
+namespace umbel {
+
+class EnvironmentMap final : public Emitter {
+public:
+    void declare(Params &p) override {
+        p.example("<string name='filename' value='$files/environment.exr'/>");
+        p.example("<string name='filename' value='$files/image.png'/><float name='scale' "
+                  "value='2'/><transform name='to_world'><rotate x='1' angle='40'/>"
+                  "<rotate y='1' angle='100'/></transform>");
+        Emitter::declare(p);
+        p.image("bitmap", m_image).doc("In place of `filename`, in scripts: the image itself");
+        p.image("data", m_image).doc("The same, as an array of rows, columns and channels");
+        if (!p.loading() || !m_image)
+            p.file("filename", m_file).doc("The image; its radiance is in W / (m^2 sr)");
+        p.scalar("scale", m_scale, 1, 0).differentiable().doc("Multiplies the image");
+        p.transform("to_world", m_to_world)
+            .doc("How it is turned; where it is moved to makes no difference");
+        p.boolean("mis_compensation", m_is_compensated, false)
+            .doc("Sample only what is brighter than the average. For integrators that combine "
+                 "samples of lights with those of BSDFs; others would lose light");
+        if (!p.traversing())
+            return;
+        if (!m_data.valid())
+            m_data = decoded();
+        p.exposed("data", TensorSlot{ &m_data, &m_shape }).differentiable();
+        p.derived(m_texels);
+    }
+    void changed(std::span<const std::string> names) override {
+        auto has = [&](const char *name) {
+            return std::find(names.begin(), names.end(), name) != names.end();
+        };
+        if (has("to_world"))
+            turn();
+        if (has("data"))
+            take_data();
+    }
+    void configure() override {
+        if (!m_radius.valid())
+            set_scene({});
+        turn();
+        m_data = read_data();
+        take_data();
+        if (!is_spectral()) // what is needed is in the texels
+            m_data = {};
+    }
+    uint32_t flags() const override {
+        return EndpointFlags::Infinite | EndpointFlags::SpatiallyVarying;
+    }
+    void set_scene(const BoundingBox &bounds) override {
+        bool none = bounds.is_empty();
+        m_radius = opaque_float(none ? 1 : std::max(bounds.radius() * (1 + 1e-4), 1e-3));
+        auto c = none ? std::array<double, 3>{} : bounds.centre();
+        m_centre = { opaque_float(c[0]), opaque_float(c[1]), opaque_float(c[2]) };
+    }
+
+    Spectrum eval(const SurfaceInteraction &si, const Mask &active) const override {
+        return depolarize(radiance(place_of(-si.wi), si.wavelengths, active));
+    }
+    Spectrum eval_direction(const Interaction &it, const DirectionSample &ds,
+                            const Mask &active) const override {
+        return depolarize(radiance(place_of(ds.d), it.wavelengths, active));
+    }
+    Float pdf_direction(const Interaction &, const DirectionSample &ds,
+                        const Mask &active) const override {
+        return density(place_of(ds.d), active);
+    }
+    std::pair<DirectionSample, Spectrum> sample_direction(const Interaction &it, const Vector2 &u,
+                                                          const Mask &active) const override {
+        auto [place, d] = sample(u, active);
+        Float dist = 4 * m_radius, pdf = density(place, active); // beyond everything else
+        DirectionSample ds{
+            { fma(d, dist, it.p), -d, { place.u, place.v }, it.time, pdf, Mask(false) },
+            d,
+            dist,
+            UInt32(0u)
+        };
+        Float inv_pdf = select(pdf > 0, rcp(pdf), Float(0));
+        return { ds, depolarize(radiance(place, it.wavelengths, active) * inv_pdf) };
+    }
+
+    /// Through the disk that the scene's sphere is, as seen from there.
+    std::pair<Ray, Spectrum> sample_ray(const Float &time, const Float &wavelength,
+                                        const Vector2 &position, const Vector2 &direction,
+                                        const Mask &active) const override {
+        auto [place, d] = sample(direction, active);
+        auto [wavelengths, weight] = umbel::sample_wavelengths(wavelength);
+        Frame frame(-d);
+        Vector2 p = square_to_uniform_disk_concentric(position);
+        Vector3 o = fma(frame.s * p.x + frame.t * p.y + d, m_radius, m_centre);
+        Float pdf = density(place, active),
+              area = select(pdf > 0, sqr(m_radius) * Pi / pdf, Float(0));
+        Float infinity(std::numeric_limits<double>::infinity());
+        Spectrum light = radiance(place, wavelengths, active) * area;
+        if (is_spectral())
+            light = light * weight;
+        return { Ray{ o, -d, infinity, time, wavelengths }, depolarize(light) };
+    }
+    std::pair<Wavelengths, Spectrum> sample_wavelengths(const SurfaceInteraction &si,
+                                                        const Float &u,
+                                                        const Mask &active) const override {
+        auto [wavelengths, weight] = umbel::sample_wavelengths(u);
+        Spectrum light = radiance(place_of(-si.wi), wavelengths, active);
+        return { wavelengths, depolarize(is_spectral() ? light * weight : light) };
+    }
+
+private:
+    static bool is_spectral() { return variant().colour == Colour::Spectral; }
+
+    // ---- the image
+
+    // Its pixels, as the parameter shows them.
+    Value read_data() {
+        Image image =
+            to_model(convert(m_image ? *m_image : read_image(m_file), Component::F32, false),
+                     ColourModel::Rgb, false);
+        size_t width = image.width(), height = image.height();
+        if (image.pixels() >= (1u << 29))
+            complain("{}: {} x {} pixels are too many; scale the image down to 2^29 pixels",
+                     m_file.string(), width, height);
+        std::vector<double> pixels(3 * width * height);
+        for (size_t y = 0; y < height; ++y)
+            image.read_row(y, &pixels[3 * width * y], true);
+        // Sampling needs a row between the poles
+        if (height < 3) {
+            const double *first = pixels.data(), *last = first + 3 * width * (height - 1);
+            std::vector<double> all;
+            for (int y = 0; y < 3; ++y)
+                for (size_t i = 0; i < 3 * width; ++i)
+                    all.push_back(0.5 * ((2 - y) * first[i] + y * last[i]));
+            pixels = std::move(all);
+            height = 3;
+        }
+        m_shape = { height, width, 3 };
+        return float_array(pixels);
+    }
+
+    // Packets of four: colour and nothing, or coefficients and brightness.
+    void take_data() {
+        if (m_shape.size() != 3 || m_shape[0] < 3 || m_shape[1] < 1 || m_shape[2] != 3)
+            complain("data must be a tensor of at least 3 rows, of columns, and of 3 channels");
+        size_t width = m_shape[1], height = m_shape[0];
+        m_width = opaque_float(double(width));
+        m_rows = opaque_float(double(height - 1));
+        prepare_sampling(read_floats(Float(m_data.detached())), width, height);
+        auto n = uint32_t(width * height);
+        if (is_spectral()) {
+            UInt32 texel(jit::lane_index(n)), first = texel * UInt32(3u);
+            auto at = [&](uint32_t c) {
+                return Float(jit::gather(m_data, first + UInt32(c), Mask(true)));
+            };
+            Vector3 rgb(at(0), at(1), at(2));
+            Float scale = 2 * max_component(rgb);
+            Vector3 c = table_coefficients(rgb * rcp(max(scale, 1e-8)));
+            Value packed = jit::full(variant().float_type(), 0, 4 * n);
+            UInt32 to = texel * UInt32(4u);
+            for (auto &[i, v] : { std::pair(0u, c.x), { 1u, c.y }, { 2u, c.z }, { 3u, scale } })
+                jit::scatter(packed, v, to + UInt32(i), Mask(true));
+            m_texels = packed;
+        } else {
+            UInt32 lane(jit::lane_index(4 * n)), texel = lane >> UInt32(2u), c = lane & UInt32(3u);
+            m_texels = jit::gather(m_data, texel * UInt32(3u) + c, c < UInt32(3u));
+        }
+        jit::eval(m_texels);
+    }
+    // Recorded, and computed only if someone asks.
+    Value decoded() const {
+        UInt32 lane(jit::lane_index(uint32_t(m_shape[0] * m_shape[1] * 3))),
+            texel = lane / UInt32(3u), c = lane - texel * UInt32(3u);
+        return jit::gather(m_texels, texel * UInt32(4u) + c, Mask(true));
+    }
+
+    void prepare_sampling(const std::vector<double> &pixels, size_t width, size_t height) {
+        const Colour3 &y_of = srgb_to_xyz_matrix()[1];
+        std::vector<double> luminances;
+        double sum = 0, weights = 0;
+        auto sine = [&](size_t row) {
+            return row == 0 || row + 1 == height ? 0
+                                                 : std::sin(Pi * double(row) / double(height - 1));
+        };
+        for (size_t i = 0; i < pixels.size(); i += 3) {
+            for (size_t c = 0; c < 3; ++c)
+                if (!(std::isfinite(pixels[i + c]) && pixels[i + c] >= 0))
+                    complain(
+                        "{}: the pixel in column {}, row {} is {}; radiance must be finite and "
+                        "not negative: mend the image",
+                        m_file.string(), i / 3 % width, i / 3 / width, pixels[i + c]);
+            luminances.push_back(y_of[0] * pixels[i] + y_of[1] * pixels[i + 1] +
+                                 y_of[2] * pixels[i + 2]);
+            double s = sine(i / 3 / width);
+            sum += luminances.back() * s;
+            weights += s;
+        }
+        // Where the poles count for nothing, their neighbours stand for them
+        for (size_t x = 0; x < width; ++x)
+            for (auto [pole, next] :
+                 { std::pair(size_t(0), size_t(1)), std::pair(height - 1, height - 2) }) {
+                double &neighbour = luminances[next * width + x];
+                neighbour = std::max(neighbour, 0.5 * luminances[pole * width + x]);
+            }
+        if (m_is_compensated) {
+            double mean = sum / weights;
+            std::vector<double> left = luminances;
+            for (double &v : left)
+                v = std::max(v - mean, 0.0);
+            bool is_any = false;
+            for (size_t i = width; i < left.size() - width; ++i)
+                is_any |= left[i] > 1e-6 * mean;
+            if (is_any) // else it is the same everywhere
+                luminances = std::move(left);
+        }
+
+        // At pixels, and as the mean of four neighbours
+        std::vector<double> nodes(luminances.size()), cells;
+        for (size_t i = 0; i < nodes.size(); ++i)
+            nodes[i] = luminances[i] * sine(i / width);
+        double total = 0;
+        for (double v : nodes)
+            total += v;
+        if (!(total > 0)) // black: all directions are alike
+            for (size_t i = 0; i < nodes.size(); ++i)
+                nodes[i] = sine(i / width);
+        for (size_t y = 0; y + 1 < height; ++y)
+            for (size_t x = 0; x < width; ++x) {
+                const double *row = &nodes[y * width], *next = row + width;
+                size_t right = (x + 1) % width;
+                cells.push_back(0.25 * (row[x] + row[right] + next[x] + next[right]));
+            }
+        m_cells = AliasTable2D(cells, width, height - 1);
+        double scale = double(cells.size()) / m_cells.sum();
+        for (double &v : nodes)
+            v *= scale;
+        m_nodes = float_array(nodes);
+    }
+
+    // ---- directions
+
+    // In the image; the sine of theta, too.
+    struct Place {
+        Float u, v, sine;
+    };
+    Place place_of(const Vector3 &d) const {
+        Vector3 w = m_rotation.inverse().vector(d);
+        Float sine = safe_sqrt(w.x * w.x + w.z * w.z), u = atan2(w.x, -w.z) * InvTwoPi;
+        return { u - floor(u), atan2(sine, w.y) * InvPi, sine };
+    }
+    std::pair<Place, Vector3> sample(const Vector2 &u, const Mask &active) const {
+        // Four neighbours, then between them
+        Vector2 p = m_cells.sample(u, active).p;
+        Float x = p.x * m_width, y = p.y * m_rows;
+        UInt32 column = min(to_uint(x), to_uint(m_width) - UInt32(1u)),
+               row = min(to_uint(y), to_uint(m_rows) - UInt32(1u));
+        std::array<Float, 4> f = corners(column, row, active);
+        Vector2 inside{ clamp(x - Float(column), 0, 1), clamp(y - Float(row), 0, 1) };
+        Vector2 q = square_to_bilinear(f[0], f[1], f[2], f[3], inside).first;
+        Float s = (Float(column) + q.x + 0.5) / m_width, v = (Float(row) + q.y) / m_rows;
+        s = s - floor(s);
+
+        Float theta = v * Pi, phi = s * (2 * Pi), sine = max(sin(theta), 0);
+        Vector3 d{ sine * sin(phi), cos(theta), -sine * cos(phi) };
+        return { { s, v, sine }, m_rotation.vector(d) };
+    }
+    // Densities over the unit square, at four neighbours.
+    std::array<Float, 4> corners(const UInt32 &column, const UInt32 &row,
+                                 const Mask &active) const {
+        auto [at, right, below] = neighbours(column, row);
+        auto node = [&](const UInt32 &i) { return Float(jit::gather(m_nodes, i, active)); };
+        return { node(at), node(at + right), node(at + below), node(at + right + below) };
+    }
+    struct Neighbours {
+        UInt32 at, right, below; // the others by their distance, which may wrap around
+    };
+    Neighbours neighbours(const UInt32 &column, const UInt32 &row) const {
+        UInt32 width = to_uint(m_width);
+        UInt32 right = select(column + UInt32(1u) < width, UInt32(1u), UInt32(1u) - width);
+        return { row * width + column, right, width };
+    }
+    // The neighbours of a place, and where it lies between them.
+    struct Cell {
+        UInt32 column, row;
+        Float x, y;
+    };
+    Cell cell_of(const Place &place) const {
+        Float x = place.u * m_width - 0.5, y = place.v * m_rows;
+        x = select(x < 0, x + m_width, x);
+        UInt32 column = min(to_uint(x), to_uint(m_width) - UInt32(1u)),
+               row = min(to_uint(y), to_uint(m_rows) - UInt32(1u));
+        return { column, row, x - Float(column), y - Float(row) };
+    }
+    // Per solid angle: du dv = sin(theta) / (2 pi^2) of it.
+    Float density(const Place &place, const Mask &active) const {
+        Cell c = cell_of(place);
+        std::array<Float, 4> f = corners(c.column, c.row, active);
+        Float value = lerp(lerp(f[0], f[1], c.x), lerp(f[2], f[3], c.x), c.y);
+        Float out = value / (max(place.sine, 1e-12) * (2 * Pi * Pi));
+        return Float(ad::detach(out));
+    }
+
+    Spectrum radiance(const Place &place, const Wavelengths &wavelengths,
+                      const Mask &active) const {
+        Cell c = cell_of(place);
+        auto [at, right, below] = neighbours(c.column, c.row);
+        std::array<UInt32, 4> index{ at, at + right, at + below, at + right + below };
+        std::array<std::vector<Value>, 4> texel;
+        for (size_t k = 0; k < 4; ++k)
+            texel[k] = jit::gather_packet(m_texels, index[k], 4, active);
+        auto mixed = [&](auto &&value) {
+            return lerp(lerp(value(texel[0]), value(texel[1]), c.x),
+                        lerp(value(texel[2]), value(texel[3]), c.x), c.y);
+        };
+        auto channel = [&](size_t i) {
+            return mixed([&](const std::vector<Value> &t) { return Float(t[i]); });
+        };
+        if (is_spectral()) {
+            Float brightness = channel(3) * m_scale;
+            return map(wavelengths, [&](const Float &w) {
+                Float smooth = mixed([&](const std::vector<Value> &t) {
+                    return eval_coefficients({ Float(t[0]), Float(t[1]), Float(t[2]) }, w);
+                });
+                return smooth * brightness * d65(w);
+            });
+        }
+        Vector3 rgb = Vector3(channel(0), channel(1), channel(2)) * m_scale;
+        if (variant().colour == Colour::Mono)
+            return Spectrum(rgb_luminance(rgb));
+        return Spectrum(std::vector<Float>{ rgb.x, rgb.y, rgb.z });
+    }
+
+    // Turns, mirrors and sizes are all that leaves densities what they are; of these, sizes do not count.
+    void turn() {
+        TransformData r;
+        double size = 0;
+        for (int i = 0; i < 3; ++i)
+            for (int k = 0; k < 3; ++k)
+                size += m_to_world(i, k) * m_to_world(i, k) / 3;
+        size = std::sqrt(size);
+        for (int i = 0; i < 3; ++i)
+            for (int k = 0; k < 3; ++k)
+                r(i, k) = m_to_world(i, k) / size;
+        for (int i = 0; i < 3; ++i)
+            for (int k = 0; k < 3; ++k) {
+                double product = r(0, i) * r(0, k) + r(1, i) * r(1, k) + r(2, i) * r(2, k);
+                if (!(std::abs(product - (i == k)) < 1e-3))
+                    complain("to_world stretches or shears the environment; it may only be turned, "
+                             "mirrored, scaled alike in all directions, and moved");
+            }
+        m_rotation = Transform(r);
+    }
+
+    std::filesystem::path m_file;
+    std::shared_ptr<const Image> m_image;
+    bool m_is_compensated = false;
+    Float m_scale;
+    TransformData m_to_world;
+    Transform m_rotation;
+    Float m_width, m_rows; // columns, and rows less one
+    Value m_texels;
+    Float m_nodes;        // density over the unit square at the pixels
+    AliasTable2D m_cells; // by the mean of four neighbours
+    Vector3 m_centre;
+    Float m_radius; // of the scene
+    // As a parameter: rows, columns and channels
+    Value m_data;
+    std::vector<size_t> m_shape;
+};
+
+UMBEL_PLUGIN(Emitter, EnvironmentMap, "envmap")
+} // namespace umbel

@@ -2,6 +2,7 @@
 //
 // Looks along +z of its own space, y up, x to the left. All that describes it is data of the program: moving it compiles
 // nothing.
+#include "render/field_of_view.h"
 #include "render/sensor.h"
 #include <algorithm>
 #include <cmath>
@@ -15,11 +16,7 @@ public:
         p.example("<float name='fov' value='70'/><string name='fov_axis' value='y'/>"
                   "<float name='principal_point_offset_x' value='.1'/>");
         Sensor::declare(p);
-        p.number("fov", m_fov, 0, 0, 179.999).doc("Field of view in degrees, along `fov_axis`");
-        p.string("focal_length", m_focal_length, "50mm")
-            .doc("In place of `fov`: focal length on 35 mm film, such as 50mm");
-        p.choice("fov_axis", m_axis, "x", { "x", "y", "diagonal", "smaller", "larger" })
-            .doc("What `fov` spans");
+        m_view.declare(p);
         p.number("near_clip", m_near, 1e-2, 0).doc("Nothing nearer than this is seen");
         p.number("far_clip", m_far, 1e4, 0).doc("Nothing farther than this is seen");
         p.number("focus_distance", m_focus, 0).doc("Without effect on a pinhole camera");
@@ -34,8 +31,8 @@ public:
 
     void changed(std::span<const std::string> names) override {
         if (std::find(names.begin(), names.end(), "x_fov") != names.end()) {
-            m_fov = m_x_fov;
-            m_axis = "x";
+            m_view.fov = m_x_fov;
+            m_view.axis = "x";
         }
         Sensor::changed(names);
     }
@@ -43,9 +40,10 @@ public:
     void configure() override {
         Sensor::configure();
         double aspect = double(m_film->width()) / m_film->height();
-        m_x_fov = 2 * std::atan(half_width(aspect)) * 180 / Pi;
-        m_tan_x = opaque_float(half_width(aspect));
-        m_tan_y = opaque_float(half_width(aspect) / aspect);
+        double half = m_view.half_width(*this, aspect);
+        m_x_fov = 2 * std::atan(half) * 180 / Pi;
+        m_tan_x = opaque_float(half);
+        m_tan_y = opaque_float(half / aspect);
         m_shift_x = opaque_float(m_offset_x);
         m_shift_y = opaque_float(m_offset_y);
         m_near_clip = opaque_float(m_near);
@@ -128,28 +126,9 @@ private:
         return { pixel, select(seen, rcp(area * cos3 * sqr(ds.dist)), Float(0)), seen };
     }
 
-    double half_width(double aspect) const {
-        double fov = m_fov;
-        std::string axis = m_axis;
-        if (!(fov > 0)) { // 35 mm film is 36 mm x 24 mm
-            double mm = std::atof(m_focal_length.c_str());
-            if (!(mm > 0))
-                complain("focal_length is {}; it must be a positive length such as 50mm",
-                         quote(m_focal_length));
-            fov = 2 * std::atan(std::hypot(36, 24) / (2 * mm)) * 180 / Pi;
-            axis = "diagonal";
-        }
-        double t = std::tan(fov * Pi / 360);
-        if (axis == "smaller")
-            axis = aspect > 1 ? "y" : "x";
-        else if (axis == "larger")
-            axis = aspect > 1 ? "x" : "y";
-        return axis == "x" ? t : axis == "y" ? t * aspect : t * aspect / std::hypot(1, aspect);
-    }
-
-    double m_fov = 0, m_near = 0.01, m_far = 1e4, m_focus = 0, m_offset_x = 0, m_offset_y = 0;
+    FieldOfView m_view;
+    double m_near = 0.01, m_far = 1e4, m_focus = 0, m_offset_x = 0, m_offset_y = 0;
     double m_x_fov = 0; // along x, however it was given
-    std::string m_focal_length, m_axis;
     Float m_tan_x, m_tan_y, m_shift_x, m_shift_y, m_near_clip, m_far_clip;
 };
 

@@ -133,6 +133,10 @@ std::string scene_of(const Example &e, bool alone) {
     std::string light = or_else("emitter", "<emitter type='constant'/>");
     if (plugin.name == "area")
         light = "<shape type='rectangle'>" + light + "</shape>";
+    if (plugin.name == "directionalarea") // shines on the sphere from beside the camera
+        light = "<shape type='rectangle'><transform name='to_world'><scale value='.5'/><lookat "
+                "origin='2,2,3' target='0,0,0' up='0,1,0'/></transform>" +
+                light + "</shape>";
 
     // A camera
     std::string filter = or_else("rfilter", "<rfilter type='box'/>");
@@ -155,8 +159,10 @@ std::string scene_of(const Example &e, bool alone) {
                              ? element("", camera)
                              : "<sensor type='perspective'>" + camera + "</sensor>";
 
-    std::string integrator = or_else("integrator", is_cloud ? "<integrator type='volpath'/>"
-                                                            : "<integrator type='path'/>");
+    std::string integrator =
+        or_else("integrator", is_cloud                           ? "<integrator type='volpath'/>"
+                              : plugin.name == "directionalarea" ? "<integrator type='ptracer'/>"
+                                                                 : "<integrator type='path'/>");
     if (!is_used)
         throw UserError(fmt::format("no tests for kind {} of plugin {}: tests/support/registry.cpp "
                                     "must say where in a scene it has something to do",

@@ -144,13 +144,15 @@ std::string scene_of(const Example &e, bool alone) {
                                        "<integer name='height' value='8'/>" +
                                            filter + "</film>");
     std::string sampler = or_else("sampler", "<sampler type='independent'/>");
+    if (plugin.name == "irradiancemeter" || plugin.name == "radiancemeter") // of one pixel
+        film = "<film type='hdrfilm'><integer name='width' value='1'/><integer name='height' "
+               "value='1'/>" +
+               filter + "</film>";
     std::string camera = "<transform name='to_world'><lookat origin='0,0,4' target='0,0,0' "
                          "up='0,1,0'/></transform>" +
                          film + sampler;
-    if (plugin.name == "irradiancemeter") { // a film of one pixel
-        camera = "<film type='hdrfilm'><integer name='width' value='1'/><integer name='height' "
-                 "value='1'/>" +
-                 filter + "</film>" + sampler;
+    if (plugin.name == "irradiancemeter") {
+        camera = film + sampler;
         return "<scene version='3.0.0'><integrator type='path'/>" + light +
                "<shape type='rectangle'><transform name='to_world'><translate z='2'/></transform>" +
                element("", camera) + "</shape>" + shape + "</scene>";

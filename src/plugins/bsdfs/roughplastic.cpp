@@ -1,0 +1,144 @@
+// roughplastic: a diffuse base below a rough dielectric coating.
+//
+//     f(wi, wo) = F(wi . h) D(h) G(wi, wo) / (4 cos(theta_i) cos(theta_o))
+//               + rho / (1 - k r) T(wi) T(wo) / (pi eta^2)                        h = normalize(wi + wo)
+//
+// T is the part of light that the coating lets through, all directions together, and r what it throws back of diffuse light
+// from below; k is rho with `nonlinear`, and else 1: see `plastic`. Both are integrated once, on the host.
+#include "core/fresnel.h"
+#include "core/warp.h"
+#include "render/dielectric_ior.h"
+#include "render/lobe_choice.h"
+#include "render/microfacet.h"
+#include "render/rough_coating.h"
+
+namespace umbel {
+
+class RoughPlastic final : public BSDF {
+public:
+    void declare(Params &p) override {
+        p.example("");
+        p.example("<boolean name='nonlinear' value='true'/><string name='distribution' "
+                  "value='ggx'/><float name='alpha' value='.3'/><float name='int_ior' value='1.6'/>"
+                  "<float name='specular_reflectance' value='.8'/>"
+                  "<boolean name='sample_visible' value='false'/>"
+                  "<texture type='bitmap' name='diffuse_reflectance'>"
+                  "<string name='filename' value='$files/image.png'/></texture>");
+        m_ior.declare(p, "polypropylene");
+        p.choice("distribution", m_distribution, "beckmann", { "beckmann", "ggx", "phong" })
+            .doc("Shape of the distribution of microscopic normals; phong, of old scenes, becomes "
+                 "ggx");
+        p.scalar("alpha", m_alpha, 0.1, 0)
+            .differentiable()
+            .doc("Roughness: slope of the microsurface, root mean square");
+        p.boolean("sample_visible", m_visible, true)
+            .doc("Sample only normals that are seen: less noise");
+        p.texture("diffuse_reflectance", m_diffuse, 0.5)
+            .differentiable()
+            .doc("Reflectance of the base");
+        p.texture("specular_reflectance", m_specular, 1)
+            .differentiable()
+            .doc("Multiplies what the coating reflects; 1 is physical");
+        p.boolean("nonlinear", m_nonlinear, false)
+            .doc("Colours grow more saturated as light is reflected between coating and base");
+        p.derived(m_transmittance);
+        p.derived(m_back);
+        if (p.loading() && m_distribution == "phong")
+            m_distribution = "ggx";
+    }
+    void configure() override {
+        m_components = { BSDFFlags::GlossyReflection | BSDFFlags::FrontSide,
+                         BSDFFlags::DiffuseReflection | BSDFFlags::FrontSide };
+        child_changed();
+        RoughCoating coating = rough_coating(microfacet_type(m_distribution), m_alpha, m_ior.eta);
+        m_transmittance = coating.transmittance;
+        m_back = coating.reflectance_inside;
+    }
+    void child_changed() override { m_share = mean_share(*m_specular, *m_diffuse); }
+
+    std::pair<Spectrum, Float> eval_pdf(const BSDFContext &ctx, const SurfaceInteraction &si,
+                                        const Vector3 &wo, const Mask &active) const override {
+        LobeChoice lobes(ctx, BSDFFlags::GlossyReflection);
+        if (lobes.none())
+            return { Spectrum(0), Float(0) };
+        Float t_i = transmittance(si.wi.z, active);
+        lobes.weigh((1 - t_i) * m_share, t_i * (1 - m_share));
+        Mask good = active & (si.wi.z > 0) & (wo.z > 0);
+        return { depolarize(select(good, value(lobes, si, wo, t_i, active), Spectrum(0))),
+                 select(good, density(lobes, si, wo), Float(0)) };
+    }
+
+    BSDFSample sample(const BSDFContext &ctx, const SurfaceInteraction &si, const Float &u1,
+                      const Vector2 &u2, const Mask &active) const override {
+        LobeChoice lobes(ctx, BSDFFlags::GlossyReflection);
+        if (lobes.none())
+            return BSDFSample::none();
+        Float t_i = transmittance(si.wi.z, active);
+        lobes.weigh((1 - t_i) * m_share, t_i * (1 - m_share));
+        Mask glossy = u1 < lobes.probability;
+        Vector3 m = microfacet().sample(si.wi, u2).first;
+        Vector3 wo = select(glossy, reflect(si.wi, m), square_to_cosine_hemisphere(u2));
+        Float pdf = density(lobes, si, wo);
+        Mask good = active & (si.wi.z > 0) & (wo.z > 0) & (pdf > 0);
+        return lobes.sampled(glossy, BSDFFlags::GlossyReflection, good, wo, pdf,
+                             value(lobes, si, wo, t_i, active) / select(good, pdf, Float(1)));
+    }
+
+    Spectrum eval_diffuse_reflectance(const SurfaceInteraction &si,
+                                      const Mask &active) const override {
+        return m_diffuse->eval(si, active);
+    }
+
+private:
+    Microfacet microfacet() const {
+        return { microfacet_type(m_distribution), m_alpha, m_alpha, m_visible };
+    }
+    // f cos(theta_o), both directions above the surface.
+    Spectrum value(const LobeChoice &lobes, const SurfaceInteraction &si, const Vector3 &wo,
+                   const Float &t_i, const Mask &active) const {
+        Spectrum sum(0);
+        if (lobes.gloss) {
+            Microfacet surface = microfacet();
+            Vector3 h = normalize(si.wi + wo);
+            Float f = fresnel(dot(si.wi, h), m_ior.eta).r;
+            sum += m_specular->eval(si, active) *
+                   (f * surface.eval(h) * surface.g(si.wi, wo, h) / (4 * si.wi.z));
+        }
+        if (lobes.base) {
+            Spectrum rho = map(m_diffuse->eval(si, active), [&](const Float &v) {
+                return v / (1 - (m_nonlinear ? v * m_back : m_back));
+            });
+            sum += rho * (t_i * transmittance(wo.z, active) * InvPi * wo.z / sqr(m_ior.eta));
+        }
+        return sum;
+    }
+    Float density(const LobeChoice &lobes, const SurfaceInteraction &si, const Vector3 &wo) const {
+        Microfacet surface = microfacet();
+        Vector3 h = normalize(si.wi + wo);
+        Float gloss = surface.visible()
+                          ? surface.eval(h) * surface.smith_g1(si.wi, h) / (4 * si.wi.z)
+                          : surface.pdf(si.wi, h) / (4 * dot(wo, h));
+        return lobes.probability * gloss + (1 - lobes.probability) * InvPi * wo.z;
+    }
+    // Of the coating, from above.
+    Float transmittance(const Float &cosine, const Mask &active) const {
+        Float x = clamp(cosine, 0, 1) * (RoughCoating::Size - 1),
+              cell = min(floor(x), RoughCoating::Size - 2);
+        UInt32 at = to_uint(cell);
+        Float a(jit::gather(m_transmittance, at, active)),
+            b(jit::gather(m_transmittance, at + 1u, active));
+        return lerp(a, b, x - cell);
+    }
+
+    DielectricIor m_ior;
+    std::string m_distribution;
+    Float m_alpha;
+    Ref<Texture> m_diffuse, m_specular;
+    bool m_visible = true, m_nonlinear = false;
+    Float m_share;         // of the coating, where lobes are chosen
+    Float m_transmittance; // by cosine
+    Float m_back;          // part of diffuse light from below that the coating reflects
+};
+
+UMBEL_PLUGIN(BSDF, RoughPlastic, "roughplastic")
+} // namespace umbel

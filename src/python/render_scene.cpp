@@ -331,9 +331,8 @@ void bind_scene(nb::module_ &m) {
         });
     def("_bsdf_eval_pdf", [](const Scene &s, const UInt32 &number, const BSDFContext &ctx,
                              const SurfaceInteraction &si, const Vector3 &wo, const Mask &active) {
-        return s.bsdfs().call(
-            "bsdf.eval_pdf", number, active, std::pair(black(), Float(0)),
-            [&](const BSDF &b) { return b.eval_pdf(ctx, si, wo, active); });
+        return s.bsdfs().call("bsdf.eval_pdf", number, active, std::pair(black(), Float(0)),
+                              [&](const BSDF &b) { return b.eval_pdf(ctx, si, wo, active); });
     });
     def("_bsdf_sample",
         [](const Scene &s, const UInt32 &number, const BSDFContext &ctx,
@@ -347,9 +346,9 @@ void bind_scene(nb::module_ &m) {
         });
     def("_bsdf_reflectance", [](const Scene &s, const UInt32 &number, const SurfaceInteraction &si,
                                 const Mask &active) {
-        return s.bsdfs().call(
-            "bsdf.reflectance", number, active, Spectrum(0),
-            [&](const BSDF &b) { return b.eval_diffuse_reflectance(si, active); });
+        return s.bsdfs().call("bsdf.reflectance", number, active, Spectrum(0), [&](const BSDF &b) {
+            return b.eval_diffuse_reflectance(si, active);
+        });
     });
     m.def("spawn_ray", [](const Interaction &it, const Vector3 &d) { return it.spawn_ray(d); });
     m.def("spawn_ray_to",

@@ -78,7 +78,8 @@ void Shape::declare(Params &p) {
     declare_to_world(p).doc("From the shape's own coordinates to those of the scene");
     p.boolean("flip_normals", m_flip_normals, false).doc("Turns the surface inside out");
     p.object("bsdf", m_bsdf)
-        .doc("How the surface scatters light; a diffuse reflector of 0.5 if absent");
+        .doc("How the surface scatters light; if absent, a diffuse reflector of 0.5, or black "
+             "where it emits light");
     p.object("emitter", m_emitter).doc("Makes the surface an area light");
     Behind behind;
     if (m_behind)
@@ -101,8 +102,12 @@ void Shape::declare(Params &p) {
             property.queried = true;
             m_texture_attributes[property.name] = p.loader()->load_as<Texture>(*o);
         }
-    if (!m_bsdf)
-        m_bsdf = p.loader()->load_as<BSDF>(std::make_shared<Properties>("bsdf", "diffuse"));
+    if (!m_bsdf) {
+        auto material = std::make_shared<Properties>("bsdf", "diffuse");
+        if (m_emitter)
+            material->set("reflectance", 0.0);
+        m_bsdf = p.loader()->load_as<BSDF>(material);
+    }
     if (m_emitter)
         m_emitter->attach(this);
     if (behind.sensor)

@@ -24,6 +24,21 @@ TEST_P(BackendArea, ShinesFromItsFrontOnly) {
     }
 }
 
+// As Mitsuba has it; a lamp that is to reflect light says so.
+TEST(Area, ReflectsNothingUnlessItHasAMaterial) {
+    VariantScope scope(find_variant("interp_rgb"));
+    auto lit = [](const char *material) {
+        return render_image(*scene_from(scene_xml(
+                                fmt::format("<shape type='sphere'>{}<emitter type='area'/></shape>"
+                                            "<emitter type='constant'/>",
+                                            material),
+                                3, 4)))
+            .get(1, 1, 0);
+    };
+    EXPECT_NEAR(lit(""), 1, 1e-6);
+    EXPECT_NEAR(lit("<bsdf type='diffuse'/>"), 1.5, 0.1);
+}
+
 TEST(Area, BelongsToOneSurface) {
     VariantScope scope(find_variant("interp_rgb"));
     expect_refused("<emitter type='area' id='lamp'/><shape type='sphere'><ref id='lamp'/></shape>"

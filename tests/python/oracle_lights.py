@@ -50,6 +50,7 @@ def lights(mi, spectral):
         "projector": {"type": "projector", "to_world": look, "fov": 60, "scale": 2, "irradiance": picture()},
         "projector, y": {"type": "projector", "to_world": look, "fov": 60, "fov_axis": "y", "irradiance": picture()},
         "envmap": {"type": "envmap", "bitmap": mi.Bitmap(SKY), "scale": 1.5},
+        "envmap, compensated": {"type": "envmap", "bitmap": mi.Bitmap(SKY), "mis_compensation": True},
         "envmap, turned": {"type": "envmap", "bitmap": mi.Bitmap(SKY), "to_world": turn},
     }
 

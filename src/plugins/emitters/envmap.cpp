@@ -197,7 +197,7 @@ private:
     void prepare_sampling(const std::vector<double> &pixels, size_t width, size_t height) {
         const Colour3 &y_of = srgb_to_xyz_matrix()[1];
         std::vector<double> luminances;
-        double sum = 0, weights = 0;
+        double sum = 0;
         auto sine = [&](size_t row) {
             return row == 0 || row + 1 == height ? 0
                                                  : std::sin(Pi * double(row) / double(height - 1));
@@ -211,9 +211,7 @@ private:
                         m_file.string(), i / 3 % width, i / 3 / width, pixels[i + c]);
             luminances.push_back(y_of[0] * pixels[i] + y_of[1] * pixels[i + 1] +
                                  y_of[2] * pixels[i + 2]);
-            double s = sine(i / 3 / width);
-            sum += luminances.back() * s;
-            weights += s;
+            sum += luminances.back();
         }
         // Where the poles count for nothing, their neighbours stand for them
         for (size_t x = 0; x < width; ++x)
@@ -223,15 +221,11 @@ private:
                 neighbour = std::max(neighbour, 0.5 * luminances[pole * width + x]);
             }
         if (m_is_compensated) {
-            double mean = sum / weights;
-            std::vector<double> left = luminances;
-            for (double &v : left)
-                v = std::max(v - mean, 0.0);
-            bool is_any = false;
-            for (size_t i = width; i < left.size() - width; ++i)
-                is_any |= left[i] > 1e-6 * mean;
-            if (is_any) // else it is the same everywhere
-                luminances = std::move(left);
+            // Of pixels, as in Mitsuba 3. Where all are about the same, so is what they say
+            double mean = sum / double(luminances.size());
+            if (*std::min_element(luminances.begin(), luminances.end()) < 0.99 * mean)
+                for (double &v : luminances)
+                    v = std::max(v - mean, 0.0);
         }
 
         // At pixels, and as the mean of four neighbours

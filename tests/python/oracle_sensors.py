@@ -15,7 +15,9 @@ import umbel.jit
 
 umbel.set_variant("llvm_rgb")
 N = 1000
-FILM, APERTURE = np.random.default_rng(5).random((2, 2, N))
+rng = np.random.default_rng(5)
+FILM, APERTURE = rng.random((2, 2, N))
+PLACES = rng.uniform(-1.5, 1.5, (3, N))
 
 
 def sensors(mi):
@@ -41,13 +43,27 @@ def rays(mi, dr, name, description):
     return np.concatenate([full(ray.o), full(ray.d), full(weight)])
 
 
+def connections(mi, dr, name, description):
+    film = {"type": "hdrfilm", "width": 8, "height": 4, "rfilter": {"type": "box"}}
+    sensor = mi.load_dict({**description, "film": film})
+    it = dr.zeros(mi.SurfaceInteraction3f, N)
+    it.p = mi.Point3f(*[mi.Float(x) for x in PLACES])
+    ds, weight = sensor.sample_direction(it, mi.Point2f(APERTURE))
+    full = lambda v: np.array(v + dr.zeros(mi.Float, N)).reshape(-1, N)
+    seen = full(ds.pdf) > 0  # Mitsuba's weights of what lies behind the camera are negative
+    return np.concatenate([seen, full(ds.d), np.where(seen, full(ds.uv), 0), np.where(seen, full(weight), 0)])
+
+
 wrong = 0
 theirs, ours = sensors(mitsuba), sensors(umbel)
 for name in theirs:
-    a, b = rays(umbel, umbel.jit, name, ours[name]), rays(mitsuba, drjit, name, theirs[name])
-    # Mitsuba starts the one ray of a meter a little off its origin
-    tolerance = 2e-4 if name.startswith("radiancemeter") else 1e-5
-    error = np.abs(a - b).max()
-    wrong += not error <= tolerance
-    print(f"{'ok' if error <= tolerance else 'FAILED':6} {name}: off by {error:.2e}")
+    for what in (rays, connections):
+        if what is connections and not name.startswith(("perspective", "thinlens")):  # Mitsuba has none of others
+            continue
+        a, b = what(umbel, umbel.jit, name, ours[name]), what(mitsuba, drjit, name, theirs[name])
+        # Mitsuba starts the one ray of a meter a little off its origin
+        tolerance = 2e-4 if name.startswith("radiancemeter") else 1e-5
+        error = np.abs(a - b).max()
+        wrong += not error <= tolerance
+        print(f"{'ok' if error <= tolerance else 'FAILED':6} {name}, {what.__name__}: off by {error:.2e}")
 sys.exit(wrong != 0)

@@ -138,6 +138,8 @@ void Scene::build_arena() {
     m_arena.build(m_variant.double_precision);
     for (const Ref<Emitter> &e : lights())
         e->set_scene(m_arena.bounds());
+    for (const Ref<Sensor> &s : m_sensors)
+        s->set_scene(m_arena.bounds());
 }
 
 Ref<Scene> load_scene(const Properties &root) {

@@ -52,7 +52,7 @@ TEST_P(BackendIrradianceMeter, AgreesWithPathsFromTheLight) {
         "<shape type='rectangle'><transform name='to_world'><scale value='0.4'/><rotate x='1' "
         "angle='180'/><translate z='2.5'/></transform><emitter type='area'><rgb name='radiance' "
         "value='4,3,2'/></emitter></shape>";
-    expect_same_image(measured(Lights, 1024), measured(Lights, 1024, "ptracer"));
+    expect_same_image(measured(Lights, 4096), measured(Lights, 4096, "ptracer"));
 }
 
 TEST(IrradianceMeter, BelongsToOneSurface) {

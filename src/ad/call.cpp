@@ -140,6 +140,8 @@ std::vector<size_t> CallOp::used_by(const CallRecord::Body &body,
     std::vector<size_t> used = m_fixed[instance.body];
     for (size_t j = 0; j < body.leaves.size(); ++j) {
         NodeId id = record().data[instance.first + j];
+        if (id & IsValue)
+            continue;
         if (c.graph[id].op == Op::Address)
             id = c.graph[id].dep[0];
         for (auto [it, end] = m_index.equal_range(id); it != end; ++it)
@@ -248,7 +250,7 @@ std::optional<std::vector<Value>> CallOp::Run::trace(uint32_t i) {
         replay.set(id, outside.get(id));
     replay.begin_leaves();
     for (size_t j = 0; j < body.leaves.size(); ++j)
-        bind_leaf(replay, lanes, body.leaves[j], r.data[instance.first + j]);
+        bind_leaf(replay, lanes, body.leaves[j], r.leaf(c.graph, instance, j));
     for_settled_uniforms(c, op.tracker.originals, r, instance,
                          [&](NodeId u, NodeId own) { replay.set(u, Value::share(c, own)); });
 

@@ -57,7 +57,9 @@ void operands_of(const Graph &g, NodeId id, const Node &n, std::vector<NodeId> &
             add(b.outputs);
         for (auto &i : r.instances)
             if (i.body != ~0u)
-                add(std::span(r.data).subspan(i.first, r.bodies[i.body].leaves.size()));
+                for (size_t k = 0; k < r.bodies[i.body].leaves.size(); ++k)
+                    if (NodeId leaf = r.data[i.first + k]; !(leaf & IsValue))
+                        out.push_back(leaf);
     } else if (n.op == Op::Extern) {
         add(static_cast<const ExternRecord &>(*g.record_of(id)).inputs);
     } else if (n.op == Op::Phi) {
@@ -341,7 +343,7 @@ std::vector<Value> Replay::run_call(NodeId id) {
                             p.begin_leaves();
                             p.set_params(args);
                             for (size_t j = 0; j < body.leaves.size(); ++j)
-                                p.set_leaf(body.leaves[j], r.data[instance.first + j]);
+                                p.set_leaf(body.leaves[j], r.leaf(g, instance, j));
                             auto &originals = static_cast<AdTracker &>(*c.tracker).originals;
                             for_settled_uniforms(c, originals, r, instance,
                                                  [&](NodeId u, NodeId own) { p.set_leaf(u, own); });

@@ -43,7 +43,8 @@ private:
         m_owned.clear();
         for (auto *list : { &m_record->nodes, &m_record->data })
             for (NodeId id : std::exchange(*list, {}))
-                g.release(id);
+                if (!(id & IsValue))
+                    g.release(id);
     }
     void restore_args() {
         for (size_t k = 0; k < m_args.size(); ++k)
@@ -57,6 +58,7 @@ private:
     }
     void check_outputs(uint32_t i, const std::vector<Value> &out);
     void add_instance(uint32_t i, const Traced &traced);
+    void add_data(std::span<const NodeId> found, bool by_value);
     bool match(const Traced &traced, uint32_t body);
     void count_uses(const CallRecord::Body &body);
     /// Computed in the body, from what it takes from outside and from data.
@@ -86,6 +88,7 @@ private:
     std::vector<Value> m_common; // outputs that have been the same for all instances so far
     std::unordered_map<std::string, uint32_t> m_bodies;
     std::vector<std::pair<NodeId, NodeId>> m_pairs;
+    std::vector<NodeId> m_found; // by match(): leaves, then uniforms
     std::vector<std::optional<std::unordered_map<NodeId, uint32_t>>> m_uses; // of nodes, by body
     uint32_t m_size = 1;
 };
@@ -216,10 +219,26 @@ bool CallTracer::match(const Traced &traced, uint32_t number) {
     for (auto [a, b] : pairs)
         if (auto it = uses.find(a); it == uses.end() || it->second != c.scratch[a].order)
             return false;
+    m_found.clear();
     for (auto *list : { &body.leaves, &body.uniforms })
         for (NodeId id : *list)
-            m_record->data.push_back(counterpart(id));
+            m_found.push_back(counterpart(id));
     return true;
+}
+
+// Owns an instance's data: leaves of a body, then uniforms.
+void CallTracer::add_data(std::span<const NodeId> found, bool by_value) {
+    CallRecord &r = *m_record;
+    for (NodeId id : found)
+        if (by_value && g.is_fixed(id)) {
+            r.data.push_back(uint32_t(r.values.size()) | IsValue);
+            r.values.push_back(g[id].imm);
+        } else {
+            r.data.push_back(id);
+            g.retain(id);
+        }
+    if (r.data.size() == found.size()) // as a rule, all have as much
+        r.data.reserve(found.size() * m_count);
 }
 
 // Instances whose traces differ in data alone share a body.
@@ -227,18 +246,12 @@ void CallTracer::add_instance(uint32_t i, const Traced &traced) {
     CallRecord &r = *m_record;
     CallRecord::Instance &instance = r.instances[i];
     instance.first = uint32_t(r.data.size());
-    auto own_data = [&] {
-        for (size_t k = instance.first; k < r.data.size(); ++k)
-            g.retain(r.data[k]);
-        if (i == 0) // as a rule, all have as much
-            r.data.reserve(r.data.size() * m_count);
-    };
     constexpr size_t MostTried = 4; // the latest
     for (size_t k = r.bodies.size(), tried = 0;
          c.has(Flag::MergeFunctions) && k-- > 0 && tried < MostTried; ++tried)
         if (match(traced, uint32_t(k))) {
             instance.body = uint32_t(k);
-            return own_data();
+            return add_data(m_found, true);
         }
     CallRecord::Body body;
     for (const Value &v : traced.outputs)
@@ -251,11 +264,11 @@ void CallTracer::add_instance(uint32_t i, const Traced &traced) {
     if (!c.has(Flag::MergeFunctions))
         canonical.bytes += fmt::format("#{}", i);
 
-    for (auto *list : { &canonical.leaves, &canonical.uniforms })
-        r.data.insert(r.data.end(), list->begin(), list->end());
-    own_data();
     auto [it, fresh] = m_bodies.emplace(std::move(canonical.bytes), uint32_t(r.bodies.size()));
     instance.body = it->second;
+    m_found = canonical.leaves;
+    m_found.insert(m_found.end(), canonical.uniforms.begin(), canonical.uniforms.end());
+    add_data(m_found, !fresh); // where it is fresh, the nodes are those of the body
     if (!fresh)
         return;
     for (NodeId id : canonical.captures) {
@@ -387,9 +400,13 @@ std::vector<Value> CallTracer::finish(uint32_t size) {
         XXH3_128bits_update(hash, bytes.data(), bytes.size());
     for (auto &i : r.instances) {
         XXH3_128bits_update(hash, &i.body, sizeof(i.body));
-        if (i.body != ~0u)
-            XXH3_128bits_update(hash, r.data.data() + i.first,
-                                r.bodies[i.body].leaves.size() * sizeof(NodeId));
+        for (size_t k = 0; i.body != ~0u && k < r.bodies[i.body].leaves.size(); ++k) {
+            NodeId id = r.data[i.first + k];
+            uint64_t datum = id & IsValue     ? r.values[id & ~IsValue]
+                             : g.is_fixed(id) ? g[id].imm
+                                              : id;
+            XXH3_128bits_update(hash, &datum, sizeof(datum));
+        }
     }
     XXH128_hash_t h = XXH3_128bits_digest(hash);
     XXH3_freeState(hash);

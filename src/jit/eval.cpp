@@ -304,12 +304,14 @@ static CallTables call_tables(Context &c, const CallLayout &layout, Task &task) 
         for (const DataField &f : layout.fields[instance.body]) {
             NodeId leaf = r.data[instance.first + f.leaf];
             uint32_t place = t.table[2 * i + 3] + f.offset;
-            if (f.type == Type::Ptr && g[leaf].op == Op::Address) {
+            if (leaf & IsValue) {
+                std::memcpy(&(*t.data)[place], &r.values[leaf & ~IsValue], bytes(f.type));
+            } else if (f.type == Type::Ptr && g[leaf].op == Op::Address) {
                 t.copies.push_back(
                     { place, 0, add_array(task, g, g[leaf].dep[0], TaskArray::Read) });
             } else if (g.is_single(leaf)) {
                 std::memcpy(&(*t.data)[place], &g[leaf].imm, bytes(f.type));
-                if (recorder)
+                if (recorder && !g.is_fixed(leaf))
                     recorder->used(leaf);
             } else {
                 t.copies.push_back({ place, uint8_t(bytes(f.type)),

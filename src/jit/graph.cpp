@@ -250,6 +250,12 @@ NodeId Graph::single(Type type, uint64_t bits) {
     return id;
 }
 
+NodeId Graph::fixed(Type type, uint64_t bits) {
+    NodeId id = single(type, bits);
+    m_nodes[id].flags |= Fixed;
+    return id;
+}
+
 uint32_t Graph::store_buffer(BufferRef buffer) {
     if (m_free_buffers.empty()) {
         m_buffers.push_back(std::move(buffer));
@@ -267,7 +273,7 @@ void Graph::move_to_memory(NodeId id) {
     BufferRef buffer = jit::allocate(width);
     std::memcpy(buffer->data(), &n.imm, width);
     n.imm = store_buffer(std::move(buffer));
-    n.flags &= uint8_t(~Single);
+    n.flags &= uint8_t(~(Single | Fixed));
 }
 
 void Graph::become_buffer(NodeId id, BufferRef buffer) {
@@ -306,7 +312,8 @@ void Graph::drop_operands(NodeId id) {
         n.imm = 0;
         for (auto *list : { &record->nodes, &record->data })
             for (NodeId d : *list)
-                release(d);
+                if (!(d & IsValue))
+                    release(d);
         for (RegionId r : record->regions)
             discard_region(r);
     }

@@ -31,6 +31,7 @@ enum NodeFlag : uint8_t {
     Pinned = 4,  // has side effects or a record: stays where it was traced, equal to no other
     Inner = 16,  // arithmetic of a body: in its region whatever its operands
     Single = 32, // Buffer: one element, in the node itself until its memory is asked for
+    Fixed = 64,  // Single: and nobody will ever replace it by another
 };
 
 struct alignas(64) Node {
@@ -48,11 +49,14 @@ struct alignas(64) Node {
 };
 static_assert(sizeof(Node) == 64);
 
+/// Set in a number among the data of a record: of a value of its own, not of a node.
+constexpr NodeId IsValue = 1u << 31;
+
 /// What a Loop, If, Call or Extern node holds besides operands. `nodes` and `data` are references that it owns.
 struct Record {
     virtual ~Record() = default;
     std::vector<NodeId> nodes;
-    std::vector<NodeId> data; // of the instances of a call
+    std::vector<NodeId> data; // of the instances of a call; some are `IsValue`
     std::vector<RegionId> regions;
 };
 
@@ -96,6 +100,8 @@ public:
     NodeId buffer(Type type, BufferRef buffer, uint32_t size);
     /// A Buffer of one element. Scenes have millions of them.
     NodeId single(Type type, uint64_t bits);
+    /// The same, for good: records of instances need no node of it.
+    NodeId fixed(Type type, uint64_t bits);
 
     void retain(NodeId id) { ++m_nodes[id].refs; }
     void release(NodeId id) {
@@ -112,6 +118,9 @@ public:
     }
     /// Whether this is a Buffer whose element `imm` holds.
     bool is_single(NodeId id) const { return m_nodes[id].flags & Single; }
+    bool is_fixed(NodeId id) const {
+        return (m_nodes[id].flags & (Single | Fixed)) == (Single | Fixed);
+    }
     Record *record_of(NodeId id) const { return reinterpret_cast<Record *>(m_nodes[id].imm); }
 
     RegionId open_region(RegionId parent, const char *kind, bool loop, bool function);

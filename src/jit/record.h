@@ -45,12 +45,21 @@ struct CallRecord : Record {
     RegionId region = 0;
     std::vector<Body> bodies;
     std::vector<Instance> instances; // by id - 1
+    std::vector<uint64_t> values;    // bits of those data that need no node
     std::vector<NodeId> args, captures;
     std::vector<Type> out_types;
     bool effects = false;
     std::array<uint64_t, 2> signature{}; // equal for calls of the same code with the same data
     uint32_t epoch = 0;
     std::vector<uint8_t> live_out, live_param; // params: args, then captures
+
+    /// Item k of an instance's data as a node, which the record owns.
+    NodeId leaf(Graph &g, const Instance &instance, size_t k) {
+        NodeId &id = data[instance.first + k];
+        if (id & IsValue)
+            id = g.fixed(g[bodies[instance.body].leaves[k]].type, values[id & ~IsValue]);
+        return id;
+    }
 };
 
 class HostEffect; // jit/host_call.h

@@ -37,7 +37,7 @@ public:
         uvs.assign(m_has_uvs ? 2 * n : 0, 0);
         indices.assign(3 * size_t(m_faces), 0);
         orient(false);
-        m_inv_area = opaque_float(0); // an area light is prepared once there is a surface
+        m_inv_area = HostFloat(0); // an area light is prepared once there is a surface
         if (!m_emitter)
             finish_mesh(false);
     }

@@ -281,7 +281,7 @@ void Mesh::prepare_sampling() {
         auto n = area_normal(t);
         m_area += std::hypot(n[0], n[1], n[2]) / 2;
     }
-    m_inv_area = opaque_float(m_area > 0 ? 1 / m_area : 0);
+    m_inv_area = HostFloat(m_area > 0 ? 1 / m_area : 0);
     m_records = {};
     if (!m_emitter)
         return;

@@ -263,8 +263,8 @@ PositionSample Shape::sample_position(const Float &time, const Vector2 &u,
 }
 
 Float Shape::pdf_position(const PositionSample &ps, const Mask &active) const {
-    return is_moving() ? m_inv_area / m_where->at(UInt32(1u), ps.time, active).area_factor(ps.n)
-                       : m_inv_area;
+    Float rest = m_inv_area;
+    return is_moving() ? rest / m_where->at(UInt32(1u), ps.time, active).area_factor(ps.n) : rest;
 }
 
 DirectionSample Shape::sample_direction(const Interaction &it, const Vector2 &u,

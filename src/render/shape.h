@@ -1,6 +1,7 @@
 // render/shape.h: surfaces: triangle meshes, and shapes with a formula of their own.
 #pragma once
 #include "core/alias_table.h"
+#include "core/host_float.h"
 #include "render/bsdf.h"
 #include "render/motion.h"
 #include <array>
@@ -132,7 +133,7 @@ protected:
     bool m_flip_normals = false;
     Ref<BSDF> m_bsdf; // never null after loading
     Ref<Emitter> m_emitter;
-    Float m_inv_area; // set by configure() of the derived class
+    HostFloat m_inv_area; // set by configure() of the derived class
     int m_revision = 0;
 
 private:

@@ -1,4 +1,5 @@
 // tests/ad/body_test.cpp: inside recorded bodies, detach, scopes and replace_grad mean what they mean outside.
+#include "jit/datum.h"
 #include "support/gradient_check.h"
 
 using namespace umbel::jit;
@@ -284,6 +285,35 @@ TEST_P(Bodies, MembersArithmeticThatIsEvaluatedStaysTheInstancesOwn) {
                 EXPECT_EQ(item(grad(n)), construct == 1 ? 6.0 * 20 : 6.0 * 6);
             }
         }
+}
+
+// Numbers of the host, which records of instances hold by value.
+struct Fixed : Instance<Fixed> {
+    double s;
+    mutable DatumNode node;
+    explicit Fixed(double s) : s(s) {}
+    Float64 number() const { return Float64(datum(Type::F64, to_bits(s), node)); }
+};
+
+TEST_P(Bodies, NumbersOfTheHostAreTheInstancesOwn) {
+    for (bool within : { false, true }) {
+        SCOPED_TRACE(within);
+        Fixed a(2), b(3), c(5);
+        Float64 x = copy(List{ 1, 2, 3, 4 });
+        enable_grad(x);
+        auto shade = [&](const Float64 &x) {
+            return call(
+                Pointer<Fixed>(lane % 3u + a.id()),
+                [](Fixed *p, const Float64 &x) { return x * x * p->number(); }, x);
+        };
+        Float64 y =
+            within ? if_(lane < 9u, [&] { return shade(x) * x; }, [&] { return x; }) : shade(x);
+        backward(y);
+        if (within)
+            EXPECT_EQ(grad(x).read(), (List{ 6, 36, 135, 96 }));
+        else
+            EXPECT_EQ(grad(x).read(), (List{ 4, 12, 30, 16 }));
+    }
 }
 
 UMBEL_BACKENDS(Bodies)

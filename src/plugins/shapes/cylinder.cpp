@@ -63,7 +63,7 @@ public:
         if (!inverse)
             complain("to_world is singular, so that nothing is left of the cylinder");
         m_to_object = *inverse;
-        m_transform = Transform(m_whole);
+        m_transform = HostTransform(m_whole, m_to_object);
 
         double sizes[3];
         for (int c = 0; c < 3; ++c)
@@ -73,9 +73,9 @@ public:
                      sizes[0] / m_local_radius, sizes[1] / m_local_radius);
         m_radius = sizes[0];
         m_area = 2 * Pi * m_radius * sizes[2];
-        m_inv_area = opaque_float(1 / m_area);
-        m_flip = opaque_float(m_flip_normals ? -1 : 1);
-        m_curvature = opaque_float((m_flip_normals ? -1 : 1) / m_radius);
+        m_inv_area = HostFloat(1 / m_area);
+        m_flip = HostFloat(m_flip_normals ? -1 : 1);
+        m_curvature = HostFloat((m_flip_normals ? -1 : 1) / m_radius);
     }
 
     BoundingBox bounds() const override {
@@ -103,7 +103,7 @@ public:
                           [](bool m, double a, double b) { return m ? a : b; });
     }
     Float intersect(const Ray &ray, const Mask &) const override {
-        Transform to_object = m_transform.inverse();
+        Transform to_object = Transform(m_transform).inverse();
         Vector3 o = to_object.point(ray.o), d = to_object.vector(ray.d);
         Float origin[3] = { o.x, o.y, o.z }, dir[3] = { d.x, d.y, d.z };
         return solve_tube(
@@ -112,15 +112,16 @@ public:
     }
 
     void fill_interaction(const Ray &ray, const Float &t, SurfaceInteraction &si) const override {
-        Vector3 local = m_transform.inverse().point(ray(t));
+        Transform transform = m_transform;
+        Vector3 local = transform.inverse().point(ray(t));
         Float inv_r = rsqrt(sqr(local.x) + sqr(local.y));
         local = { local.x * inv_r, local.y * inv_r, local.z }; // back onto the surface
         Float phi = atan2(local.y, local.x);
         phi = phi + select(phi < 0, Float(2 * Pi), Float(0));
-        si.p = m_transform.point(local);
+        si.p = transform.point(local);
         si.uv = { phi * InvTwoPi, local.z };
-        si.dp_du = m_transform.vector({ -local.y, local.x, Float(0) }) * (2 * Pi);
-        si.dp_dv = m_transform.vector({ Float(0), Float(0), Float(1) });
+        si.dp_du = transform.vector({ -local.y, local.x, Float(0) }) * (2 * Pi);
+        si.dp_dv = transform.vector({ Float(0), Float(0), Float(1) });
         si.n = normal_at(local);
         si.sh_frame.n = si.n;
     }
@@ -129,9 +130,12 @@ public:
                                         const Mask &) const override {
         Float phi = u.y * (2 * Pi);
         Vector3 local(cos(phi), sin(phi), u.x);
-        return {
-            m_transform.point(local), normal_at(local), { u.y, u.x }, time, m_inv_area, false
-        };
+        return { Transform(m_transform).point(local),
+                 normal_at(local),
+                 { u.y, u.x },
+                 time,
+                 m_inv_area,
+                 false };
     }
 
 private:
@@ -143,14 +147,15 @@ private:
                  { b, sign + n[1] * n[1] * a, -n[1] } };
     }
     Vector3 normal_at(const Vector3 &local) const {
-        return normalize(m_transform.normal({ local.x, local.y, Float(0) })) * m_flip;
+        Vector3 n = Transform(m_transform).normal({ local.x, local.y, Float(0) });
+        return normalize(n) * m_flip;
     }
 
     std::array<double, 3> m_p0{}, m_p1{};
     double m_local_radius = 1, m_radius = 1, m_area = 0;
     TransformData m_whole, m_to_object; // between the unit tube and the scene
-    Transform m_transform;
-    Float m_flip, m_curvature;
+    HostTransform m_transform;
+    HostFloat m_flip, m_curvature;
 };
 
 UMBEL_PLUGIN(Shape, Cylinder, "cylinder")

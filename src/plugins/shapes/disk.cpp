@@ -14,15 +14,14 @@ public:
         if (!inverse)
             complain("to_world is singular, so that nothing is left of the disk");
         m_to_object = *inverse;
-        m_transform = Transform(m_to_world);
+        m_transform = HostTransform(m_to_world, m_to_object);
         m_x = m_to_world.apply_vector({ 1, 0, 0 });
         m_y = m_to_world.apply_vector({ 0, 1, 0 });
         m_area =
             Pi * std::hypot(m_x[1] * m_y[2] - m_x[2] * m_y[1], m_x[2] * m_y[0] - m_x[0] * m_y[2],
                             m_x[0] * m_y[1] - m_x[1] * m_y[0]);
-        m_inv_area = opaque_float(1 / m_area);
-        auto n = m_to_world.apply_normal({ 0, 0, m_flip_normals ? -1.0 : 1.0 });
-        m_normal = { opaque_float(n[0]), opaque_float(n[1]), opaque_float(n[2]) };
+        m_inv_area = HostFloat(1 / m_area);
+        m_normal = HostVector3(m_to_world.apply_normal({ 0, 0, m_flip_normals ? -1.0 : 1.0 }));
     }
 
     BoundingBox bounds() const override {
@@ -50,7 +49,7 @@ public:
                    : std::numeric_limits<double>::infinity();
     }
     Float intersect(const Ray &ray, const Mask &) const override {
-        Transform to_object = m_transform.inverse();
+        Transform to_object = Transform(m_transform).inverse();
         Vector3 o = to_object.point(ray.o), d = to_object.vector(ray.d);
         Float t = -o.z / d.z;
         Mask hit =
@@ -59,25 +58,29 @@ public:
     }
 
     void fill_interaction(const Ray &ray, const Float &t, SurfaceInteraction &si) const override {
-        Vector3 local = m_transform.inverse().point(ray(t));
-        si.p = m_transform.point({ local.x, local.y, Float(0) }); // back onto the surface
+        Transform transform = m_transform;
+        Vector3 local = transform.inverse().point(ray(t));
+        si.p = transform.point({ local.x, local.y, Float(0) }); // back onto the surface
         si.uv = polar({ local.x, local.y });
         Float inv_r = rcp(si.uv.x);
         Mask centre = si.uv.x == 0;
         Float cos_phi = select(centre, Float(1), local.x * inv_r),
               sin_phi = select(centre, Float(0), local.y * inv_r);
         Float turn = 2 * Pi * si.uv.x;
-        si.dp_du = m_transform.vector({ cos_phi, sin_phi, Float(0) });
-        si.dp_dv = m_transform.vector({ -sin_phi * turn, cos_phi * turn, Float(0) });
+        si.dp_du = transform.vector({ cos_phi, sin_phi, Float(0) });
+        si.dp_dv = transform.vector({ -sin_phi * turn, cos_phi * turn, Float(0) });
         si.n = si.sh_frame.n = m_normal;
     }
 
     PositionSample sample_rest_position(const Float &time, const Vector2 &u,
                                         const Mask &) const override {
         Vector2 p = square_to_uniform_disk_concentric(u);
-        return {
-            m_transform.point({ p.x, p.y, Float(0) }), m_normal, polar(p), time, m_inv_area, false
-        };
+        return { Transform(m_transform).point({ p.x, p.y, Float(0) }),
+                 m_normal,
+                 polar(p),
+                 time,
+                 m_inv_area,
+                 false };
     }
 
 private:
@@ -87,10 +90,10 @@ private:
     }
 
     TransformData m_to_object;
-    Transform m_transform;
+    HostTransform m_transform;
     std::array<double, 3> m_x{}, m_y{}; // images of the axes
     double m_area = 0;
-    Vector3 m_normal;
+    HostVector3 m_normal;
 };
 
 UMBEL_PLUGIN(Shape, Disk, "disk")

@@ -15,12 +15,10 @@ public:
         to_world_space();
         finish_mesh(true);
         auto column = [&](int c) {
-            return Vector3(opaque_float(m_to_world(0, c)), opaque_float(m_to_world(1, c)),
-                           opaque_float(m_to_world(2, c)));
+            return HostVector3({ m_to_world(0, c), m_to_world(1, c), m_to_world(2, c) });
         };
         m_x = column(0), m_y = column(1), m_centre = column(3);
-        auto n = m_to_world.apply_normal({ 0, 0, m_flip_normals ? -1.0 : 1.0 });
-        m_normal = { opaque_float(n[0]), opaque_float(n[1]), opaque_float(n[2]) };
+        m_normal = HostVector3(m_to_world.apply_normal({ 0, 0, m_flip_normals ? -1.0 : 1.0 }));
     }
     uint32_t type() const override { return ShapeType::Rectangle; }
 
@@ -31,7 +29,7 @@ public:
     }
 
 private:
-    Vector3 m_x, m_y, m_centre, m_normal;
+    HostVector3 m_x, m_y, m_centre, m_normal;
 };
 
 UMBEL_PLUGIN(Shape, Rectangle, "rectangle")

@@ -50,14 +50,14 @@ public:
         if (!(m_radius > 0))
             complain("the radius is {}; it must be positive", m_radius);
         m_centre = m_to_world.apply_point(m_local_centre);
-        m_c = { opaque_float(m_centre[0]), opaque_float(m_centre[1]), opaque_float(m_centre[2]) };
-        m_r = opaque_float(m_radius);
-        m_inv_area = opaque_float(1 / area());
+        m_c = HostVector3(m_centre);
+        m_r = HostFloat(m_radius);
+        m_inv_area = HostFloat(1 / area());
         for (int c = 0; c < 3; ++c)
-            m_axes[c] = { opaque_float(m_to_world(0, c) * m_local_radius),
-                          opaque_float(m_to_world(1, c) * m_local_radius),
-                          opaque_float(m_to_world(2, c) * m_local_radius) };
-        m_flip = opaque_float(m_flip_normals ? -1 : 1);
+            m_axes[c] =
+                HostVector3({ m_to_world(0, c) * m_local_radius, m_to_world(1, c) * m_local_radius,
+                              m_to_world(2, c) * m_local_radius });
+        m_flip = HostFloat(m_flip_normals ? -1 : 1);
     }
 
     BoundingBox bounds() const override {
@@ -75,7 +75,10 @@ public:
         return m_to_world * TransformData::translate(m_local_centre) *
                TransformData::scale({ r, r, r });
     }
-    Vector2 curvature() const override { return { m_flip / m_r, m_flip / m_r }; }
+    Vector2 curvature() const override {
+        Float k = Float(m_flip) / m_r;
+        return { k, k };
+    }
 
     double intersect_host(const std::array<double, 3> &o, const std::array<double, 3> &d,
                           double mint, double maxt) const override {
@@ -85,10 +88,12 @@ public:
                             [](bool m, double a, double b) { return m ? a : b; });
     }
     Float intersect(const Ray &ray, const Mask &) const override {
-        Float rel[3] = { ray.o.x - m_c.x, ray.o.y - m_c.y, ray.o.z - m_c.z };
+        Vector3 o = ray.o - m_c;
+        Float rel[3] = { o.x, o.y, o.z };
         Float dir[3] = { ray.d.x, ray.d.y, ray.d.z };
         return solve_sphere(
-            rel, dir, m_r, Float(0), ray.maxt, Float(std::numeric_limits<double>::infinity()),
+            rel, dir, Float(m_r), Float(0), ray.maxt,
+            Float(std::numeric_limits<double>::infinity()),
             [](const Mask &m, const Float &a, const Float &b) { return select(m, a, b); });
     }
 
@@ -106,8 +111,9 @@ public:
         Vector3 dv(local.z * cos_phi, local.z * sin_phi, -rd);
         dv = select(pole, Vector3(Float(1), Float(0), Float(0)),
                     dv); // where v runs in all directions
-        si.dp_du = fma(m_axes[0], du.x, m_axes[1] * du.y) * (2 * Pi);
-        si.dp_dv = fma(m_axes[0], dv.x, fma(m_axes[1], dv.y, m_axes[2] * dv.z)) * Pi;
+        Vector3 x = m_axes[0], y = m_axes[1], z = m_axes[2];
+        si.dp_du = fma(x, du.x, y * du.y) * (2 * Pi);
+        si.dp_dv = fma(x, dv.x, fma(y, dv.y, z * dv.z)) * Pi;
         si.n = n * m_flip;
         si.sh_frame.n = si.n;
     }
@@ -178,9 +184,9 @@ private:
 
     std::array<double, 3> m_local_centre{}, m_centre{};
     double m_local_radius = 1, m_radius = 1;
-    Vector3 m_c;
-    Float m_r, m_flip;
-    Vector3 m_axes[3]; // columns of to_world, times the radius
+    HostVector3 m_c;
+    HostFloat m_r, m_flip;
+    HostVector3 m_axes[3]; // columns of to_world, times the radius
 };
 
 UMBEL_PLUGIN(Shape, Sphere, "sphere")

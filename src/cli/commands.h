@@ -2,10 +2,17 @@
 #pragma once
 #include <CLI/CLI.hpp>
 #include <functional>
+#include <map>
 
 namespace umbel {
 
+/// Of arguments of -D, each `name=value`.
+std::map<std::string, std::string, std::less<>>
+read_definitions(const std::vector<std::string> &given);
+
 void add_render_command(CLI::App &app, std::function<int()> &run);
+/// upgrade
+void add_scene_commands(CLI::App &app, std::function<int()> &run);
 /// variants, help, info
 void add_information_commands(CLI::App &app, std::function<int()> &run);
 /// tonemap, compare

@@ -9,6 +9,7 @@ int main(int argc, char **argv) {
     app.require_subcommand(1);
     std::function<int()> run;
     add_render_command(app, run);
+    add_scene_commands(app, run);
     add_information_commands(app, run);
     add_image_commands(app, run);
     CLI11_PARSE(app, argc, argv);

@@ -28,12 +28,7 @@ struct Options {
 SceneFileOptions file_options(const Options &o, std::vector<std::string> &warnings) {
     SceneFileOptions f;
     f.warnings = &warnings;
-    for (const std::string &d : o.definitions) {
-        size_t eq = d.find('=');
-        if (eq == std::string::npos || eq == 0)
-            fail("-D {}: expected name=value", d);
-        f.definitions[d.substr(0, eq)] = d.substr(eq + 1);
-    }
+    f.definitions = read_definitions(o.definitions);
     for (const std::string &s : o.search)
         f.search_folders.push_back(s);
     for (const std::string &s : o.allowed)
@@ -222,6 +217,18 @@ int render_command(const Options &given) {
 }
 
 } // namespace
+
+std::map<std::string, std::string, std::less<>>
+read_definitions(const std::vector<std::string> &given) {
+    std::map<std::string, std::string, std::less<>> definitions;
+    for (const std::string &d : given) {
+        size_t eq = d.find('=');
+        if (eq == std::string::npos || eq == 0)
+            fail("-D {}: expected name=value", d);
+        definitions[d.substr(0, eq)] = d.substr(eq + 1);
+    }
+    return definitions;
+}
 
 void add_render_command(CLI::App &app, std::function<int()> &run) {
     auto o = std::make_shared<Options>();

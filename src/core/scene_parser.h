@@ -88,6 +88,7 @@ private:
     std::map<std::string, std::string, std::less<>> m_parameters; // <default> and -D
     std::set<std::string, std::less<>> m_used; // parameters that were substituted
     std::vector<Alias> m_aliases;
+    Remarks m_remarks;                         // about old files
     std::vector<std::filesystem::path> m_open; // the chain of includes
     size_t m_bytes = 0, m_expanded_bytes = 0;
     int m_file_count = 0;

@@ -104,6 +104,10 @@ Properties SceneParser::parse_main(File &file, std::string text) {
         m_options.notes->folders = m_files->folders();
     }
     warn_about_definitions();
+    std::vector<std::string> remarks;
+    finish_remarks(m_remarks, remarks);
+    for (std::string &remark : remarks)
+        warn(std::move(remark));
     return std::move(*scene);
 }
 
@@ -272,7 +276,10 @@ PropertiesPtr SceneParser::parse_object(const Scope &scope, pugi::xml_node node,
         a = attributes(scope, node, {}, { "version", "type", "id", "name" });
     else if (is_root)
         a = attributes(scope, node, { "type" }, { "version", "id", "name" });
-    else
+    else if (tag == "texture" && scope.file.version.is_old() && !node.attribute("type")) {
+        a = attributes(scope, node, {}, { "id", "name" });
+        a.list.emplace_back("type", "bitmap"); // what a texture is unless it says otherwise
+    } else
         a = attributes(scope, node, { "type" }, { "id", "name" });
     auto object = std::make_shared<Properties>(std::string(canonical_kind(tag)),
                                                is_scene ? "scene" : std::string(a["type"]),
@@ -287,7 +294,7 @@ PropertiesPtr SceneParser::parse_object(const Scope &scope, pugi::xml_node node,
         error(inner, node, "the type is empty; name a plugin");
     parse_children(inner, node);
     if (!m_options.notes)
-        upgrade_object(*object, scope.file.version);
+        upgrade_object(*object, scope.file.version, m_remarks);
     object->all().shrink_to_fit();
     return object;
 }

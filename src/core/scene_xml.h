@@ -3,6 +3,7 @@
 #include "core/scene_file.h"
 #include <array>
 #include <compare>
+#include <map>
 
 namespace umbel::scene_xml {
 
@@ -32,8 +33,9 @@ double parse_number(std::string_view text);
 std::vector<double> parse_numbers(std::string_view text);
 /// Three numbers, or one for all three.
 std::array<double, 3> parse_triple(std::string_view text, bool one_is_enough);
-/// `0.5`, `1 0.5 0`; for <srgb> also `#ff8000`, and the result is linearized.
-std::array<double, 3> parse_color(std::string_view text, bool srgb);
+/// `0.5`, `1 0.5 0`; for <srgb> also `#ff8000`, and the result is linearized. In old files, <rgb> has that as well, and
+/// means linear values by it.
+std::array<double, 3> parse_color(std::string_view text, bool srgb, bool old_form);
 /// One number, `wavelength:value` pairs, or (old form) bins of a fixed width.
 SpectrumData parse_spectrum(std::string_view text, bool old_form);
 /// Lines of wavelength and value; `#` starts a comment.
@@ -47,8 +49,35 @@ TransformData parse_matrix(std::string_view text);
 
 /// luminaire is emitter, camera is sensor.
 std::string_view canonical_kind(std::string_view tag);
+/// What the user is told about old files, all at once at the end.
+struct Remarks {
+    struct Places {
+        SourceLocation first;
+        int count = 0;
+
+        void note(const SourceLocation &where) {
+            if (count++ == 0)
+                first = where;
+        }
+    };
+    struct Replaced {
+        std::string what, by;
+        Properties *object; // null where it is gone
+    };
+    std::vector<Replaced> replaced;
+    std::map<std::string, Places> words, unread;
+    bool has_media = false;
+};
+
 /// Renames plugins and parameters and converts values, once all children have been read.
 /// Parameters have been through snake_case() already.
-void upgrade_object(Properties &object, const Version &version);
+void upgrade_object(Properties &object, const Version &version, Remarks &remarks);
+
+// ---- scene_xml_adapt.cpp
+
+/// Of an old file: replaces a plugin that does not exist by the nearest, and takes out parameters that nothing reads.
+void adapt_object(Properties &object, Remarks &remarks);
+/// Once all objects have been read.
+void finish_remarks(Remarks &remarks, std::vector<std::string> &warnings);
 
 } // namespace umbel::scene_xml

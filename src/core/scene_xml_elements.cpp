@@ -93,7 +93,8 @@ SpectrumData SceneParser::read_spectrum(const Scope &scope, pugi::xml_node node,
                                         std::string_view tag, const Attributes &a) {
     SpectrumData s;
     if (tag == "rgb" || tag == "srgb") {
-        s = SpectrumData::from_rgb(parse_color(a["value"], tag == "srgb"));
+        s = SpectrumData::from_rgb(
+            parse_color(a["value"], tag == "srgb", scope.file.version.is_old()));
     } else if (tag == "blackbody") {
         s.kind = SpectrumData::Kind::Blackbody;
         s.temperature = parse_temperature(a["temperature"]);
@@ -121,6 +122,10 @@ SpectrumData SceneParser::read_spectrum(const Scope &scope, pugi::xml_node node,
         scope.in_emitter ? SpectrumData::Intent::Illuminant : SpectrumData::Intent::Reflectance;
     if (const std::string *intent = a.find("intent"))
         s.intent = parse_intent(*intent);
+    // One number for light was so much white, not so much of every wavelength
+    if (scope.file.version.is_old() && s.kind == SpectrumData::Kind::Uniform &&
+        s.intent == SpectrumData::Intent::Illuminant)
+        s = SpectrumData::from_rgb({ s.value, s.value, s.value }, s.intent);
     return s;
 }
 

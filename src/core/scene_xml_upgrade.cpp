@@ -39,23 +39,41 @@ struct PluginRename {
     std::string_view kind, from, to;
 };
 
-// Before 0.5; later files rarely have them.
+// Most are from before 0.5; later files rarely have them.
 constexpr PluginRename PluginRenames[] = {
     { "bsdf", "lambertian", "diffuse" },        { "bsdf", "roughglass", "roughdielectric" },
-    { "bsdf", "roughmetal", "roughconductor" }, { "film", "exrfilm", "hdrfilm" },
-    { "film", "pngfilm", "ldrfilm" },           { "texture", "exrtexture", "bitmap" },
-    { "texture", "ldrtexture", "bitmap" },
+    { "bsdf", "roughmetal", "roughconductor" }, { "bsdf", "composite", "mixturebsdf" },
+    { "film", "exrfilm", "hdrfilm" },           { "film", "pngfilm", "ldrfilm" },
+    { "rfilter", "wsinc", "lanczos" },          { "texture", "exrtexture", "bitmap" },
+    { "texture", "ldrtexture", "bitmap" },      { "texture", "vertexcolors", "mesh_attribute" },
 };
 
 struct ParameterRename {
     Version before; // files of this version need it no more
-    std::string_view kind, type, from, to;
+    std::string_view kind, type, from,
+        to; // type: empty for all, !conductor for all whose name does not end like that
+
+    bool is_of(const Properties &object) const {
+        if (type.starts_with('!'))
+            return object.kind == kind && !object.type.ends_with(type.substr(1));
+        return object.kind == kind && (type.empty() || object.type == type);
+    }
 };
 
 constexpr ParameterRename ParameterRenames[] = {
-    { { 2 }, "bsdf", "", "ext_eta", "ext_ior" }, // conductors said Eta, dielectrics IOR
-    { { 2 }, "bsdf", "", "int_eta", "int_ior" },
+    { { 2 }, "bsdf", "conductor", "ext_ior", "ext_eta" }, // conductors said Eta, dielectrics IOR
+    { { 2 }, "bsdf", "roughconductor", "ext_ior", "ext_eta" },
+    { { 2 }, "bsdf", "!conductor", "ext_eta", "ext_ior" },
+    { { 2 }, "bsdf", "!conductor", "int_eta", "int_ior" },
+    { { 2 }, "bsdf", "diffuse", "diffuse_reflectance", "reflectance" },
+    { { 2 }, "bsdf", "roughdiffuse", "diffuse_reflectance", "reflectance" },
+    { { 2 }, "bsdf", "difftrans", "diffuse_transmittance", "transmittance" },
     { { 2 }, "emitter", "area", "intensity", "radiance" },
+    { { 2 }, "emitter", "constant", "intensity", "radiance" },
+    { { 2 }, "emitter", "directional", "intensity", "irradiance" },
+    { { 2 }, "emitter", "envmap", "intensity_scale", "scale" },
+    { { 2 }, "integrator", "direct", "luminaire_samples", "emitter_samples" },
+    { { 2 }, "medium", "heterogeneous", "density", "sigma_t" },
     { { 3 }, "film", "", "high_quality_edges", "sample_border" },
 };
 
@@ -85,6 +103,101 @@ void merge_uv_parameters(Properties &object) {
                where);
 }
 
+void upgrade_texture(Properties &object) {
+    merge_uv_parameters(object);
+    if (object.type == "mesh_attribute" && !object.has("name")) // was vertexcolors
+        object.set("name", std::string("vertex_color"));
+    if (object.type != "bitmap")
+        return;
+    // A gamma of 1 says that the values are linear; others keep their meaning and name.
+    if (Property *p = object.find("gamma"); p && !object.has("raw"))
+        if (auto *gamma = std::get_if<double>(&p->value); gamma && *gamma == 1) {
+            p->name = "raw";
+            p->value = true;
+        }
+    // One for both axes
+    Property *u = object.find("wrap_mode_u"), *v = object.find("wrap_mode_v");
+    if (u && v && u->value == v->value && !object.has("wrap_mode")) {
+        u->name = "wrap_mode";
+        object.erase("wrap_mode_v");
+    }
+}
+
+void upgrade_bsdf(Properties &object) {
+    // Conductors were copper in air unless they said otherwise, and mirrors had a name of their own.
+    if (object.type == "mirror") {
+        object.type = "conductor";
+        object.set("material", std::string("none"));
+    }
+    if (object.type == "conductor" || object.type == "roughconductor") {
+        if (!object.has("material") && !object.has("eta") && !object.has("k"))
+            object.set("material", std::string("Cu"));
+        if (!object.has("ext_eta"))
+            object.set("ext_eta", std::string("air"));
+    }
+    // The one texture inside needed no name.
+    if (object.type == "normalmap")
+        for (Property &p : object.all())
+            if (p.object() && (*p.object())->kind == "texture" && !object.has("normalmap"))
+                p.name = "normalmap";
+}
+
+// The channel of `aov` that a field of 0.5 is; empty if there is none.
+std::string_view channel_of(std::string_view field) {
+    constexpr std::pair<std::string_view, std::string_view> Channels[] = {
+        { "position", "position" },
+        { "distance", "depth" },
+        { "geoNormal", "geo_normal" },
+        { "shNormal", "sh_normal" },
+        { "uv", "uv" },
+        { "albedo", "albedo" },
+        { "shapeIndex", "shape_index" },
+        { "primIndex", "prim_index" },
+    };
+    for (auto [from, to] : Channels)
+        if (field == from)
+            return to;
+    return {};
+}
+
+void upgrade_integrator(Properties &object) {
+    if (object.type == "field")
+        if (Property *p = object.find("field"))
+            if (auto *field = std::get_if<std::string>(&p->value))
+                if (std::string_view channel = channel_of(*field); !channel.empty()) {
+                    object.type = "aov";
+                    p->name = "aovs";
+                    p->value = fmt::format("{}:{}", *field, channel);
+                    object.erase("undefined");
+                }
+    if (object.type != "multichannel")
+        return;
+    // Channels of all fields go into one; other integrators stay inside.
+    std::string aovs;
+    std::erase_if(object.all(), [&](const Property &p) {
+        if (!p.object() || (*p.object())->type != "aov" || !(*p.object())->objects().empty())
+            return false;
+        auto *list = (*p.object())->find("aovs");
+        if (auto *text = list ? std::get_if<std::string>(&list->value) : nullptr)
+            aovs += (aovs.empty() ? "" : ",") + *text;
+        return true;
+    });
+    object.type = "aov";
+    object.set("aovs", aovs);
+}
+
+// Where two media met, and no BSDF was given, light went straight on. Other references may be to a BSDF.
+void upgrade_shape(Properties &object) {
+    auto may_be_bsdf = [](const Property &p) {
+        return p.object() ? (*p.object())->kind == "bsdf"
+                          : std::holds_alternative<Reference>(p.value) && p.name != "interior" &&
+                                p.name != "exterior";
+    };
+    if ((object.has("interior") || object.has("exterior")) &&
+        std::none_of(object.all().begin(), object.all().end(), may_be_bsdf))
+        object.set("", Properties("bsdf", "null"));
+}
+
 } // namespace
 
 std::string_view canonical_kind(std::string_view tag) {
@@ -95,7 +208,7 @@ std::string_view canonical_kind(std::string_view tag) {
     return tag;
 }
 
-void upgrade_object(Properties &object, const Version &version) {
+void upgrade_object(Properties &object, const Version &version, Remarks &remarks) {
     if (version.is_old())
         for (const PluginRename &rename : PluginRenames)
             if (object.kind == rename.kind && object.type == rename.from) {
@@ -103,8 +216,7 @@ void upgrade_object(Properties &object, const Version &version) {
                 break;
             }
     for (const ParameterRename &rename : ParameterRenames) {
-        if (version >= rename.before || object.kind != rename.kind ||
-            (!rename.type.empty() && object.type != rename.type) || object.has(rename.to))
+        if (version >= rename.before || !rename.is_of(object) || object.has(rename.to))
             continue;
         if (Property *p = object.find(rename.from))
             p->name = rename.to;
@@ -113,31 +225,28 @@ void upgrade_object(Properties &object, const Version &version) {
         return;
 
     if (object.kind == "texture")
-        merge_uv_parameters(object);
-
-    // A gamma of 1 says that the values are linear; others keep their meaning and name.
-    if (object.kind == "texture" && object.type == "bitmap" && !object.has("raw"))
-        if (Property *p = object.find("gamma"))
-            if (auto *gamma = std::get_if<double>(&p->value); gamma && *gamma == 1) {
-                p->name = "raw";
-                p->value = true;
-            }
-
-    // Where two media met, and no BSDF was given, light went straight on. Other references may be to a BSDF.
-    auto may_be_bsdf = [](const Property &p) {
-        return p.object() ? (*p.object())->kind == "bsdf"
-                          : std::holds_alternative<Reference>(p.value) && p.name != "interior" &&
-                                p.name != "exterior";
-    };
-    if (object.kind == "shape" && (object.has("interior") || object.has("exterior")) &&
-        std::none_of(object.all().begin(), object.all().end(), may_be_bsdf))
-        object.set("", Properties("bsdf", "null"));
+        upgrade_texture(object);
+    else if (object.kind == "bsdf")
+        upgrade_bsdf(object);
+    else if (object.kind == "integrator")
+        upgrade_integrator(object);
+    else if (object.kind == "shape")
+        upgrade_shape(object);
 
     // Enumerators changed their spelling too: luminanceAlpha.
     if (object.kind == "film")
         if (Property *p = object.find("pixel_format"))
             if (auto *format = std::get_if<std::string>(&p->value))
                 *format = snake_case(*format);
+
+    // Before 0.4: which side of the image the angle of view is that of.
+    if (object.kind == "sensor" && !object.has("fov_axis"))
+        if (Property *p = object.find("map_smaller_side"))
+            if (auto *smaller = std::get_if<bool>(&p->value)) {
+                p->value = std::string(*smaller ? "smaller" : "larger");
+                p->name = "fov_axis";
+            }
+    adapt_object(object, remarks);
 }
 
 } // namespace scene_xml
@@ -158,7 +267,8 @@ void upgrade(Properties &object, std::string_view version) {
                                               quote(p.name), quote(name)));
             p.name = std::move(name);
         }
-    upgrade_object(object, v);
+    scene_xml::Remarks remarks; // scripts are not told: they see what became of it
+    upgrade_object(object, v, remarks);
 }
 
 } // namespace umbel

@@ -136,7 +136,7 @@ std::array<double, 3> parse_triple(std::string_view text, bool one_is_enough) {
 
 // ---- Colours and spectra
 
-std::array<double, 3> parse_color(std::string_view text, bool srgb) {
+std::array<double, 3> parse_color(std::string_view text, bool srgb, bool old_form) {
     std::string_view t = trim(text);
     std::array<double, 3> rgb;
     if (!t.empty() && t[0] == '#') {
@@ -144,7 +144,7 @@ std::array<double, 3> parse_color(std::string_view text, bool srgb) {
         auto [end, error] = std::from_chars(t.data() + 1, t.data() + t.size(), bits, 16);
         if (t.size() != 7 || error != std::errc() || end != t.data() + 7)
             throw Problem{ fmt::format("{} is not a color; write e.g. #f9aa34", quote(text)) };
-        if (!srgb)
+        if (!srgb && !old_form)
             throw Problem{ fmt::format("{} is in sRGB encoding; write it as <srgb>", quote(text)) };
         rgb = { (bits >> 16) / 255.0, ((bits >> 8) & 255) / 255.0, (bits & 255) / 255.0 };
     } else {
@@ -158,6 +158,8 @@ std::array<double, 3> parse_color(std::string_view text, bool srgb) {
 
 SpectrumData parse_spectrum(std::string_view text, bool old_form) {
     SpectrumData s;
+    if (old_form && trim(text).starts_with('#'))
+        return SpectrumData::from_rgb(parse_color(text, false, true));
 
     // wavelength:value pairs. Blanks beside the colon belong to the pair.
     if (text.find(':') != std::string_view::npos) {

@@ -256,7 +256,7 @@ TEST(SceneFile, OldNamesBecomeNewOnes) {
     EXPECT_EQ(film->type, "hdrfilm");
     EXPECT_EQ(film->get<bool>("sample_border"), true);
     EXPECT_EQ(film->get<std::string>("pixel_format"), "luminance_alpha");
-    EXPECT_EQ(bsdf->get<double>("ext_ior"), 1);
+    EXPECT_EQ(bsdf->get<double>("ext_eta"), 1);
     PropertiesPtr texture = bsdf->get<PropertiesPtr>("specular_reflectance");
     EXPECT_EQ(texture->type, "bitmap");
     EXPECT_EQ(texture->get<bool>("raw"), true);
@@ -264,6 +264,65 @@ TEST(SceneFile, OldNamesBecomeNewOnes) {
               (TransformData::Vec{ 2, 4, 0 }));
     EXPECT_EQ(texture->unqueried(), std::vector<std::string>());
     EXPECT_EQ(child(s, 2)->kind, "emitter");
+}
+
+TEST(SceneFile, OldColorsMayBeHexadecimal) {
+    Properties s = old_scene(R"(<bsdf type="x"><rgb name="a" value="#ff0033"/>
+        <spectrum name="b" value="#ff0033"/><srgb name="c" value="#ff0033"/></bsdf>)");
+    std::array<double, 3> linear = { 1, 0, 0.2 };
+    EXPECT_EQ(child(s)->get<SpectrumData>("a").rgb, linear);
+    EXPECT_EQ(child(s)->get<SpectrumData>("b").rgb, linear);
+    EXPECT_NEAR(child(s)->get<SpectrumData>("c").rgb[2], 0.0331048, 1e-6);
+    expect_contains(scene_error(R"(<bsdf type="x"><rgb name="a" value="#ff0033"/></bsdf>)"),
+                    "<srgb>");
+}
+
+TEST(SceneFile, OneNumberOfOldLightIsWhite) {
+    Properties s = old_scene(R"(<emitter type="x"><spectrum name="a" value="5"/>
+        <spectrum name="b" value="5" intent="reflectance"/></emitter>
+        <bsdf type="y"><spectrum name="a" value="0.5"/></bsdf>)");
+    auto a = child(s)->get<SpectrumData>("a");
+    EXPECT_EQ(a.kind, SpectrumData::Kind::Rgb);
+    EXPECT_EQ(a.rgb, (std::array<double, 3>{ 5, 5, 5 }));
+    EXPECT_EQ(a.intent, SpectrumData::Intent::Illuminant);
+    EXPECT_EQ(child(s)->get<SpectrumData>("b").kind, SpectrumData::Kind::Uniform);
+    EXPECT_EQ(child(s, 1)->get<SpectrumData>("a").kind, SpectrumData::Kind::Uniform);
+}
+
+TEST(SceneFile, OldTexturesWithoutATypeAreBitmaps) {
+    const char *body = R"(<bsdf type="x"><texture name="a"><float name="uscale" value="2"/>
+        </texture></bsdf>)";
+    EXPECT_EQ(child(old_scene(body))->get<PropertiesPtr>("a")->type, "bitmap");
+    expect_contains(scene_error(body), "lacks the attribute \"type\"");
+}
+
+// What was left unsaid was another thing then.
+TEST(SceneFile, OldDefaultsAreKept) {
+    Properties s = old_scene(R"(<bsdf type="conductor"/><bsdf type="roughconductor">
+        <string name="material" value="Au"/><string name="extIOR" value="water"/></bsdf>
+        <bsdf type="mirror"/><bsdf type="diffuse"><rgb name="diffuseReflectance" value="1"/></bsdf>
+        <bsdf type="normalmap"><texture type="bitmap"/></bsdf>)");
+    auto word = [&](size_t i, const char *name) { return child(s, i)->get<std::string>(name); };
+    EXPECT_EQ(word(0, "material"), "Cu");
+    EXPECT_EQ(word(0, "ext_eta"), "air");
+    EXPECT_EQ(word(1, "material"), "Au");
+    EXPECT_EQ(word(1, "ext_eta"), "water");
+    EXPECT_EQ(child(s, 2)->type, "conductor");
+    EXPECT_EQ(word(2, "material"), "none");
+    EXPECT_TRUE(child(s, 3)->has("reflectance"));
+    EXPECT_TRUE(child(s, 4)->has("normalmap"));
+    EXPECT_FALSE(child(scene(R"(<bsdf type="conductor"/>)"))->has("material"));
+}
+
+TEST(SceneFile, OldFieldsAreChannels) {
+    Properties s = old_scene(R"(<integrator type="multichannel"><integrator type="path"/>
+        <integrator type="field"><string name="field" value="shNormal"/></integrator>
+        <integrator type="field"><string name="field" value="distance"/>
+            <float name="undefined" value="-1"/></integrator></integrator>)");
+    EXPECT_EQ(child(s)->type, "aov");
+    EXPECT_EQ(child(s)->get<std::string>("aovs"), "shNormal:sh_normal,distance:depth");
+    EXPECT_EQ(child(s)->objects().size(), 1u);
+    EXPECT_EQ(child(*child(s))->type, "path");
 }
 
 TEST(SceneFile, NewFilesKeepTheirNames) {

@@ -38,4 +38,99 @@ TEST_F(Loading, AReflectanceAboveOneIsRefused) {
                  { "reflectance", "between 0 and 1" });
 }
 
+// ---- Scenes of version 0.x
+
+class OldScenes : public testing::Test {
+protected:
+    VariantScope scope{ find_variant("interp_rgb") };
+    std::vector<std::string> warnings;
+
+    /// A scene's image, in the old form where the version says so.
+    static std::string scene(const std::string &version, const std::string &integrator,
+                             const std::string &film, const std::string &body) {
+        bool old = version[0] == '0';
+        return fmt::format(
+            "<scene version='{}'>{}<sensor type='perspective'><float name='fov' value='40'/>"
+            "<transform name='{}'><{} origin='0,0,4' target='0,0,0' up='0,1,0'/></transform>{}"
+            "<sampler type='{}'><integer name='{}' value='4'/></sampler></sensor>{}</scene>",
+            version, integrator, old ? "toWorld" : "to_world", old ? "lookAt" : "lookat", film,
+            old ? "ldsampler" : "sobol", old ? "sampleCount" : "sample_count", body);
+    }
+    Image image(const std::string &xml) {
+        warnings.clear();
+        return render_image(*load_scene(parse_scene_string(xml, { .warnings = &warnings })));
+    }
+    static std::string film(const std::string &type, const std::string &more = "") {
+        return fmt::format("<film type='{}'><integer name='width' value='8'/><integer "
+                           "name='height' value='8'/><rfilter type='box'/>{}</film>",
+                           type, more);
+    }
+    void expect_warning(size_t i, std::initializer_list<const char *> parts) {
+        ASSERT_LT(i, warnings.size());
+        for (const char *part : parts)
+            EXPECT_NE(warnings[i].find(part), std::string::npos)
+                << quote(part) << " is not in: " << warnings[i];
+    }
+};
+
+TEST_F(OldScenes, RenderAsTheirNewForm) {
+    Image old = image(
+        scene("0.6.0",
+              "<integrator type='bdpt'><integer name='maxDepth' value='3'/>"
+              "<boolean name='lightImage' value='true'/></integrator>",
+              film("ldrfilm", "<string name='fileFormat' value='jpeg'/><boolean name='banner' "
+                              "value='false'/><float name='exposure' value='2'/>"),
+              "<shape type='sphere'><bsdf type='ward'><float name='alpha' value='.3'/>"
+              "<rgb name='diffuseReflectance' value='#336699'/><float name='gloss' value='3'/>"
+              "</bsdf></shape><emitter type='constant'><spectrum name='radiance' value='2'/>"
+              "<float name='samplingWeight' value='1'/></emitter>"));
+    ASSERT_EQ(warnings.size(), 4u);
+    expect_warning(0, { "integrator (bdpt)", "\"path\"" });
+    expect_warning(1, { "film (ldrfilm)", "\"hdrfilm\"" });
+    expect_warning(2, { "sampler (ldsampler)", "\"sobol\"" });
+    expect_warning(3, { "nothing reads", "bsdf (ward): gloss", "scene:1" });
+    Image now = image(scene("3.0.0",
+                            "<integrator type='path'><integer name='max_depth' value='3'/>"
+                            "</integrator>",
+                            film("hdrfilm"),
+                            "<shape type='sphere'><bsdf type='ward'><float name='alpha' "
+                            "value='.3'/><rgb name='diffuse_reflectance' value='.2,.4,.6'/>"
+                            "</bsdf></shape><emitter type='constant'><rgb name='radiance' "
+                            "value='2'/></emitter>"));
+    EXPECT_TRUE(warnings.empty());
+    EXPECT_TRUE(same_pixels(old, now));
+}
+
+TEST_F(OldScenes, ThatHaveMediaGetAnIntegratorThatSeesThem) {
+    const char *body = "<shape type='sphere'><medium type='homogeneous' name='interior'>"
+                       "<rgb name='sigmaT' value='1'/></medium></shape><emitter type='constant'/>";
+    image(scene("0.5.0",
+                "<integrator type='photonmapper'><integer name='globalPhotons' "
+                "value='10'/></integrator>",
+                film("hdrfilm"), body));
+    expect_warning(0, { "photonmapper", "volpath" });
+}
+
+TEST_F(OldScenes, LetNestedIntegratorsDoTheirWork) {
+    image(scene("0.5.0",
+                "<integrator type='adaptive'><float name='maxError' value='.1'/>"
+                "<integrator type='direct'/></integrator>",
+                film("hdrfilm"), "<shape type='sphere'/>"));
+    expect_warning(0, { "adaptive", "\"direct\"" });
+}
+
+// Parameters of new files are refused, as are words that have no substitute.
+TEST_F(OldScenes, AreTheOnlyOnesToBeForgiven) {
+    std::string body = "<shape type='sphere'><float name='gloss' value='3'/></shape>";
+    EXPECT_NO_THROW(image(scene("0.6.0", "", film("hdrfilm"), body)));
+    EXPECT_NE(user_error([&] { image(scene("2.0.0", "", film("hdrfilm"), body)); }).find("gloss"),
+              std::string::npos);
+    EXPECT_NE(user_error([&] {
+                  image(scene("0.6.0", "", film("hdrfilm"),
+                              "<shape type='sphere'><bsdf type='ward'><string name='variant' "
+                              "value='best'/></bsdf></shape>"));
+              }).find("best"),
+              std::string::npos);
+}
+
 } // namespace umbel

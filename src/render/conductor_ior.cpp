@@ -1,6 +1,7 @@
 // render/conductor_ior.cpp: presets of conductors.
 #include "render/conductor_ior.h"
 #include "core/spectra.h"
+#include "render/dielectric_ior.h"
 
 namespace umbel {
 
@@ -29,8 +30,16 @@ void ConductorIor::declare(Params &p) {
     p.string("material", material, "none").doc("A preset such as Au; none: a perfect mirror");
     p.unbounded_texture("eta", eta).doc("In place of `material`: real part of the index");
     p.unbounded_texture("k", k).doc("In place of `material`: imaginary part of the index");
+    std::string none; // for the manual only
+    if (p.traversing() && ext_eta)
+        p.exposed("ext_eta", &*ext_eta).differentiable();
+    else if (!p.loading() && !p.traversing())
+        p.string("ext_eta", none, "vacuum")
+            .doc("Index of the dielectric above it, as a number or a material's name");
     if (!p.loading())
         return;
+    if (p.properties()->has("ext_eta"))
+        ext_eta = opaque_float(read_ior(*p.properties(), "ext_eta", "vacuum"));
     if (bool(eta) != bool(k))
         fail("{}: eta and k go together, and one of them is missing", p.properties()->describe());
     if (eta)

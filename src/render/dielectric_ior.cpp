@@ -4,10 +4,7 @@
 
 namespace umbel {
 
-namespace {
-
-// A number, or the name of a material.
-double ior(const Properties &p, const char *name, const char *otherwise) {
+double read_ior(const Properties &p, const char *name, const char *otherwise) {
     const Property *v = p.query(name);
     if (!v)
         return dielectric_ior(otherwise);
@@ -25,13 +22,11 @@ double ior(const Properties &p, const char *name, const char *otherwise) {
     return value;
 }
 
-} // namespace
-
 void DielectricIor::declare(Params &p, const char *int_default, const char *ext_default) {
     std::string text; // for the manual only
     if (p.loading()) {
-        interior = ior(*p.properties(), "int_ior", int_default);
-        exterior = ior(*p.properties(), "ext_ior", ext_default);
+        interior = read_ior(*p.properties(), "int_ior", int_default);
+        exterior = read_ior(*p.properties(), "ext_ior", ext_default);
         eta = opaque_float(interior / exterior);
         return;
     }

@@ -4,6 +4,9 @@
 
 namespace umbel {
 
+/// The parameter `name`: a number, or the name of a dielectric.
+double read_ior(const Properties &p, const char *name, const char *otherwise);
+
 /// Declares int_ior and ext_ior; the value is their quotient, data of the program.
 struct DielectricIor {
     double interior = 1, exterior = 1;

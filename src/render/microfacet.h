@@ -1,14 +1,16 @@
 // render/microfacet.h: distributions of microsurface normals.
 #pragma once
+#include "core/params.h"
 #include "core/spectrum.h"
 
 namespace umbel {
 
-/// Anisotropic Beckmann or GGX (Trowbridge-Reitz) microsurfaces [Walter 2007], sampled by all or only by
-/// visible normals [Heitz 2018].
+/// Anisotropic Beckmann, GGX (Trowbridge-Reitz) [Walter 2007] or Phong [Ashikhmin 2000] microsurfaces, sampled by all or only
+/// by visible normals [Heitz 2018]; Phong's by all of them. Phong's exponents are 2 / alpha^2 - 2, but not below 0, and its
+/// masking is Beckmann's.
 class Microfacet {
 public:
-    enum class Type { Beckmann, Ggx };
+    enum class Type { Beckmann, Ggx, Phong };
 
     Microfacet(Type type, const Float &alpha_u, const Float &alpha_v, bool visible);
 
@@ -27,6 +29,8 @@ public:
     bool visible() const { return m_visible; }
 
 private:
+    Float eval_phong(const Vector3 &m) const;
+    Vector3 sample_phong(const Vector2 &u) const;
     Vector2 sample_visible_slopes(const Float &cos_theta_i, const Vector2 &u) const;
 
     Type m_type;
@@ -34,7 +38,9 @@ private:
     bool m_visible;
 };
 
-/// "beckmann" or "ggx".
+/// Of a word that declare_distribution() has read.
 Microfacet::Type microfacet_type(const std::string &name);
+/// The parameter `distribution`.
+void declare_distribution(Params &p, std::string &name);
 
 } // namespace umbel

@@ -18,36 +18,39 @@ double fresnel_host(double cos_i, double eta) {
     return (s * s + p * p) / 2;
 }
 
-// As Microfacet::smith_g1(), of an isotropic surface.
-double masking(Microfacet::Type type, double alpha, double cosine) {
+// One over the part of D that faces the direction: averages over visible normals are right with this one. Phong's masking is
+// Beckmann's.
+double exact_masking(Microfacet::Type type, double alpha, double cosine) {
     double tan2 = alpha * alpha * (1 - cosine * cosine) / (cosine * cosine);
     if (!(tan2 > 0))
         return 1;
     if (type == Microfacet::Type::Ggx)
         return 2 / (1 + std::sqrt(1 + tan2));
-    double a =
-        1 /
-        std::sqrt(tan2); // the fit exceeds 1 by 6e-5 before it ends: without that, it is continuous
-    return a >= 1.6 ? 1
-                    : std::min(1.0, (3.535 * a + 2.181 * a * a) / (1 + 2.276 * a + 2.577 * a * a));
-}
-
-// The same without the fit's error of up to 0.35 %: one over the part of D that faces the direction. Averages over visible
-// normals are right with this one.
-double exact_masking(Microfacet::Type type, double alpha, double cosine) {
-    double tan2 = alpha * alpha * (1 - cosine * cosine) / (cosine * cosine);
-    if (type == Microfacet::Type::Ggx || !(tan2 > 0))
-        return masking(type, alpha, cosine);
     double a = 1 / std::sqrt(tan2);
     return 1 / (1 - std::erfc(a) / 2 + std::exp(-a * a) / (2 * a * std::sqrt(Pi)));
+}
+
+// As Microfacet::smith_g1(), of an isotropic surface. Of Beckmann's, that is a fit with an error of up to 0.35 %.
+double masking(Microfacet::Type type, double alpha, double cosine) {
+    if (type != Microfacet::Type::Beckmann)
+        return exact_masking(type, alpha, cosine);
+    double a = cosine / (alpha * std::sqrt(1 - cosine * cosine));
+    // The fit exceeds 1 by 6e-5 before it ends: without that, it is continuous
+    return !(a < 1.6)
+               ? 1
+               : std::min(1.0, (3.535 * a + 2.181 * a * a) / (1 + 2.276 * a + 2.577 * a * a));
 }
 
 // The squared tangent of normals, by the part v of them that are less steep: along v the distribution is uniform,
 // D cos(theta_m) dm = dv dphi / (2 pi). And back.
 double squared_tangent(Microfacet::Type type, double alpha, double v) {
+    if (type == Microfacet::Type::Phong) // cos(theta)^(n + 2) is 1 - v
+        return std::expm1(-std::min(alpha * alpha, 1.0) * std::log1p(-v));
     return alpha * alpha * (type == Microfacet::Type::Ggx ? v / (1 - v) : -std::log1p(-v));
 }
 double part_below(Microfacet::Type type, double alpha, double tan2) {
+    if (type == Microfacet::Type::Phong)
+        return -std::expm1(-std::log1p(tan2) / std::min(alpha * alpha, 1.0));
     double slope2 = tan2 / (alpha * alpha);
     return type == Microfacet::Type::Ggx ? slope2 / (1 + slope2) : -std::expm1(-slope2);
 }

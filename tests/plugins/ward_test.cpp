@@ -44,6 +44,16 @@ TEST_P(BackendWard, FallsOffAlongItsAxes) {
     EXPECT_GT(gloss("ward", up, Vector3(0, x, z)), gloss("ward", up, wo));
 }
 
+TEST_P(BackendWard, AlphaStandsForBothRoughnesses) {
+    auto value = [](const char *more) {
+        Ref<BSDF> bsdf = make(fmt::format("<bsdf type='ward'>{}</bsdf>", more));
+        return read_floats(unpolarized(
+            bsdf->eval({}, hit_from(Vector3(0, 0, 1)), Vector3(0.28, 0, 0.96), true))[0])[0];
+    };
+    EXPECT_EQ(value("<float name='alpha' value='.3'/>"),
+              value("<float name='alpha_u' value='.3'/><float name='alpha_v' value='.3'/>"));
+}
+
 TEST(Ward, RefusesUnknownVariants) {
     VariantScope scope(find_variant("interp_rgb"));
     expect_refused("<shape type='sphere'><bsdf type='ward'><string name='variant' "

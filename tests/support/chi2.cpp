@@ -189,7 +189,7 @@ void expect_chi2_directions(const std::string &what,
                                            .y);
     double n = double(theta.size()),
            valid = n - double(std::count(theta.begin(), theta.end(), -1.0));
-    o.mass = valid / n;
+    o.mass = (valid + 0.5) / (n + 1); // that none was invalid does not mean that none can be
     o.mass_tolerance += 4 * std::sqrt(o.mass * (1 - o.mass) / n);
     o.x1 = variant().double_precision ? std::nextafter(Pi, 4) : double(float(Pi)); // rounds up
     o.x0 = -o.x1;

@@ -9,6 +9,7 @@
 #include "render/conductor_ior.h"
 #include "render/microfacet.h"
 #include "render/polarization.h"
+#include "render/roughness.h"
 
 namespace umbel {
 
@@ -20,42 +21,20 @@ public:
             "<string name='material' value='Cu'/><string name='distribution' value='ggx'/><float "
             "name='alpha_u' value='.15'/>"
             "<float name='alpha_v' value='.4'/><boolean name='sample_visible' value='false'/>");
+        p.example("<string name='material' value='Al'/><string name='distribution' "
+                  "value='phong'/><float name='alpha_u' value='.15'/>"
+                  "<float name='alpha_v' value='.3'/><string name='ext_eta' value='water'/>");
         m_ior.declare(p);
-        p.choice("distribution", m_distribution, "beckmann", { "beckmann", "ggx", "phong", "as" })
-            .doc("Shape of the distribution of microscopic normals; phong and as, of old scenes, "
-                 "become ggx");
-        if (!p.traversing() || !m_anisotropic)
-            p.texture("alpha", m_alpha, 0.1)
-                .differentiable()
-                .doc("Roughness: slope of the microsurface, root mean square");
-        if (!p.traversing() || m_anisotropic) {
-            p.texture("alpha_u", m_alpha_u, 0.1)
-                .differentiable()
-                .doc("Roughness along the tangent; with alpha_v in place of alpha");
-            p.texture("alpha_v", m_alpha_v, 0.1)
-                .differentiable()
-                .doc("Roughness along the bitangent");
-        }
+        declare_distribution(p, m_distribution);
+        m_roughness.declare(p);
         p.boolean("sample_visible", m_visible, true)
             .doc("Sample only normals that are seen: less noise");
         p.texture("specular_reflectance", m_specular, 1)
             .differentiable()
             .doc("Multiplies what is reflected; 1 is physical");
-        if (!p.loading())
-            return;
-        const Properties &q = *p.properties();
-        m_anisotropic = q.has("alpha_u") || q.has("alpha_v");
-        if (m_anisotropic && (!q.has("alpha_u") || !q.has("alpha_v")))
-            fail("{}: alpha_u and alpha_v go together, and one of them is missing", q.describe());
-        if (m_anisotropic && q.has("alpha"))
-            fail("{}: give either alpha, or alpha_u and alpha_v", q.describe());
-        if (m_distribution == "phong" ||
-            m_distribution == "as") // of old scenes: the nearest that is supported
-            m_distribution = "ggx";
     }
     void configure() override {
-        m_components = { BSDFFlags::GlossyReflection | BSDFFlags::FrontSide |
-                         (m_anisotropic ? uint32_t(BSDFFlags::Anisotropic) : 0u) };
+        m_components = { BSDFFlags::GlossyReflection | BSDFFlags::FrontSide | m_roughness.flags() };
     }
 
     std::pair<Spectrum, Float> eval_pdf(const BSDFContext &ctx, const SurfaceInteraction &si,
@@ -94,8 +73,7 @@ public:
 
 private:
     Microfacet microfacet(const SurfaceInteraction &si, const Mask &active) const {
-        Float u = (m_anisotropic ? m_alpha_u : m_alpha)->eval_1(si, active);
-        Float v = m_anisotropic ? m_alpha_v->eval_1(si, active) : u;
+        auto [u, v] = m_roughness.eval(si, active);
         return { microfacet_type(m_distribution), u, v, m_visible };
     }
 
@@ -112,8 +90,9 @@ private:
 
     ConductorIor m_ior;
     std::string m_distribution;
-    Ref<Texture> m_alpha, m_alpha_u, m_alpha_v, m_specular;
-    bool m_visible = true, m_anisotropic = false;
+    Roughness m_roughness;
+    Ref<Texture> m_specular;
+    bool m_visible = true;
 };
 
 UMBEL_PLUGIN(BSDF, RoughConductor, "roughconductor")

@@ -5,6 +5,7 @@
 #include "render/bsdf.h"
 #include "render/dielectric_ior.h"
 #include "render/microfacet.h"
+#include "render/roughness.h"
 
 namespace umbel {
 
@@ -14,21 +15,10 @@ public:
         p.example("");
         p.example("<string name='distribution' value='ggx'/><float name='alpha_u' value='.2'/>"
                   "<float name='alpha_v' value='.4'/>");
+        p.example("<string name='distribution' value='as'/><float name='alpha' value='.25'/>");
         m_ior.declare(p, "bk7");
-        p.choice("distribution", m_distribution, "beckmann", { "beckmann", "ggx" })
-            .doc("Shape of the distribution of microscopic normals");
-        if (!p.traversing() || !m_anisotropic)
-            p.texture("alpha", m_alpha, 0.1)
-                .differentiable()
-                .doc("Roughness: slope of the microsurface, root mean square");
-        if (!p.traversing() || m_anisotropic) {
-            p.texture("alpha_u", m_alpha_u, 0.1)
-                .differentiable()
-                .doc("Roughness along the tangent; with alpha_v in place of alpha");
-            p.texture("alpha_v", m_alpha_v, 0.1)
-                .differentiable()
-                .doc("Roughness along the bitangent");
-        }
+        declare_distribution(p, m_distribution);
+        m_roughness.declare(p);
         p.boolean("sample_visible", m_visible, true)
             .doc("Sample only normals that are seen: less noise");
         p.texture("specular_reflectance", m_reflectance, 1)
@@ -37,18 +27,9 @@ public:
         p.texture("specular_transmittance", m_transmittance, 1)
             .differentiable()
             .doc("Multiplies what is refracted; 1 is physical");
-        if (!p.loading())
-            return;
-        const Properties &q = *p.properties();
-        m_anisotropic = q.has("alpha_u") || q.has("alpha_v");
-        if (m_anisotropic && (!q.has("alpha_u") || !q.has("alpha_v")))
-            fail("{}: alpha_u and alpha_v go together, and one of them is missing", q.describe());
-        if (m_anisotropic && q.has("alpha"))
-            fail("{}: give either alpha, or alpha_u and alpha_v", q.describe());
     }
     void configure() override {
-        uint32_t sides = BSDFFlags::FrontSide | BSDFFlags::BackSide |
-                         (m_anisotropic ? uint32_t(BSDFFlags::Anisotropic) : 0u);
+        uint32_t sides = BSDFFlags::FrontSide | BSDFFlags::BackSide | m_roughness.flags();
         m_components = { BSDFFlags::GlossyReflection | sides,
                          BSDFFlags::GlossyTransmission | sides | BSDFFlags::NonSymmetric };
     }
@@ -106,8 +87,9 @@ public:
             active & (m_pdf > 0) & (select(reflected, si.wi.z * wo.z, -(si.wi.z * wo.z)) > 0);
 
         good = good & (reflected | (f.cos_theta_t != 0)); // not under total reflection
-
+        // Facets seen from behind do not exist
         Float wi_m = dot(si.wi, m), wo_m = dot(wo, m);
+        good = good & (wi_m * si.wi.z > 0) & (wo_m * wo.z > 0);
         Float jacobian = select(reflected, rcp(4 * abs(wo_m)),
                                 sqr(f.eta_it) * abs(wo_m) / sqr(wi_m + f.eta_it * wo_m));
         Float pdf = m_pdf * jacobian;
@@ -132,15 +114,15 @@ public:
 
 private:
     Microfacet microfacet(const SurfaceInteraction &si, const Mask &active) const {
-        Float u = (m_anisotropic ? m_alpha_u : m_alpha)->eval_1(si, active);
-        Float v = m_anisotropic ? m_alpha_v->eval_1(si, active) : u;
+        auto [u, v] = m_roughness.eval(si, active);
         return { microfacet_type(m_distribution), u, v, m_visible };
     }
 
     DielectricIor m_ior;
     std::string m_distribution;
-    Ref<Texture> m_alpha, m_alpha_u, m_alpha_v, m_reflectance, m_transmittance;
-    bool m_visible = true, m_anisotropic = false;
+    Roughness m_roughness;
+    Ref<Texture> m_reflectance, m_transmittance;
+    bool m_visible = true;
 };
 
 UMBEL_PLUGIN(BSDF, RoughDielectric, "roughdielectric")

@@ -24,10 +24,9 @@ public:
                   "<boolean name='sample_visible' value='false'/>"
                   "<texture type='bitmap' name='diffuse_reflectance'>"
                   "<string name='filename' value='$files/image.png'/></texture>");
+        p.example("<string name='distribution' value='phong'/><float name='alpha' value='.2'/>");
         m_ior.declare(p, "polypropylene");
-        p.choice("distribution", m_distribution, "beckmann", { "beckmann", "ggx", "phong" })
-            .doc("Shape of the distribution of microscopic normals; phong, of old scenes, becomes "
-                 "ggx");
+        declare_distribution(p, m_distribution);
         p.scalar("alpha", m_alpha, 0.1, 0)
             .differentiable()
             .doc("Roughness: slope of the microsurface, root mean square");
@@ -43,8 +42,6 @@ public:
             .doc("Colours grow more saturated as light is reflected between coating and base");
         p.derived(m_transmittance);
         p.derived(m_back);
-        if (p.loading() && m_distribution == "phong")
-            m_distribution = "ggx";
     }
     void configure() override {
         m_components = { BSDFFlags::GlossyReflection | BSDFFlags::FrontSide,

@@ -12,21 +12,21 @@
 #include "core/warp.h"
 #include "render/lobe_choice.h"
 #include "render/microfacet.h"
+#include "render/roughness.h"
 
 namespace umbel {
 
 class Ward final : public BSDF {
 public:
     void declare(Params &p) override {
-        p.example("<float name='alpha_u' value='.2'/><float name='alpha_v' value='.2'/>");
+        p.example("<float name='alpha' value='.2'/>");
         p.example("<string name='variant' value='ward'/><float name='alpha_u' value='.15'/>"
                   "<float name='alpha_v' value='.3'/>");
         p.example("<string name='variant' value='ward-duer'/><rgb name='specular_reflectance' "
                   "value='.3,.25,.2'/><float name='alpha_u' value='.4'/>");
         p.choice("variant", m_variant, "balanced", { "ward", "ward-duer", "balanced" })
             .doc("How the highlight is normalized");
-        p.texture("alpha_u", m_alpha_u, 0.1).differentiable().doc("Roughness along the tangent");
-        p.texture("alpha_v", m_alpha_v, 0.1).differentiable().doc("Roughness along the bitangent");
+        m_roughness.declare(p, true);
         p.texture("specular_reflectance", m_specular, 0.2)
             .differentiable()
             .doc("Weight of the highlight");
@@ -35,8 +35,7 @@ public:
             .doc("Weight of the diffuse part");
     }
     void configure() override {
-        m_components = { BSDFFlags::GlossyReflection | BSDFFlags::FrontSide |
-                             BSDFFlags::Anisotropic,
+        m_components = { BSDFFlags::GlossyReflection | BSDFFlags::FrontSide | m_roughness.flags(),
                          BSDFFlags::DiffuseReflection | BSDFFlags::FrontSide };
         m_share = mean_share(*m_specular, *m_diffuse);
     }
@@ -88,12 +87,13 @@ public:
 
 private:
     Microfacet microfacet(const SurfaceInteraction &si, const Mask &active) const {
-        return { Microfacet::Type::Beckmann, m_alpha_u->eval_1(si, active),
-                 m_alpha_v->eval_1(si, active), false };
+        auto [u, v] = m_roughness.eval(si, active);
+        return { Microfacet::Type::Beckmann, u, v, false };
     }
 
     std::string m_variant;
-    Ref<Texture> m_alpha_u, m_alpha_v, m_specular, m_diffuse;
+    Roughness m_roughness;
+    Ref<Texture> m_specular, m_diffuse;
     Float m_share; // of the highlight, where lobes are chosen
 };
 

@@ -119,12 +119,7 @@ private:
     }
     // Of the coating, from above.
     Float transmittance(const Float &cosine, const Mask &active) const {
-        Float x = clamp(cosine, 0, 1) * (RoughCoating::Size - 1),
-              cell = min(floor(x), RoughCoating::Size - 2);
-        UInt32 at = to_uint(cell);
-        Float a(jit::gather(m_transmittance, at, active)),
-            b(jit::gather(m_transmittance, at + 1u, active));
-        return lerp(a, b, x - cell);
+        return RoughCoating::at(m_transmittance, cosine, active);
     }
 
     DielectricIor m_ior;

@@ -1,0 +1,69 @@
+// roughcoating: another BSDF under a rough, clear or tinted dielectric layer.
+//
+//     f(wi, wo) = F(wi . h) D(h) G(wi, wo) / (4 |cos(theta_i) cos(theta_o)|) + T(wi) T(wo) A f_inside(wi', wo') / eta^2
+//
+// T is the part of light that the rough surface lets through, all directions together, as of `roughplastic`. What is inside is
+// lit and seen as through a smooth layer: see `coating`, also for A and what is lost.
+#include "render/coated_bsdf.h"
+#include "render/rough_coating.h"
+
+namespace umbel {
+
+class RoughCoatingBsdf final : public CoatedBsdf {
+public:
+    void declare(Params &p) override {
+        p.example("<bsdf type='roughconductor'><string name='material' value='Al'/>"
+                  "<float name='alpha' value='.3'/></bsdf>");
+        p.example("<string name='distribution' value='ggx'/><float name='alpha' value='.25'/>"
+                  "<float name='int_ior' value='1.6'/><rgb name='sigma_a' value='.3,.1,.5'/>"
+                  "<float name='thickness' value='.5'/><bsdf type='diffuse'/>");
+        p.example("<string name='distribution' value='phong'/><float name='alpha' value='.2'/>"
+                  "<boolean name='sample_visible' value='false'/><float "
+                  "name='specular_reflectance' value='.7'/><bsdf type='difftrans'/>");
+        declare_distribution(p, m_distribution);
+        p.scalar("alpha", m_alpha, 0.1, 0)
+            .differentiable()
+            .doc("Roughness: slope of the microsurface, root mean square");
+        p.boolean("sample_visible", m_visible, true)
+            .doc("Sample only normals that are seen: less noise");
+        CoatedBsdf::declare(p);
+        p.derived(m_transmittance);
+    }
+    void configure() override {
+        m_transmittance =
+            rough_coating(microfacet_type(m_distribution), m_alpha, m_ior.eta).transmittance;
+        CoatedBsdf::configure();
+    }
+    void child_changed() override { CoatedBsdf::configure(); }
+
+protected:
+    uint32_t surface_type() const override { return BSDFFlags::GlossyReflection; }
+    Float transmittance(const Float &cosine, const Mask &active) const override {
+        return RoughCoating::at(m_transmittance, cosine, active);
+    }
+    std::pair<Float, Float> eval_surface(const Vector3 &wi, const Vector3 &wo,
+                                         const Mask &) const override {
+        Microfacet surface = microfacet();
+        Vector3 h = normalize(wi + wo);
+        Float d = surface.eval(h), f = fresnel(dot(wi, h), m_ior.eta).r;
+        return { f * d * surface.g(wi, wo, h) / (4 * wi.z),
+                 surface.visible() ? d * surface.smith_g1(wi, h) / (4 * wi.z)
+                                   : d * h.z / (4 * dot(wo, h)) };
+    }
+    Vector3 sample_surface(const Vector3 &wi, const Vector2 &u, const Mask &) const override {
+        return reflect(wi, microfacet().sample(wi, u).first);
+    }
+
+private:
+    Microfacet microfacet() const {
+        return { microfacet_type(m_distribution), m_alpha, m_alpha, m_visible };
+    }
+
+    std::string m_distribution;
+    Float m_alpha;
+    bool m_visible = true;
+    Float m_transmittance; // by cosine
+};
+
+UMBEL_PLUGIN(BSDF, RoughCoatingBsdf, "roughcoating")
+} // namespace umbel

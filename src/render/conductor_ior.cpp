@@ -52,10 +52,17 @@ void ConductorIor::declare(Params &p) {
             loader.load_spectrum(SpectrumData::uniform(1), *p.properties()));
         return;
     }
-    const ConductorData &c = conductor_preset(material);
-    eta =
-        std::dynamic_pointer_cast<Texture>(loader.load_spectrum(table(c, false), *p.properties()));
-    k = std::dynamic_pointer_cast<Texture>(loader.load_spectrum(table(c, true), *p.properties()));
+    try {
+        const ConductorData &c = conductor_preset(material);
+        eta = std::dynamic_pointer_cast<Texture>(
+            loader.load_spectrum(table(c, false), *p.properties()));
+        k = std::dynamic_pointer_cast<Texture>(
+            loader.load_spectrum(table(c, true), *p.properties()));
+    } catch (const UserError &e) {
+        if (const Property *named = p.properties()->find("material"))
+            p.properties()->fail_at(*named, e.what());
+        throw;
+    }
 }
 
 } // namespace umbel

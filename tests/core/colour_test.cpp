@@ -110,6 +110,35 @@ TEST(Spectra, PresetsAreFoundAndTheirTablesAreSound) {
     }
 }
 
+// Tables 3 and 4 of the manual of 0.5.
+TEST(Spectra, EveryMaterialOfOldScenesIsThere) {
+    for (const char *name :
+         { "a-C",        "Ag",       "Al",        "AlAs",     "AlAs_palik", "AlSb",
+           "AlSb_palik", "Au",       "Be",        "Be_palik", "Cr",         "CsI",
+           "CsI_palik",  "Cu",       "Cu_palik",  "Cu2O",     "Cu2O_palik", "CuO",
+           "CuO_palik",  "d-C",      "d-C_palik", "Hg",       "Hg_palik",   "HgTe",
+           "HgTe_palik", "Ir",       "Ir_palik",  "K",        "K_palik",    "Li",
+           "Li_palik",   "MgO",      "MgO_palik", "Mo",       "Mo_palik",   "Na_palik",
+           "Nb",         "Nb_palik", "Ni_palik",  "Rh",       "Rh_palik",   "Se",
+           "Se_palik",   "SiC",      "SiC_palik", "SnTe",     "SnTe_palik", "Ta",
+           "Ta_palik",   "Te",       "Te_palik",  "ThF4",     "ThF4_palik", "TiC",
+           "TiC_palik",  "TiN",      "TiN_palik", "TiO2",     "TiO2_palik", "VC",
+           "VC_palik",   "V_palik",  "VN",        "VN_palik", "W" })
+        EXPECT_NO_THROW(conductor_preset(name)) << name;
+    const std::pair<const char *, double> dielectrics[] = {
+        { "vacuum", 1.0 },      { "helium", 1.00004 },         { "hydrogen", 1.00013 },
+        { "air", 1.00028 },     { "carbon dioxide", 1.00045 }, { "water", 1.3330 },
+        { "acetone", 1.36 },    { "ethanol", 1.361 },          { "carbon tetrachloride", 1.461 },
+        { "glycerol", 1.4729 }, { "benzene", 1.501 },          { "silicone oil", 1.52045 },
+        { "bromine", 1.661 },   { "water ice", 1.31 },         { "fused quartz", 1.458 },
+        { "pyrex", 1.470 },     { "acrylic glass", 1.49 },     { "polypropylene", 1.49 },
+        { "bk7", 1.5046 },      { "sodium chloride", 1.544 },  { "amber", 1.55 },
+        { "pet", 1.575 },       { "diamond", 2.419 },
+    };
+    for (auto [name, ior] : dielectrics)
+        EXPECT_EQ(dielectric_ior(name), ior) << name;
+}
+
 TEST(Spectra, MetalsHaveTheirColours) {
     expect_near(reflectance_to_srgb([](double) { return 0.25; }), { 0.25, 0.25, 0.25 }, 1e-12);
     auto colour = [](const char *name) {

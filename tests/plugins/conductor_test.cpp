@@ -57,4 +57,17 @@ TEST(Conductor, SaysWhatIsMissing) {
     refuse("<string name='material' value='Aux'/>", { "Aux", "Au" });
 }
 
+TEST(Conductor, NamesTheLineOfUnknownMaterials) {
+    VariantScope scope(find_variant("interp_rgb"));
+    expect_refused("<shape type='sphere'><bsdf type='conductor'><string name='material' "
+                   "value='Auu'/></bsdf></shape>",
+                   { "scene:1", "conductor", "\"Auu\"", "Au" });
+    expect_refused("<shape type='sphere'><bsdf type='conductor'><string name='ext_eta' "
+                   "value='watter'/></bsdf></shape>",
+                   { "scene:1", "watter", "water" });
+    expect_refused("<shape type='sphere'><bsdf type='conductor'><float name='ext_eta' "
+                   "value='-1'/></bsdf></shape>",
+                   { "ext_eta", "-1", "positive" });
+}
+
 } // namespace umbel

@@ -183,6 +183,20 @@ UpsamplingFit fit_upsampling(const Colour3 &rgb, const Colour3 &start) {
     return fit;
 }
 
+ColourMatrix coefficients_by_rgb(const Colour3 &coefficients) {
+    Evaluation e = evaluate(coefficients);
+    ColourMatrix rgb_by_coefficients;
+    for (size_t c = 0; c < 3; ++c) {
+        Colour3 column;
+        for (size_t k = 0; k < 3; ++k)
+            column[k] = e.jacobian[k][c] * white_xyz()[k] / quadrature().white[k];
+        column = xyz_to_srgb(column);
+        for (size_t i = 0; i < 3; ++i)
+            rgb_by_coefficients[i][c] = column[i];
+    }
+    return inverse(rgb_by_coefficients);
+}
+
 void fill_upsampling_row(size_t largest, size_t y, float *table) {
     constexpr size_t N = UpsamplingResolution;
     for (size_t x = 0; x < N; ++x) {

@@ -2,8 +2,8 @@
 //
 //     S(l) = 1/2 + x / (2 sqrt(1 + x^2)),   x = c[0] l^2 + c[1] l + c[2],   l in [-1, 1] for 360 .. 830 nm
 //
-// Used by the program that makes the table in the build, and by tests. Rendering code reads the table:
-// core/upsampling.h.
+// Used by the program that makes the table in the build, for the few colours that a scene names, and by tests. Textures read the
+// table: core/upsampling.h.
 #pragma once
 #include "core/colour.h"
 #include <cstddef>
@@ -25,6 +25,9 @@ struct UpsamplingFit {
     double error;
 };
 UpsamplingFit fit_upsampling(const Colour3 &rgb, const Colour3 &start = {});
+/// How coefficients follow a colour around which the fit is exact: row by row, coefficients by components. Not finite where
+/// colours hardly depend on the coefficients.
+ColourMatrix coefficients_by_rgb(const Colour3 &coefficients);
 
 /// Fills the part of the table that belongs to one largest component and one y.
 void fill_upsampling_row(size_t largest, size_t y, float *table);

@@ -4,6 +4,7 @@
 #include "core/host_array.h"
 #include "core/spectra.h"
 #include "core/upsampling.h"
+#include "core/upsampling_fit.h"
 #include <cmath>
 
 namespace umbel {
@@ -42,7 +43,8 @@ void ColourValue::expose(Params &p, const char *name) {
     }
 }
 
-// The coefficients are the exact ones; their derivatives are those of the table.
+// The coefficients are the exact ones, and so are their derivatives: the inverse of what the colour's are. At the ends of the
+// gamut, where there is none, those of the table serve.
 void ColourValue::update() {
     if (variant().colour != Colour::Spectral)
         return;
@@ -54,7 +56,19 @@ void ColourValue::update() {
     bool bounded = m_intent == SpectrumData::Intent::Reflectance;
     auto &[coefficients, scale] = *m_smooth;
     scale = bounded ? Float(1) : max(2 * max(max(c.x, c.y), c.z), 1e-30);
-    coefficients = table_coefficients(bounded ? c : c * rcp(scale));
+    Vector3 inside = bounded ? c : c * rcp(scale);
+    const Vector3 &at = exact.m_smooth->coefficients;
+    Colour3 fitted;
+    for (size_t i = 0; const Float &v : { at.x, at.y, at.z })
+        fitted[i++] = read_floats(v)[0];
+    ColourMatrix by_rgb = coefficients_by_rgb(fitted);
+    if (std::isfinite(by_rgb[0][0] + by_rgb[1][1] + by_rgb[2][2])) {
+        auto row = [&](const Colour3 &r) {
+            return dot(inside, { opaque_float(r[0]), opaque_float(r[1]), opaque_float(r[2]) });
+        };
+        coefficients = { row(by_rgb[0]), row(by_rgb[1]), row(by_rgb[2]) };
+    } else
+        coefficients = table_coefficients(inside);
     auto merge = [](const Float &value, Float &derivative) {
         derivative = Float(ad::replace_grad(value, derivative));
     };

@@ -139,6 +139,22 @@ TEST_P(BackendUpsampling, TracedSpectraAgreeWithTheHost) {
     }
 }
 
+TEST(Upsampling, CoefficientsFollowTheirColour) {
+    for (const Colour3 &rgb : { Colour3{ 0.6, 0.3, 0.2 }, { 0.2, 0.7, 0.75 }, { 0.4, 0.4, 0.4 } }) {
+        ColourMatrix by = coefficients_by_rgb(rgb_to_coefficients(rgb));
+        for (size_t k = 0; k < 3; ++k) {
+            const double h = 2e-3;
+            Colour3 more = rgb, less = rgb;
+            more[k] += h;
+            less[k] -= h;
+            Colour3 a = rgb_to_coefficients(more), b = rgb_to_coefficients(less);
+            for (size_t i = 0; i < 3; ++i)
+                EXPECT_NEAR(by[i][k], (a[i] - b[i]) / (2 * h), 2e-3 * (1 + std::abs(by[i][k])))
+                    << rgb[0] << " " << i << " " << k;
+        }
+    }
+}
+
 // Except at the corners of the cube, where spectra have steep edges.
 TEST_P(BackendUpsampling, MeansAreThoseOfFineSteps) {
     std::mt19937_64 rng(2);

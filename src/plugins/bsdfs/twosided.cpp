@@ -36,6 +36,7 @@ public:
         m_reached[0] = add(*m_sides.front(), BSDFFlags::FrontSide, BSDFFlags::BackSide);
         m_reached[1] = add(*m_sides.back(), BSDFFlags::BackSide, BSDFFlags::FrontSide);
     }
+    void child_changed() override { configure(); } // may have other lobes now
 
     std::pair<Spectrum, Float> eval_pdf(const BSDFContext &ctx, const SurfaceInteraction &si,
                                         const Vector3 &wo, const Mask &active) const override {

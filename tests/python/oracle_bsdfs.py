@@ -1,0 +1,122 @@
+# tests/python/oracle_bsdfs.py: materials are what they are in Mitsuba 3: values, densities and samples at random directions.
+import sys
+
+try:
+    import mitsuba
+    mitsuba.set_variant("llvm_ad_rgb")
+except ImportError:
+    print("skipped: no Mitsuba")
+    sys.exit(77)
+import drjit
+import numpy as np
+
+import umbel
+import umbel.jit
+
+N = 20000
+WAVELENGTHS = (430.0, 510.0, 580.0, 650.0)
+rng = np.random.default_rng(5)
+
+
+def directions():
+    d = rng.normal(size=(3, N))
+    d[2] += np.sign(d[2]) * 0.02  # off the horizon, where roundings grow
+    return (d / np.linalg.norm(d, axis=0)).astype(np.float32)
+
+
+WI, WO, UV = directions(), directions(), rng.random((2, N)).astype(np.float32)
+U1, U2 = rng.random(N).astype(np.float32), rng.random((2, N)).astype(np.float32)
+SAMPLED = ("sampled direction", "sampled density", "sampled type", "weight", "relative index")
+
+failures = 0
+
+
+def compare(what, ours, theirs, tolerance, strays):
+    """Relative to each number, or to a thousandth of a typical one. A part of the lanes may stray: roundings choose lobes, and
+    grow where light is hardly bent."""
+    global failures
+    ours, theirs = np.asarray(ours, dtype=float), np.asarray(theirs, dtype=float)
+    if ours.shape != theirs.shape or not np.isfinite(ours).all():
+        failures += 1
+        print(f"FAILED {what}: {ours.shape} instead of {theirs.shape}, or not finite")
+        return
+    nonzero = np.abs(theirs[theirs != 0])
+    typical = np.median(nonzero) if nonzero.size else 1
+    error = np.max(np.abs(ours - theirs) / (np.abs(theirs) + 1e-3 * typical), axis=0)
+    wrong = np.count_nonzero(~(error <= tolerance))
+    failures += wrong > strays * N
+    print(f"{'ok' if wrong <= strays * N else 'FAILED':6} {what}: off by {np.quantile(error, 1 - strays):.1e}, "
+          f"{wrong} of {N} by more than {tolerance:g}; {nonzero.size} numbers, typically {typical:.2g}")
+
+
+def array(dr, mi, v):
+    """Lanes last, whatever it is."""
+    a = np.array(v + dr.zeros(mi.Float, N), dtype=float)
+    return a.reshape(-1, N)
+
+
+def answers(mi, dr, description, spectral, mode):
+    bsdf = mi.load_dict(description)
+    vector = lambda a: mi.Vector3f(*[mi.Float(x) for x in a])
+    si = dr.zeros(mi.SurfaceInteraction3f, N)
+    si.wi, si.uv = vector(WI), mi.Point2f(*[mi.Float(x) for x in UV])
+    if spectral:
+        si.wavelengths = type(si.wavelengths)(*[mi.Float(w) for w in WAVELENGTHS])
+    # What hair asks for: where across the fiber
+    si.sh_frame = mi.Frame3f(vector([[1.0] * N, [0.0] * N, [0.0] * N]), vector([[0.0] * N, [1.0] * N, [0.0] * N]),
+                             vector([[0.0] * N, [0.0] * N, [1.0] * N]))
+    si.n = mi.Normal3f(0, 0, 1)
+    ctx = mi.BSDFContext()
+    if mode == "importance":
+        ctx.mode = mi.TransportMode.Importance
+    bs, weight = bsdf.sample(ctx, si, mi.Float(U1), mi.Point2f(*[mi.Float(x) for x in U2]))
+    a = lambda v: array(dr, mi, v)
+    # Mitsuba gives densities to some samples that it rejects
+    valid = (a(bs.pdf) > 0) & np.any(a(weight) != 0, axis=0)
+    # and from behind to opaque materials, which it does not sample there
+    flags = mi.BSDFFlags
+    seen = (WI[2] > 0) | (mi.has_flag(bsdf.flags(), flags.Transmission)) | ("principled" not in description["type"])
+    part = lambda v: np.where(valid, a(v), 0)
+    return {"value": a(bsdf.eval(ctx, si, vector(WO))), "density": np.where(seen, a(bsdf.pdf(ctx, si, vector(WO))), 0),
+            "sampled direction": part(bs.wo), "sampled density": part(bs.pdf), "weight": part(weight),
+            "sampled type": part(mi.Float(bs.sampled_type)), "relative index": part(bs.eta)}
+
+
+def colour(*rgb):
+    return {"type": "rgb", "value": list(rgb)}
+
+
+PRINCIPLED = {"type": "principled", "base_color": colour(0.8, 0.3, 0.1)}
+THIN = {"type": "principledthin", "base_color": colour(0.8, 0.3, 0.1)}
+BSDFS = {
+    "principled": PRINCIPLED,
+    "principled, metal": PRINCIPLED | {"metallic": 0.8, "roughness": 0.4, "anisotropic": 0.7, "eta": 1.7},
+    "principled, cloth": PRINCIPLED | {"sheen": 0.8, "sheen_tint": 0.6, "flatness": 0.4, "spec_tint": 0.5},
+    "principled, coated": PRINCIPLED | {"clearcoat": 0.8, "clearcoat_gloss": 0.3, "specular": 0.9,
+                                        "clearcoat_sampling_rate": 2.0, "main_specular_sampling_rate": 0.5},
+    "principled, glass": PRINCIPLED | {"spec_trans": 0.9, "roughness": 0.6, "metallic": 0.1, "specular": 0.0},
+    "principled, all": PRINCIPLED | {"spec_trans": 0.6, "metallic": 0.3, "roughness": 0.7, "anisotropic": 0.5, "sheen": 0.4,
+                                     "sheen_tint": 0.6, "flatness": 0.4, "clearcoat": 0.8, "clearcoat_gloss": 0.1,
+                                     "spec_tint": 0.3, "eta": 1.33, "diffuse_reflectance_sampling_rate": 0.7},
+    "principledthin": THIN,
+    "principledthin, all": THIN | {"spec_trans": 0.6, "diff_trans": 0.7, "roughness": 0.6, "anisotropic": 0.5, "sheen": 0.4,
+                                   "sheen_tint": 0.6, "flatness": 0.4, "spec_tint": 0.3, "eta": 1.33,
+                                   "diffuse_transmittance_sampling_rate": 2.0,
+                                   "specular_transmittance_sampling_rate": 0.8},
+}
+
+only = sys.argv[1:]
+for kind in ("rgb", "spectral", "mono_polarized"):
+    mitsuba.set_variant("llvm_ad_" + kind)
+    umbel.set_variant("llvm_ad_" + kind)
+    for name, description in BSDFS.items():
+        if only and not any(o in name for o in only):
+            continue
+        # In Mitsuba the thin sheet of importance is not the adjoint of that of radiance
+        for mode in ("radiance", "importance") if "thin" not in name else ("radiance",):
+            a = answers(umbel, umbel.jit, description, kind == "spectral", mode)
+            b = answers(mitsuba, drjit, description, kind == "spectral", mode)
+            for what in b:
+                compare(f"{kind} {name}, {mode}, {what}", a[what], b[what], 1e-3, 
+                        1e-3 if what in SAMPLED else 1e-4)
+sys.exit(1 if failures else 0)

@@ -130,7 +130,8 @@ Vector2 Microfacet::sample_visible_slopes(const Float &cos_theta_i, const Vector
         return { fma(cos_theta_i, y, -(sin_theta_i * z)) * norm, x * norm };
     }
     // Beckmann: invert the distribution of slopes by Newton's method, from a good guess [Jakob 2014]
-    Float tan_theta = safe_sqrt(fma(-cos_theta_i, cos_theta_i, 1)) / cos_theta_i;
+    // At normal incidence within rounding of the limit, without its divisions by 0
+    Float tan_theta = max(safe_sqrt(fma(-cos_theta_i, cos_theta_i, 1)) / cos_theta_i, 1e-6);
     Float cot_theta = rcp(tan_theta), max_x = erf(cot_theta);
     Vector2 v{ clamp(u.x, 1e-6, 1 - 1e-6), clamp(u.y, 1e-6, 1 - 1e-6) };
     constexpr double SqrtPiInv = 0.5641895835477563;
@@ -142,10 +143,7 @@ Vector2 Microfacet::sample_visible_slopes(const Float &cos_theta_i, const Vector
         Float derivative = 1 - slope * tan_theta;
         x = clamp(x - value / derivative, -0.9999999, 0.9999999);
     }
-    Mask normal_incidence = cos_theta_i > 0.9999;
-    Float r = sqrt(-log(1 - v.x)), phi = (2 * Pi) * v.y;
-    return { select(normal_incidence, r * cos(phi), erfinv(x)),
-             select(normal_incidence, r * sin(phi), erfinv(2 * v.y - 1)) };
+    return { erfinv(x), erfinv(2 * v.y - 1) };
 }
 
 } // namespace umbel

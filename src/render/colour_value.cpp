@@ -14,6 +14,18 @@ Float rgb_luminance(const Vector3 &rgb) {
     return dot(rgb, Vector3(w[0], w[1], w[2]));
 }
 
+Float luminance(const Spectrum &s, const Wavelengths &w) {
+    switch (variant().colour) {
+    case Colour::Mono: return s[0];
+    case Colour::Rgb: return rgb_luminance({ s[0], s[1], s[2] });
+    case Colour::Spectral: break;
+    }
+    Float y(0);
+    for (size_t i = 0; i < s.c.size(); ++i)
+        y += cie1931_xyz(w[i]).y * s[i];
+    return y * (cie_y_integral() / double(s.c.size()));
+}
+
 ColourValue::ColourValue(const Colour3 &rgb, SpectrumData::Intent intent) : m_intent(intent) {
     m_rgb = { opaque_float(rgb[0]), opaque_float(rgb[1]), opaque_float(rgb[2]) };
     if (variant().colour == Colour::Mono)

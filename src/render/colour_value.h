@@ -8,6 +8,8 @@ namespace umbel {
 
 /// Of linear sRGB.
 Float rgb_luminance(const Vector3 &rgb);
+/// Of a plain spectrum; in spectral variants the mean over its wavelengths, weighted by CIE's y, whose largest value is 1.
+Float luminance(const Spectrum &s, const Wavelengths &w);
 
 /// Made from linear sRGB; data of the program.
 class ColourValue {

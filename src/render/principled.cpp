@@ -1,6 +1,5 @@
 // render/principled.cpp: see render/principled.h.
 #include "render/principled.h"
-#include "core/spectra.h"
 #include "render/colour_value.h"
 
 namespace umbel {
@@ -102,15 +101,7 @@ Microfacet PrincipledBase::microfacet(const SurfaceInteraction &si, const Float 
 }
 
 Spectrum PrincipledBase::hue(const SurfaceInteraction &si, const Spectrum &colour) const {
-    Float y(0);
-    switch (variant().colour) {
-    case Colour::Mono: y = colour[0]; break;
-    case Colour::Rgb: y = rgb_luminance({ colour[0], colour[1], colour[2] }); break;
-    case Colour::Spectral:
-        for (size_t i = 0; i < colour.c.size(); ++i)
-            y += cie1931_xyz(si.wavelengths[i]).y * colour[i];
-        y = y * (cie_y_integral() / double(colour.c.size()));
-    }
+    Float y = luminance(colour, si.wavelengths);
     Mask lit = y > 0;
     Float scale = rcp(select(lit, y, Float(1)));
     return map(colour, [&](const Float &v) { return select(lit, v * scale, Float(1)); });

@@ -45,7 +45,7 @@ protected:
     /// GGX, narrower by a factor where only a part of the roughness counts.
     Microfacet microfacet(const SurfaceInteraction &si, const Float &scale,
                           const Mask &active) const;
-    /// The colour over its luminance, that is the mean over the path's wavelengths in spectral variants; 1 of black.
+    /// The colour over its luminance; 1 of black.
     Spectrum hue(const SurfaceInteraction &si, const Spectrum &colour) const;
     /// BRDF of the diffuse part: with retro-reflection, or flattened as light below the surface is. cos_d is between h and wo.
     Spectrum diffuse(const SurfaceInteraction &si, const Spectrum &colour, const Float &cos_i,

@@ -1,0 +1,149 @@
+// pplastic: plastic that polarizes light: a rough highlight, and a diffuse part that light enters and leaves by refraction.
+//
+//     f(wi, wo) = F(wi . h) D(h) G(wi, wo) / (4 cos(theta_i) cos(theta_o))      h = normalize(wi + wo)
+//               + (1 - F(wi)) rho (1 - F(wo)) / pi
+//
+// What leaves the diffuse part is polarized in the plane of incidence, and the highlight across that of reflection. A highlight is
+// never brighter than what both refractions lose.
+#include "core/fresnel.h"
+#include "core/mueller.h"
+#include "core/warp.h"
+#include "render/dielectric_ior.h"
+#include "render/lobe_choice.h"
+#include "render/microfacet.h"
+#include "render/polarization.h"
+
+namespace umbel {
+
+class PolarizedPlastic final : public BSDF {
+public:
+    void declare(Params &p) override {
+        p.example("");
+        p.example("<string name='distribution' value='ggx'/><float name='alpha_u' value='.2'/>"
+                  "<float name='alpha_v' value='.4'/><float name='int_ior' value='1.7'/>"
+                  "<rgb name='diffuse_reflectance' value='.6,.3,.1'/><float "
+                  "name='specular_reflectance' value='.8'/>"
+                  "<boolean name='sample_visible' value='false'/>");
+        m_ior.declare(p, "polypropylene");
+        p.choice("distribution", m_distribution, "beckmann", { "beckmann", "ggx" })
+            .doc("Shape of the distribution of microscopic normals");
+        if (!p.traversing() || !m_anisotropic)
+            p.scalar("alpha", m_alpha, 0.1, 0)
+                .differentiable()
+                .doc("Roughness: slope of the microsurface, root mean square");
+        if (!p.traversing() || m_anisotropic) {
+            p.scalar("alpha_u", m_alpha_u, 0.1, 0)
+                .differentiable()
+                .doc("Roughness along the tangent; with alpha_v in place of alpha");
+            p.scalar("alpha_v", m_alpha_v, 0.1, 0)
+                .differentiable()
+                .doc("Roughness along the bitangent");
+        }
+        p.boolean("sample_visible", m_visible, true)
+            .doc("Sample only normals that are seen: less noise");
+        p.texture("diffuse_reflectance", m_diffuse, 0.5)
+            .differentiable()
+            .doc("Reflectance of the diffuse part");
+        p.texture("specular_reflectance", m_specular, 1)
+            .differentiable()
+            .doc("Multiplies the highlight; 1 is physical");
+        if (!p.loading())
+            return;
+        const Properties &q = *p.properties();
+        m_anisotropic = q.has("alpha_u") || q.has("alpha_v");
+        if (m_anisotropic && (!q.has("alpha_u") || !q.has("alpha_v")))
+            fail("{}: alpha_u and alpha_v go together, and one of them is missing", q.describe());
+        if (m_anisotropic && q.has("alpha"))
+            fail("{}: give either alpha, or alpha_u and alpha_v", q.describe());
+    }
+    void configure() override {
+        m_components = { BSDFFlags::GlossyReflection | BSDFFlags::FrontSide |
+                             (m_anisotropic ? uint32_t(BSDFFlags::Anisotropic) : 0u),
+                         BSDFFlags::DiffuseReflection | BSDFFlags::FrontSide };
+        m_share = mean_share(*m_specular, *m_diffuse);
+    }
+    void child_changed() override { configure(); }
+
+    std::pair<Spectrum, Float> eval_pdf(const BSDFContext &ctx, const SurfaceInteraction &si,
+                                        const Vector3 &wo, const Mask &active) const override {
+        LobeChoice lobes(ctx, BSDFFlags::GlossyReflection);
+        if (lobes.none())
+            return { Spectrum(0), Float(0) };
+        lobes.weigh(m_share, 1 - m_share);
+        Microfacet surface = microfacet();
+        Vector3 h = normalize(si.wi + wo);
+        Float d = surface.eval(h), pdf = InvPi * wo.z * (1 - lobes.probability);
+        Spectrum value = Spectrum(0).dense();
+        if (lobes.gloss) {
+            value += highlight(ctx, si, wo, h) * m_specular->eval(si, active) *
+                     (d * surface.g(si.wi, wo, h) / (4 * si.wi.z));
+            pdf += lobes.probability * (m_visible ? d * surface.smith_g1(si.wi, h) / (4 * si.wi.z)
+                                                  : d * h.z / (4 * dot(wo, h)));
+        }
+        if (lobes.base)
+            value += base(ctx, si, wo, active) * (InvPi * wo.z);
+        Mask good = active & (si.wi.z > 0) & (wo.z > 0);
+        return { select(good, value, Spectrum(0)), select(good, pdf, Float(0)) };
+    }
+
+    BSDFSample sample(const BSDFContext &ctx, const SurfaceInteraction &si, const Float &u1,
+                      const Vector2 &u2, const Mask &active) const override {
+        LobeChoice lobes(ctx, BSDFFlags::GlossyReflection);
+        if (lobes.none())
+            return BSDFSample::none();
+        lobes.weigh(m_share, 1 - m_share);
+        Mask glossy = u1 < lobes.probability;
+        Vector3 m = microfacet().sample(si.wi, u2).first;
+        Vector3 wo = select(glossy, reflect(si.wi, m), square_to_cosine_hemisphere(u2));
+        auto [value, pdf] = eval_pdf(ctx, si, wo, active);
+        Mask good = active & (pdf > 0);
+        BSDFSample s =
+            lobes.sampled(glossy, BSDFFlags::GlossyReflection, good, wo, pdf, Spectrum(0));
+        s.weight = select(good, value / select(good, pdf, Float(1)), Spectrum(0));
+        return s;
+    }
+
+    Spectrum eval_diffuse_reflectance(const SurfaceInteraction &si,
+                                      const Mask &active) const override {
+        return m_diffuse->eval(si, active);
+    }
+
+private:
+    Microfacet microfacet() const {
+        return { microfacet_type(m_distribution), m_anisotropic ? m_alpha_u : m_alpha,
+                 m_anisotropic ? m_alpha_v : m_alpha, m_visible };
+    }
+    // What a facet reflects.
+    Spectrum highlight(const BSDFContext &ctx, const SurfaceInteraction &si, const Vector3 &wo,
+                       const Vector3 &h) const {
+        Float cosine = dot(si.wi, h);
+        if (!variant().polarized)
+            return Spectrum(fresnel(cosine, m_ior.eta).r);
+        return to_implied_basis(
+            ctx, mueller::specular_reflection(cosine, Spectrum(m_ior.eta), Spectrum(0)), si.wi, wo,
+            h);
+    }
+    // Into the material, around in it until nothing is polarized, and out again.
+    Spectrum base(const BSDFContext &ctx, const SurfaceInteraction &si, const Vector3 &wo,
+                  const Mask &active) const {
+        Spectrum rho = m_diffuse->eval(si, active);
+        if (!variant().polarized)
+            return rho * ((1 - fresnel(si.wi.z, m_ior.eta).r) * (1 - fresnel(wo.z, m_ior.eta).r));
+        bool radiance = ctx.mode == BSDFContext::Mode::Radiance;
+        const Vector3 &in = radiance ? wo : si.wi, &out = radiance ? si.wi : wo;
+        Float inside = abs(fresnel(out.z, m_ior.eta).cos_theta_t);
+        Spectrum m = mueller::specular_transmission(inside, Spectrum(rcp(m_ior.eta))) *
+                     (depolarize(rho) * mueller::specular_transmission(in.z, Spectrum(m_ior.eta)));
+        return to_implied_basis(ctx, m, si.wi, wo, Vector3(0, 0, 1));
+    }
+
+    DielectricIor m_ior;
+    std::string m_distribution;
+    Float m_alpha, m_alpha_u, m_alpha_v;
+    Ref<Texture> m_diffuse, m_specular;
+    bool m_visible = true, m_anisotropic = false;
+    Float m_share; // of the highlight, where lobes are chosen
+};
+
+UMBEL_PLUGIN(BSDF, PolarizedPlastic, "pplastic")
+} // namespace umbel

@@ -126,18 +126,30 @@ void bind_bsdf(nb::module_ &m) {
     nb::class_<BSDF, SceneObject, PyBSDF> bsdf(m, "BSDF", "How a surface scatters light.");
     bind_attributes(bsdf);
     bsdf.def(nb::init<nb::object>(), nb::arg("props") = nb::none())
-        .def("eval", &BSDF::eval, nb::arg("ctx"), nb::arg("si"), nb::arg("wo"),
-             nb::arg("active") = true, "f(wi, wo) times the cosine of wo.")
+        .def(
+            "eval",
+            [](const BSDF &b, const BSDFContext &ctx, const SurfaceInteraction &si,
+               const Vector3 &wo,
+               const Mask &active) { return b.eval(ctx, si, wo, active).dense(); },
+            nb::arg("ctx"), nb::arg("si"), nb::arg("wo"), nb::arg("active") = true,
+            "f(wi, wo) times the cosine of wo.")
         .def("pdf", &BSDF::pdf, nb::arg("ctx"), nb::arg("si"), nb::arg("wo"),
              nb::arg("active") = true, "Density of sample().")
-        .def("eval_pdf", &BSDF::eval_pdf, nb::arg("ctx"), nb::arg("si"), nb::arg("wo"),
-             nb::arg("active") = true, "Both of these.")
+        .def(
+            "eval_pdf",
+            [](const BSDF &b, const BSDFContext &ctx, const SurfaceInteraction &si,
+               const Vector3 &wo, const Mask &active) {
+                auto [value, pdf] = b.eval_pdf(ctx, si, wo, active);
+                return std::pair(value.dense(), pdf);
+            },
+            nb::arg("ctx"), nb::arg("si"), nb::arg("wo"), nb::arg("active") = true,
+            "Both of these.")
         .def(
             "sample",
             [](const BSDF &b, const BSDFContext &ctx, const SurfaceInteraction &si, const Float &u1,
                const Vector2 &u2, const Mask &active) {
                 BSDFSample s = b.sample(ctx, si, u1, u2, active);
-                return std::pair(s, s.weight);
+                return std::pair(s, s.weight.dense());
             },
             nb::arg("ctx"), nb::arg("si"), nb::arg("sample1"), nb::arg("sample2"),
             nb::arg("active") = true, "A direction, and f cos over its density.")
@@ -147,7 +159,7 @@ void bind_bsdf(nb::module_ &m) {
                const Vector3 &wo, const Float &u1, const Vector2 &u2, const Mask &active) {
                 auto [value, pdf] = b.eval_pdf(ctx, si, wo, active);
                 BSDFSample s = b.sample(ctx, si, u1, u2, active);
-                return std::tuple(value, pdf, s, s.weight);
+                return std::tuple(value.dense(), pdf, s, s.weight.dense());
             },
             nb::arg("ctx"), nb::arg("si"), nb::arg("wo"), nb::arg("sample1"), nb::arg("sample2"),
             nb::arg("active") = true, "eval_pdf() and sample().")

@@ -2,6 +2,7 @@
 #include "support/registry.h"
 #include "core/image_io.h"
 #include "support/serialized_file.h"
+#include "support/tensor_files.h"
 #include <fstream>
 #include <set>
 #include <unistd.h>
@@ -40,6 +41,10 @@ const std::filesystem::path &example_files() {
             sky.set(i / 3 % 6, i / 18, i % 3,
                     i / 3 == 14 ? 8.0 - double(i % 3) : 0.1 + double(i * 37 % 100) / 80);
         write_image(f / "environment.exr", sky);
+        std::ofstream(f / "measured.bsdf", std::ios::binary) << measured_file({ 0 });
+        std::ofstream(f / "measured_anisotropic.bsdf", std::ios::binary)
+            << measured_file({ -Pi, -0.75 * Pi, -0.5 * Pi, -0.25 * Pi, 0 });
+        std::ofstream(f / "measured.pbsdf", std::ios::binary) << measured_polarized_file();
         return f;
     }();
     return folder;

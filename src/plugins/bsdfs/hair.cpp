@@ -1,4 +1,4 @@
-// hair: a fiber of coloured glass with tilted scales [Marschner 2003; d'Eon 2011; Chiang 2016]. The tangent frame's y axis
+// hair: a fiber of coloured glass with tilted scales [Marschner 2003; d'Eon 2011b; Chiang 2016]. The tangent frame's y axis
 // runs along the fiber.
 //
 //     f(wi, wo) |cos(theta_o)| = sum over p of  A_p(wi) M_p(wi, wo) N_p(wi, wo)
@@ -22,7 +22,7 @@ namespace {
 constexpr int Most =
     3; // crossings that are told apart, the last of which stands for all further ones
 
-// Absorption in a fiber of radius 1 by pigments of concentration 1 [d'Eon 2011]: linear sRGB, and for spectral variants
+// Absorption in a fiber of radius 1 by pigments of concentration 1 [d'Eon 2011b]: linear sRGB, and for spectral variants
 // coefficients of smooth spectra as Mitsuba has them, by powers of the wavelength in nm.
 struct Pigment {
     Colour3 rgb, by_wavelength;

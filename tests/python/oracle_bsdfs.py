@@ -1,5 +1,7 @@
 # tests/python/oracle_bsdfs.py: materials are what they are in Mitsuba 3: values, densities and samples at random directions.
+import os
 import sys
+import tempfile
 
 try:
     import mitsuba
@@ -8,6 +10,7 @@ except ImportError:
     print("skipped: no Mitsuba")
     sys.exit(77)
 import drjit
+import measured_files
 import numpy as np
 
 import umbel
@@ -42,7 +45,9 @@ def compare(what, ours, theirs, tolerance, strays, least=1e-3):
         return
     nonzero = np.abs(theirs[theirs != 0])
     typical = np.median(nonzero) if nonzero.size else 1
-    scale = np.abs(theirs[:1] if len(theirs) == 16 else theirs)  # of a Mueller matrix, the intensity
+    scale = np.abs(theirs)
+    if len(theirs) >= 16:  # of a Mueller matrix, the intensity
+        scale = np.tile(scale[: len(theirs) // 16], (16, 1))
     error = np.max(np.abs(ours - theirs) / (scale + least * typical), axis=0)
     wrong = np.count_nonzero(~(error <= tolerance))
     failures += wrong > strays * N
@@ -118,19 +123,33 @@ BSDFS |= {
     "circular, left": {"type": "circular", "left_handed": True, "transmittance": colour(0.7, 0.5, 0.2)},
 }
 
+FOLDER = tempfile.TemporaryDirectory()
+file = lambda name: os.path.join(FOLDER.name, name)
+measured_files.measured(file("isotropic.bsdf"))
+measured_files.measured(file("anisotropic.bsdf"), np.linspace(-np.pi, np.pi, 7), seed=2)
+measured_files.measured(file("half.bsdf"), np.linspace(-np.pi, 0, 5), jacobian=0, seed=3)
+measured_files.measured(file("quarter.bsdf"), np.linspace(-np.pi, -np.pi / 2, 4), seed=4)
+measured_files.measured(file("rgb.bsdf"), rgb=True, seed=5)
+measured_files.measured_polarized(file("polarized.pbsdf"))
+SPECTRAL = {f"measured, {name}": {"type": "measured", "filename": file(name + ".bsdf")}
+            for name in ("isotropic", "anisotropic", "half", "quarter")}
+SPECTRAL["measured_polarized"] = {"type": "measured_polarized", "filename": file("polarized.pbsdf")}
+RGB = {"measured, rgb": {"type": "measured", "filename": file("rgb.bsdf")}}
+BSDFS["measured_polarized, one wavelength"] = SPECTRAL["measured_polarized"] | {"wavelength": 520.0, "alpha_sample": 0.3}
+
 # What is known to differ, and why.
 #   hair: near kappa = 12 Mitsuba's logarithm of a Bessel function is off by 1 / (16 kappa); after many crossings it samples directions
 #       across the fiber only, and in monochrome it has no pigments. The number that chose a lobe is used again, so that roundings grow
-#   hair, principledthin: Mitsuba scatters importance as radiance, which is not the adjoint
+#   hair, principledthin, measured: Mitsuba scatters importance as radiance, which is not the adjoint
 TOLERANCES = {"hair": 6e-3}
-ONE_MODE = ("hair", "principledthin")
+ONE_MODE = ("hair", "principledthin", "measured")
 
 only = sys.argv[1:]
-for kind in ("rgb", "spectral", "mono_polarized"):
+for kind in ("rgb", "spectral", "mono_polarized", "spectral_polarized"):
     mitsuba.set_variant("llvm_ad_" + kind)
     umbel.set_variant("llvm_ad_" + kind)
-    spectral = kind == "spectral"
-    for name, description in BSDFS.items():
+    spectral = kind.startswith("spectral")
+    for name, description in (BSDFS | (SPECTRAL if spectral else RGB if kind == "rgb" else {})).items():
         if only and not any(o in name for o in only) or (name == "hair" and kind == "mono_polarized"):
             continue
         plugin = description["type"]

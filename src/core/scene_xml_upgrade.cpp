@@ -198,6 +198,24 @@ void upgrade_shape(Properties &object) {
         object.set("", Properties("bsdf", "null"));
 }
 
+void fill_grid_box(Properties &object) {
+    const Property *low = object.find("min"), *high = object.find("max");
+    if (!low || !high) {
+        if (!object.has("use_grid_bbox"))
+            object.set("use_grid_bbox", true);
+        return;
+    }
+    VectorData a = object.get<VectorData>("min"), b = object.get<VectorData>("max");
+    TransformData to_world = object.get<TransformData>("to_world", TransformData());
+    SourceLocation where = low->where;
+    object.erase("min");
+    object.erase("max");
+    object.set("to_world",
+               to_world * TransformData::translate({ a.x, a.y, a.z }) *
+                   TransformData::scale({ b.x - a.x, b.y - a.y, b.z - a.z }),
+               where);
+}
+
 } // namespace
 
 std::string_view canonical_kind(std::string_view tag) {
@@ -232,6 +250,13 @@ void upgrade_object(Properties &object, const Version &version, Remarks &remarks
         upgrade_integrator(object);
     else if (object.kind == "shape")
         upgrade_shape(object);
+    // Grids filled the box of their file, unless another one was given. How files travel, or are kept, shows in no image.
+    if (object.kind == "volume" && object.type == "gridvolume") {
+        object.erase("send_data");
+        fill_grid_box(object);
+    }
+    if (object.type == "bitmap" || object.type == "envmap")
+        object.erase("cache");
 
     // Enumerators changed their spelling too: luminanceAlpha.
     if (object.kind == "film")

@@ -98,6 +98,23 @@ nb::object load(const Properties &root) {
 
 } // namespace
 
+// Slices of a volume, one below the other; `box` is where the volume lies, or none.
+static std::shared_ptr<const Image> volume_from(nb::handle array, nb::handle box) {
+    auto shape = nb::cast<std::vector<size_t>>(array.attr("shape"));
+    nb::object numbers =
+        nb::hasattr(array, "numpy") ? nb::object(array.attr("numpy")()) : nb::borrow(array);
+    auto slices = numbers.attr("reshape")(shape[0] * shape[1], shape[2], shape[3]);
+    auto image = std::make_shared<Image>(
+        nb::cast<const Image &>(nb::object(from_package("Bitmap")(slices))));
+    image->metadata["depth"] = int64_t(shape[0]);
+    if (!box.is_none()) {
+        auto b = nb::cast<std::vector<double>>(box);
+        image->metadata["min"] = std::array{ b[0], b[1], b[2] };
+        image->metadata["max"] = std::array{ b[3], b[4], b[5] };
+    }
+    return image;
+}
+
 PropertyValue value_from(nb::handle h, const std::string &key, const Plugin &owner) {
     PyObject *o = h.ptr();
     if (PyBool_Check(o))
@@ -141,6 +158,10 @@ PropertyValue value_from(nb::handle h, const std::string &key, const Plugin &own
         nb::len(nb::object(h.attr("shape"))) == 3) // rows, columns and channels
         return std::make_shared<const Image>(
             nb::cast<const Image &>(nb::object(from_package("Bitmap")(h))));
+    if (nb::hasattr(h, "_box") && nb::hasattr(h, "_data")) // a VolumeGrid
+        return volume_from(h.attr("_data"), h.attr("_box"));
+    if (nb::hasattr(h, "shape") && nb::len(nb::object(h.attr("shape"))) == 4)
+        return volume_from(h, nb::none());
     try {
         std::vector<double> v = numbers(h);
         if (v.size() == 1)

@@ -29,6 +29,26 @@ Ray Interaction::spawn_ray_to(const Vector3 &target) const {
     return { o, d / dist, dist * (1 - 10 * ray_epsilon()), time, wavelengths };
 }
 
+// Where the neighbours meet the tangent plane, in terms of dp_du and dp_dv.
+void SurfaceInteraction::compute_uv_partials(const Ray &ray, const Mask &active) {
+    if (!ray.neighbours)
+        return;
+    Float aa = squared_norm(dp_du), ab = dot(dp_du, dp_dv), bb = squared_norm(dp_dv);
+    Float det = aa * bb - ab * ab;
+    Mask good = active & is_valid() & (det > 0);
+    Float inv = rcp(select(good, det, Float(1)));
+    auto step = [&](const Vector3 &o, const Vector3 &d) -> Vector2 {
+        Float along = dot(n, d);
+        Mask meets = good & (along != 0);
+        Vector3 to = fma(d, dot(n, p - o) / select(meets, along, Float(1)), o) - p;
+        Float x = dot(dp_du, to), y = dot(dp_dv, to);
+        return { select(meets, (bb * x - ab * y) * inv, Float(0)),
+                 select(meets, (aa * y - ab * x) * inv, Float(0)) };
+    };
+    duv_dx = step(ray.neighbours->o_x, ray.neighbours->d_x);
+    duv_dy = step(ray.neighbours->o_y, ray.neighbours->d_y);
+}
+
 Spectrum SurfaceInteraction::to_world_mueller(const Spectrum &m, const Vector3 &in_forward,
                                               const Vector3 &out_forward) const {
     if (!variant().polarized || !m.is_mueller())

@@ -1,8 +1,14 @@
 // render/interaction.h: where a ray meets a surface, and what sampling functions exchange.
 #pragma once
 #include "core/spectrum.h"
+#include <memory>
 
 namespace umbel {
+
+/// The rays through the next pixels to the right and below.
+struct RayNeighbours {
+    Vector3 o_x, d_x, o_y, d_y;
+};
 
 /// A ray with the wavelengths that travel along it.
 struct Ray {
@@ -11,6 +17,9 @@ struct Ray {
     Float time;
     Wavelengths wavelengths;
     UMBEL_STRUCT(o, d, maxt, time, wavelengths)
+
+    /// Of a camera's ray, where a texture filters what a pixel sees; else null.
+    std::shared_ptr<const RayNeighbours> neighbours = nullptr;
 
     Vector3 operator()(const Float &t) const { return fma(d, t, o); }
 };
@@ -47,6 +56,11 @@ struct SurfaceInteraction : Interaction {
     Vector3 wi; // towards where the ray came from, in the shading frame
     UMBEL_STRUCT(t, p, n, time, wavelengths, shape, bsdf, bsdf_flags, emitter, shape_number,
                  instance, prim, uv, object_p, sh_frame, dp_du, dp_dv, wi)
+
+    /// How texture coordinates change from pixel to pixel, where that is known; else invalid.
+    Vector2 duv_dx = {}, duv_dy = {};
+    /// Finds them out in lanes that see the surface along such a ray; in others they become zero.
+    void compute_uv_partials(const Ray &ray, const Mask &active);
 
     Vector3 to_world(const Vector3 &v) const { return sh_frame.to_world(v); }
     Vector3 to_local(const Vector3 &v) const { return sh_frame.to_local(v); }

@@ -64,6 +64,17 @@ protected:
     std::pair<Wavelengths, Spectrum> sample_all_wavelengths(const SurfaceInteraction &si,
                                                             const Spectrum &u,
                                                             const Mask &active) const;
+    /// Its density.
+    Spectrum pdf_all_wavelengths(const SurfaceInteraction &si) const;
+};
+
+/// Of a texture that asks for duv_dx and duv_dy: cameras provide them while there is one.
+class AsksForPartials {
+public:
+    AsksForPartials();
+    AsksForPartials(const AsksForPartials &) = delete;
+    ~AsksForPartials();
+    static bool any();
 };
 
 } // namespace umbel

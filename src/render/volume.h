@@ -21,11 +21,13 @@ public:
         lacks("eval_gradient");
     }
 
+    /// Over what it fills, and all wavelengths.
+    virtual Float mean_value() const { lacks("mean"); }
     /// An upper bound of all values.
     virtual double max_value() const = 0;
     /// Likewise, of each number of eval_n().
     virtual std::vector<double> max_per_channel() const { lacks("max_per_channel"); }
-    /// What it fills; beyond it, it is zero, unless it is the same everywhere.
+    /// What it fills. Media end there; beyond, a grid goes on as it wraps.
     virtual BoundingBox bounds() const;
     /// Of what it is made of, along x, y and z.
     virtual std::array<size_t, 3> resolution() const { return { 1, 1, 1 }; }

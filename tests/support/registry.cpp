@@ -3,6 +3,7 @@
 #include "core/image_io.h"
 #include "support/serialized_file.h"
 #include "support/tensor_files.h"
+#include "support/volume_file.h"
 #include <fstream>
 #include <set>
 #include <unistd.h>
@@ -45,6 +46,12 @@ const std::filesystem::path &example_files() {
         std::ofstream(f / "measured_anisotropic.bsdf", std::ios::binary)
             << measured_file({ -Pi, -0.75 * Pi, -0.5 * Pi, -0.25 * Pi, 0 });
         std::ofstream(f / "measured.pbsdf", std::ios::binary) << measured_polarized_file();
+        for (auto &[name, channels] : { std::pair("grey.vol", 1), { "colour.vol", 3 } }) {
+            VolumeFile volume{ { 3, 2, 4 }, channels };
+            for (int i = 0; i < 24 * channels; ++i)
+                volume.values.push_back(0.1f + float(i * 37 % 100) / 300);
+            std::ofstream(f / name, std::ios::binary) << volume.bytes();
+        }
         return f;
     }();
     return folder;
@@ -114,7 +121,8 @@ std::string scene_of(const Example &e, bool alone) {
     std::string bsdf = is_texture ? "<bsdf type='diffuse'>" + element("reflectance") + "</bsdf>"
                                   : or_else("bsdf", "<bsdf type='diffuse'/>");
     std::string shape = or_else("shape", "<shape type='sphere'>" + bsdf + "</shape>");
-    if (plugin.name == "mesh_attribute")
+    if (plugin.name == "mesh_attribute" || plugin.name == "vertexcolors" ||
+        plugin.name == "wireframe")
         shape = fmt::format("<shape type='ply'><string name='filename' value='{}'/>{}</shape>",
                             (example_files() / "mesh.ply").string(), bsdf);
     if (is_texture && (plugin.name == "blackbody" || plugin.name == "d65"))

@@ -2,18 +2,17 @@
 //
 // Attributes of vertices are interpolated over each triangle, those of faces are constant. `vertex_color` and `face_color`
 // are what PLY files call r, g and b; scripts add others. Surfaces without the attribute are black.
-#include "render/dispatch.h"
-#include "render/shape.h"
-#include "render/texture.h"
+// vertexcolors: the same of `vertex_color`, as Mitsuba 0.5 called it.
+#include "render/met_shapes.h"
 
 namespace umbel {
 
-class MeshAttribute final : public Texture {
+class MeshAttribute : public Texture {
 public:
     void declare(Params &p) override {
         p.example("<string name='name' value='vertex_color'/>");
         p.string("name", m_name, "").doc("Name of the attribute: vertex_... or face_...");
-        p.scalar("scale", m_scale, 1).doc("Multiplies the attribute");
+        declare_scale(p);
     }
     void changed(std::span<const std::string>) override {}
     void configure() override {
@@ -55,6 +54,11 @@ public:
     }
     bool is_spatially_varying() const override { return true; }
 
+protected:
+    void declare_scale(Params &p) { p.scalar("scale", m_scale, 1).doc("Multiplies the attribute"); }
+
+    std::string m_name;
+
 private:
     struct Colour {
         Spectrum value;
@@ -68,37 +72,21 @@ private:
     // fn(shape, mask) of the shape that each lane has met.
     template <class R, class Fn>
     R call(const SurfaceInteraction &si, const Mask &active, Fn &&fn) const {
-        find_shapes();
-        if (m_shapes.objects().empty())
+        if (!m_shapes.update([&](const Shape &s) { return s.has_attribute(m_name); }))
             complain("no shape has an attribute {}; add it, or mend the name", quote(m_name));
-        if (!si.shape_number.valid())
-            complain("attributes of meshes are known where rays meet a surface, not elsewhere");
-        UInt32 number(jit::gather(m_numbers, si.shape_number, active));
-        Mask mine = active & (number != UInt32(0u));
-        return m_shapes.call("shape.eval_attribute", number, mine, R(),
-                             [&](const Shape &s) { return fn(s, mine); });
+        return m_shapes.call<R>(*this, "shape.eval_attribute", si, active, fn);
     }
 
-    void find_shapes() const {
-        if (m_epoch == shapes_epoch())
-            return;
-        m_epoch = shapes_epoch();
-        m_shapes = {};
-        std::vector<uint32_t> numbers = { 0 };
-        for (const Shape *s : live_shapes()) {
-            numbers.resize(std::max(numbers.size(), size_t(s->global_number()) + 1));
-            if (s->has_attribute(m_name))
-                numbers[s->global_number()] = m_shapes.add(s);
-        }
-        m_numbers = jit::copy(numbers);
-    }
-
-    std::string m_name;
     Float m_scale;
-    mutable Table<Shape> m_shapes; // that have the attribute
-    mutable UInt32 m_numbers;      // in the table, by global number
-    mutable uint64_t m_epoch = 0;  // of what the two say
+    mutable MetShapes m_shapes; // that have the attribute
+};
+
+class VertexColours final : public MeshAttribute {
+public:
+    VertexColours() { m_name = "vertex_color"; }
+    void declare(Params &p) override { declare_scale(p); }
 };
 
 UMBEL_PLUGIN(Texture, MeshAttribute, "mesh_attribute")
+UMBEL_PLUGIN(Texture, VertexColours, "vertexcolors")
 } // namespace umbel

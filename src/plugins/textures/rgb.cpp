@@ -47,6 +47,9 @@ public:
                                                      const Mask &active) const override {
         return sample_all_wavelengths(si, u, active);
     }
+    Spectrum pdf_spectrum(const SurfaceInteraction &si, const Mask &) const override {
+        return pdf_all_wavelengths(si);
+    }
 
 private:
     Colour3 m_rgb = { 1, 1, 1 };

@@ -44,10 +44,7 @@ public:
         return sample_all_wavelengths(si, u, active);
     }
     Spectrum pdf_spectrum(const SurfaceInteraction &si, const Mask &) const override {
-        return map(si.wavelengths, [](const Float &w) {
-            return select((w >= MinWavelength) & (w <= MaxWavelength),
-                          Float(1 / (MaxWavelength - MinWavelength)), Float(0));
-        });
+        return pdf_all_wavelengths(si);
     }
 
 private:

@@ -32,6 +32,7 @@ public:
                                             const Mask &active) const override {
         return { eval_1(it, active), Vector3(Float(0)) };
     }
+    Float mean_value() const override { return m_value->mean_value(); }
     double max_value() const override { return m_value->max_value(); }
     std::vector<double> max_per_channel() const override { return { max_value() }; }
 

@@ -1,0 +1,375 @@
+// gridvolume: numbers at the voxels of a grid, with trilinear or no interpolation.
+//
+// Voxels fill the unit cube, or, with `use_grid_bbox`, the box that the file names; `to_world` places it. The file begins with
+// `VOL`, the version 3, then five 32-bit integers (encoding 1: 32-bit floats, 3: bytes for 0 to 1; voxels along x, y and z;
+// channels) and six floats (the box), followed by the numbers: channel by channel, along x, then y, then z.
+//
+// Three channels are colours, unless `raw`. In spectral variants a colour is a smooth spectrum [Jakob 2019] times a
+// brightness, which are interpolated each for itself, as in Mitsuba 3. Other numbers of channels are no spectra.
+#include "core/file_text.h"
+#include "core/host_array.h"
+#include "core/image.h"
+#include "core/upsampling.h"
+#include "render/colour_value.h"
+#include "render/texel_wrap.h"
+#include "render/volume.h"
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+namespace umbel {
+
+class GridVolume final : public Volume {
+public:
+    void declare(Params &p) override {
+        p.example("<string name='filename' value='$files/grey.vol'/>");
+        p.example("<string name='filename' value='$files/colour.vol'/><boolean "
+                  "name='use_grid_bbox' value='true'/><string name='wrap_mode' value='repeat'/>");
+        p.example("<string name='filename' value='$files/grey.vol'/><string name='filter_type' "
+                  "value='nearest'/><string name='wrap_mode' value='mirror'/><transform "
+                  "name='to_world'><scale value='2'/></transform>");
+        declare_placement(p);
+        p.image("grid", m_image).doc("In place of `filename`, in scripts: a VolumeGrid");
+        p.image("data", m_image).doc("The same, as an array of z, y, x and channels");
+        if (!p.loading() || !m_image)
+            p.file("filename", m_file).doc("The numbers; see below");
+        p.choice("filter_type", m_filter, "trilinear", { "trilinear", "nearest" })
+            .doc("Between voxels");
+        p.choice("wrap_mode", m_wrap, "clamp", { "clamp", "repeat", "mirror" })
+            .doc("Beyond the grid");
+        p.boolean("raw", m_raw, false).doc("Take three channels as numbers, never as a colour");
+        p.boolean("use_grid_bbox", m_uses_box, false)
+            .doc("Fill the box that the file names in place of the unit cube");
+        p.number("max_value", m_given_max, -1)
+            .doc("The largest value; below zero: found out, again whenever data change");
+        if (!p.traversing())
+            return;
+        p.exposed("data", TensorSlot{ &m_data, &m_shape }).differentiable();
+        if (m_coefficients.valid())
+            p.derived(m_coefficients);
+    }
+    void configure() override {
+        Grid grid = m_image ? grid_of(*m_image) : read_file();
+        m_box = grid.box;
+        m_shape = { grid.size[2], grid.size[1], grid.size[0], grid.channels };
+        for (double v : grid.values)
+            if (!std::isfinite(v))
+                complain("{}: a number of the volume is not finite", m_file.string());
+        m_data = float_array(grid.values);
+        place();
+        take_data();
+    }
+    void changed(std::span<const std::string> names) override {
+        place();
+        if (std::find(names.begin(), names.end(), "data") != names.end())
+            take_data();
+    }
+
+    Spectrum eval(const Interaction &it, const Mask &active) const override {
+        if (m_channels == 1)
+            return Spectrum(eval_1(it, active));
+        if (m_channels != 3)
+            complain("has {} channels; a spectrum needs 1 or 3", m_channels);
+        if (variant().colour == Colour::Spectral)
+            return eval_spectrum(it, active);
+        Vector3 c = colour(it, active);
+        if (variant().colour == Colour::Mono)
+            return Spectrum(rgb_luminance(c));
+        return Spectrum(std::vector<Float>{ c.x, c.y, c.z });
+    }
+    Float eval_1(const Interaction &it, const Mask &active) const override {
+        return interpolate<Float>(cell_at(it), [&](const UInt32 &i) { return number(i, active); });
+    }
+    std::vector<Float> eval_n(const Interaction &it, const Mask &active) const override {
+        std::vector<Float> out;
+        Cell cell = cell_at(it);
+        for (uint32_t c = 0; c < m_channels; ++c)
+            out.push_back(
+                interpolate<Float>(cell, [&](const UInt32 &i) { return channel(i, c, active); }));
+        return out;
+    }
+    std::pair<Float, Vector3> eval_gradient(const Interaction &it,
+                                            const Mask &active) const override {
+        Cell cell = cell_at(it);
+        if (m_filter == "nearest")
+            return { eval_1(it, active), Vector3(Float(0)) };
+        Float v[8];
+        for (size_t k = 0; k < 8; ++k)
+            v[k] = number(cell.index[k], active);
+        auto [x, y, z] = cell.f;
+        auto plane = [](const Float &a, const Float &b, const Float &c, const Float &d,
+                        const Float &s,
+                        const Float &t) { return blend(blend(a, b, s), blend(c, d, s), t); };
+        Vector3 slope{ plane(v[1] - v[0], v[3] - v[2], v[5] - v[4], v[7] - v[6], y, z) * m_size.x,
+                       plane(v[2] - v[0], v[3] - v[1], v[6] - v[4], v[7] - v[5], x, z) * m_size.y,
+                       plane(v[4] - v[0], v[5] - v[1], v[6] - v[2], v[7] - v[3], x, y) * m_size.z };
+        return { eval_1(it, active), m_placement.normal(slope) };
+    }
+    Float mean_value() const override {
+        size_t n = voxels();
+        if (!m_coefficients.valid())
+            return Float(sum(read_floats(grey_of_all())) / double(n));
+        UInt32 lane(jit::lane_index(uint32_t(n)));
+        auto [c, scale] = packet(lane, true);
+        auto host = [](const Float &v) { return read_floats(Float(v.detached())); };
+        return Float(mean_of_product(host(mean_of_coefficients(c)), host(scale)));
+    }
+    double max_value() const override { return m_given_max >= 0 ? m_given_max : m_max; }
+    std::vector<double> max_per_channel() const override { return m_max_per_channel; }
+    BoundingBox bounds() const override {
+        return transform_bounds({ to_world() }, { { 0, 0, 0 }, { 1, 1, 1 } });
+    }
+    std::array<size_t, 3> resolution() const override {
+        return { m_shape[2], m_shape[1], m_shape[0] };
+    }
+    uint32_t channel_count() const override { return m_channels; }
+    bool is_spatially_varying() const override { return true; }
+
+private:
+    struct Grid {
+        std::array<size_t, 3> size; // along x, y and z
+        size_t channels;
+        std::array<double, 6> box = { 0, 0, 0, 1, 1, 1 };
+        std::vector<double> values;
+    };
+
+    // ---- where numbers come from
+
+    Grid read_file() const {
+        std::string bytes = read_text_file(m_file);
+        auto bad = [&](const std::string &what) { complain("{}: {}", m_file.string(), what); };
+        if (bytes.size() < 48 || bytes.substr(0, 3) != "VOL")
+            bad("is no volume: it does not begin with VOL and a head of 48 bytes");
+        if (bytes[3] != 3)
+            bad(fmt::format("is of version {}; only 3 can be read", int(bytes[3])));
+        int32_t head[5];
+        float box[6];
+        std::memcpy(head, &bytes[4], sizeof(head));
+        std::memcpy(box, &bytes[24], sizeof(box));
+        auto [kind, x, y, z, channels] = head;
+        if (kind != 1 && kind != 3)
+            bad(fmt::format("has the encoding {}; only 1, 32-bit floats, and 3, bytes, can be read",
+                            kind));
+        if (x < 1 || y < 1 || z < 1 || channels < 1 || channels > 64 ||
+            double(x) * y * z * channels >= 0x1p31)
+            bad(fmt::format("says that it has {} x {} x {} voxels of {} channels, which cannot be",
+                            x, y, z, channels));
+        Grid g{ { size_t(x), size_t(y), size_t(z) }, size_t(channels), {}, {} };
+        std::copy_n(box, 6, g.box.begin());
+        size_t n = size_t(x) * size_t(y) * size_t(z) * g.channels, each = kind == 1 ? 4 : 1;
+        if (bytes.size() - 48 < n * each)
+            bad(fmt::format("ends early: {} numbers need {} bytes, and {} are there", n, n * each,
+                            bytes.size() - 48));
+        g.values.resize(n);
+        for (size_t i = 0; i < n; ++i) {
+            float v = float(uint8_t(bytes[48 + i])) / 255;
+            if (kind == 1)
+                std::memcpy(&v, &bytes[48 + 4 * i], 4);
+            g.values[i] = double(v);
+        }
+        return g;
+    }
+    // Of a script: z slices, one below the other.
+    Grid grid_of(const Image &image) const {
+        auto known = image.metadata.find("depth");
+        if (known == image.metadata.end())
+            complain("data must be an array of z, y, x and channels");
+        auto depth = size_t(std::get<int64_t>(known->second));
+        Grid g{ { image.width(), image.height() / depth, depth }, image.channel_count(), {}, {} };
+        g.box = { 0, 0, 0, 1, 1, 1 };
+        for (auto &[name, first] : { std::pair("min", 0), { "max", 3 } })
+            if (auto it = image.metadata.find(name); it != image.metadata.end())
+                std::copy_n(std::get<std::array<double, 3>>(it->second).begin(), 3,
+                            g.box.begin() + first);
+        g.values.resize(image.pixels() * g.channels);
+        for (size_t y = 0; y < image.height(); ++y)
+            image.read_row(y, &g.values[y * image.width() * g.channels]);
+        return g;
+    }
+
+    TransformData to_world() const {
+        if (!m_uses_box)
+            return m_to_world;
+        return m_to_world * TransformData::translate({ m_box[0], m_box[1], m_box[2] }) *
+               TransformData::scale(
+                   { m_box[3] - m_box[0], m_box[4] - m_box[1], m_box[5] - m_box[2] });
+    }
+    void place() {
+        for (size_t i = 0; i < 3 && m_uses_box; ++i)
+            if (!(m_box[i + 3] > m_box[i]))
+                complain("{}: the box of the volume is empty along {}; set use_grid_bbox to false",
+                         m_file.string(), "xyz"[i]);
+        m_placement = Transform(to_world());
+        m_to_local = m_placement.inverse();
+    }
+
+    void take_data() {
+        if (m_shape.size() != 4 || m_shape[3] < 1 || voxels() < 1)
+            complain("data must be a tensor of z, y, x and channels");
+        m_channels = uint32_t(m_shape[3]);
+        m_size = { opaque_float(double(m_shape[2])), opaque_float(double(m_shape[1])),
+                   opaque_float(double(m_shape[0])) };
+        std::vector<double> values = read_floats(Float(m_data.detached()));
+        m_max_per_channel.assign(m_channels, -std::numeric_limits<double>::infinity());
+        for (size_t i = 0; i < values.size(); ++i) {
+            double &most = m_max_per_channel[i % m_channels];
+            most = std::max(most, values[i]);
+        }
+        m_max = *std::max_element(m_max_per_channel.begin(), m_max_per_channel.end());
+        m_coefficients = {};
+        if (variant().colour == Colour::Spectral && m_channels == 3 && !m_raw) {
+            pack_coefficients();
+            m_max *= 2; // of the brightness
+        }
+    }
+    void pack_coefficients() {
+        UInt32 voxel(jit::lane_index(uint32_t(voxels())));
+        Vector3 rgb(channel(voxel, 0, true), channel(voxel, 1, true), channel(voxel, 2, true));
+        Float scale = 2 * max_component(rgb);
+        Vector3 c = table_coefficients(rgb * rcp(max(scale, 1e-8)));
+        Value packed = jit::full(variant().float_type(), 0, uint32_t(4 * voxels()));
+        UInt32 to = voxel * UInt32(4u);
+        for (auto &[i, v] : { std::pair(0u, c.x), { 1u, c.y }, { 2u, c.z }, { 3u, scale } })
+            jit::scatter(packed, v, to + UInt32(i), Mask(true));
+        m_coefficients = packed;
+        jit::eval(m_coefficients);
+    }
+    size_t voxels() const { return m_shape[0] * m_shape[1] * m_shape[2]; }
+
+    // ---- lookups
+
+    // Eight neighbours, x before y before z, and where a place lies between them; or the one voxel that it is in.
+    struct Cell {
+        UInt32 index[8];
+        std::array<Float, 3> f;
+    };
+    Cell cell_at(const Interaction &it) const {
+        Vector3 p = m_to_local.point(it.p) * m_size;
+        bool nearest = m_filter == "nearest";
+        UInt32 low[3], high[3];
+        Cell cell;
+        const Float *at[] = { &p.x, &p.y, &p.z }, *size[] = { &m_size.x, &m_size.y, &m_size.z };
+        for (size_t a = 0; a < 3; ++a) {
+            Float x = nearest ? *at[a] : *at[a] - 0.5, x0 = floor(x);
+            cell.f[a] = x - x0;
+            low[a] = to_uint(wrap_texel(m_wrap, x0, *size[a]));
+            if (!nearest)
+                high[a] = to_uint(wrap_texel(m_wrap, x0 + 1, *size[a]));
+        }
+        UInt32 nx = to_uint(m_size.x), ny = to_uint(m_size.y);
+        for (size_t k = 0; k < (nearest ? 1u : 8u); ++k) {
+            const UInt32 &x = k & 1 ? high[0] : low[0], &y = k & 2 ? high[1] : low[1],
+                         &z = k & 4 ? high[2] : low[2];
+            cell.index[k] = (z * ny + y) * nx + x;
+        }
+        return cell;
+    }
+    template <class T> static T blend(const T &a, const T &b, const Float &f) {
+        return a * (1 - f) + b * f;
+    }
+    template <class T, class F> T interpolate(const Cell &cell, F &&value) const {
+        if (m_filter == "nearest")
+            return value(cell.index[0]);
+        T row[4];
+        for (size_t k = 0; k < 4; ++k)
+            row[k] = blend<T>(value(cell.index[2 * k]), value(cell.index[2 * k + 1]), cell.f[0]);
+        return blend<T>(blend<T>(row[0], row[1], cell.f[1]), blend<T>(row[2], row[3], cell.f[1]),
+                        cell.f[2]);
+    }
+    Float channel(const UInt32 &voxel, uint32_t c, const Mask &active) const {
+        return Float(jit::gather(m_data, voxel * UInt32(m_channels) + UInt32(c), active));
+    }
+    // The one number that a voxel stands for.
+    Float number(const UInt32 &voxel, const Mask &active) const {
+        if (m_channels == 3) {
+            if (m_coefficients.valid())
+                complain("gives a spectrum here; set raw=true for numbers");
+            return rgb_luminance({ channel(voxel, 0, active), channel(voxel, 1, active),
+                                   channel(voxel, 2, active) });
+        }
+        Float sum = channel(voxel, 0, active);
+        for (uint32_t c = 1; c < m_channels; ++c)
+            sum += channel(voxel, c, active);
+        return m_channels == 1 ? sum : sum * (1.0 / m_channels);
+    }
+    Vector3 colour(const Interaction &it, const Mask &active) const {
+        std::vector<Float> c = eval_n(it, active);
+        return { c[0], c[1], c[2] };
+    }
+    // Coefficients of a spectrum, and what it is multiplied by.
+    std::pair<Vector3, Float> packet(const UInt32 &voxel, const Mask &active) const {
+        std::vector<Value> v = jit::gather_packet(m_coefficients, voxel, 4, active);
+        return { { Float(v[0]), Float(v[1]), Float(v[2]) }, Float(v[3]) };
+    }
+    Spectrum eval_spectrum(const Interaction &it, const Mask &active) const {
+        if (m_raw)
+            complain("is asked for a spectrum, and has raw numbers; set raw=false");
+        Cell cell = cell_at(it);
+        Spectrum shape = interpolate<Spectrum>(cell, [&](const UInt32 &i) {
+            Vector3 c = packet(i, active).first;
+            return map(it.wavelengths, [&](const Float &w) { return eval_coefficients(c, w); });
+        });
+        return shape *
+               interpolate<Float>(cell, [&](const UInt32 &i) { return packet(i, active).second; });
+    }
+
+    // ---- means
+
+    Float grey_of_all() const {
+        UInt32 lane(jit::lane_index(uint32_t(voxels())));
+        return Float(number(lane, true).detached());
+    }
+    static double sum(const std::vector<double> &v) {
+        double s = 0;
+        for (double x : v)
+            s += x;
+        return s;
+    }
+    // Of two quantities that are interpolated each for itself: along an axis, a voxel meets itself with the weight 2/3 and either
+    // neighbour with 1/6.
+    double mean_of_product(const std::vector<double> &a, const std::vector<double> &b) const {
+        auto [nz, ny, nx] = std::array{ int(m_shape[0]), int(m_shape[1]), int(m_shape[2]) };
+        bool nearest = m_filter == "nearest", repeats = m_wrap == "repeat";
+        auto wrap = [&](int i, int n) {
+            return size_t(repeats ? (i + n) % n : std::clamp(i, 0, n - 1));
+        };
+        double total = 0;
+        for (int z = 0; z < nz; ++z)
+            for (int y = 0; y < ny; ++y)
+                for (int x = 0; x < nx; ++x) {
+                    double around = 0;
+                    int reach = nearest ? 0 : 1;
+                    for (int dz = -reach; dz <= reach; ++dz)
+                        for (int dy = -reach; dy <= reach; ++dy)
+                            for (int dx = -reach; dx <= reach; ++dx) {
+                                auto w = [&](int d) {
+                                    return nearest ? 1.0 : d ? 1.0 / 6 : 2.0 / 3;
+                                };
+                                size_t at = (wrap(z + dz, nz) * size_t(ny) + wrap(y + dy, ny)) *
+                                                size_t(nx) +
+                                            wrap(x + dx, nx);
+                                around += w(dx) * w(dy) * w(dz) * b[at];
+                            }
+                    total += a[size_t((z * ny + y) * nx + x)] * around;
+                }
+        return total / double(a.size());
+    }
+
+    std::filesystem::path m_file;
+    std::shared_ptr<const Image> m_image;
+    std::string m_filter, m_wrap;
+    bool m_raw = false, m_uses_box = false;
+    double m_given_max = -1, m_max = 0;
+    std::vector<double> m_max_per_channel;
+    std::array<double, 6> m_box = { 0, 0, 0, 1, 1, 1 };
+    Transform m_placement, m_to_local;
+    uint32_t m_channels = 1;
+    Vector3 m_size; // in voxels
+    Value m_data;
+    std::vector<size_t> m_shape; // z, y, x and channels
+    Value
+        m_coefficients; // of spectra, and their brightness; where data are colours of a spectral variant
+};
+
+UMBEL_PLUGIN(Volume, GridVolume, "gridvolume")
+} // namespace umbel

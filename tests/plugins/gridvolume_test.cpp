@@ -1,0 +1,112 @@
+// tests/plugins/gridvolume_test.cpp: numbers on a grid in space.
+#include "render/volume.h"
+#include "support/scenes.h"
+#include "support/volume_file.h"
+#include <fstream>
+#include <unistd.h>
+
+namespace umbel {
+using namespace test;
+
+class BackendGridVolume : public VariantTest {
+protected:
+    std::string path =
+        (std::filesystem::temp_directory_path() / fmt::format("umbel_grid_{}.vol", getpid()));
+    ~BackendGridVolume() override { std::filesystem::remove(path); }
+
+    Properties of(const VolumeFile &file) const { return of_bytes(file.bytes()); }
+    Properties of_bytes(const std::string &bytes) const {
+        std::ofstream(path, std::ios::binary) << bytes;
+        return Properties("volume", "gridvolume").set("filename", path);
+    }
+    static std::vector<double> at(const Volume &v, double x, double y, double z) {
+        Interaction it{ Float(1),
+                        { opaque_float(x), opaque_float(y), opaque_float(z) },
+                        Vector3(Float(0)),
+                        Float(0),
+                        {} };
+        std::vector<double> out;
+        for (const Float &n : v.eval_n(it, true))
+            out.push_back(read_floats(n)[0]);
+        return out;
+    }
+    // 0 and 1 along x, 2 and 3 above, and 4 more behind each
+    VolumeFile eight{ { 2, 2, 2 }, 1, { 0, 1, 2, 3, 4, 5, 6, 7 } };
+};
+UMBEL_VARIANTS(BackendGridVolume, "interp_rgb_double", "llvm_rgb", "llvm_spectral")
+
+TEST_P(BackendGridVolume, InterpolatesBetweenTheMiddlesOfVoxels) {
+    auto v = make_object<Volume>(of(eight));
+    EXPECT_EQ(at(*v, 0.25, 0.25, 0.25)[0], 0);
+    EXPECT_EQ(at(*v, 0.75, 0.25, 0.25)[0], 1);
+    EXPECT_EQ(at(*v, 0.25, 0.75, 0.25)[0], 2);
+    EXPECT_EQ(at(*v, 0.25, 0.25, 0.75)[0], 4);
+    EXPECT_EQ(at(*v, 0.5, 0.5, 0.5)[0], 3.5);
+    EXPECT_EQ(at(*v, 0.375, 0.25, 0.5)[0], 2.25);
+    EXPECT_EQ(v->max_value(), 7);
+    EXPECT_EQ(read_floats(v->mean_value())[0], 3.5);
+    EXPECT_EQ(v->resolution(), (std::array<size_t, 3>{ 2, 2, 2 }));
+}
+
+TEST_P(BackendGridVolume, WrapsBeyondItsBox) {
+    auto wrapped = [&](const char *mode) {
+        auto v =
+            make_object<Volume>(of(eight).set("wrap_mode", mode).set("filter_type", "nearest"));
+        return std::pair(at(*v, 1.75, 0.25, 0.25)[0], at(*v, -0.25, 0.25, 0.25)[0]);
+    };
+    EXPECT_EQ(wrapped("clamp"), std::pair(1.0, 0.0));
+    EXPECT_EQ(wrapped("repeat"), std::pair(1.0, 1.0));
+    EXPECT_EQ(wrapped("mirror"), std::pair(0.0, 0.0));
+}
+
+TEST_P(BackendGridVolume, FillsTheBoxOfItsFile) {
+    auto v = make_object<Volume>(of(eight)
+                                     .set("use_grid_bbox", true)
+                                     .set("to_world", TransformData::translate({ 10, 0, 0 })));
+    BoundingBox b = v->bounds();
+    EXPECT_EQ(b.min, (std::array<double, 3>{ 9, -0.5, 0 }));
+    EXPECT_EQ(b.max, (std::array<double, 3>{ 11, 1.5, 2 }));
+    EXPECT_EQ(at(*v, 9.5, 0, 0.5)[0], 0);
+    EXPECT_EQ(at(*v, 10.5, 1, 1.5)[0], 7);
+}
+
+TEST_P(BackendGridVolume, ReadsBytesAndManyChannels) {
+    VolumeFile bytes{ { 2, 1, 1 }, 1, { 0, 1 } };
+    bytes.encoding = 3;
+    EXPECT_EQ(at(*make_object<Volume>(of(bytes)), 0.75, 0.5, 0.5)[0], 1);
+    auto six = make_object<Volume>(of({ { 1, 1, 1 }, 6, { 1, 2, 3, 4, 5, 6 } }));
+    EXPECT_EQ(at(*six, 0.5, 0.5, 0.5), (std::vector<double>{ 1, 2, 3, 4, 5, 6 }));
+    EXPECT_EQ(six->max_per_channel(), (std::vector<double>{ 1, 2, 3, 4, 5, 6 }));
+    Interaction it{ Float(1), Vector3(Float(0.5)), Vector3(Float(0)), Float(0), {} };
+    EXPECT_EQ(read_floats(six->eval_1(it, true))[0], 3.5);
+    EXPECT_NE(user_error([&] { six->eval(it, true); }).find("6 channels"), std::string::npos);
+}
+
+TEST_P(BackendGridVolume, RefusesDamagedFiles) {
+    auto message = [&](const std::string &bytes) {
+        return user_error([&] { make_object<Volume>(of_bytes(bytes)); });
+    };
+    std::string good = eight.bytes();
+    EXPECT_NE(message("hello").find("no volume"), std::string::npos);
+    EXPECT_NE(message(good.substr(0, 60)).find("ends early"), std::string::npos);
+    std::string other = good;
+    other[3] = 2;
+    EXPECT_NE(message(other).find("version 2"), std::string::npos);
+    other = good;
+    other[4] = 4;
+    EXPECT_NE(message(other).find("encoding 4"), std::string::npos);
+    other = good;
+    other[8] = -1, other[9] = -1, other[10] = -1, other[11] = 127;
+    EXPECT_NE(message(other).find("cannot be"), std::string::npos);
+    VolumeFile nan = eight;
+    nan.values[3] = std::nanf("");
+    EXPECT_NE(message(nan.bytes()).find("not finite"), std::string::npos);
+    VolumeFile flat = eight;
+    flat.box = { 0, 0, 0, 1, 0, 1 };
+    EXPECT_NE(user_error([&] {
+                  make_object<Volume>(of(flat).set("use_grid_bbox", true));
+              }).find("empty along y"),
+              std::string::npos);
+}
+
+} // namespace umbel

@@ -20,6 +20,15 @@ FilterFunction lanczos_filter(double lobes = 3);
 /// What lies beyond the image's edge.
 enum class Boundary { Clamp, Repeat, Mirror, Zero, One };
 
+/// For each target position of a resampling along one axis: which sources, from begin[i] to begin[i + 1], count how much.
+/// Taps that fall off the edge under Zero or One are collected in `rest`, the weight of the constant.
+struct ResamplingTaps {
+    std::vector<size_t> begin, source;
+    std::vector<double> weight, rest;
+};
+ResamplingTaps resampling_taps(size_t from, size_t to, const FilterFunction &filter,
+                               Boundary boundary);
+
 /// The image at another size. Where it shrinks, the filter widens accordingly. Works on linear values and
 /// keeps the component type and its encoding. Clamped to [minimum, maximum] where lobes would overshoot.
 Image resample(const Image &image, size_t width, size_t height, const FilterFunction &filter,

@@ -24,13 +24,6 @@ FilterFunction lanczos_filter(double lobes) {
 
 namespace {
 
-/// For each target position: which sources count how much. Taps that fall off the edge under Zero or One
-/// are collected in `rest`, the weight of the constant.
-struct Taps {
-    std::vector<size_t> begin, source;
-    std::vector<double> weight, rest;
-};
-
 /// A source position for i in (-inf, inf), or -1 for the constant beyond the edge.
 int64_t wrap(int64_t i, int64_t n, Boundary b) {
     if (i >= 0 && i < n)
@@ -46,10 +39,13 @@ int64_t wrap(int64_t i, int64_t n, Boundary b) {
     }
 }
 
-Taps plan(size_t from, size_t to, const FilterFunction &filter, Boundary boundary) {
+} // namespace
+
+ResamplingTaps resampling_taps(size_t from, size_t to, const FilterFunction &filter,
+                               Boundary boundary) {
     double step = double(from) / double(to), scale = std::max(step, 1.0);
     double radius = filter.radius * scale;
-    Taps t;
+    ResamplingTaps t;
     for (size_t i = 0; i < to; ++i) {
         double centre = (double(i) + 0.5) * step, sum = 0, rest = 0;
         auto first = int64_t(std::floor(centre - radius)),
@@ -81,8 +77,6 @@ Taps plan(size_t from, size_t to, const FilterFunction &filter, Boundary boundar
     return t;
 }
 
-} // namespace
-
 Image resample(const Image &image, size_t width, size_t height, const FilterFunction &filter,
                Boundary horizontal, Boundary vertical, double minimum, double maximum) {
     if (width == 0 || height == 0 || image.pixels() == 0)
@@ -90,8 +84,8 @@ Image resample(const Image &image, size_t width, size_t height, const FilterFunc
              image.height(), width, height);
     if (!(filter.radius > 0) || !filter.eval)
         fail("resample: a filter of radius {}; it must be positive", filter.radius);
-    Taps across = plan(image.width(), width, filter, horizontal);
-    Taps down = plan(image.height(), height, filter, vertical);
+    ResamplingTaps across = resampling_taps(image.width(), width, filter, horizontal),
+                   down = resampling_taps(image.height(), height, filter, vertical);
     size_t n = image.channel_count();
 
     // Rows first: each source row is read once

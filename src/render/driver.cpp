@@ -164,6 +164,21 @@ Render::Place Render::place_of(const Band &band) const {
              m_seed_value.valid() ? jit::opaque(m_seed_value) : jit::opaque(m_seed) };
 }
 
+// Closer by, the more samples share a pixel [Igehy 1999].
+std::shared_ptr<const RayNeighbours> Render::neighbours_of(const CameraSample &c, const Ray &ray,
+                                                           const Mask &active) const {
+    auto data = [](double v) { return opaque_float(v); };
+    double size[] = { double(film().width()), double(film().height()) };
+    Float scale = data(1 / std::sqrt(double(m_spp)));
+    auto at = [&](const Vector2 &position) -> std::pair<Vector3, Vector3> {
+        Ray r = sensor().sample_ray(c.time, c.wavelength, position, c.aperture, active).first;
+        return { fma(r.o - ray.o, scale, ray.o), fma(r.d - ray.d, scale, ray.d) };
+    };
+    auto [o_x, d_x] = at({ c.position.x + data(1 / size[0]), c.position.y });
+    auto [o_y, d_y] = at({ c.position.x, c.position.y + data(1 / size[1]) });
+    return std::make_shared<RayNeighbours>(RayNeighbours{ o_x, d_x, o_y, d_y });
+}
+
 Render::Samples Render::start(const Band &band, const Place &place) const {
     const Film::Crop &crop = film().crop();
     auto data = [](uint32_t v) { return jit::opaque(v); };
@@ -185,6 +200,8 @@ Render::Samples Render::start(const Band &band, const Place &place) const {
     CameraSample c = sensor().draw(sampler, x, y, !splats(), active);
     auto [ray, ray_weight] =
         sensor().sample_ray(c.time, c.wavelength, c.position, c.aperture, active);
+    if (AsksForPartials::any())
+        ray.neighbours = neighbours_of(c, ray, active);
     return { in_crop, active, c.weight, c.offset, sampler, ray, ray_weight };
 }
 

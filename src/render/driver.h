@@ -121,6 +121,8 @@ private:
     };
     Place place_of(const Band &band) const;
     Samples start(const Band &band, const Place &place) const;
+    std::shared_ptr<const RayNeighbours> neighbours_of(const CameraSample &c, const Ray &ray,
+                                                       const Mask &active) const;
     void launch(const Band &band);
     /// What a launch has computed: the film's channels, of pixels or of samples, with whatever collect() needs besides.
     std::vector<Float> results_of(const Radiance &r, const Samples &samples) const;

@@ -171,6 +171,7 @@ void PathTracer::bounce(const Scene &scene, State &s) const {
     bool attached = !s.trail.empty();
     SurfaceInteraction si =
         attached ? attached_hit(scene, s) : scene.ray_intersect(s.ray, s.active, first);
+    si.compute_uv_partials(s.ray, first);
     Mask hit = si.is_valid();
 
     // Light that the surface, or the environment, emits towards us

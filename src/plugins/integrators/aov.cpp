@@ -53,6 +53,7 @@ public:
     Radiance sample(const Scene &scene, SampleStream &sampler, const Ray &ray, const Medium *medium,
                     const Mask &active) const override {
         SurfaceInteraction si = scene.ray_intersect(ray, active, true);
+        si.compute_uv_partials(ray, active);
         Mask valid = active & si.is_valid();
         Radiance r{ black(), valid, {} };
         if (m_inner)
@@ -77,6 +78,7 @@ public:
             out.aovs.resize(m_inner->aov_names().size(), Float(0));
         Hit hit = scene.trace(ray, active, true);
         SurfaceInteraction si = scene.interaction(ray, hit, active, Scene::Follow::Ray);
+        si.compute_uv_partials(ray, active);
         std::vector<Float> by(gradient.aovs.begin() + long(own), gradient.aovs.end());
         for (const Float &v :
              differentiate_values(mode, channels(scene, si, active & si.is_valid()), by))

@@ -24,6 +24,7 @@ public:
                     const Mask &active) const override {
         BSDFContext ctx;
         SurfaceInteraction si = scene.ray_intersect(ray, active, true);
+        si.compute_uv_partials(ray, active);
         Mask valid = active & si.is_valid();
         Spectrum L = black();
         if (!m_hide_emitters)

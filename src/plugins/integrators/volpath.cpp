@@ -70,6 +70,7 @@ private:
         const Spectrum zero = black();
         Mask first = s.depth == UInt32(0u);
         SurfaceInteraction si = scene.ray_intersect(s.ray, s.active, first);
+        si.compute_uv_partials(s.ray, first);
 
         // A collision in a medium, before the surface
         MediumSample ms;

@@ -1,17 +1,26 @@
-// bitmap: a texture from an image file, with bilinear or no interpolation.
+// bitmap: a texture from an image file.
+//
+// Between texels it is interpolated or not. `trilinear` and `ewa` average over what a pixel of the camera sees as well, where
+// that is known: in what the camera sees directly. The former blends two levels of a MIP map, of which the texels are as large
+// as that is long; the latter takes an elliptically weighted average [Heckbert 1989] of texels as large as it is wide. Slopes,
+// and what is seen by way of other surfaces, are those of the image itself.
 //
 // v = 0 is the image's top row. Texels stay in memory as the file has them: a byte, a half or a float for greys, and for
 // colours four bytes or packets of four halves or floats. Bytes become numbers in the kernel, with a table of 256 entries
 // that undoes sRGB. In spectral variants a texel is instead one packet of four floats: the coefficients of a smooth spectrum
-// [Jakob 2019] and the luminance.
+// [Jakob 2019] and the luminance. Images that are filtered are such packets, too: colour and luminance, of all levels.
 #include "core/host_array.h"
 #include "core/image_io.h"
 #include "core/upsampling.h"
 #include "core/warp.h"
+#include "render/mip_map.h"
 #include "render/texel_distribution.h"
+#include "render/texel_wrap.h"
 #include "render/texture.h"
 #include <algorithm>
+#include <cctype>
 #include <cmath>
+#include <optional>
 
 namespace umbel {
 
@@ -24,14 +33,36 @@ public:
                   "<rotate z='1' angle='20'/><scale x='1.5' y='-.7'/></transform>");
         p.example("<string name='filename' value='$files/image.png'/><string name='wrap_mode' "
                   "value='clamp'/><string name='filter_type' value='nearest'/>");
+        p.example("<string name='filename' value='$files/image.png'/><string name='filter_type' "
+                  "value='trilinear'/><string name='wrap_mode_u' value='zero'/><string "
+                  "name='wrap_mode_v' value='one'/>");
+        p.example("<string name='filename' value='$files/image.png'/><string name='filter_type' "
+                  "value='ewa'/><string name='channel' value='g'/><float name='gamma' value='1.8'/>"
+                  "<transform name='to_uv'><scale value='9'/></transform>");
         p.image("bitmap", m_image).doc("In place of `filename`, in scripts: the image itself");
         p.image("data", m_image).doc("The same, as an array of rows, columns and channels");
         if (!p.loading() || !m_image)
             p.file("filename", m_file).doc("The image");
-        p.choice("filter_type", m_filter, "bilinear", { "nearest", "bilinear" })
-            .doc("Between texels");
-        p.choice("wrap_mode", m_wrap, "repeat", { "repeat", "mirror", "clamp" })
-            .doc("Beyond the image");
+        p.choice("filter_type", m_filter, "bilinear", { "nearest", "bilinear", "trilinear", "ewa" })
+            .doc("Between texels, and over what a pixel sees");
+        p.number("max_anisotropy", m_anisotropy, 20, 1)
+            .fixed()
+            .doc("With `ewa`: how many times as long as wide an average may be");
+        const std::vector<std::string> modes = { "repeat", "mirror", "clamp", "zero", "one" };
+        std::string both;
+        p.choice("wrap_mode", both, "repeat", modes).doc("Beyond the image");
+        if (!p.loading())
+            both = "wrap_mode";
+        p.choice("wrap_mode_u", m_wrap_u, both, modes).doc("The same, along u alone");
+        p.choice("wrap_mode_v", m_wrap_v, both, modes).doc("The same, along v alone");
+        p.string("channel", m_channel, "")
+            .doc("Use one channel of the image alone, such as `r`, `a` or `layer.Z`");
+        p.number("gamma", m_gamma, 0, -1)
+            .fixed()
+            .doc("How the image is encoded: 1 is linear, -1 is sRGB, others are exponents; 0: as "
+                 "the file says");
+        p.choice("format", m_format, "auto", { "auto", "variant", "fp16" })
+            .doc("Of texels in memory: like the file, as floats, or as halves");
         p.boolean("raw", m_raw, false)
             .doc("Take numbers as they are, without undoing sRGB, and never as a spectrum: for "
                  "normals or roughness");
@@ -56,12 +87,7 @@ public:
     }
 
     void configure() override {
-        ImageReadOptions options;
-        if (m_raw)
-            options.srgb = false;
-        Image image = m_image ? *m_image : read_image(m_file, options);
-        if (m_image && m_raw)
-            image.set_srgb(false);
+        Image image = read();
         if (image.pixels() >= (1u << 30)) // their packets are counted with 32 bits
             complain("{}: {} x {} pixels are too many; scale the image down to 2^30 pixels",
                      m_file.string(), image.width(), image.height());
@@ -74,14 +100,22 @@ public:
                                                           : Component::F32;
         if (colour_model(image) == ColourModel::Xyz || (image.srgb() && m_storage != Component::U8))
             m_storage = Component::F32;
-        if (m_storage == Component::F32)
-            image = convert(image, Component::F32, false);
+        if (m_format != "auto")
+            m_storage = m_format == "fp16" ? Component::F16 : Component::F32;
+        bool is_byte = m_storage == Component::U8;
+        m_is_filtered = m_filter == "trilinear" || m_filter == "ewa";
+        if (m_is_filtered)
+            m_storage = Component::F32;
+        if (!is_byte || m_is_filtered)
+            image = convert(image, m_storage, false);
         image = to_model(image, is_grey ? ColourModel::Y : ColourModel::Rgb, false);
 
         m_channels = uint32_t(image.channel_count());
         check_finite(image);
         m_shape = { image.height(), image.width(), m_channels };
-        if (m_is_spectral)
+        if (m_is_filtered)
+            prepare_levels(image);
+        else if (m_is_spectral)
             store_coefficients(image);
         else
             store(image);
@@ -130,35 +164,51 @@ public:
         return { gx * du.x + gy * du.y, gx * dv.x + gy * dv.y };
     }
     Float mean_value() const override {
-        double sum = 0;
-        for (double w :
-             m_is_spectral ? read_floats(mean_of_coefficients(all_texels().c)) : weights())
-            sum += w;
-        return Float(sum / double(m_shape[0] * m_shape[1]));
+        std::vector<double> w =
+            m_is_spectral ? read_floats(mean_of_coefficients(all_texels().c)) : weights();
+        auto [rows, columns] = std::pair(m_shape[0], m_shape[1]);
+        // Towards a constant beyond the image, the outermost texels fade away: an eighth of them is missing
+        auto part = [&](const std::string &mode, size_t i, size_t n) {
+            double missing = is_constant(mode) && m_filter != "nearest" ? 0.125 : 0;
+            return 1 - missing * (int(i == 0) + int(i + 1 == n));
+        };
+        double sum = 0, across = 0, down = 0;
+        for (size_t y = 0; y < rows; ++y)
+            for (size_t x = 0; x < columns; ++x)
+                sum += part(m_wrap_u, x, columns) * part(m_wrap_v, y, rows) * w[y * columns + x];
+        for (size_t x = 0; x < columns; ++x)
+            across += part(m_wrap_u, x, columns) / double(columns);
+        for (size_t y = 0; y < rows; ++y)
+            down += part(m_wrap_v, y, rows) / double(rows);
+        return Float(sum / double(rows * columns) + (m_wrap_u == "one" ? 1 - across : 0) +
+                     (m_wrap_v == "one" ? across * (1 - down) : 0));
     }
     double max_value() const override {
         std::vector<double> w = weights();
-        return *std::max_element(w.begin(), w.end());
+        double most = *std::max_element(w.begin(), w.end());
+        return m_wrap_u == "one" || m_wrap_v == "one" ? std::max(most, 1.0) : most;
     }
 
     std::pair<Vector2, Float> sample_position(const Vector2 &u, const Mask &active) const override {
         TexelDistribution::Sample s = distribution().sample(u, active);
         Vector2 p = s.rest;
-        if (m_filter == "bilinear")
+        if (m_filter != "nearest")
             p = square_to_tent(s.rest) + Vector2(Float(0.5), Float(0.5));
-        auto place = [&](const Float &x, const UInt32 &cell, const Float &size) {
+        auto place = [&](const std::string &wrap, const Float &x, const UInt32 &cell,
+                         const Float &size) {
             Float v = (x + Float(cell)) / size;
-            if (m_wrap == "repeat")
+            if (wrap == "repeat")
                 return select(v < 0, v + 1, select(v > 1, v - 1, v));
             return select(v < 0, -v, select(v > 1, 2 - v, v));
         };
-        Vector2 at{ place(p.x, s.x, m_width), place(p.y, s.y, m_height) };
+        Vector2 at{ place(m_wrap_u, p.x, s.x, m_width), place(m_wrap_v, p.y, s.y, m_height) };
         return { at, pdf_position(at, active) };
     }
     Float pdf_position(const Vector2 &p, const Mask &active) const override {
         const TexelDistribution &d = distribution();
         auto density = [&](const Float &x, const Float &y) {
-            return d.density(to_uint(wrap(x, m_width)), to_uint(wrap(y, m_height)), active);
+            return d.density(to_uint(wrap_texel(m_wrap_u, x, m_width)),
+                             to_uint(wrap_texel(m_wrap_v, y, m_height)), active);
         };
         Float x = p.x * m_width, y = p.y * m_height;
         if (m_filter == "nearest")
@@ -173,6 +223,9 @@ public:
                                                      const Spectrum &u,
                                                      const Mask &active) const override {
         return sample_all_wavelengths(si, u, active);
+    }
+    Spectrum pdf_spectrum(const SurfaceInteraction &si, const Mask &) const override {
+        return pdf_all_wavelengths(si);
     }
 
 private:
@@ -202,6 +255,78 @@ private:
     }
 
     // ---- storage
+
+    Image read() const {
+        ImageReadOptions options;
+        if (m_raw || m_gamma > 0)
+            options.srgb = false;
+        else if (m_gamma < 0)
+            options.srgb = true;
+        Image image = m_image ? *m_image : read_image(m_file, options);
+        if (m_image && options.srgb)
+            image.set_srgb(*options.srgb);
+        if (!m_channel.empty())
+            image = one_channel(image);
+        if (m_raw || !(m_gamma > 0) || m_gamma == 1)
+            return image;
+        image = convert(image, Component::F32, false);
+        for (size_t y = 0; y < image.height(); ++y) {
+            auto *row = reinterpret_cast<float *>(image.bytes() + y * image.row_bytes());
+            for (size_t i = 0; i < image.width() * image.channel_count(); ++i)
+                if (!is_alpha(image.channels()[i % image.channel_count()]))
+                    row[i] = std::pow(std::max(row[i], 0.0f), float(m_gamma));
+        }
+        return image;
+    }
+    // By its name, whatever its case: the whole of it, or what is after the last dot.
+    Image one_channel(const Image &image) const {
+        auto lower = [](std::string text) {
+            for (char &c : text)
+                c = char(std::tolower(static_cast<unsigned char>(c)));
+            return text;
+        };
+        for (bool whole : { true, false })
+            for (const std::string &name : image.channels()) {
+                std::string shown = whole ? name : name.substr(name.rfind('.') + 1);
+                if (lower(shown) != lower(m_channel))
+                    continue;
+                Image one = select_channels(image, { name });
+                Image grey(one.width(), one.height(), { "Y" }, one.component(),
+                           one.srgb() && !is_alpha(name));
+                std::copy_n(one.bytes(), one.byte_count(), grey.bytes());
+                return grey;
+            }
+        complain("{}: has no channel {}; there are {}", m_file.string(), quote(m_channel),
+                 fmt::join(image.channels(), ", "));
+    }
+
+    void prepare_levels(const Image &image) {
+        auto boundary = [](const std::string &mode) {
+            return mode == "repeat"   ? Boundary::Repeat
+                   : mode == "mirror" ? Boundary::Mirror
+                   : mode == "zero"   ? Boundary::Zero
+                   : mode == "one"    ? Boundary::One
+                                      : Boundary::Clamp;
+        };
+        m_levels = MipMap(m_shape[1], m_shape[0], boundary(m_wrap_u), boundary(m_wrap_v));
+        if (m_levels.texel_count() >= (1u << 28))
+            complain("{}: {} x {} pixels are too many to be filtered; scale the image down, or use "
+                     "filter_type=bilinear",
+                     m_file.string(), m_shape[1], m_shape[0]);
+        store_levels(number(jit::copy_from(jit::Type::F32, image.bytes(),
+                                           uint32_t(image.pixels() * image.channel_count()))));
+        m_most_long = opaque_float(m_anisotropy);
+        if (!m_asks)
+            m_asks.emplace();
+    }
+    // Colours may not become negative where none was.
+    void store_levels(const Float &linear) {
+        double least = 0;
+        for (double v : read_floats(Float(linear.detached())))
+            least = std::min(least, v);
+        pack(m_levels.build(linear, m_channels, opaque_float(least)), m_levels.texel_count());
+        jit::eval(m_texels);
+    }
 
     // Calls f(colour) for every pixel, in linear numbers.
     template <class F> static void for_each_pixel(const Image &image, F &&f) {
@@ -287,9 +412,8 @@ private:
                                    : select(channel == UInt32(0u), t.c.x,
                                             select(channel == UInt32(1u), t.c.y, t.c.z));
         // The colours are gone: the file is read again
-        Image image =
-            to_model(convert(m_image ? *m_image : read_image(m_file), Component::F32, false),
-                     m_channels == 1 ? ColourModel::Y : ColourModel::Rgb, false);
+        Image image = to_model(convert(read(), Component::F32, false),
+                               m_channels == 1 ? ColourModel::Y : ColourModel::Rgb, false);
         return number(jit::copy_from(jit::Type::F32, image.bytes(), n * m_channels));
     }
 
@@ -302,8 +426,11 @@ private:
         m_width = opaque_float(double(m_shape[1]));
         m_height = opaque_float(double(m_shape[0]));
         uint32_t n = uint32_t(m_shape[0] * m_shape[1]);
-        if (m_is_spectral)
-            pack_coefficients(n);
+        if (m_is_filtered) {
+            m_levels = MipMap(m_shape[1], m_shape[0], m_levels.boundary(0), m_levels.boundary(1));
+            store_levels(Float(m_data));
+        } else if (m_is_spectral)
+            pack(Float(m_data), n);
         else if (m_channels == 1)
             m_texels = m_data;
         else {
@@ -313,15 +440,17 @@ private:
         jit::eval(m_texels);
     }
 
-    void pack_coefficients(uint32_t n) {
+    // Of n texels: coefficients or colours, with the luminance.
+    void pack(const Float &linear, uint32_t n) {
         UInt32 texel(jit::lane_index(n)), first = texel * UInt32(m_channels);
         auto at = [&](uint32_t c) {
-            return Float(jit::gather(m_data, first + UInt32(c % m_channels), Mask(true)));
+            return Float(jit::gather(linear, first + UInt32(c % m_channels), Mask(true)));
         };
-        Vector3 rgb(at(0), at(1), at(2)), c = table_coefficients(rgb);
+        Vector3 rgb(at(0), at(1), at(2)), c = m_is_spectral ? table_coefficients(rgb) : rgb;
         Value packed = jit::full(variant().float_type(), 0, 4 * n);
         UInt32 to = texel * UInt32(4u);
-        for (auto [i, v] : { std::pair(0u, c.x), { 1u, c.y }, { 2u, c.z }, { 3u, grey(rgb) } })
+        Float y = m_channels == 1 && !m_is_spectral ? rgb.x : grey(rgb);
+        for (auto [i, v] : { std::pair(0u, c.x), { 1u, c.y }, { 2u, c.z }, { 3u, y } })
             jit::scatter(packed, v, to + UInt32(i), Mask(true));
         m_texels = packed;
     }
@@ -333,30 +462,31 @@ private:
 
     // ---- lookups
 
-    // A coordinate in texels, brought into the image.
-    Float wrap(const Float &i, const Float &size) const {
-        if (m_wrap == "clamp")
-            return clamp(i, 0, size - 1);
-        Float r = i - floor(i / size) * size;
-        if (m_wrap == "mirror") {
-            Float period = 2 * size, m = i - floor(i / period) * period;
-            r = select(m < size, m, period - 1 - m);
-        }
-        return clamp(r, 0, size - 1); // rounding
-    }
-
     // Numbers are of single precision in memory, whatever the variant.
     static Float number(const Value &v) { return Float(jit::cast(variant().float_type(), v)); }
     Float decode(const UInt32 &byte, const Mask &active) const {
         return number(jit::gather(m_codes, byte, active));
     }
 
-    Texel fetch(const Float &x, const Float &y, const Mask &active) const {
-        return texel_at(to_uint(wrap(y, m_height)) * to_uint(m_width) + to_uint(wrap(x, m_width)),
-                        active);
+    static bool is_constant(const std::string &mode) { return mode == "zero" || mode == "one"; }
+
+    // value() of a texel of an image, or a level, of this size, wherever that begins.
+    template <class T, class F>
+    T fetch(const Float &x, const Float &y, const Float &width, const Float &height,
+            const UInt32 *first, const Mask &active, F &&value) const {
+        UInt32 at = to_uint(wrap_texel(m_wrap_v, y, height)) * to_uint(width) +
+                    to_uint(wrap_texel(m_wrap_u, x, width));
+        T v = value(texel_at(first ? at + *first : at, active));
+        auto or_constant = [&](const std::string &mode, const Float &i, const Float &size) {
+            if (is_constant(mode))
+                v = select((i >= 0) & (i < size), v, T(Float(mode == "one" ? 1 : 0)));
+        };
+        or_constant(m_wrap_v, y, height);
+        or_constant(m_wrap_u, x, width);
+        return v;
     }
     Texel texel_at(const UInt32 &index, const Mask &active) const {
-        if (m_is_spectral) {
+        if (m_is_spectral || m_is_filtered) {
             std::vector<Value> v = jit::gather_packet(m_texels, index, 4, active);
             return { { number(v[0]), number(v[1]), number(v[2]) }, number(v[3]) };
         }
@@ -384,33 +514,80 @@ private:
         Vector3 uv = m_transform.point({ si.uv.x, si.uv.y, Float(0) });
         Float x = uv.x * m_width, y = uv.y * m_height;
         if (m_filter == "nearest")
-            return value(fetch(floor(x), floor(y), active));
-        Corners<T> k = corners<T>(si, active, value);
-        return (k.a * (1 - k.fx) + k.b * k.fx) * (1 - k.fy) +
-               (k.c * (1 - k.fx) + k.d * k.fx) * k.fy;
+            return fetch<T>(floor(x), floor(y), m_width, m_height, nullptr, active, value);
+        if (m_is_filtered && si.duv_dx.x.valid())
+            return filtered<T>(si, uv, active, value);
+        return corners<T>(si, active, value).blended();
+    }
+
+    template <class T, class F>
+    T filtered(const SurfaceInteraction &si, const Vector3 &uv, const Mask &active,
+               F &&value) const {
+        auto in_texels = [&](const Vector2 &d) -> Vector2 {
+            Vector3 t = m_transform.vector({ d.x, d.y, Float(0) });
+            return { t.x * m_width, t.y * m_height };
+        };
+        MipMap::Ellipse seen = MipMap::ellipse(in_texels(si.duv_dx), in_texels(si.duv_dy));
+        bool is_ewa = m_filter == "ewa";
+        if (is_ewa)
+            seen = MipMap::bounded(seen, m_most_long);
+        MipMap::Choice choice = m_levels.choose(is_ewa ? seen.minor : seen.major);
+        auto blended = [&](const T &a, const T &b) {
+            return a * (1 - choice.part) + b * choice.part;
+        };
+        auto bilinear = [&](const UInt32 &number) {
+            MipMap::Level l = m_levels.level(number, active);
+            return corners<T>(uv, l.width, l.height, &l.first, active, value).blended();
+        };
+        if (!is_ewa)
+            return blended(bilinear(choice.level[0]), bilinear(choice.level[1]));
+
+        // What is smaller than a texel needs no average
+        Mask large = active & (seen.major > 1);
+        auto average = [&](const UInt32 &number) {
+            MipMap::Level l = m_levels.level(number, active);
+            return MipMap::average<T>(
+                seen, l.width / m_width, l.height / m_height, uv.x * l.width - 0.5,
+                uv.y * l.height - 0.5, T(Float(0)), large, [&](const Float &x, const Float &y) {
+                    return fetch<T>(x, y, l.width, l.height, &l.first, active, value);
+                });
+        };
+        return select(large, blended(average(choice.level[0]), average(choice.level[1])),
+                      bilinear(UInt32(0u)));
     }
 
     // The four texels around a place, and where it lies between them.
     template <class T> struct Corners {
         T a, b, c, d;
         Float fx, fy;
+
+        T blended() const {
+            return (a * (1 - fx) + b * fx) * (1 - fy) + (c * (1 - fx) + d * fx) * fy;
+        }
     };
     template <class T, class F>
+    Corners<T> corners(const Vector3 &uv, const Float &width, const Float &height,
+                       const UInt32 *first, const Mask &active, F &&value) const {
+        Float x = uv.x * width - 0.5, y = uv.y * height - 0.5, x0 = floor(x), y0 = floor(y);
+        auto at = [&](const Float &i, const Float &j) {
+            return fetch<T>(i, j, width, height, first, active, value);
+        };
+        return { at(x0, y0), at(x0 + 1, y0), at(x0, y0 + 1), at(x0 + 1, y0 + 1), x - x0, y - y0 };
+    }
+    template <class T, class F>
     Corners<T> corners(const SurfaceInteraction &si, const Mask &active, F &&value) const {
-        Vector3 uv = m_transform.point({ si.uv.x, si.uv.y, Float(0) });
-        Float x = uv.x * m_width - 0.5, y = uv.y * m_height - 0.5, x0 = floor(x), y0 = floor(y);
-        return { value(fetch(x0, y0, active)),
-                 value(fetch(x0 + 1, y0, active)),
-                 value(fetch(x0, y0 + 1, active)),
-                 value(fetch(x0 + 1, y0 + 1, active)),
-                 x - x0,
-                 y - y0 };
+        return corners<T>(m_transform.point({ si.uv.x, si.uv.y, Float(0) }), m_width, m_height,
+                          nullptr, active, value);
     }
 
     std::filesystem::path m_file;
     std::shared_ptr<const Image> m_image;
-    std::string m_filter, m_wrap;
-    bool m_raw = false, m_is_spectral = false;
+    std::string m_filter, m_wrap_u, m_wrap_v, m_channel, m_format;
+    double m_anisotropy = 20, m_gamma = 0;
+    bool m_raw = false, m_is_spectral = false, m_is_filtered = false;
+    MipMap m_levels;                       // of an image that is filtered
+    Float m_most_long;                     // of an average, relative to its width
+    std::optional<AsksForPartials> m_asks; // while it is
     TransformData m_to_uv;
     Transform m_transform;
     Component m_storage = Component::F32; // U8, F16 or F32

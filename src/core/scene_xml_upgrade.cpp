@@ -216,6 +216,17 @@ void fill_grid_box(Properties &object) {
                where);
 }
 
+void raise_zenith(Properties &object) {
+    TransformData turn; // from south, west and up to east, up and south
+    const double rows[3][3] = { { 0, -1, 0 }, { 0, 0, 1 }, { 1, 0, 0 } };
+    for (int i = 0; i < 3; ++i)
+        for (int k = 0; k < 3; ++k)
+            turn(i, k) = rows[i][k];
+    object.set("to_world", object.get<TransformData>("to_world", TransformData()) * turn);
+    if (!object.has("albedo"))
+        object.set("albedo", 0.15);
+}
+
 } // namespace
 
 std::string_view canonical_kind(std::string_view tag) {
@@ -257,6 +268,14 @@ void upgrade_object(Properties &object, const Version &version, Remarks &remarks
     }
     if (object.type == "bitmap" || object.type == "envmap")
         object.erase("cache");
+
+    // The zenith was +y, and skies were images of a given size.
+    if (object.kind == "emitter" &&
+        (object.type == "sunsky" || object.type == "sky" || object.type == "sun")) {
+        object.erase("resolution");
+        if (object.type == "sunsky")
+            raise_zenith(object);
+    }
 
     // Enumerators changed their spelling too: luminanceAlpha.
     if (object.kind == "film")

@@ -6,6 +6,7 @@
 #include "render/scene.h"
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
 
 namespace umbel::python {
 

@@ -176,9 +176,10 @@ std::string scene_of(const Example &e, bool alone) {
                              : "<sensor type='perspective'>" + camera + "</sensor>";
 
     std::string integrator =
-        or_else("integrator", is_cloud                           ? "<integrator type='volpath'/>"
-                              : plugin.name == "directionalarea" ? "<integrator type='ptracer'/>"
-                                                                 : "<integrator type='path'/>");
+        or_else("integrator", is_cloud ? "<integrator type='volpath'/>"
+                              : plugin.name == "directionalarea" || plugin.name == "collimated"
+                                  ? "<integrator type='ptracer'/>"
+                                  : "<integrator type='path'/>");
     if (!is_used)
         throw UserError(fmt::format("no tests for kind {} of plugin {}: tests/support/registry.cpp "
                                     "must say where in a scene it has something to do",

@@ -20,6 +20,7 @@
 #include "core/warp.h"
 #include "render/colour_value.h"
 #include "render/emitter.h"
+#include "render/rotation_of.h"
 #include <algorithm>
 #include <cmath>
 
@@ -344,26 +345,7 @@ private:
         return Spectrum(std::vector<Float>{ rgb.x, rgb.y, rgb.z });
     }
 
-    // Turns, mirrors and sizes are all that leaves densities what they are; of these, sizes do not count.
-    void turn() {
-        TransformData r;
-        double size = 0;
-        for (int i = 0; i < 3; ++i)
-            for (int k = 0; k < 3; ++k)
-                size += m_to_world(i, k) * m_to_world(i, k) / 3;
-        size = std::sqrt(size);
-        for (int i = 0; i < 3; ++i)
-            for (int k = 0; k < 3; ++k)
-                r(i, k) = m_to_world(i, k) / size;
-        for (int i = 0; i < 3; ++i)
-            for (int k = 0; k < 3; ++k) {
-                double product = r(0, i) * r(0, k) + r(1, i) * r(1, k) + r(2, i) * r(2, k);
-                if (!(std::abs(product - (i == k)) < 1e-3))
-                    complain("to_world stretches or shears the environment; it may only be turned, "
-                             "mirrored, scaled alike in all directions, and moved");
-            }
-        m_rotation = Transform(r);
-    }
+    void turn() { m_rotation = Transform(rotation_of(*this, m_to_world)); }
 
     std::filesystem::path m_file;
     std::shared_ptr<const Image> m_image;

@@ -1,0 +1,518 @@
+// sunsky, sky, sun: daylight of a clear day, by the model of [Preetham 1999]: the sky as a function of the angles to the zenith
+// and to the sun, and the sun's disk, dimmed by the air. Radiance is in W / (m^2 sr nm).
+//
+// Mitsuba computes skies by [Hosek 2012], whose tables are not part of Umbel: colours and brightness are those of the older
+// model, parameters and directions are Mitsuba's. In its own space, the zenith of `sunsky` is +z, south +x and west +y, as in
+// Mitsuba 3; of `sky` and `sun` the zenith is +y, east +x and south +z, as in Mitsuba 0.5. Where ground is below the horizon,
+// nothing shines, unless `stretch` pulls the sky down; but light that the ground throws back brightens the sky [Bird 1981].
+//
+// In spectral variants the sky's colour is CIE's daylight of that chromaticity [Judd 1964]. Directions of the sky are sampled by
+// a table of its brightness, those of the sun uniformly over its disk.
+#include "core/daylight.h"
+#include "core/host_array.h"
+#include "core/spectra.h"
+#include "core/tabulated_spectrum.h"
+#include "core/warp.h"
+#include "render/colour_value.h"
+#include "render/emitter.h"
+#include "render/rotation_of.h"
+#include "render/texel_distribution.h"
+#include <algorithm>
+#include <cmath>
+
+namespace umbel {
+
+class Daylight : public Emitter {
+public:
+    void set_scene(const BoundingBox &bounds) override {
+        bool none = bounds.is_empty();
+        m_radius = opaque_float(none ? 1 : std::max(bounds.radius() * (1 + 1e-4), 1e-3));
+        auto c = none ? std::array<double, 3>{} : bounds.centre();
+        m_centre = { opaque_float(c[0]), opaque_float(c[1]), opaque_float(c[2]) };
+    }
+    uint32_t flags() const override {
+        return EndpointFlags::Infinite | EndpointFlags::SpatiallyVarying;
+    }
+    void child_changed() override { configure(); } // the ground
+    void configure() override {
+        if (!m_radius.valid())
+            set_scene({});
+        if (!(m_turbidity >= 1 && m_turbidity <= 10))
+            complain("turbidity is {}; it must lie between 1 and 10", m_turbidity);
+        if (!(m_stretch >= 1 && m_stretch <= 2))
+            complain("stretch is {}; it must lie between 1 and 2", m_stretch);
+        if (m_albedo && (m_albedo->is_spatially_varying() || m_albedo->max_value() > 1))
+            complain("albedo ({}) must be the same everywhere, and at most 1", m_albedo->plugin());
+        TransformData turn = rotation_of(*this, m_to_world);
+        if (m_is_y_up) { // inside, the zenith is +z
+            TransformData swap;
+            swap(1, 1) = swap(2, 2) = 0;
+            swap(1, 2) = swap(2, 1) = 1;
+            turn = turn * swap;
+        }
+        m_rotation = Transform(turn);
+        find_sun(turn);
+        double cone = 0.5 * m_aperture * m_radius_scale * Pi / 180;
+        if (m_has_sun && !(cone > 1e-4 && cone < Pi / 2))
+            complain("the sun's aperture is {} degrees; it must lie between 0.012 and 180: use a "
+                     "`directional` light for a sun without size",
+                     m_aperture * m_radius_scale);
+        double s = std::sin(cone / 2), real = std::sin(0.25 * RealAperture * Pi / 180);
+        m_chord2 = opaque_float(4 * s * s);
+        m_sun_angle = opaque_float(4 * Pi * s * s);
+        m_lowest = std::cos(std::min(0.5 * m_stretch, 1.0) * Pi);
+        m_inv_stretch = opaque_float(1 / m_stretch);
+        m_lowest_z = opaque_float(m_lowest);
+        prepare_colours(real * real / (s * s));
+        prepare_sampling();
+    }
+
+    Spectrum eval(const SurfaceInteraction &si, const Mask &active) const override {
+        return depolarize(radiance(local(-si.wi), si.wavelengths, active));
+    }
+    Spectrum eval_direction(const Interaction &it, const DirectionSample &ds,
+                            const Mask &active) const override {
+        return depolarize(radiance(local(ds.d), it.wavelengths, active));
+    }
+    Float pdf_direction(const Interaction &, const DirectionSample &ds,
+                        const Mask &active) const override {
+        return density(local(ds.d), active);
+    }
+    std::pair<DirectionSample, Spectrum> sample_direction(const Interaction &it, const Vector2 &u,
+                                                          const Mask &active) const override {
+        Vector3 w = sample(u, active), d = m_rotation.vector(w);
+        Float pdf = density(w, active), dist = 4 * m_radius; // beyond everything else
+        DirectionSample ds{
+            { fma(d, dist, it.p), -d, { Float(0), Float(0) }, it.time, pdf, Mask(false) },
+            d,
+            dist,
+            UInt32(0u)
+        };
+        Float inv_pdf = select(pdf > 0, rcp(pdf), Float(0));
+        return { ds, depolarize(radiance(w, it.wavelengths, active) * inv_pdf) };
+    }
+    /// Through the disk that the scene's sphere is, as seen from there.
+    std::pair<Ray, Spectrum> sample_ray(const Float &time, const Float &wavelength,
+                                        const Vector2 &position, const Vector2 &direction,
+                                        const Mask &active) const override {
+        Vector3 w = sample(direction, active), d = m_rotation.vector(w);
+        auto [wavelengths, weight] = umbel::sample_wavelengths(wavelength);
+        Frame frame(-d);
+        Vector2 p = square_to_uniform_disk_concentric(position);
+        Vector3 o = fma(frame.s * p.x + frame.t * p.y + d, m_radius, m_centre);
+        Float pdf = density(w, active), area = select(pdf > 0, sqr(m_radius) * Pi / pdf, Float(0));
+        Spectrum light = radiance(w, wavelengths, active) * area;
+        if (is_spectral())
+            light = light * weight;
+        Float infinity(std::numeric_limits<double>::infinity());
+        return { Ray{ o, -d, infinity, time, wavelengths }, depolarize(light) };
+    }
+    std::pair<Wavelengths, Spectrum> sample_wavelengths(const SurfaceInteraction &si,
+                                                        const Float &u,
+                                                        const Mask &active) const override {
+        auto [wavelengths, weight] = umbel::sample_wavelengths(u);
+        Spectrum light = radiance(local(-si.wi), wavelengths, active);
+        return { wavelengths, depolarize(is_spectral() ? light * weight : light) };
+    }
+
+protected:
+    Daylight(bool has_sky, bool has_sun, bool is_y_up)
+        : m_has_sky(has_sky), m_has_sun(has_sun), m_is_y_up(is_y_up) {}
+
+    void declare_air(Params &p) {
+        Emitter::declare(p);
+        p.number("turbidity", m_turbidity, 3, 1, 10)
+            .doc("How hazy the air is; the model has nothing clearer than 2, and takes it as that");
+    }
+    void declare_ground(Params &p, double albedo) {
+        p.texture("albedo", m_albedo, albedo)
+            .differentiable()
+            .doc("Of the ground, which brightens the sky");
+    }
+    void declare_place(Params &p) {
+        if (p.loading())
+            m_is_sun_given = p.properties()->has("sun_direction");
+        struct {
+            const char *name;
+            double &value;
+            double least, most;
+            const char *text;
+        } times[] = {
+            { "year", m_time.year, -4000, 9999, "Of the observation" },
+            { "month", m_time.month, 1, 12.999, "1 to 12" },
+            { "day", m_time.day, 1, 31.999, "Of the month" },
+            { "hour", m_time.hour, 0, 24, "Local time, without daylight saving" },
+            { "minute", m_time.minute, 0, 60, "Of the hour" },
+            { "second", m_time.second, 0, 60, "Of the minute" },
+            { "latitude", m_time.latitude, -90, 90, "Of the place, in degrees north" },
+            { "longitude", m_time.longitude, -180, 180, "In degrees east" },
+            { "timezone", m_time.timezone, -24, 24, "In hours, east of Greenwich" },
+        };
+        ObserverTime otherwise;
+        const double defaults[] = { otherwise.year,     otherwise.month,     otherwise.day,
+                                    otherwise.hour,     otherwise.minute,    otherwise.second,
+                                    otherwise.latitude, otherwise.longitude, otherwise.timezone };
+        for (size_t i = 0; i < std::size(times); ++i) {
+            auto &t = times[i];
+            if (p.loading() && m_is_sun_given && p.properties()->has(t.name))
+                fail("{}: has both sun_direction and {}; remove one", p.properties()->describe(),
+                     t.name);
+            Param &q = p.number(t.name, t.value, defaults[i], t.least, t.most).doc(t.text);
+            if (m_is_sun_given)
+                q.fixed();
+        }
+        Param &sun = p.vector("sun_direction", m_sun_direction, { 0, 0, 0 })
+                         .doc("In place of time and place: where the sun is, in the scene");
+        if (!m_is_sun_given)
+            sun.fixed();
+        p.transform("to_world", m_to_world)
+            .doc("How it is turned; where it is moved to makes no difference");
+    }
+    void declare_shape_of_sky(Params &p) {
+        p.number("stretch", m_stretch, 1, 1, 2)
+            .doc("Pulls the sky below the horizon: all around at 2");
+    }
+    void declare_sun_size(Params &p) {
+        p.number("sun_radius_scale", m_radius_scale, 1, 0)
+            .doc("Makes the sun larger, and less bright by as much");
+    }
+
+    double m_aperture = RealAperture;
+    Float m_sky_scale, m_sun_scale;
+
+    static constexpr double RealAperture = 0.5358; // of the sun, in degrees
+
+private:
+    static bool is_spectral() { return variant().colour == Colour::Spectral; }
+    Vector3 local(const Vector3 &d) const { return m_rotation.inverse().vector(d); }
+
+    // ---- the model's numbers
+
+    void find_sun(const TransformData &turn) {
+        std::array<double, 3> w;
+        if (m_is_sun_given) {
+            w = turn.inverse()->apply_vector(m_sun_direction);
+            double length = std::hypot(w[0], w[1], w[2]);
+            if (!(length > 0) || !std::isfinite(length))
+                complain("sun_direction has no length; give one such as 0, 0, 1");
+            for (double &v : w)
+                v /= length;
+            m_sun_zenith = std::acos(std::clamp(w[2], -1.0, 1.0));
+        } else {
+            auto [zenith, azimuth] = sun_angles(m_time);
+            m_sun_zenith = zenith;
+            double s = std::sin(zenith), c = std::cos(zenith), ca = std::cos(azimuth),
+                   sa = std::sin(azimuth);
+            w = m_is_y_up ? std::array{ sa * s, -ca * s, c } : std::array{ -ca * s, -sa * s, c };
+        }
+        if (m_sun_zenith > Pi / 2)
+            complain("the sun is {:.1f} degrees below the horizon, and the model knows no nights; "
+                     "choose another time or sun_direction",
+                     (m_sun_zenith - Pi / 2) * 180 / Pi);
+        m_sun = { opaque_float(w[0]), opaque_float(w[1]), opaque_float(w[2]) };
+        m_host_sun = w;
+        m_perez = preetham_sky(m_sun_zenith, m_turbidity);
+        for (size_t i = 0; i < 3; ++i) {
+            const PerezFunction &f = m_perez[i];
+            const double numbers[] = { f.a, f.b, f.c, f.d, f.e, f.factor };
+            for (size_t k = 0; k < 6; ++k)
+                m_numbers[i][k] = opaque_float(numbers[k]);
+        }
+    }
+
+    static constexpr double LeastCosine = 1e-4;
+    static double perez(const PerezFunction &f, double cosine, double gamma) {
+        double c = std::cos(gamma);
+        return f.factor * (1 + f.a * std::exp(f.b / std::max(cosine, LeastCosine))) *
+               (1 + f.c * std::exp(f.d * gamma) + f.e * c * c);
+    }
+    // Of a direction above the horizon: radiance by which luminance is measured, x and y.
+    std::array<double, 3> sky_at(double z, double phi) const {
+        double r = std::sqrt(std::max(1 - z * z, 0.0));
+        double cosine = std::clamp(r * std::cos(phi) * m_host_sun[0] +
+                                       r * std::sin(phi) * m_host_sun[1] + z * m_host_sun[2],
+                                   -1.0, 1.0),
+               gamma = std::acos(cosine);
+        return { std::max(perez(m_perez[0], z, gamma), 0.0), perez(m_perez[1], z, gamma),
+                 perez(m_perez[2], z, gamma) };
+    }
+
+    // The sun's spectrum, and what the sky has of the ground.
+    void prepare_colours(double sun_factor) {
+        std::vector<double> w, sun, ground;
+        for (double l = MinWavelength; l <= MaxWavelength; l += 10) {
+            w.push_back(l);
+            sun.push_back(m_has_sun ? sun_factor * sun_radiance(l, m_sun_zenith, m_turbidity) : 0);
+        }
+        m_sun_spectrum = TabulatedSpectrum(w, sun);
+        auto positive = [](Colour3 c) {
+            for (double &v : c)
+                v = std::max(v, 0.0);
+            return c;
+        };
+        Colour3 sun_rgb = xyz_to_srgb(spectrum_to_xyz(
+            [&](double l) { return sun_factor * sun_radiance(l, m_sun_zenith, m_turbidity); }));
+        m_sun_colour = ColourValue(positive(sun_rgb), SpectrumData::Intent::Illuminant);
+        m_sun_luminance = luminance(positive(sun_rgb));
+        if (!m_has_sky)
+            return;
+
+        // On the ground, of sky and sun, over pi
+        const int rows = 32, columns = 64;
+        double irradiance = 0, x = 0, y = 0;
+        for (int i = 0; i < rows; ++i)
+            for (int k = 0; k < columns; ++k) {
+                double z = (i + 0.5) / rows;
+                auto s = sky_at(z, TwoPi * (k + 0.5) / columns);
+                double part = s[0] * z * 2 / (rows * columns);
+                irradiance += part, x += part * s[1], y += part * s[2];
+            }
+        if (irradiance > 0)
+            x /= irradiance, y /= irradiance;
+        double real = std::sin(0.25 * RealAperture * Pi / 180),
+               sun_part = 4 * real * real * std::cos(m_sun_zenith);
+        auto lit = [&](double l) { // spectral
+            auto [m1, m2] = daylight_weights(x, y);
+            const Colour3 &norm = daylight_luminances();
+            double at = (l - MinWavelength) / 10;
+            auto i = std::min(size_t(at), DaylightCount - 2);
+            double f = at - double(i), s[3];
+            for (size_t c = 0; c < 3; ++c)
+                s[c] = DaylightBasis[i][c] * (1 - f) + DaylightBasis[i + 1][c] * f;
+            double sky = irradiance * (s[0] + m1 * s[1] + m2 * s[2]) /
+                         (norm[0] + m1 * norm[1] + m2 * norm[2]);
+            return std::max(sky, 0.0) + sun_part * sun_radiance(l, m_sun_zenith, m_turbidity);
+        };
+        double air = air_albedo(m_turbidity);
+        for (double l : w)
+            ground.push_back(air * lit(l));
+        m_ground_spectrum = TabulatedSpectrum(w, ground);
+        Colour3 rgb =
+            positive(xyz_to_srgb(spectrum_to_xyz([&](double l) { return air * lit(l); })));
+        m_ground_colour = ColourValue(rgb, SpectrumData::Intent::Illuminant);
+        m_air = opaque_float(air);
+        double albedo = read_floats(Float(m_albedo->mean_value().detached()))[0];
+        m_ground_luminance = luminance(rgb) * albedo / (1 - air * albedo);
+    }
+    // [Judd 1964], of chromaticities.
+    template <class T> static std::pair<T, T> daylight_weights(const T &x, const T &y) {
+        T m = T(0.0241) + x * 0.2562 - y * 0.7341;
+        return { (T(-1.3515) - x * 1.7703 + y * 5.9114) / m,
+                 (T(0.0300) - x * 31.4424 + y * 30.0717) / m };
+    }
+
+    // By the brightness of the sky, in cells of equal solid angle.
+    void prepare_sampling() {
+        auto scale = [](const Float &v) {
+            return v.valid() ? read_floats(Float(v.detached()))[0] : 0;
+        };
+        double sky = 0, sun = m_has_sun ? 4 * Pi * m_sun_luminance * scale(m_sun_scale) : 0;
+        sun *= std::pow(std::sin(0.25 * m_aperture * m_radius_scale * Pi / 180), 2);
+        if (m_has_sky) {
+            std::vector<double> weights;
+            for (size_t i = 0; i < Rows; ++i)
+                for (size_t k = 0; k < Columns; ++k) {
+                    double z = std::lerp(m_lowest, 1.0, (double(i) + 0.5) / Rows);
+                    z = std::cos(std::acos(z) / m_stretch);
+                    double v = sky_at(z, TwoPi * (double(k) + 0.5) / Columns)[0];
+                    weights.push_back(v + m_ground_luminance + 1e-8);
+                    sky += weights.back();
+                }
+            m_cells = TexelDistribution(weights, Columns, Rows);
+            sky *= TwoPi * (1 - m_lowest) / double(weights.size()) * scale(m_sky_scale);
+            if (m_basis.valid() == false && is_spectral()) {
+                std::vector<double> rows;
+                for (auto &row : DaylightBasis)
+                    rows.insert(rows.end(), { row[0], row[1], row[2], 0 });
+                m_basis = float_array(rows);
+            }
+        }
+        double part = sky + sun > 0 ? sky / (sky + sun) : 0.5;
+        if (sky > 0 && sun > 0)
+            part = std::clamp(part, 0.1, 0.9);
+        m_sky_part = opaque_float(!m_has_sun ? 1 : !m_has_sky ? 0 : part);
+    }
+
+    // ---- recorded
+
+    Mask is_in_sun(const Vector3 &w) const { return squared_norm(w - m_sun) <= m_chord2; }
+
+    Spectrum radiance(const Vector3 &w, const Wavelengths &wavelengths, const Mask &active) const {
+        Spectrum out(0);
+        if (m_has_sky) {
+            Mask above = w.z >= m_lowest_z;
+            Vector3 d = w;
+            if (m_stretch != 1) {
+                Float theta = acos(clamp(w.z, -1, 1)) * m_inv_stretch,
+                      r = sin(theta) * rsqrt(max(sqr(w.x) + sqr(w.y), 1e-30));
+                d = { w.x * r, w.y * r, cos(theta) };
+            }
+            out = select(active & above, sky(d, wavelengths, active) * m_sky_scale, Spectrum(0));
+        }
+        if (m_has_sun) {
+            Spectrum disk = is_spectral() ? m_sun_spectrum.eval(wavelengths, active)
+                                          : m_sun_colour.eval(wavelengths);
+            Mask seen = active & is_in_sun(w) & (w.z >= 0);
+            out += select(seen, disk * m_sun_scale, Spectrum(0));
+        }
+        return out;
+    }
+    Spectrum sky(const Vector3 &w, const Wavelengths &wavelengths, const Mask &active) const {
+        Float cosine = dot(w, m_sun), gamma = acos(clamp(cosine, -1, 1)), c2 = sqr(cosine),
+              inv_z = rcp(max(w.z, LeastCosine));
+        auto value = [&](const std::array<Float, 6> &f) {
+            return f[5] * (1 + f[0] * exp(f[1] * inv_z)) *
+                   (1 + f[2] * exp(f[3] * gamma) + f[4] * c2);
+        };
+        Float Y = max(value(m_numbers[0]), 0), x = value(m_numbers[1]), y = value(m_numbers[2]);
+        if (!is_spectral()) {
+            Float by_y = Y / y;
+            Vector3 xyz(x * by_y, Y, (1 - x - y) * by_y);
+            if (variant().colour == Colour::Mono)
+                return Spectrum(Y) + from_ground(wavelengths, active);
+            std::vector<Float> rgb;
+            for (const Colour3 &row : xyz_to_srgb_matrix())
+                rgb.push_back(max(dot(xyz, Vector3(row[0], row[1], row[2])), 0));
+            return Spectrum(rgb) + from_ground(wavelengths, active);
+        }
+        auto [m1, m2] = daylight_weights(x, y);
+        const Colour3 &norm = daylight_luminances();
+        Float scale = Y / (norm[0] + m1 * norm[1] + m2 * norm[2]);
+        Spectrum day = map(wavelengths, [&](const Float &l) {
+            Float at = clamp((l - MinWavelength) * 0.1, 0, double(DaylightCount - 1)),
+                  i = min(floor(at), double(DaylightCount - 2)), f = at - i;
+            std::vector<Value> a = jit::gather_packet(m_basis, to_uint(i), 4, active),
+                               b = jit::gather_packet(m_basis, to_uint(i) + UInt32(1u), 4, active);
+            auto s = [&](size_t c) { return lerp(Float(a[c]), Float(b[c]), f); };
+            return max(s(0) + m1 * s(1) + m2 * s(2), 0) * scale;
+        });
+        return day + from_ground(wavelengths, active);
+    }
+    // What the air throws down again of light that the ground reflects, over and over.
+    Spectrum from_ground(const Wavelengths &wavelengths, const Mask &active) const {
+        SurfaceInteraction si;
+        si.wavelengths = wavelengths;
+        si.uv = { Float(0), Float(0) };
+        Spectrum lit = is_spectral() ? m_ground_spectrum.eval(wavelengths, active)
+                                     : m_ground_colour.eval(wavelengths);
+        return map(lit, m_albedo->eval(si, active),
+                   [&](const Float &l, const Float &a) { return l * a / (1 - m_air * a); });
+    }
+
+    Vector3 sample(const Vector2 &u, const Mask &active) const {
+        Vector3 sky_d, sun_d;
+        Mask picks_sky = u.x < m_sky_part;
+        Float x = m_has_sky && m_has_sun
+                      ? clamp(select(picks_sky, u.x / m_sky_part,
+                                     (u.x - m_sky_part) / max(1 - m_sky_part, 1e-30)),
+                              0, 0.99999994)
+                      : u.x;
+        if (m_has_sky) {
+            TexelDistribution::Sample s = m_cells.sample({ x, u.y }, active);
+            Float z = lerp(m_lowest_z, 1, (Float(s.y) + s.rest.y) * (1.0 / Rows)),
+                  phi = (Float(s.x) + s.rest.x) * (TwoPi / Columns), r = safe_sqrt(1 - z * z);
+            sky_d = { r * cos(phi), r * sin(phi), z };
+        }
+        if (m_has_sun) { // sin(theta / 2)^2 is uniform
+            Float h = x * m_chord2 * 0.25, r = 2 * safe_sqrt(h * (1 - h)), phi = u.y * TwoPi;
+            sun_d = Frame(m_sun).to_world({ r * cos(phi), r * sin(phi), 1 - 2 * h });
+        }
+        if (!m_has_sky || !m_has_sun)
+            return m_has_sky ? sky_d : sun_d;
+        return select(picks_sky, sky_d, sun_d);
+    }
+    Float density(const Vector3 &w, const Mask &active) const {
+        Float sum = 0;
+        if (m_has_sky) {
+            Float u = atan2(w.y, w.x) * InvTwoPi, range = 1 - m_lowest_z;
+            u = u - floor(u);
+            UInt32 column = min(to_uint(u * double(Columns)), UInt32(uint32_t(Columns - 1)));
+            Float v = max((w.z - m_lowest_z) / range, 0);
+            UInt32 row = min(to_uint(v * double(Rows)), UInt32(uint32_t(Rows - 1)));
+            sum = select(w.z >= m_lowest_z, m_cells.density(column, row, active) / (TwoPi * range),
+                         Float(0)) *
+                  m_sky_part;
+        }
+        if (m_has_sun)
+            sum += select(is_in_sun(w), (1 - m_sky_part) / m_sun_angle, Float(0));
+        return sum;
+    }
+
+    static constexpr size_t Rows = 64, Columns = 128;
+
+    const bool m_has_sky, m_has_sun, m_is_y_up;
+    double m_turbidity = 3, m_stretch = 1, m_radius_scale = 1, m_lowest = 0;
+    ObserverTime m_time;
+    bool m_is_sun_given = false;
+    std::array<double, 3> m_sun_direction{}, m_host_sun{};
+    TransformData m_to_world;
+    Ref<Texture> m_albedo;
+    // The model
+    double m_sun_zenith = 0, m_sun_luminance = 0, m_ground_luminance = 0;
+    std::array<PerezFunction, 3> m_perez;
+    std::array<std::array<Float, 6>, 3> m_numbers; // the same, recorded
+    TabulatedSpectrum m_sun_spectrum, m_ground_spectrum;
+    ColourValue m_sun_colour, m_ground_colour;
+    Float m_air;   // how much of what goes up comes down again
+    Float m_basis; // of daylight
+    Transform m_rotation;
+    Vector3 m_sun, m_centre;
+    Float m_radius; // of the scene
+    Float m_lowest_z, m_inv_stretch;
+    Float m_chord2, m_sun_angle; // of the sun's radius, squared; solid angle
+    Float m_sky_part;            // of all samples
+    TexelDistribution m_cells;
+};
+
+class SunSky final : public Daylight {
+public:
+    SunSky() : Daylight(true, true, false) {}
+    void declare(Params &p) override {
+        p.example("<float name='sun_aperture' value='40'/>");
+        p.example("<vector name='sun_direction' x='1' y='-1' z='1.5'/><float name='sun_aperture' "
+                  "value='30'/><float name='turbidity' value='6'/><float name='sky_scale' "
+                  "value='2'/><float name='stretch' value='1.5'/>");
+        declare_air(p);
+        declare_ground(p, 0.3);
+        declare_place(p);
+        p.scalar("sun_scale", m_sun_scale, 1, 0).differentiable().doc("Multiplies the sun's light");
+        p.scalar("sky_scale", m_sky_scale, 1, 0).differentiable().doc("Multiplies the sky's");
+        p.number("sun_aperture", m_aperture, RealAperture, 0, 180)
+            .doc("Angle of the sun's disk, in degrees; its light is the same for all sizes");
+        declare_sun_size(p);
+        declare_shape_of_sky(p);
+    }
+};
+
+class Sky final : public Daylight {
+public:
+    Sky() : Daylight(true, false, true) {}
+    void declare(Params &p) override {
+        p.example("");
+        p.example("<float name='stretch' value='2'/><float name='hour' value='9'/><float "
+                  "name='albedo' value='.8'/><transform name='to_world'><rotate x='1' angle='90'/>"
+                  "</transform>");
+        declare_air(p);
+        declare_ground(p, 0.15);
+        declare_place(p);
+        declare_shape_of_sky(p);
+        p.scalar("scale", m_sky_scale, 1, 0).differentiable().doc("Multiplies its light");
+    }
+};
+
+class Sun final : public Daylight {
+public:
+    Sun() : Daylight(false, true, true) {}
+    void declare(Params &p) override {
+        p.example("<float name='sun_radius_scale' value='60'/>");
+        declare_air(p);
+        declare_place(p);
+        declare_sun_size(p);
+        p.scalar("scale", m_sun_scale, 1, 0).differentiable().doc("Multiplies its light");
+    }
+};
+
+UMBEL_PLUGIN(Emitter, SunSky, "sunsky")
+UMBEL_PLUGIN(Emitter, Sky, "sky")
+UMBEL_PLUGIN(Emitter, Sun, "sun")
+} // namespace umbel

@@ -87,6 +87,22 @@ TEST_P(BackendSobol, OtherSeedsAndPixelsCompileNothing) {
     EXPECT_NE(a, points(*s, 64, 3, 7, 1));
 }
 
+TEST_P(BackendSobol, ScramblingGivesOtherPointsThatAreNetsToo) {
+    auto scrambled = [](int scramble) {
+        return make_object<Sampler>(
+            Properties("sampler", "sobol").set("scramble", int64_t(scramble)));
+    };
+    auto plain = points(*sampler(16), 16, 1, 2, 0), zero = points(*scrambled(0), 16, 1, 2, 0),
+         other = points(*scrambled(7), 16, 1, 2, 0);
+    EXPECT_EQ(plain, zero);
+    EXPECT_NE(plain, other);
+    EXPECT_EQ(other, points(*scrambled(7)->clone(), 16, 1, 2, 0));
+    std::set<std::pair<int, int>> cells;
+    for (size_t i = 0; i < 16; ++i)
+        cells.insert({ int(other.first[i] * 4), int(other.second[i] * 4) });
+    EXPECT_EQ(cells.size(), 16u);
+}
+
 /// Mean squared difference of two renders of `scenes/cbox.xml` with a sampler, a measure of twice their variance, and their
 /// mean.
 struct Noise {

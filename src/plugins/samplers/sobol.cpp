@@ -12,11 +12,22 @@ namespace umbel {
 
 class Sobol final : public Sampler {
 public:
-    Ref<Sampler> clone() const override { return copy_of(*this); }
+    void declare(Params &p) override {
+        Sampler::declare(p);
+        p.integer("scramble", m_scramble, 0)
+            .doc("Another number gives other samples: for animations, the number of the frame");
+    }
+    void configure() override { m_offset = jit::opaque(uint32_t(m_scramble) * 0x632be5abu); }
+    Ref<Sampler> clone() const override {
+        auto copy = copy_of(*this);
+        copy->m_scramble = m_scramble;
+        copy->configure();
+        return copy;
+    }
     SamplerState begin(const UInt32 &seed, const UInt32 &pixel,
                        const UInt32 &sample) const override {
         // All samples of a pixel share their keys; the second one is not needed
-        UInt32 key = mix_bits(pixel + mix_bits(seed + UInt32(0x9e3779b9u)));
+        UInt32 key = mix_bits(pixel + mix_bits(seed + m_offset + UInt32(0x9e3779b9u)));
         return { key, UInt32(0u), sample, UInt32(0u) };
     }
 
@@ -44,6 +55,9 @@ private:
         UInt32 seed = mix_bits(key ^ UInt32(axis * 0x85ebca6bu));
         return to_unit(reverse_bits(owen_scramble_reversed(reversed, seed)));
     }
+
+    int m_scramble = 0;
+    UInt32 m_offset; // of the seed
 };
 
 UMBEL_PLUGIN(Sampler, Sobol, "sobol")

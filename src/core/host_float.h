@@ -30,6 +30,7 @@ struct HostVector3 {
 
     HostVector3() = default;
     explicit HostVector3(const std::array<double, 3> &v) : x(v[0]), y(v[1]), z(v[2]) {}
+    std::array<double, 3> value() const { return { x.value(), y.value(), z.value() }; }
     operator Vector3() const { return { x, y, z }; }
 };
 

@@ -120,7 +120,7 @@ const std::string *Object::shared(const std::string &text) {
 std::string Object::where() const {
     if (!m_is_loaded)
         return {};
-    Properties p(kind(), plugin(), m_id);
+    Properties p(kind(), plugin(), id());
     p.where = m_location;
     return p.describe();
 }
@@ -152,7 +152,7 @@ Ref<Object> Loader::make(Properties &properties) {
                                     suggestion(properties.type, names, "plugins")));
     }
     Ref<Object> object = plugin->make(properties);
-    object->m_id = properties.id;
+    object->set_id(properties.id);
     object->m_plugin = Object::shared(properties.type);
     object->m_kind = Object::shared(kind);
     object->m_location = properties.where;

@@ -32,8 +32,10 @@ public:
     virtual bool is_scripted() const { return false; }
 
     /// The name it was given in the scene; may be empty.
-    const std::string &id() const { return m_id; }
-    void set_id(std::string id) { m_id = std::move(id); }
+    const std::string &id() const { return m_id ? *m_id : s_none; }
+    void set_id(std::string id) {
+        m_id = id.empty() ? nullptr : std::make_unique<const std::string>(std::move(id));
+    }
     const std::string &plugin() const { return *m_plugin; }
     /// "bsdf", "shape" and so on.
     const std::string &kind() const { return *m_kind; }
@@ -50,7 +52,7 @@ private:
     /// One string for all that are equal: scenes have millions of objects of a few classes.
     static const std::string *shared(const std::string &text);
 
-    std::string m_id;
+    std::unique_ptr<const std::string> m_id; // null: none, as most have
     static inline const std::string s_none;
     const std::string *m_plugin = &s_none, *m_kind = &s_none;
     SourceLocation m_location;

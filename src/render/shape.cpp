@@ -92,15 +92,15 @@ void Shape::declare(Params &p) {
     p.object("sensor", behind.sensor).doc("Measures the light that falls on the surface");
     if (p.loading() && (behind.interior || behind.exterior || behind.subsurface || behind.sensor))
         m_behind = std::make_unique<Behind>(behind);
-    if (p.traversing())
-        for (auto &[name, texture] : m_texture_attributes)
+    if (p.traversing() && m_texture_attributes)
+        for (auto &[name, texture] : *m_texture_attributes)
             p.child(name.c_str(), texture);
     if (!p.loading())
         return;
     for (const Property &property : p.properties()->all())
         if (const PropertiesPtr *o = property.object(); o && (*o)->kind == Texture::Kind) {
             property.queried = true;
-            m_texture_attributes[property.name] = p.loader()->load_as<Texture>(*o);
+            set_texture(property.name, p.loader()->load_as<Texture>(*o));
         }
     if (!m_bsdf) {
         auto material = std::make_shared<Properties>("bsdf", "diffuse");
@@ -161,66 +161,74 @@ void Shape::set_bsdf(Ref<BSDF> bsdf) {
 
 // ---- attributes
 
-bool Shape::has_attribute(const std::string &name) const {
-    return m_texture_attributes.count(name) != 0;
+const Ref<Texture> *Shape::find_texture(const std::string &name) const {
+    if (!m_texture_attributes)
+        return nullptr;
+    auto it = m_texture_attributes->find(name);
+    return it == m_texture_attributes->end() ? nullptr : &it->second;
 }
 
+void Shape::set_texture(const std::string &name, Ref<Texture> texture) {
+    if (!m_texture_attributes)
+        m_texture_attributes = std::make_unique<TextureAttributes>();
+    (*m_texture_attributes)[name] = std::move(texture);
+}
+
+bool Shape::has_attribute(const std::string &name) const { return find_texture(name); }
+
 void Shape::add_texture_attribute(const std::string &name, Ref<Texture> texture) {
-    m_texture_attributes[name] = std::move(texture);
+    set_texture(name, std::move(texture));
     attributes_changed();
 }
 
 const Ref<Texture> &Shape::texture_attribute(const std::string &name) const {
-    auto it = m_texture_attributes.find(name);
-    if (it == m_texture_attributes.end())
+    const Ref<Texture> *texture = find_texture(name);
+    if (!texture)
         complain("texture_attribute(): attribute {} doesn't exist.", name);
-    return it->second;
+    return *texture;
 }
 
 void Shape::remove_attribute(const std::string &name) {
-    if (!m_texture_attributes.erase(name))
+    if (!m_texture_attributes || !m_texture_attributes->erase(name))
         complain("remove_attribute(): Attribute \"{}\" not found.", name);
     attributes_changed();
 }
 
 Spectrum Shape::eval_attribute(const std::string &name, const SurfaceInteraction &si,
                                const Mask &active) const {
-    auto it = m_texture_attributes.find(name);
-    return it == m_texture_attributes.end() ? Spectrum(0) : it->second->eval(si, active);
+    const Ref<Texture> *texture = find_texture(name);
+    return texture ? (*texture)->eval(si, active) : Spectrum(0);
 }
 
 std::vector<Float> Shape::eval_attribute_x(const std::string &name, const SurfaceInteraction &si,
                                            const Mask &active) const {
-    auto it = m_texture_attributes.find(name);
-    if (it == m_texture_attributes.end())
+    const Ref<Texture> *texture = find_texture(name);
+    if (!texture)
         return { Float(0) };
-    Vector3 v = it->second->eval_3(si, active);
+    Vector3 v = (*texture)->eval_3(si, active);
     return { v.x, v.y, v.z };
 }
 
 Float Shape::eval_attribute_1(const std::string &name, const SurfaceInteraction &si,
                               const Mask &active) const {
-    auto it = m_texture_attributes.find(name);
-    if (it != m_texture_attributes.end())
-        return it->second->eval_1(si, active);
+    if (const Ref<Texture> *texture = find_texture(name))
+        return (*texture)->eval_1(si, active);
     std::vector<Float> v = eval_attribute_x(name, si, active);
     return v.size() == 3 ? rgb_luminance({ v[0], v[1], v[2] }) : v[0];
 }
 
 Vector3 Shape::eval_attribute_3(const std::string &name, const SurfaceInteraction &si,
                                 const Mask &active) const {
-    auto it = m_texture_attributes.find(name);
-    if (it != m_texture_attributes.end())
-        return it->second->eval_3(si, active);
+    if (const Ref<Texture> *texture = find_texture(name))
+        return (*texture)->eval_3(si, active);
     std::vector<Float> v = eval_attribute_x(name, si, active);
     return v.size() == 3 ? Vector3(v[0], v[1], v[2]) : Vector3(v[0]);
 }
 
 Vector2 Shape::eval_attribute_1_grad(const std::string &name, const SurfaceInteraction &si,
                                      const Mask &active) const {
-    auto it = m_texture_attributes.find(name);
-    return it == m_texture_attributes.end() ? Vector2{ Float(0), Float(0) }
-                                            : it->second->eval_1_grad(si, active);
+    const Ref<Texture> *texture = find_texture(name);
+    return texture ? (*texture)->eval_1_grad(si, active) : Vector2{ Float(0), Float(0) };
 }
 
 // ---- motion

@@ -137,12 +137,17 @@ protected:
     int m_revision = 0;
 
 private:
+    /// Null where there is no such attribute.
+    const Ref<Texture> *find_texture(const std::string &name) const;
+    void set_texture(const std::string &name, Ref<Texture> texture);
+
     const Variant &m_variant;
     const jit::Context *m_context;
     uint32_t m_global_number;
     std::unique_ptr<InstanceTable> m_where; // of a moving shape: the animation, as the scene has it
     Value m_to_world_array;                 // as scripts have set it; else none
-    std::map<std::string, Ref<Texture>> m_texture_attributes;
+    using TextureAttributes = std::map<std::string, Ref<Texture>>;
+    std::unique_ptr<TextureAttributes> m_texture_attributes; // null: none, as most shapes have
     struct Behind {
         Ref<Medium> interior, exterior;
         Ref<Subsurface> subsurface;

@@ -46,12 +46,10 @@ public:
                 complain(
                     "to_world scales by {:g} and {:g} along different axes; a sphere must stay one",
                     scale, column(c));
-        m_radius = m_local_radius * scale;
-        if (!(m_radius > 0))
-            complain("the radius is {}; it must be positive", m_radius);
-        m_centre = m_to_world.apply_point(m_local_centre);
-        m_c = HostVector3(m_centre);
-        m_r = HostFloat(m_radius);
+        m_r = HostFloat(m_local_radius * scale);
+        if (!(m_r.value() > 0))
+            complain("the radius is {}; it must be positive", m_r.value());
+        m_c = HostVector3(m_to_world.apply_point(m_local_centre));
         m_inv_area = HostFloat(1 / area());
         for (int c = 0; c < 3; ++c)
             m_axes[c] =
@@ -63,12 +61,12 @@ public:
     BoundingBox bounds() const override {
         BoundingBox b;
         for (size_t i = 0; i < 3; ++i) {
-            b.min[i] = m_centre[i] - m_radius;
-            b.max[i] = m_centre[i] + m_radius;
+            b.min[i] = m_c.value()[i] - m_r.value();
+            b.max[i] = m_c.value()[i] + m_r.value();
         }
         return b;
     }
-    double area() const override { return 4 * Pi * m_radius * m_radius; }
+    double area() const override { return 4 * Pi * m_r.value() * m_r.value(); }
     uint32_t type() const override { return ShapeType::Sphere; }
     TransformData placement() const override {
         double r = m_local_radius;
@@ -82,9 +80,10 @@ public:
 
     double intersect_host(const std::array<double, 3> &o, const std::array<double, 3> &d,
                           double mint, double maxt) const override {
-        double rel[3] = { o[0] - m_centre[0], o[1] - m_centre[1], o[2] - m_centre[2] };
+        auto c = m_c.value();
+        double rel[3] = { o[0] - c[0], o[1] - c[1], o[2] - c[2] };
         double dir[3] = { d[0], d[1], d[2] };
-        return solve_sphere(rel, dir, m_radius, mint, maxt, std::numeric_limits<double>::infinity(),
+        return solve_sphere(rel, dir, m_r.value(), mint, maxt, std::numeric_limits<double>::infinity(),
                             [](bool m, double a, double b) { return m ? a : b; });
     }
     Float intersect(const Ray &ray, const Mask &) const override {
@@ -182,8 +181,8 @@ private:
         return { phi * InvTwoPi, acos(clamp(local.z, -1, 1)) * InvPi };
     }
 
-    std::array<double, 3> m_local_centre{}, m_centre{};
-    double m_local_radius = 1, m_radius = 1;
+    std::array<double, 3> m_local_centre{};
+    double m_local_radius = 1;
     HostVector3 m_c;
     HostFloat m_r, m_flip;
     HostVector3 m_axes[3]; // columns of to_world, times the radius

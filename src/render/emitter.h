@@ -18,7 +18,7 @@ public:
     }
 
     /// Whether it surrounds the scene, and is seen by rays that meet nothing.
-    bool is_environment() const { return has(EndpointFlags::Infinite); }
+    bool is_environment() const { return has(EndpointFlags::Infinite) && !is_delta(); }
     /// Whether no ray can hit it by chance: points, directions.
     bool is_delta() const { return has(EndpointFlags::Delta); }
     double sampling_weight() const { return m_sampling_weight; }

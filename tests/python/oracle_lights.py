@@ -88,6 +88,24 @@ for kind in ("rgb", "spectral"):
                 continue
             compare(f"{kind} {name}, {what}", a[what], b[what], 2e-3 if spectral else 2e-4)
 
+# An environment's pixels, as scripts see and change them
+umbel.set_variant("llvm_ad_rgb")
+mitsuba.set_variant("llvm_ad_rgb")
+change = lambda data: np.array(data) ** 2 + 0.5
+lights_of = [(m, m.load_dict({"type": "envmap", "bitmap": m.Bitmap(SKY)})) for m in (umbel, mitsuba)]
+seen = []
+for m, light in lights_of:
+    params = m.traverse(light)
+    seen.append([np.array(params["data"])])
+    params["data"] = m.TensorXf(change(params["data"]))
+    params.update()
+    dr = umbel.jit if m is umbel else drjit
+    si = dr.zeros(m.SurfaceInteraction3f, N)
+    si.wi = m.Vector3f(*[m.Float(-x) for x in DIRECTIONS])
+    seen[-1].append(np.array(light.eval(si)))
+compare("envmap, data", seen[0][0], seen[1][0], 1e-6)
+compare("envmap, other data", seen[0][1], seen[1][1], 2e-4)
+
 # Where the sun is, and how bright: the model of the air is another one, and skies differ by far more
 umbel.set_variant("llvm_ad_rgb")
 mitsuba.set_variant("llvm_ad_rgb")

@@ -33,7 +33,9 @@ public:
         m_d = { opaque_float(d[0] / length), opaque_float(d[1] / length),
                 opaque_float(d[2] / length) };
     }
-    uint32_t flags() const override { return EndpointFlags::DeltaDirection; }
+    uint32_t flags() const override {
+        return EndpointFlags::Infinite | EndpointFlags::DeltaDirection;
+    }
     void set_scene(const BoundingBox &bounds) override {
         bool none = bounds.is_empty();
         m_radius = opaque_float(none ? 1 : std::max(bounds.radius() * (1 + 1e-4), 1e-3));

@@ -9,6 +9,9 @@
 // exactly. With `mis_compensation` the average is subtracted from it [Karlik 2019]: what is left must then be found by other
 // means, such as the BSDF's samples of a path tracer.
 //
+// As a parameter, the image has a column more on either side, as in Mitsuba 3: the last one before the first, the first one
+// after the last. What is written there makes no difference.
+//
 // In spectral variants a colour is a smooth spectrum [Jakob 2019] times a brightness and D65; the former two are interpolated
 // each for itself, as in Mitsuba 3.
 #include "ad/ad.h"
@@ -156,21 +159,39 @@ private:
             pixels = std::move(all);
             height = 3;
         }
-        m_shape = { height, width, 3 };
-        return float_array(pixels);
+        std::vector<double> padded;
+        for (size_t y = 0; y < height; ++y)
+            for (size_t x = 0; x < width + 2; ++x) {
+                const double *pixel = &pixels[3 * (y * width + (x + width - 1) % width)];
+                padded.insert(padded.end(), pixel, pixel + 3);
+            }
+        m_shape = { height, width + 2, 3 };
+        return float_array(padded);
     }
 
     // Packets of four: colour and nothing, or coefficients and brightness.
     void take_data() {
-        if (m_shape.size() != 3 || m_shape[0] < 3 || m_shape[1] < 1 || m_shape[2] != 3)
-            complain("data must be a tensor of at least 3 rows, of columns, and of 3 channels");
-        size_t width = m_shape[1], height = m_shape[0];
+        if (m_shape.size() != 3 || m_shape[0] < 3 || m_shape[1] < 3 || m_shape[2] != 3)
+            complain(
+                "data must be a tensor of at least 3 rows, of 3 columns, of which the outer two "
+                "repeat others, and of 3 channels");
+        size_t width = m_shape[1] - 2, height = m_shape[0];
         m_width = opaque_float(double(width));
         m_rows = opaque_float(double(height - 1));
-        prepare_sampling(read_floats(Float(m_data.detached())), width, height);
+        std::vector<double> all = read_floats(Float(m_data.detached())), pixels;
+        for (size_t y = 0; y < height; ++y) {
+            auto row = all.begin() + ptrdiff_t(3 * y * (width + 2));
+            pixels.insert(pixels.end(), row + 3, row + 3 + ptrdiff_t(3 * width));
+        }
+        prepare_sampling(pixels, width, height);
         auto n = uint32_t(width * height);
+        UInt32 columns = jit::opaque(uint32_t(width));
+        auto first_number = [&](const UInt32 &texel) { // of those that the parameter shows
+            UInt32 row = texel / columns;
+            return (texel + row * UInt32(2u) + UInt32(1u)) * UInt32(3u);
+        };
         if (is_spectral()) {
-            UInt32 texel(jit::lane_index(n)), first = texel * UInt32(3u);
+            UInt32 texel(jit::lane_index(n)), first = first_number(texel);
             auto at = [&](uint32_t c) {
                 return Float(jit::gather(m_data, first + UInt32(c), Mask(true)));
             };
@@ -184,14 +205,18 @@ private:
             m_texels = packed;
         } else {
             UInt32 lane(jit::lane_index(4 * n)), texel = lane >> UInt32(2u), c = lane & UInt32(3u);
-            m_texels = jit::gather(m_data, texel * UInt32(3u) + c, c < UInt32(3u));
+            m_texels = jit::gather(m_data, first_number(texel) + c, c < UInt32(3u));
         }
         jit::eval(m_texels);
     }
     // Recorded, and computed only if someone asks.
     Value decoded() const {
         UInt32 lane(jit::lane_index(uint32_t(m_shape[0] * m_shape[1] * 3))),
-            texel = lane / UInt32(3u), c = lane - texel * UInt32(3u);
+            place = lane / UInt32(3u), c = lane - place * UInt32(3u);
+        UInt32 width = jit::opaque(uint32_t(m_shape[1] - 2)), two(2u);
+        UInt32 row = place / (width + two),
+               column = place - row * (width + two) + width - UInt32(1u);
+        UInt32 texel = row * width + (column - column / width * width);
         return jit::gather(m_texels, texel * UInt32(4u) + c, Mask(true));
     }
 

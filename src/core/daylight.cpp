@@ -55,13 +55,16 @@ double haze(double turbidity) { return 0.04608 * clear_enough(turbidity) - 0.045
 
 } // namespace
 
-SunAngles sun_angles(const ObserverTime &t) {
+double julian_day(const ObserverTime &t) {
+    auto year = long(t.year), month = long(t.month), day = long(t.day), early = (month - 14) / 12;
+    return double(1461 * (year + 4800 + early) / 4 + 367 * (month - 2 - 12 * early) / 12 -
+                  3 * ((year + 4900 + early) / 100) / 4 + day - 32075);
+}
+
+SunCourse sun_course(const ObserverTime &t) {
     // Days since noon of January 1st, 2000, in Greenwich
     double hours = t.hour + (t.minute + t.second / 60) / 60 - t.timezone;
-    auto year = long(t.year), month = long(t.month), day = long(t.day), early = (month - 14) / 12;
-    long julian = 1461 * (year + 4800 + early) / 4 + 367 * (month - 2 - 12 * early) / 12 -
-                  3 * ((year + 4900 + early) / 100) / 4 + day - 32075;
-    double n = double(julian) - 0.5 + hours / 24 - 2451545;
+    double n = julian_day(t) - 0.5 + hours / 24 - 2451545;
 
     // In the ecliptic, then in the sky of stars
     double omega = 2.1429 - 0.0010394594 * n, longitude = 4.8950630 + 0.017202791698 * n,
@@ -72,10 +75,13 @@ SunAngles sun_angles(const ObserverTime &t) {
     double ascension = std::atan2(std::cos(obliquity) * std::sin(ecliptic), std::cos(ecliptic)),
            declination = std::asin(std::sin(obliquity) * std::sin(ecliptic));
 
-    // Above the place
     double sidereal = 6.6974243242 + 0.0657098283 * n + hours;
-    double angle = (sidereal * 15 + t.longitude) * Degrees - ascension,
-           latitude = t.latitude * Degrees;
+    return { declination, (sidereal * 15 + t.longitude) * Degrees - ascension };
+}
+
+SunAngles sun_angles(const ObserverTime &t) {
+    auto [declination, angle] = sun_course(t);
+    double latitude = t.latitude * Degrees;
     double cos_latitude = std::cos(latitude), sin_latitude = std::sin(latitude);
     double zenith = std::acos(std::clamp(cos_latitude * std::cos(angle) * std::cos(declination) +
                                              std::sin(declination) * sin_latitude,

@@ -18,6 +18,13 @@ struct ObserverTime {
 struct SunAngles {
     double zenith, azimuth; // from straight up; from north towards east
 };
+/// In the equator's frame: north of it, and how far past the south, in terms of the earth's turn.
+struct SunCourse {
+    double declination, hour_angle;
+};
+SunCourse sun_course(const ObserverTime &t);
+/// Of its date, at noon.
+double julian_day(const ObserverTime &t);
 /// To half a minute of arc between 1999 and 2015 [Blanco-Muriel 2001], and not far off in other years.
 SunAngles sun_angles(const ObserverTime &t);
 

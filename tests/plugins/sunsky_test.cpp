@@ -156,6 +156,46 @@ TEST_P(BackendSunSky, IsWhereMitsubaHasIt) {
     EXPECT_GT(read_floats(seen(*stretched, { 0.6, -0.8, 0 })[0])[0], 0);
 }
 
+// At the beginning of a window of no length, a day is one moment: the light is that of `sunsky` then.
+TEST_P(BackendSunSky, PassesThroughDays) {
+    auto timed = make(Properties("emitter", "timed_sunsky")
+                          .set("start_year", int64_t(2010))
+                          .set("start_month", int64_t(7))
+                          .set("start_day", int64_t(9))
+                          .set("end_year", int64_t(2010))
+                          .set("end_month", int64_t(7))
+                          .set("end_day", int64_t(11))
+                          .set("window_start_time", 9.0)
+                          .set("window_end_time", 15.0)
+                          .set("shutter_close", 2.0));
+    // Two days of six hours: noon of the second one
+    auto fixed = make(Properties("emitter", "sunsky").set("hour", 12.0));
+    auto at = [&](const Emitter &e, const Vector3 &d) {
+        SurfaceInteraction si = hit_from(Vector3(0, 0, 1));
+        si.wi = -d;
+        si.time = opaque_float(1.5);
+        return read_floats(unpolarized(e.eval(si, true))[0])[0];
+    };
+    for (const std::array<double, 3> &d : { std::array{ 0.6, 0.0, 0.8 }, { -0.3, 0.8, 0.52 } }) {
+        Vector3 w = normalize(Vector3(opaque_float(d[0]), opaque_float(d[1]), opaque_float(d[2])));
+        double want = at(*fixed, w);
+        EXPECT_NEAR(at(*timed, w), want, 2e-3 * want);
+    }
+    ObserverTime noon;
+    noon.hour = 12;
+    SunAngles a = sun_angles(noon);
+    double s = std::sin(a.zenith);
+    Vector3 sun(opaque_float(-std::cos(a.azimuth) * s), opaque_float(-std::sin(a.azimuth) * s),
+                opaque_float(std::cos(a.zenith)));
+    double disk = at(*fixed, sun);
+    EXPECT_GT(disk, 100 * at(*fixed, Vector3(Float(0), Float(0), Float(1))));
+    EXPECT_NEAR(at(*timed, sun), disk, 5e-3 * disk);
+    EXPECT_NE(user_error([&] {
+                  make(Properties("emitter", "timed_sunsky").set("end_year", int64_t(2020)));
+              }).find("days"),
+              std::string::npos);
+}
+
 // Files of 0.5 mean the same sun by `sunsky` as by `sun`.
 TEST_P(BackendSunSky, OldFilesHaveTheZenithAboveThem) {
     auto light = [&](const char *type) {

@@ -1,4 +1,4 @@
-// sunsky, sky, sun: daylight of a clear day, by the model of [Preetham 1999]: the sky as a function of the angles to the zenith
+// sunsky, timed_sunsky, sky, sun: daylight of a clear day, by the model of [Preetham 1999]: the sky as a function of the angles to the zenith
 // and to the sun, and the sun's disk, dimmed by the air. Radiance is in W / (m^2 sr nm).
 //
 // Mitsuba computes skies by [Hosek 2012], whose tables are not part of Umbel: colours and brightness are those of the older
@@ -63,25 +63,28 @@ public:
         m_lowest = std::cos(std::min(0.5 * m_stretch, 1.0) * Pi);
         m_inv_stretch = opaque_float(1 / m_stretch);
         m_lowest_z = opaque_float(m_lowest);
+        if (m_has_sky)
+            prepare_sky();
         prepare_colours(real * real / (s * s));
         prepare_sampling();
     }
 
     Spectrum eval(const SurfaceInteraction &si, const Mask &active) const override {
-        return depolarize(radiance(local(-si.wi), si.wavelengths, active));
+        return depolarize(radiance(local(-si.wi), moment(si.time, active), si.wavelengths, active));
     }
     Spectrum eval_direction(const Interaction &it, const DirectionSample &ds,
                             const Mask &active) const override {
-        return depolarize(radiance(local(ds.d), it.wavelengths, active));
+        return depolarize(radiance(local(ds.d), moment(it.time, active), it.wavelengths, active));
     }
-    Float pdf_direction(const Interaction &, const DirectionSample &ds,
+    Float pdf_direction(const Interaction &it, const DirectionSample &ds,
                         const Mask &active) const override {
-        return density(local(ds.d), active);
+        return density(local(ds.d), moment(it.time, active), active);
     }
     std::pair<DirectionSample, Spectrum> sample_direction(const Interaction &it, const Vector2 &u,
                                                           const Mask &active) const override {
-        Vector3 w = sample(u, active), d = m_rotation.vector(w);
-        Float pdf = density(w, active), dist = 4 * m_radius; // beyond everything else
+        Moment m = moment(it.time, active);
+        Vector3 w = sample(u, m, active), d = m_rotation.vector(w);
+        Float pdf = density(w, m, active), dist = 4 * m_radius; // beyond everything else
         DirectionSample ds{
             { fma(d, dist, it.p), -d, { Float(0), Float(0) }, it.time, pdf, Mask(false) },
             d,
@@ -89,19 +92,21 @@ public:
             UInt32(0u)
         };
         Float inv_pdf = select(pdf > 0, rcp(pdf), Float(0));
-        return { ds, depolarize(radiance(w, it.wavelengths, active) * inv_pdf) };
+        return { ds, depolarize(radiance(w, m, it.wavelengths, active) * inv_pdf) };
     }
     /// Through the disk that the scene's sphere is, as seen from there.
     std::pair<Ray, Spectrum> sample_ray(const Float &time, const Float &wavelength,
                                         const Vector2 &position, const Vector2 &direction,
                                         const Mask &active) const override {
-        Vector3 w = sample(direction, active), d = m_rotation.vector(w);
+        Moment m = moment(time, active);
+        Vector3 w = sample(direction, m, active), d = m_rotation.vector(w);
         auto [wavelengths, weight] = umbel::sample_wavelengths(wavelength);
         Frame frame(-d);
         Vector2 p = square_to_uniform_disk_concentric(position);
         Vector3 o = fma(frame.s * p.x + frame.t * p.y + d, m_radius, m_centre);
-        Float pdf = density(w, active), area = select(pdf > 0, sqr(m_radius) * Pi / pdf, Float(0));
-        Spectrum light = radiance(w, wavelengths, active) * area;
+        Float pdf = density(w, m, active),
+              area = select(pdf > 0, sqr(m_radius) * Pi / pdf, Float(0));
+        Spectrum light = radiance(w, m, wavelengths, active) * area;
         if (is_spectral())
             light = light * weight;
         Float infinity(std::numeric_limits<double>::infinity());
@@ -111,11 +116,30 @@ public:
                                                         const Float &u,
                                                         const Mask &active) const override {
         auto [wavelengths, weight] = umbel::sample_wavelengths(u);
-        Spectrum light = radiance(local(-si.wi), wavelengths, active);
+        Spectrum light = radiance(local(-si.wi), moment(si.time, active), wavelengths, active);
         return { wavelengths, depolarize(is_spectral() ? light * weight : light) };
     }
 
 protected:
+    /// Where the sun is at a time, and what that means.
+    struct Moment {
+        Vector3 sun;
+        std::array<Float, 3> factor; // of the sky's three functions
+        Float row;                   // of tables, where there are
+    };
+    virtual Moment moment(const Float &, const Mask &) const { return m_moment; }
+    /// Of the sun, of what falls on the ground and comes down again, and the part of samples that the sky gets.
+    virtual Spectrum disk(const Moment &, const Wavelengths &wavelengths,
+                          const Mask &active) const {
+        return is_spectral() ? m_sun_spectrum.eval(wavelengths, active)
+                             : m_sun_colour.eval(wavelengths);
+    }
+    virtual Spectrum lit_air(const Moment &, const Wavelengths &wavelengths,
+                             const Mask &active) const {
+        return is_spectral() ? m_ground_spectrum.eval(wavelengths, active)
+                             : m_ground_colour.eval(wavelengths);
+    }
+    virtual Float sky_part(const Moment &, const Mask &) const { return m_sky_part; }
     Daylight(bool has_sky, bool has_sun, bool is_y_up)
         : m_has_sky(has_sky), m_has_sun(has_sun), m_is_y_up(is_y_up) {}
 
@@ -165,6 +189,9 @@ protected:
                          .doc("In place of time and place: where the sun is, in the scene");
         if (!m_is_sun_given)
             sun.fixed();
+        declare_turn(p);
+    }
+    void declare_turn(Params &p) {
         p.transform("to_world", m_to_world)
             .doc("How it is turned; where it is moved to makes no difference");
     }
@@ -177,18 +204,14 @@ protected:
             .doc("Makes the sun larger, and less bright by as much");
     }
 
-    double m_aperture = RealAperture;
-    Float m_sky_scale, m_sun_scale;
-
     static constexpr double RealAperture = 0.5358; // of the sun, in degrees
 
-private:
     static bool is_spectral() { return variant().colour == Colour::Spectral; }
     Vector3 local(const Vector3 &d) const { return m_rotation.inverse().vector(d); }
 
     // ---- the model's numbers
 
-    void find_sun(const TransformData &turn) {
+    virtual void find_sun(const TransformData &turn) {
         std::array<double, 3> w;
         if (m_is_sun_given) {
             w = turn.inverse()->apply_vector(m_sun_direction);
@@ -199,6 +222,7 @@ private:
                 v /= length;
             m_sun_zenith = std::acos(std::clamp(w[2], -1.0, 1.0));
         } else {
+            check_date(m_time.month, m_time.day);
             auto [zenith, azimuth] = sun_angles(m_time);
             m_sun_zenith = zenith;
             double s = std::sin(zenith), c = std::cos(zenith), ca = std::cos(azimuth),
@@ -209,15 +233,20 @@ private:
             complain("the sun is {:.1f} degrees below the horizon, and the model knows no nights; "
                      "choose another time or sun_direction",
                      (m_sun_zenith - Pi / 2) * 180 / Pi);
-        m_sun = { opaque_float(w[0]), opaque_float(w[1]), opaque_float(w[2]) };
+        m_moment.sun = { opaque_float(w[0]), opaque_float(w[1]), opaque_float(w[2]) };
+        set_sun(w);
+        for (size_t i = 0; i < 3; ++i)
+            m_moment.factor[i] = opaque_float(m_perez[i].factor);
+    }
+    void check_date(double month, double day) const {
+        if (!(month >= 1 && month < 13 && day >= 1 && day < 32))
+            complain("there is no day {} of month {}", day, month);
+    }
+    // Numbers of the model for a place of the sun above the horizon.
+    void set_sun(const std::array<double, 3> &w) {
         m_host_sun = w;
+        m_sun_zenith = std::acos(std::clamp(w[2], 0.0, 1.0));
         m_perez = preetham_sky(m_sun_zenith, m_turbidity);
-        for (size_t i = 0; i < 3; ++i) {
-            const PerezFunction &f = m_perez[i];
-            const double numbers[] = { f.a, f.b, f.c, f.d, f.e, f.factor };
-            for (size_t k = 0; k < 6; ++k)
-                m_numbers[i][k] = opaque_float(numbers[k]);
-        }
     }
 
     static constexpr double LeastCosine = 1e-4;
@@ -237,25 +266,25 @@ private:
                  perez(m_perez[2], z, gamma) };
     }
 
-    // The sun's spectrum, and what the sky has of the ground.
-    void prepare_colours(double sun_factor) {
-        std::vector<double> w, sun, ground;
-        for (double l = MinWavelength; l <= MaxWavelength; l += 10) {
-            w.push_back(l);
-            sun.push_back(m_has_sun ? sun_factor * sun_radiance(l, m_sun_zenith, m_turbidity) : 0);
-        }
-        m_sun_spectrum = TabulatedSpectrum(w, sun);
+    // Light of the sun, and of what the ground reflects once and the air throws down: every 10 nm, and as colours.
+    struct Light {
+        std::vector<double> sun, ground;
+        Colour3 sun_rgb{}, ground_rgb{};
+    };
+    Light light_of_sun(double sun_factor) const {
+        Light out;
         auto positive = [](Colour3 c) {
             for (double &v : c)
                 v = std::max(v, 0.0);
             return c;
         };
-        Colour3 sun_rgb = xyz_to_srgb(spectrum_to_xyz(
-            [&](double l) { return sun_factor * sun_radiance(l, m_sun_zenith, m_turbidity); }));
-        m_sun_colour = ColourValue(positive(sun_rgb), SpectrumData::Intent::Illuminant);
-        m_sun_luminance = luminance(positive(sun_rgb));
+        auto sun = [&](double l) { return sun_radiance(l, m_sun_zenith, m_turbidity); };
+        auto sun_disk = [&](double l) { return sun_factor * sun(l); };
+        for (double l : grid())
+            out.sun.push_back(sun_disk(l));
+        out.sun_rgb = positive(xyz_to_srgb(spectrum_to_xyz(sun_disk)));
         if (!m_has_sky)
-            return;
+            return out;
 
         // On the ground, of sky and sun, over pi
         const int rows = 32, columns = 64;
@@ -270,7 +299,7 @@ private:
         if (irradiance > 0)
             x /= irradiance, y /= irradiance;
         double real = std::sin(0.25 * RealAperture * Pi / 180),
-               sun_part = 4 * real * real * std::cos(m_sun_zenith);
+               sun_part = 4 * real * real * m_host_sun[2], air = air_albedo(m_turbidity);
         auto lit = [&](double l) { // spectral
             auto [m1, m2] = daylight_weights(x, y);
             const Colour3 &norm = daylight_luminances();
@@ -281,18 +310,52 @@ private:
                 s[c] = DaylightBasis[i][c] * (1 - f) + DaylightBasis[i + 1][c] * f;
             double sky = irradiance * (s[0] + m1 * s[1] + m2 * s[2]) /
                          (norm[0] + m1 * norm[1] + m2 * norm[2]);
-            return std::max(sky, 0.0) + sun_part * sun_radiance(l, m_sun_zenith, m_turbidity);
+            return air * (std::max(sky, 0.0) + sun_part * sun(l));
         };
-        double air = air_albedo(m_turbidity);
-        for (double l : w)
-            ground.push_back(air * lit(l));
-        m_ground_spectrum = TabulatedSpectrum(w, ground);
-        Colour3 rgb =
-            positive(xyz_to_srgb(spectrum_to_xyz([&](double l) { return air * lit(l); })));
-        m_ground_colour = ColourValue(rgb, SpectrumData::Intent::Illuminant);
-        m_air = opaque_float(air);
+        for (double l : grid())
+            out.ground.push_back(lit(l));
+        out.ground_rgb = positive(xyz_to_srgb(spectrum_to_xyz(lit)));
+        return out;
+    }
+    static const std::vector<double> &grid() {
+        static const std::vector<double> wavelengths = [] {
+            std::vector<double> w;
+            for (double l = MinWavelength; l <= MaxWavelength; l += 10)
+                w.push_back(l);
+            return w;
+        }();
+        return wavelengths;
+    }
+    virtual void prepare_colours(double sun_factor) {
+        Light light = light_of_sun(sun_factor);
+        m_sun_spectrum = TabulatedSpectrum(grid(), light.sun);
+        m_sun_colour = ColourValue(light.sun_rgb, SpectrumData::Intent::Illuminant);
+        m_sun_luminance = luminance(light.sun_rgb);
+        if (!m_has_sky)
+            return;
+        m_ground_spectrum = TabulatedSpectrum(grid(), light.ground);
+        m_ground_colour = ColourValue(light.ground_rgb, SpectrumData::Intent::Illuminant);
+        m_ground_luminance = luminance(light.ground_rgb) * ground_factor();
+    }
+    double ground_factor() const {
         double albedo = read_floats(Float(m_albedo->mean_value().detached()))[0];
-        m_ground_luminance = luminance(rgb) * albedo / (1 - air * albedo);
+        return albedo / (1 - air_albedo(m_turbidity) * albedo);
+    }
+    // What does not depend on where the sun is.
+    void prepare_sky() {
+        for (size_t i = 0; i < 3; ++i) {
+            PerezFunction f = preetham_sky(0, m_turbidity)[i];
+            const double numbers[] = { f.a, f.b, f.c, f.d, f.e };
+            for (size_t k = 0; k < 5; ++k)
+                m_numbers[i][k] = opaque_float(numbers[k]);
+        }
+        m_air = opaque_float(air_albedo(m_turbidity));
+        if (!m_basis.valid() && is_spectral()) {
+            std::vector<double> rows;
+            for (auto &row : DaylightBasis)
+                rows.insert(rows.end(), { row[0], row[1], row[2], 0 });
+            m_basis = float_array(rows);
+        }
     }
     // [Judd 1964], of chromaticities.
     template <class T> static std::pair<T, T> daylight_weights(const T &x, const T &y) {
@@ -301,43 +364,51 @@ private:
                  (T(0.0300) - x * 31.4424 + y * 30.0717) / m };
     }
 
-    // By the brightness of the sky, in cells of equal solid angle.
-    void prepare_sampling() {
-        auto scale = [](const Float &v) {
-            return v.valid() ? read_floats(Float(v.detached()))[0] : 0;
-        };
-        double sky = 0, sun = m_has_sun ? 4 * Pi * m_sun_luminance * scale(m_sun_scale) : 0;
-        sun *= std::pow(std::sin(0.25 * m_aperture * m_radius_scale * Pi / 180), 2);
-        if (m_has_sky) {
-            std::vector<double> weights;
-            for (size_t i = 0; i < Rows; ++i)
-                for (size_t k = 0; k < Columns; ++k) {
-                    double z = std::lerp(m_lowest, 1.0, (double(i) + 0.5) / Rows);
-                    z = std::cos(std::acos(z) / m_stretch);
-                    double v = sky_at(z, TwoPi * (double(k) + 0.5) / Columns)[0];
-                    weights.push_back(v + m_ground_luminance + 1e-8);
-                    sky += weights.back();
-                }
-            m_cells = TexelDistribution(weights, Columns, Rows);
-            sky *= TwoPi * (1 - m_lowest) / double(weights.size()) * scale(m_sky_scale);
-            if (m_basis.valid() == false && is_spectral()) {
-                std::vector<double> rows;
-                for (auto &row : DaylightBasis)
-                    rows.insert(rows.end(), { row[0], row[1], row[2], 0 });
-                m_basis = float_array(rows);
+    // Luminous power of sky and sun, per area across it.
+    double sky_power(std::vector<double> *weights = nullptr) const {
+        double sum = 0;
+        for (size_t i = 0; i < Rows; ++i)
+            for (size_t k = 0; k < Columns; ++k) {
+                double z = std::lerp(m_lowest, 1.0, (double(i) + 0.5) / Rows);
+                z = std::cos(std::acos(z) / m_stretch);
+                double v = sky_at(z, TwoPi * (double(k) + 0.5) / Columns)[0];
+                v += m_ground_luminance + 1e-8;
+                sum += v;
+                if (weights)
+                    weights->push_back(v);
             }
-        }
-        double part = sky + sun > 0 ? sky / (sky + sun) : 0.5;
+        return sum * TwoPi * (1 - m_lowest) / double(Rows * Columns) * scale_of(m_sky_scale);
+    }
+    double sun_power() const {
+        double s = std::sin(0.25 * m_aperture * m_radius_scale * Pi / 180);
+        return 4 * Pi * s * s * m_sun_luminance * scale_of(m_sun_scale);
+    }
+    static double scale_of(const Float &v) {
+        return v.valid() ? read_floats(Float(v.detached()))[0] : 0;
+    }
+    static double part_of_sky(double sky, double sun) {
         if (sky > 0 && sun > 0)
-            part = std::clamp(part, 0.1, 0.9);
-        m_sky_part = opaque_float(!m_has_sun ? 1 : !m_has_sky ? 0 : part);
+            return std::clamp(sky / (sky + sun), 0.1, 0.9);
+        return sun > 0 ? 0 : 1;
+    }
+    // By the brightness of the sky, in cells of equal solid angle.
+    virtual void prepare_sampling() {
+        std::vector<double> weights;
+        double sky = m_has_sky ? sky_power(&weights) : 0;
+        if (m_has_sky)
+            m_cells = TexelDistribution(weights, Columns, Rows);
+        double part = m_has_sky ? part_of_sky(sky, m_has_sun ? sun_power() : 0) : 0;
+        m_sky_part = opaque_float(part);
     }
 
     // ---- recorded
 
-    Mask is_in_sun(const Vector3 &w) const { return squared_norm(w - m_sun) <= m_chord2; }
+    Mask is_in_sun(const Vector3 &w, const Moment &m) const {
+        return squared_norm(w - m.sun) <= m_chord2;
+    }
 
-    Spectrum radiance(const Vector3 &w, const Wavelengths &wavelengths, const Mask &active) const {
+    Spectrum radiance(const Vector3 &w, const Moment &m, const Wavelengths &wavelengths,
+                      const Mask &active) const {
         Spectrum out(0);
         if (m_has_sky) {
             Mask above = w.z >= m_lowest_z;
@@ -347,33 +418,33 @@ private:
                       r = sin(theta) * rsqrt(max(sqr(w.x) + sqr(w.y), 1e-30));
                 d = { w.x * r, w.y * r, cos(theta) };
             }
-            out = select(active & above, sky(d, wavelengths, active) * m_sky_scale, Spectrum(0));
+            out = select(active & above, sky(d, m, wavelengths, active) * m_sky_scale, Spectrum(0));
         }
         if (m_has_sun) {
-            Spectrum disk = is_spectral() ? m_sun_spectrum.eval(wavelengths, active)
-                                          : m_sun_colour.eval(wavelengths);
-            Mask seen = active & is_in_sun(w) & (w.z >= 0);
-            out += select(seen, disk * m_sun_scale, Spectrum(0));
+            Mask seen = active & is_in_sun(w, m) & (w.z >= 0);
+            out += select(seen, disk(m, wavelengths, active) * m_sun_scale, Spectrum(0));
         }
         return out;
     }
-    Spectrum sky(const Vector3 &w, const Wavelengths &wavelengths, const Mask &active) const {
-        Float cosine = dot(w, m_sun), gamma = acos(clamp(cosine, -1, 1)), c2 = sqr(cosine),
+    Spectrum sky(const Vector3 &w, const Moment &m, const Wavelengths &wavelengths,
+                 const Mask &active) const {
+        Float cosine = dot(w, m.sun), gamma = acos(clamp(cosine, -1, 1)), c2 = sqr(cosine),
               inv_z = rcp(max(w.z, LeastCosine));
-        auto value = [&](const std::array<Float, 6> &f) {
-            return f[5] * (1 + f[0] * exp(f[1] * inv_z)) *
+        auto value = [&](size_t i) {
+            const std::array<Float, 5> &f = m_numbers[i];
+            return m.factor[i] * (1 + f[0] * exp(f[1] * inv_z)) *
                    (1 + f[2] * exp(f[3] * gamma) + f[4] * c2);
         };
-        Float Y = max(value(m_numbers[0]), 0), x = value(m_numbers[1]), y = value(m_numbers[2]);
+        Float Y = max(value(0), 0), x = value(1), y = value(2);
         if (!is_spectral()) {
             Float by_y = Y / y;
             Vector3 xyz(x * by_y, Y, (1 - x - y) * by_y);
             if (variant().colour == Colour::Mono)
-                return Spectrum(Y) + from_ground(wavelengths, active);
+                return Spectrum(Y) + from_ground(m, wavelengths, active);
             std::vector<Float> rgb;
             for (const Colour3 &row : xyz_to_srgb_matrix())
                 rgb.push_back(max(dot(xyz, Vector3(row[0], row[1], row[2])), 0));
-            return Spectrum(rgb) + from_ground(wavelengths, active);
+            return Spectrum(rgb) + from_ground(m, wavelengths, active);
         }
         auto [m1, m2] = daylight_weights(x, y);
         const Colour3 &norm = daylight_luminances();
@@ -386,58 +457,59 @@ private:
             auto s = [&](size_t c) { return lerp(Float(a[c]), Float(b[c]), f); };
             return max(s(0) + m1 * s(1) + m2 * s(2), 0) * scale;
         });
-        return day + from_ground(wavelengths, active);
+        return day + from_ground(m, wavelengths, active);
     }
     // What the air throws down again of light that the ground reflects, over and over.
-    Spectrum from_ground(const Wavelengths &wavelengths, const Mask &active) const {
+    Spectrum from_ground(const Moment &m, const Wavelengths &wavelengths,
+                         const Mask &active) const {
         SurfaceInteraction si;
         si.wavelengths = wavelengths;
         si.uv = { Float(0), Float(0) };
-        Spectrum lit = is_spectral() ? m_ground_spectrum.eval(wavelengths, active)
-                                     : m_ground_colour.eval(wavelengths);
-        return map(lit, m_albedo->eval(si, active),
+        return map(lit_air(m, wavelengths, active), m_albedo->eval(si, active),
                    [&](const Float &l, const Float &a) { return l * a / (1 - m_air * a); });
     }
 
-    Vector3 sample(const Vector2 &u, const Mask &active) const {
-        Vector3 sky_d, sun_d;
-        Mask picks_sky = u.x < m_sky_part;
-        Float x = m_has_sky && m_has_sun
-                      ? clamp(select(picks_sky, u.x / m_sky_part,
-                                     (u.x - m_sky_part) / max(1 - m_sky_part, 1e-30)),
-                              0, 0.99999994)
-                      : u.x;
-        if (m_has_sky) {
-            TexelDistribution::Sample s = m_cells.sample({ x, u.y }, active);
-            Float z = lerp(m_lowest_z, 1, (Float(s.y) + s.rest.y) * (1.0 / Rows)),
-                  phi = (Float(s.x) + s.rest.x) * (TwoPi / Columns), r = safe_sqrt(1 - z * z);
-            sky_d = { r * cos(phi), r * sin(phi), z };
-        }
-        if (m_has_sun) { // sin(theta / 2)^2 is uniform
-            Float h = x * m_chord2 * 0.25, r = 2 * safe_sqrt(h * (1 - h)), phi = u.y * TwoPi;
-            sun_d = Frame(m_sun).to_world({ r * cos(phi), r * sin(phi), 1 - 2 * h });
-        }
-        if (!m_has_sky || !m_has_sun)
-            return m_has_sky ? sky_d : sun_d;
-        return select(picks_sky, sky_d, sun_d);
+    virtual Vector3 sample_sky(const Vector2 &u, const Mask &active) const {
+        TexelDistribution::Sample s = m_cells.sample(u, active);
+        Float z = lerp(m_lowest_z, 1, (Float(s.y) + s.rest.y) * (1.0 / Rows)),
+              phi = (Float(s.x) + s.rest.x) * (TwoPi / Columns), r = safe_sqrt(1 - z * z);
+        return { r * cos(phi), r * sin(phi), z };
     }
-    Float density(const Vector3 &w, const Mask &active) const {
-        Float sum = 0;
-        if (m_has_sky) {
-            Float u = atan2(w.y, w.x) * InvTwoPi, range = 1 - m_lowest_z;
-            u = u - floor(u);
-            UInt32 column = min(to_uint(u * double(Columns)), UInt32(uint32_t(Columns - 1)));
-            Float v = max((w.z - m_lowest_z) / range, 0);
-            UInt32 row = min(to_uint(v * double(Rows)), UInt32(uint32_t(Rows - 1)));
-            sum = select(w.z >= m_lowest_z, m_cells.density(column, row, active) / (TwoPi * range),
-                         Float(0)) *
-                  m_sky_part;
-        }
+    virtual Float sky_density(const Vector3 &w, const Mask &active) const {
+        Float u = atan2(w.y, w.x) * InvTwoPi, range = 1 - m_lowest_z;
+        u = u - floor(u);
+        UInt32 column = min(to_uint(u * double(Columns)), UInt32(uint32_t(Columns - 1)));
+        Float v = max((w.z - m_lowest_z) / range, 0);
+        UInt32 row = min(to_uint(v * double(Rows)), UInt32(uint32_t(Rows - 1)));
+        return m_cells.density(column, row, active) / (TwoPi * range);
+    }
+    Vector3 sample(const Vector2 &u, const Moment &m, const Mask &active) const {
+        if (!m_has_sun)
+            return sample_sky(u, active);
+        if (!m_has_sky)
+            return sample_sun(u, m);
+        Float part = sky_part(m, active);
+        Mask picks_sky = u.x < part;
+        Float x = select(picks_sky, u.x / max(part, 1e-30), (u.x - part) / max(1 - part, 1e-30));
+        x = clamp(x, 0, 0.99999994);
+        return select(picks_sky, sample_sky({ x, u.y }, active), sample_sun({ x, u.y }, m));
+    }
+    // sin(theta / 2)^2 is uniform.
+    Vector3 sample_sun(const Vector2 &u, const Moment &m) const {
+        Float h = u.x * m_chord2 * 0.25, r = 2 * safe_sqrt(h * (1 - h)), phi = u.y * TwoPi;
+        return Frame(m.sun).to_world({ r * cos(phi), r * sin(phi), 1 - 2 * h });
+    }
+    Float density(const Vector3 &w, const Moment &m, const Mask &active) const {
+        Float sum = 0, part = sky_part(m, active);
+        if (m_has_sky)
+            sum = select(w.z >= m_lowest_z, sky_density(w, active) * part, Float(0));
         if (m_has_sun)
-            sum += select(is_in_sun(w), (1 - m_sky_part) / m_sun_angle, Float(0));
+            sum += select(is_in_sun(w, m), (1 - part) / m_sun_angle, Float(0));
         return sum;
     }
 
+    double m_aperture = RealAperture;
+    Float m_sky_scale, m_sun_scale;
     static constexpr size_t Rows = 64, Columns = 128;
 
     const bool m_has_sky, m_has_sun, m_is_y_up;
@@ -450,13 +522,14 @@ private:
     // The model
     double m_sun_zenith = 0, m_sun_luminance = 0, m_ground_luminance = 0;
     std::array<PerezFunction, 3> m_perez;
-    std::array<std::array<Float, 6>, 3> m_numbers; // the same, recorded
+    std::array<std::array<Float, 5>, 3> m_numbers; // the same, recorded
+    Moment m_moment;
     TabulatedSpectrum m_sun_spectrum, m_ground_spectrum;
     ColourValue m_sun_colour, m_ground_colour;
     Float m_air;   // how much of what goes up comes down again
     Float m_basis; // of daylight
     Transform m_rotation;
-    Vector3 m_sun, m_centre;
+    Vector3 m_centre;
     Float m_radius; // of the scene
     Float m_lowest_z, m_inv_stretch;
     Float m_chord2, m_sun_angle; // of the sun's radius, squared; solid angle
@@ -512,7 +585,176 @@ public:
     }
 };
 
+// The time of a ray, from `shutter_open` to `shutter_close`, passes through days one after the other, of each from the hour of
+// `window_start_time` to that of `window_end_time`. What depends on the sun's height comes from tables. At night, all is black.
+class TimedSunSky final : public Daylight {
+public:
+    TimedSunSky() : Daylight(true, true, false) {}
+    void declare(Params &p) override {
+        p.example("<float name='sun_aperture' value='40'/><float name='window_start_time' "
+                  "value='10'/>");
+        declare_air(p);
+        declare_ground(p, 0.3);
+        p.number("latitude", m_time.latitude, 35.6894, -90, 90)
+            .doc("Of the place, in degrees north");
+        p.number("longitude", m_time.longitude, 139.6917, -180, 180).doc("In degrees east");
+        p.number("timezone", m_time.timezone, 9, -24, 24).doc("In hours, east of Greenwich");
+        p.number("window_start_time", m_from, 7, 0, 24).doc("Hour at which each day begins");
+        p.number("window_end_time", m_to, 19, 0, 24).doc("Hour at which it ends");
+        p.number("start_year", m_first[0], 2025, -4000, 9999).doc("Of the first day");
+        p.number("start_month", m_first[1], 1, 1, 12.999).doc("Its month");
+        p.number("start_day", m_first[2], 1, 1, 31.999).doc("Its day of the month");
+        p.number("end_year", m_last[0], m_first[0] + 1, -4000, 9999)
+            .doc("Of the day after the last one; a year later unless given");
+        p.number("end_month", m_last[1], m_first[1], 1, 12.999).doc("Its month");
+        p.number("end_day", m_last[2], m_first[2], 1, 31.999).doc("Its day of the month");
+        p.number("shutter_open", m_open, 0)
+            .fixed()
+            .doc("Time of rays at which the first day begins");
+        p.number("shutter_close", m_close, 1).fixed().doc("At which the last one ends");
+        p.scalar("sun_scale", m_sun_scale, 1, 0).differentiable().doc("Multiplies the sun's light");
+        p.scalar("sky_scale", m_sky_scale, 1, 0).differentiable().doc("Multiplies the sky's");
+        p.number("sun_aperture", m_aperture, RealAperture, 0, 180)
+            .doc("Angle of the sun's disk, in degrees; its light is the same for all sizes");
+        declare_turn(p);
+    }
+
+private:
+    static constexpr size_t Heights = 91; // of the sun, from the zenith to the horizon
+
+    // Each day's hour angle at its beginning and in an hour from there, and declination likewise.
+    void find_sun(const TransformData &) override {
+        if (!(m_close > m_open))
+            complain("shutter_close ({}) must be after shutter_open ({})", m_close, m_open);
+        if (!(m_to >= m_from))
+            complain("window_end_time ({}) must not be before window_start_time ({})", m_to,
+                     m_from);
+        for (auto &date : { m_first, m_last })
+            check_date(date[1], date[2]);
+        ObserverTime t = m_time;
+        auto on = [&](const std::array<double, 3> &date, double hour) {
+            t.year = date[0], t.month = date[1], t.day = date[2], t.hour = hour;
+            return t;
+        };
+        double days = julian_day(on(m_last, 0)) - julian_day(on(m_first, 0));
+        if (!(days >= 1 && days < 1e6))
+            complain("from start to end there are {} days; there must be one at least", days);
+        std::vector<double> table;
+        for (double day = 0; day < days; ++day) {
+            std::array<double, 3> date = { m_first[0], m_first[1], std::floor(m_first[2]) + day };
+            SunCourse a = sun_course(on(date, m_from)), b = sun_course(on(date, m_from + 1));
+            table.insert(table.end(), { std::remainder(a.hour_angle, TwoPi),
+                                        std::remainder(b.hour_angle - a.hour_angle, TwoPi),
+                                        a.declination, b.declination - a.declination });
+        }
+        m_days = float_array(table);
+        m_day_count = opaque_float(days);
+        m_hours = opaque_float(m_to - m_from);
+        m_open_time = opaque_float(m_open);
+        m_inv_open = opaque_float(1 / (m_close - m_open));
+        m_cos_latitude = opaque_float(std::cos(m_time.latitude * Pi / 180));
+        m_sin_latitude = opaque_float(std::sin(m_time.latitude * Pi / 180));
+    }
+    void prepare_colours(double sun_factor) override {
+        std::vector<double> factors, suns, grounds;
+        for (size_t i = 0; i < Heights; ++i) {
+            double zenith = Pi / 2 * double(i) / double(Heights - 1);
+            set_sun({ std::sin(zenith), 0, std::cos(zenith) });
+            Light light = light_of_sun(sun_factor);
+            m_sun_luminance = luminance(light.sun_rgb);
+            m_ground_luminance = luminance(light.ground_rgb) * ground_factor();
+            for (const PerezFunction &f : m_perez)
+                factors.push_back(f.factor);
+            factors.push_back(part_of_sky(sky_power(), sun_power()));
+            auto add = [&](std::vector<double> &table, const std::vector<double> &spectrum,
+                           const Colour3 &rgb) {
+                if (is_spectral())
+                    table.insert(table.end(), spectrum.begin(), spectrum.end());
+                else
+                    table.insert(table.end(), { rgb[0], rgb[1], rgb[2], luminance(rgb) });
+            };
+            add(suns, light.sun, light.sun_rgb);
+            add(grounds, light.ground, light.ground_rgb);
+        }
+        m_factors = float_array(factors);
+        m_suns = float_array(suns);
+        m_grounds = float_array(grounds);
+    }
+    void prepare_sampling() override {}
+
+    Moment moment(const Float &time, const Mask &active) const override {
+        Float at = clamp((time - m_open_time) * m_inv_open, 0, 1) * m_day_count,
+              day = min(floor(at), m_day_count - 1), hours = (at - day) * m_hours;
+        std::vector<Value> d = jit::gather_packet(m_days, to_uint(day), 4, active);
+        Float angle = fma(Float(d[1]), hours, Float(d[0])),
+              declination = fma(Float(d[3]), hours, Float(d[2])), c = cos(declination),
+              s = sin(declination), ca = cos(angle);
+        Moment m;
+        m.sun = { c * ca * m_sin_latitude - s * m_cos_latitude, c * sin(angle),
+                  c * ca * m_cos_latitude + s * m_sin_latitude };
+        m.row = acos(clamp(m.sun.z, 0, 1)) * (2 / Pi * double(Heights - 1));
+        std::vector<Float> f = interpolated(m_factors, m.row, active);
+        Mask is_day = m.sun.z >= 0;
+        m.factor = { select(is_day, f[0], Float(0)), f[1], f[2] };
+        return m;
+    }
+    // Four numbers of a table with as many for each height.
+    static std::vector<Float> interpolated(const Float &table, const Float &row,
+                                           const Mask &active) {
+        Float i = min(floor(row), double(Heights - 2)), f = row - i;
+        std::vector<Value> a = jit::gather_packet(table, to_uint(i), 4, active),
+                           b = jit::gather_packet(table, to_uint(i) + UInt32(1u), 4, active);
+        std::vector<Float> out;
+        for (size_t k = 0; k < 4; ++k)
+            out.push_back(lerp(Float(a[k]), Float(b[k]), f));
+        return out;
+    }
+    Spectrum looked_up(const Float &table, const Moment &m, const Wavelengths &wavelengths,
+                       const Mask &active) const {
+        Float day = select(m.sun.z >= 0, Float(1), Float(0));
+        if (!is_spectral()) {
+            std::vector<Float> c = interpolated(table, m.row, active);
+            return variant().colour == Colour::Mono ? Spectrum(c[3] * day)
+                                                    : Spectrum({ c[0], c[1], c[2] }) * day;
+        }
+        Float i = min(floor(m.row), double(Heights - 2)), f = m.row - i;
+        UInt32 count{ uint32_t(DaylightCount) }, first = to_uint(i) * count;
+        return map(wavelengths, [&](const Float &l) {
+            Float at = clamp((l - MinWavelength) * 0.1, 0, double(DaylightCount - 1)),
+                  k = min(floor(at), double(DaylightCount - 2)), g = at - k;
+            auto number = [&](const UInt32 &n) { return Float(jit::gather(table, n, active)); };
+            UInt32 n = first + to_uint(k), one(1u);
+            return lerp(lerp(number(n), number(n + one), g),
+                        lerp(number(n + count), number(n + count + one), g), f) *
+                   day;
+        });
+    }
+    Spectrum disk(const Moment &m, const Wavelengths &wavelengths,
+                  const Mask &active) const override {
+        return looked_up(m_suns, m, wavelengths, active);
+    }
+    Spectrum lit_air(const Moment &m, const Wavelengths &wavelengths,
+                     const Mask &active) const override {
+        return looked_up(m_grounds, m, wavelengths, active);
+    }
+    Float sky_part(const Moment &m, const Mask &active) const override {
+        return interpolated(m_factors, m.row, active)[3];
+    }
+    // The sun is elsewhere at each time: all directions alike.
+    Vector3 sample_sky(const Vector2 &u, const Mask &) const override {
+        Float r = safe_sqrt(1 - sqr(u.x)), phi = u.y * TwoPi;
+        return { r * cos(phi), r * sin(phi), u.x };
+    }
+    Float sky_density(const Vector3 &, const Mask &) const override { return InvTwoPi; }
+
+    double m_from = 7, m_to = 19, m_open = 0, m_close = 1;
+    std::array<double, 3> m_first{ 2025, 1, 1 }, m_last{ 2026, 1, 1 }; // year, month, day
+    Float m_days, m_day_count, m_hours, m_open_time, m_inv_open, m_cos_latitude, m_sin_latitude;
+    Float m_factors, m_suns, m_grounds; // by the sun's height
+};
+
 UMBEL_PLUGIN(Emitter, SunSky, "sunsky")
+UMBEL_PLUGIN(Emitter, TimedSunSky, "timed_sunsky")
 UMBEL_PLUGIN(Emitter, Sky, "sky")
 UMBEL_PLUGIN(Emitter, Sun, "sun")
 } // namespace umbel

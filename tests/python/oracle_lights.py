@@ -119,6 +119,17 @@ for i in range(8):
     compare(f"sun {i}, direction", np.array(ds.d).ravel(), np.array(mitsuba.traverse(theirs)["sun_direction"]).ravel(), 2e-3)
 
 
+def timed_sun(mi, dr, time, u):
+    light = mi.load_dict({"type": "timed_sunsky", "window_start_time": 9.0, "window_end_time": 15.0})
+    si = dr.zeros(mi.SurfaceInteraction3f, 1)
+    si.time = mi.Float(time)
+    return np.array(light.sample_direction(si, mi.Point2f([u], [0.0]))[0].d).ravel()
+
+
+for time in (0.02, 0.31, 0.5, 0.999):  # some point of the sun's disk, of radius 0.0047
+    compare(f"timed sun, {time}", timed_sun(umbel, umbel.jit, time, 0.9999), timed_sun(mitsuba, drjit, time, 0.9999), 0.0095)
+
+
 def sunlight(mi, dr):
     light = mi.load_dict({"type": "sunsky", "sky_scale": 0.0, "sun_direction": [0.0, 0.6, 0.8], "turbidity": 2.0})
     u = np.random.default_rng(7).random((2, 100000)).astype(np.float32)

@@ -70,6 +70,22 @@ TEST_P(BackendGridVolume, FillsTheBoxOfItsFile) {
     EXPECT_EQ(at(*v, 10.5, 1, 1.5)[0], 7);
 }
 
+// Mitsuba 0.5 filled the box of the file, or one that the scene named.
+TEST_P(BackendGridVolume, OfOldFilesFillsTheirBox) {
+    Properties p = of(eight).set("send_data", true);
+    upgrade(p, "0.5.0");
+    EXPECT_EQ(make_object<Volume>(p)->bounds().max, (std::array<double, 3>{ 1, 1.5, 2 }));
+    Properties q = of(eight);
+    q.set("min", VectorData{ 1, 2, 3 }).set("max", VectorData{ 2, 4, 6 });
+    upgrade(q, "0.5.0");
+    EXPECT_EQ(make_object<Volume>(q)->bounds().min, (std::array<double, 3>{ 1, 2, 3 }));
+    EXPECT_EQ(make_object<Volume>(q)->bounds().max, (std::array<double, 3>{ 2, 4, 6 }));
+    Properties image("texture", "bitmap");
+    image.set("cache", false);
+    upgrade(image, "0.5.0");
+    EXPECT_FALSE(image.has("cache"));
+}
+
 TEST_P(BackendGridVolume, ReadsBytesAndManyChannels) {
     VolumeFile bytes{ { 2, 1, 1 }, 1, { 0, 1 } };
     bytes.encoding = 3;

@@ -4,7 +4,10 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <fcntl.h>
 #include <memory>
+#include <sys/mman.h>
+#include <unistd.h>
 
 namespace umbel {
 
@@ -22,6 +25,29 @@ std::string read_text_file(const std::filesystem::path &path, size_t most) {
     if (std::ferror(file.get()))
         fail("{}: reading failed: {}", path.string(), std::strerror(errno));
     return text;
+}
+
+FileBytes::FileBytes(const std::filesystem::path &path) {
+    constexpr uintmax_t MapFrom = 1 << 20;
+    std::error_code error;
+    auto size = std::filesystem::file_size(path, error);
+    if (!error && size >= MapFrom)
+        if (int file = open(path.c_str(), O_RDONLY | O_CLOEXEC); file >= 0) {
+            void *data = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file, 0);
+            close(file);
+            if (data != MAP_FAILED) {
+                m_is_mapped = true;
+                m_view = { static_cast<const char *>(data), size_t(size) };
+                return;
+            }
+        }
+    m_text = read_text_file(path);
+    m_view = m_text;
+}
+
+FileBytes::~FileBytes() {
+    if (m_is_mapped)
+        munmap(const_cast<char *>(m_view.data()), m_view.size());
 }
 
 } // namespace umbel

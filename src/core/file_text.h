@@ -1,11 +1,26 @@
-// core/file_text.h: whole files as strings.
+// core/file_text.h: whole files as strings, or as memory.
 #pragma once
 #include <filesystem>
 #include <string>
+#include <string_view>
 
 namespace umbel {
 
 /// The bytes of a file; UserError where it cannot be read or is larger than `most`.
 std::string read_text_file(const std::filesystem::path &path, size_t most = size_t(4) << 30);
+
+/// The bytes of a file while this lives; large ones are mapped, not copied. Errors as above.
+class FileBytes {
+public:
+    explicit FileBytes(const std::filesystem::path &path);
+    ~FileBytes();
+    FileBytes(const FileBytes &) = delete;
+    std::string_view view() const { return m_view; }
+
+private:
+    std::string m_text;
+    std::string_view m_view;
+    bool m_is_mapped = false;
+};
 
 } // namespace umbel

@@ -1,11 +1,13 @@
 // core/object.cpp: the registry of plugins, and loading objects from Properties.
 #include "core/object.h"
 #include "core/nearest_name.h"
+#include "core/reads_files.h"
 #include <algorithm>
 #include <cstdlib>
 #include <dlfcn.h>
 #include <mutex>
 #include <set>
+#include <tbb/task_group.h>
 
 namespace umbel {
 
@@ -125,6 +127,12 @@ std::string Object::where() const {
     return p.describe();
 }
 
+/// Objects that were declared, in this order, and what is being read for them.
+struct Loader::Queue {
+    std::vector<Ref<Object>> objects;
+    tbb::task_group reading;
+};
+
 Ref<Object> Loader::load(const PropertiesPtr &properties) {
     if (properties->instance)
         return properties->instance;
@@ -139,6 +147,26 @@ Ref<Object> Loader::load(const PropertiesPtr &properties) {
 }
 
 Ref<Object> Loader::make(Properties &properties) {
+    if (m_queue) // it is inside of another one
+        return declare(properties);
+    m_queue = std::make_shared<Queue>();
+    std::shared_ptr<Queue> queue = m_queue;
+    Ref<Object> object;
+    try {
+        object = declare(properties);
+    } catch (...) {
+        m_queue.reset();
+        queue->reading.wait();
+        throw;
+    }
+    m_queue.reset();
+    queue->reading.wait();
+    for (const Ref<Object> &o : queue->objects)
+        o->configure();
+    return object;
+}
+
+Ref<Object> Loader::declare(Properties &properties) {
     PluginRegistry &registry = PluginRegistry::instance();
     registry.load_libraries();
     std::string kind = properties.kind == "spectrum" ? "texture" : properties.kind;
@@ -162,7 +190,9 @@ Ref<Object> Loader::make(Properties &properties) {
     properties.finish();
     if (consumes)
         properties.give_up();
-    object->configure();
+    if (auto *reader = dynamic_cast<ReadsFiles *>(object.get()))
+        m_queue->reading.run([reader] { reader->read_ahead(); });
+    m_queue->objects.push_back(object);
     return object;
 }
 

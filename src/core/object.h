@@ -99,7 +99,8 @@ struct RegisterPlugin {
             return std::static_pointer_cast<Object>(std::make_shared<Class>());                    \
         });
 
-/// Turns Properties into objects. An object that is shared in the scene is made once.
+/// Turns Properties into objects. An object that is shared in the scene is made once. All objects are declared first;
+/// meanwhile files are read (core/reads_files.h), and then objects are configured, those inside of others before them.
 class Loader {
 public:
     /// Whether properties are given up as soon as their object is made, so that a large scene is not there twice.
@@ -121,9 +122,12 @@ private:
         PropertiesPtr properties; // keeps the address taken
         Ref<Object> object;
     };
+    struct Queue;
     Ref<Object> make(Properties &properties);
+    Ref<Object> declare(Properties &properties);
 
     std::map<const Properties *, Loaded> m_loaded;
+    std::shared_ptr<Queue> m_queue; // while something is being loaded
 };
 
 /// Loads one object on its own: `make_object<BSDF>(Properties("bsdf", "diffuse"))`.

@@ -1,6 +1,7 @@
 // render/accelerator.h: finds what rays hit.
 #pragma once
 #include "render/instance.h"
+#include "render/packed_meshes.h"
 #include <memory>
 #include <span>
 
@@ -18,11 +19,16 @@ public:
 
 /// All triangles of a scene, in the arena's order, its analytic shapes, and its instances.
 struct Geometry {
-    std::vector<double> positions; // three a vertex
-    std::vector<uint32_t> indices; // three a triangle
+    std::shared_ptr<const PackedMeshes> meshes;
     std::vector<const AnalyticShape *> analytic;
+    /// Their primitives: which of them it belongs to, and its number there.
+    struct AnalyticPrimitive {
+        uint32_t shape, primitive;
+    };
+    std::vector<AnalyticPrimitive> analytic_primitives;
 
-    /// What has a tree of its own: the scene comes first, then the groups that instances name.
+    /// What has a tree of its own: the scene comes first, then the groups that instances name. Analytic shapes are counted by
+    /// primitives.
     struct Part {
         uint32_t first_triangle = 0, triangles = 0, first_analytic = 0, analytic = 0;
         uint32_t first_vertex = 0;
@@ -42,10 +48,18 @@ struct Geometry {
 
     BoundingBox triangle_bounds(const Part &part, size_t triangle) const;
     /// Corner k of a triangle, at a step of a part that deforms.
-    const double *corner(const Part &part, size_t triangle, size_t k, size_t step = 0) const {
-        size_t vertex = indices[3 * triangle + k];
-        return part.deforms() ? &part.steps[step][3 * (vertex - part.first_vertex)]
-                              : &positions[3 * vertex];
+    std::array<double, 3> corner(const Part &part, size_t triangle, size_t k,
+                                 size_t step = 0) const {
+        size_t vertex = meshes->triangle(triangle)[k];
+        if (!part.deforms())
+            return { meshes->number(vertex, 0), meshes->number(vertex, 1),
+                     meshes->number(vertex, 2) };
+        const double *p = &part.steps[step][3 * (vertex - part.first_vertex)];
+        return { p[0], p[1], p[2] };
+    }
+    BoundingBox analytic_bounds(size_t primitive) const {
+        const AnalyticPrimitive &p = analytic_primitives[primitive];
+        return analytic[p.shape]->primitive_bounds(p.primitive);
     }
 };
 

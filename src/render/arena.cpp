@@ -4,10 +4,14 @@
 #include "core/host_array.h"
 #include "render/accelerator.h"
 #include <algorithm>
-#include <cmath>
+#include <malloc.h>
 #include <numeric>
+#include <tbb/parallel_for.h>
 
 namespace umbel {
+
+// Meshes of more triangles than this give up their own arrays.
+constexpr size_t KeepUpTo = 100'000;
 
 Arena::Arena() = default;
 Arena::~Arena() = default;
@@ -62,30 +66,54 @@ void Arena::build(bool double_precision) {
         if (time)
             s->set_interval(*time);
     }
-    m_has_normals = false;
-    for (const Shape *s : m_surfaces)
-        if (auto *mesh = dynamic_cast<const Mesh *>(s))
-            m_has_normals |= !mesh->normals.empty();
     Geometry g;
     g.is_rebuilt = m_accelerator != nullptr;
     HostRecords records;
+    records.meshes = make_room(double_precision);
+    g.meshes = records.meshes;
     m_analytic = {};
     size_t number = 0;
     for (size_t end : m_parts) {
         add_part(number, end, time, g, records);
         number = end;
     }
-    place_instances(g, time.value_or(TimeInterval()), !records.key_triangles.empty());
+    place_instances(g, time.value_or(TimeInterval()), !records.key_vertices.empty());
     upload(records);
     follow_shapes();
+#ifdef __GLIBC__
+    if (m_triangles.size() > 4 * KeepUpTo) // what building takes comes on top
+        malloc_trim(0);
+#endif
     m_accelerator = double_precision ? make_bvh_accelerator(g) : make_embree_accelerator(g);
+}
+
+std::shared_ptr<PackedMeshes> Arena::make_room(bool double_precision) {
+    auto room = std::make_shared<PackedMeshes>();
+    m_has_normals = m_has_facets = m_has_uvs = m_lacks_uvs = false;
+    for (const Shape *s : m_surfaces)
+        if (auto *mesh = dynamic_cast<const Mesh *>(s)) {
+            room->vertex_count += mesh->vertex_count();
+            room->triangle_count += mesh->triangle_count();
+            (mesh->normals.empty() ? m_has_facets : m_has_normals) = true;
+            (mesh->uvs.empty() ? m_lacks_uvs : m_has_uvs) = true;
+        }
+    if (m_surfaces.size() >= PackedMeshes::ShapeMask || room->triangle_count >= (1u << 30) ||
+        room->vertex_count >= (1u << 28))
+        fail("the scene has {} shapes, {} triangles and {} vertices; up to 2^30, 2^30 and 2^28 are "
+             "possible: use instances",
+             m_surfaces.size(), room->triangle_count, room->vertex_count);
+    room->is_double = double_precision;
+    room->stride = m_has_normals || m_has_uvs ? PackedMeshes::Full : PackedMeshes::Bare;
+    room->vertices = jit::allocate(room->vertex_count * room->vertex_bytes());
+    room->triangles = jit::allocate(room->triangle_count * 16);
+    return room;
 }
 
 void Arena::add_part(size_t number, size_t end, const std::optional<TimeInterval> &time,
                      Geometry &g, HostRecords &to) {
-    Geometry::Part part{ .first_triangle = uint32_t(g.indices.size() / 3),
-                         .first_analytic = uint32_t(g.analytic.size()),
-                         .first_vertex = uint32_t(g.positions.size() / 3) };
+    Geometry::Part part{ .first_triangle = uint32_t(to.triangles),
+                         .first_analytic = uint32_t(g.analytic_primitives.size()),
+                         .first_vertex = uint32_t(to.vertices) };
     int segments = 0; // if something deforms
     for (size_t i = number; i < end; ++i)
         if (auto *mesh = dynamic_cast<const Mesh *>(m_surfaces[i]); mesh && time)
@@ -97,40 +125,51 @@ void Arena::add_part(size_t number, size_t end, const std::optional<TimeInterval
         const Shape *shape = m_surfaces[number];
         to.keys.insert(to.keys.end(), 4, 0);
         if (auto *analytic = dynamic_cast<const AnalyticShape *>(shape)) {
-            to.first_prims.insert(to.first_prims.end(), { uint32_t(g.analytic.size()), 0 });
+            to.first_prims.insert(to.first_prims.end(),
+                                  { uint32_t(g.analytic_primitives.size()), 0 });
             m_analytic.append(analytic);
-            to.analytic_shapes.push_back(uint32_t(number + 1));
+            uint32_t row = uint32_t(g.analytic.size()) + 1;
+            for (uint32_t i = 0; i < analytic->primitive_count(); ++i) {
+                g.analytic_primitives.push_back({ row - 1, i });
+                to.analytic.insert(to.analytic.end(), { row, uint32_t(number + 1) });
+            }
             g.analytic.push_back(analytic);
         } else {
             auto &mesh = dynamic_cast<const Mesh &>(*shape);
             to.first_prims.insert(to.first_prims.end(),
-                                  { uint32_t(g.indices.size() / 3), mesh.is_inside_out() });
-            add_mesh(mesh, uint32_t(number + 1), g, to);
+                                  { uint32_t(to.triangles), mesh.is_inside_out() });
+            size_t first_vertex = to.vertices, first_triangle = to.triangles;
+            add_mesh(mesh, uint32_t(number + 1), to);
             if (segments)
                 add_keys(mesh, *time, part.steps, to);
+            if (mesh.triangle_count() > KeepUpTo && !g.is_rebuilt && mesh.keyframes.empty())
+                mesh.give_up(to.meshes, first_vertex, first_triangle);
         }
     }
-    part.triangles = uint32_t(g.indices.size() / 3) - part.first_triangle;
-    part.analytic = uint32_t(g.analytic.size()) - part.first_analytic;
+    part.triangles = uint32_t(to.triangles) - part.first_triangle;
+    part.analytic = uint32_t(g.analytic_primitives.size()) - part.first_analytic;
     g.parts.push_back(std::move(part));
 }
 
 void Arena::upload(const HostRecords &records) {
-    m_records = m_key_records = {};
+    m_vertices = m_key_vertices = {};
     m_first_prims = jit::copy(records.first_prims);
-    if (!records.analytic_shapes.empty())
-        m_analytic_numbers = jit::copy(records.analytic_shapes);
-    m_has_triangles = !records.triangles.empty();
-    if (m_has_triangles)
-        m_records.triangles = float_array(records.triangles);
-    if (m_has_normals)
-        m_records.normals = float_array(records.normals);
-    if (records.key_triangles.empty())
+    if (!records.analytic.empty())
+        m_analytic_numbers = jit::copy(records.analytic);
+    const PackedMeshes &m = *records.meshes;
+    m_stride = m.stride;
+    m_has_triangles = m.triangle_count != 0;
+    auto share = [](jit::Type type, const jit::BufferRef &memory, size_t count) {
+        return jit::borrow_from(type, memory->data(), uint32_t(count), [memory] {});
+    };
+    if (m_has_triangles) {
+        m_vertices = Float(share(variant().float_type(), m.vertices, m.vertex_count * m.stride));
+        m_triangles = UInt32(share(jit::Type::U32, m.triangles, m.triangle_count * 4));
+    }
+    if (records.key_vertices.empty())
         return;
     m_keys = jit::copy(records.keys);
-    m_key_records.triangles = float_array(records.key_triangles);
-    if (m_has_normals)
-        m_key_records.normals = float_array(records.key_normals);
+    m_key_vertices = float_array(records.key_vertices);
 }
 
 std::optional<TimeInterval> Arena::interval() const {
@@ -157,121 +196,107 @@ void Arena::place_instances(Geometry &g, const TimeInterval &time, bool deforms)
 
 namespace {
 
-// Corner and edges.
-void put_triangle(std::vector<double> &to, const std::vector<double> &positions,
-                  const uint32_t (&v)[3]) {
-    const double *p0 = &positions[3 * v[0]];
-    to.insert(to.end(), p0, p0 + 3);
-    for (size_t k = 1; k < 3; ++k)
-        for (size_t j = 0; j < 3; ++j)
-            to.push_back(positions[3 * v[k] + j] - p0[j]);
-}
-
-// Normals at the corners, and padding; `edges`: of a faceted triangle, which has its own.
-void put_normals(std::vector<double> &to, const std::vector<double> &normals, double sign,
-                 const double *edges, const uint32_t (&v)[3]) {
-    const double *a = edges, *b = edges + 3;
-    std::array<double, 3> n{ a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2],
-                             a[0] * b[1] - a[1] * b[0] };
-    double length = std::hypot(n[0], n[1], n[2]);
-    for (size_t k = 0; k < 3; ++k)
-        for (size_t j = 0; j < 3; ++j)
-            to.push_back(normals.empty() ? (length != 0 ? n[j] / length : 0)
-                                         : sign * normals[3 * v[k] + j]);
-    to.insert(to.end(), 3, 0.0);
+template <class T> void pack_vertices(const Mesh &mesh, size_t stride, T *to) {
+    const std::vector<double> &p = mesh.positions, &n = mesh.normals, &uv = mesh.uvs;
+    double sign = mesh.flips_normals() ? -1 : 1;
+    tbb::parallel_for(tbb::blocked_range<size_t>(0, p.size() / 3, 4096), [&](const auto &range) {
+        for (size_t i = range.begin(); i < range.end(); ++i) {
+            T *v = to + stride * i;
+            std::fill_n(v, stride, T(0));
+            for (size_t j = 0; j < 3; ++j) {
+                v[j] = T(p[3 * i + j]);
+                if (!n.empty())
+                    v[PackedMeshes::Normal + j] = T(sign * n[3 * i + j]);
+            }
+            if (!uv.empty()) {
+                v[PackedMeshes::U] = T(uv[2 * i]);
+                v[PackedMeshes::V] = T(uv[2 * i + 1]);
+            }
+        }
+    });
 }
 
 } // namespace
 
-void Arena::add_mesh(const Mesh &mesh, uint32_t number, Geometry &g, HostRecords &to) const {
-    uint32_t first = uint32_t(g.positions.size() / 3);
-    g.positions.insert(g.positions.end(), mesh.positions.begin(), mesh.positions.end());
-    for (size_t t = 0; t < mesh.triangle_count(); ++t) {
-        const uint32_t v[3] = { mesh.corner(t, 0), mesh.corner(t, 1), mesh.corner(t, 2) };
-        for (uint32_t i : v)
-            g.indices.push_back(first + i);
-        put_triangle(to.triangles, mesh.positions, v);
-        if (m_has_normals)
-            put_normals(to.normals, mesh.normals, mesh.flips_normals() ? -1 : 1,
-                        to.triangles.data() + to.triangles.size() - 6, v);
-        for (size_t k = 0; k < 3; ++k)
-            for (size_t j = 0; j < 2; ++j)
-                to.triangles.push_back(mesh.uvs.empty() ? double(k == j + 1)
-                                                        : mesh.uvs[2 * v[k] + j]);
-        to.triangles.push_back(double(number));
-    }
+void Arena::add_mesh(const Mesh &mesh, uint32_t number, HostRecords &to) const {
+    const PackedMeshes &m = *to.meshes;
+    if (m.is_double)
+        pack_vertices(mesh, m.stride,
+                      static_cast<double *>(m.vertices->data()) + m.stride * to.vertices);
+    else
+        pack_vertices(mesh, m.stride,
+                      static_cast<float *>(m.vertices->data()) + m.stride * to.vertices);
+    uint32_t first = uint32_t(to.vertices),
+             shape = number | (mesh.normals.empty() ? PackedMeshes::FacetedBit : 0u) |
+                     (mesh.uvs.empty() ? PackedMeshes::NoUvBit : 0u);
+    auto *triangles = static_cast<uint32_t *>(m.triangles->data()) + 4 * to.triangles;
+    mesh.indices.get(); // before threads share them
+    tbb::parallel_for(tbb::blocked_range<size_t>(0, mesh.triangle_count(), 4096),
+                      [&](const auto &range) {
+                          for (size_t t = range.begin(); t < range.end(); ++t) {
+                              for (size_t k = 0; k < 3; ++k)
+                                  triangles[4 * t + k] = first + mesh.corner(t, k);
+                              triangles[4 * t + 3] = shape;
+                          }
+                      });
+    to.vertices += mesh.vertex_count();
+    to.triangles += mesh.triangle_count();
 }
 
 // The mesh at all steps of its part, which it need not be the one to deform in.
 void Arena::add_keys(const Mesh &mesh, const TimeInterval &time,
                      std::vector<std::vector<double>> &part, HostRecords &to) const {
-    uint32_t n = uint32_t(mesh.triangle_count()), segments = uint32_t(part.size() - 1);
-    const uint32_t entry[4] = { uint32_t(to.key_triangles.size() / 12), segments, n, 0 };
+    size_t n = mesh.vertex_count();
+    uint32_t segments = uint32_t(part.size() - 1);
+    const uint32_t entry[4] = { uint32_t(to.key_vertices.size() / PackedMeshes::Full), segments,
+                                uint32_t(n), uint32_t(to.vertices - n) };
     std::copy_n(entry, 4, to.keys.end() - 4);
+    double sign = mesh.flips_normals() ? -1 : 1;
     std::vector<Mesh::Keyframe> steps = mesh.steps_of_vertices(time, int(segments));
-    for (size_t i = 0; i < steps.size(); ++i) {
-        const std::vector<double> &p = steps[i].positions;
-        part[i].insert(part[i].end(), p.begin(), p.end());
-        for (size_t t = 0; t < n; ++t) {
-            const uint32_t v[3] = { mesh.corner(t, 0), mesh.corner(t, 1), mesh.corner(t, 2) };
-            put_triangle(to.key_triangles, p, v);
-            if (m_has_normals)
-                put_normals(to.key_normals, steps[i].normals, mesh.flips_normals() ? -1 : 1,
-                            to.key_triangles.data() + to.key_triangles.size() - 6, v);
-            to.key_triangles.insert(to.key_triangles.end(), 3, 0.0);
+    for (size_t k = 0; k < steps.size(); ++k) {
+        const std::vector<double> &p = steps[k].positions, &normals = steps[k].normals;
+        part[k].insert(part[k].end(), p.begin(), p.end());
+        for (size_t i = 0; i < n; ++i) {
+            double record[PackedMeshes::Full] = { p[3 * i], p[3 * i + 1], p[3 * i + 2] };
+            for (size_t j = 0; !normals.empty() && j < 3; ++j)
+                record[PackedMeshes::Normal + j] = sign * normals[3 * i + j];
+            to.key_vertices.insert(to.key_vertices.end(), record, record + PackedMeshes::Full);
         }
     }
 }
 
 // Puts what scripts follow in place of the numbers of the host.
-Arena::Records Arena::follow_meshes() const {
-    Records followed;
+Float Arena::follow_meshes() const {
+    Value followed;
     uint32_t first = 0;
     for (const Shape *s : m_surfaces) {
         auto *mesh = dynamic_cast<const Mesh *>(s);
         if (!mesh)
             continue;
-        uint32_t begin = first, n = uint32_t(mesh->triangle_count());
+        uint32_t begin = first, n = uint32_t(mesh->vertex_count());
         first += n;
         bool p = mesh->follows_positions(), uv = mesh->follows_uvs(),
              normals = mesh->follows_normals();
         if (n == 0 || !(p || uv || normals))
             continue;
-        if (!followed.triangles.valid())
-            followed = m_records;
-        UInt32 lane(jit::lane_index(n)), to = (lane + UInt32(begin)) * UInt32(16u);
-        auto put = [](Float &arena, const UInt32 &base, uint32_t at, const Float &v) {
-            Value target = arena;
-            jit::scatter(target, v, base + UInt32(at), Mask(true));
-            arena = Float(target);
+        if (!followed.valid())
+            followed = m_vertices;
+        UInt32 lane(jit::lane_index(n)), to = (lane + UInt32(begin)) * UInt32(uint32_t(m_stride));
+        auto put = [&](const Value &from, uint32_t stride, uint32_t j, size_t at, double sign = 1) {
+            Float v(jit::gather(from, lane * UInt32(stride) + UInt32(j), Mask(true)));
+            jit::scatter(followed, sign < 0 ? -v : v, to + UInt32(uint32_t(at)), Mask(true));
         };
+        for (uint32_t j = 0; p && j < 3; ++j)
+            put(mesh->positions_array(), 3, j, j);
+        for (uint32_t j = 0; uv && j < 2; ++j)
+            put(mesh->uvs_array(), 2, j, j ? PackedMeshes::V : PackedMeshes::U);
         Value followed_normals = normals ? mesh->followed_normals() : Value();
-        UInt32 corner[3];
-        for (uint32_t k = 0; k < 3; ++k)
-            corner[k] = mesh->corner(lane, k);
-        auto number = [&](const Value &from, uint32_t k, uint32_t stride, uint32_t j) {
-            return Float(jit::gather(from, corner[k] * UInt32(stride) + UInt32(j), Mask(true)));
-        };
-        for (uint32_t k = 0; k < 3; ++k) {
-            for (uint32_t j = 0; p && j < 3; ++j) {
-                Float v = number(mesh->positions_array(), k, 3, j);
-                put(followed.triangles, to, 3 * k + j,
-                    k ? v - number(mesh->positions_array(), 0, 3, j) : v);
-            }
-            for (uint32_t j = 0; uv && j < 2; ++j)
-                put(followed.triangles, to, 9 + 2 * k + j, number(mesh->uvs_array(), k, 2, j));
-            UInt32 row = (lane + UInt32(begin)) * UInt32(12u);
-            for (uint32_t j = 0; normals && j < 3; ++j) {
-                Float v = number(followed_normals, k, 3, j);
-                put(followed.normals, row, 3 * k + j, mesh->flips_normals() ? -v : v);
-            }
-        }
+        for (uint32_t j = 0; normals && j < 3; ++j)
+            put(followed_normals, 3, j, PackedMeshes::Normal + j, mesh->flips_normals() ? -1 : 1);
     }
-    if (followed.triangles.valid())
-        jit::eval(followed.triangles);
-    if (followed.normals.valid())
-        jit::eval(followed.normals);
-    return followed;
+    if (followed.valid())
+        jit::eval(followed);
+    return Float(followed);
 }
 
 // The transform that scripts follow, after the inverse of its numbers.
@@ -317,8 +342,7 @@ std::vector<Value> Arena::follow_shapes() {
 
 std::vector<Value> Arena::followed_shapes() const {
     std::vector<Value> out;
-    for (const Value *v : { static_cast<const Value *>(&m_followed.records.triangles),
-                            static_cast<const Value *>(&m_followed.records.normals),
+    for (const Value *v : { static_cast<const Value *>(&m_followed.vertices),
                             static_cast<const Value *>(&m_followed.transforms) })
         if (v->valid() && ad::grad_enabled(*v))
             out.push_back(*v);

@@ -1,7 +1,7 @@
 // render/arena.h: what rays may hit: the surfaces of a scene, packed, and all that geometry says about a hit.
 //
-// Triangles of all meshes lie in one array, a record each; analytic shapes in a table of their own; groups are stored
-// once, and instances refer to them. What a surface is made of, and what it emits, is the scene's to say.
+// Vertices and triangles of all meshes lie in two arrays (packed_meshes.h); analytic shapes in a table of their own; groups
+// are stored once, and instances refer to them. What a surface is made of, and what it emits, is the scene's to say.
 #pragma once
 #include "render/dispatch.h"
 #include "render/instance.h"
@@ -12,6 +12,7 @@ namespace umbel {
 
 class Accelerator;
 struct Geometry;
+struct PackedMeshes;
 
 class Arena {
 public:
@@ -75,20 +76,16 @@ public:
     Place place_of(const Hit &hit, const Mask &active) const;
 
 private:
-    /// One record a triangle of all meshes.
-    struct Records {
-        Float triangles; // 16 numbers: p0 e1 e2 (9), uv0 uv1 uv2 (6), number of the shape
-        Float normals;   // n0 n1 n2 (9) and padding (3); none if all meshes are faceted
-    };
     struct Triangle;
 
-    /// The same on the host, while it is packed.
+    /// On the host, while it is packed.
     struct HostRecords {
-        std::vector<double> triangles, normals;
-        std::vector<double> key_triangles, key_normals; // 12 numbers a triangle and step
-        std::vector<uint32_t> keys = { 0, 0, 0, 0 };    // see m_keys
-        std::vector<uint32_t> first_prims = { 0, 0 };   // see m_first_prims
-        std::vector<uint32_t> analytic_shapes;          // see m_analytic_numbers
+        std::shared_ptr<PackedMeshes> meshes;
+        size_t vertices = 0, triangles = 0;           // how many of them are in place
+        std::vector<double> key_vertices;             // a record a vertex and step
+        std::vector<uint32_t> keys = { 0, 0, 0, 0 };  // see m_keys
+        std::vector<uint32_t> first_prims = { 0, 0 }; // see m_first_prims
+        std::vector<uint32_t> analytic;               // see m_analytic_numbers
     };
     std::vector<int> revisions() const;
     /// In which anything moves.
@@ -97,20 +94,22 @@ private:
     /// Surfaces from one number up to another, which have a tree of their own.
     void add_part(size_t number, size_t end, const std::optional<TimeInterval> &time, Geometry &g,
                   HostRecords &to);
+    /// Room for all meshes, and what they have.
+    std::shared_ptr<PackedMeshes> make_room(bool double_precision);
     void upload(const HostRecords &records);
-    void add_mesh(const Mesh &mesh, uint32_t number, Geometry &g, HostRecords &to) const;
+    void add_mesh(const Mesh &mesh, uint32_t number, HostRecords &to) const;
     void add_keys(const Mesh &mesh, const TimeInterval &time,
                   std::vector<std::vector<double>> &part, HostRecords &to) const;
     /// What carries derivatives.
     struct Followed {
-        Records
-            records; // with them, in place of the numbers of the host; none if no mesh is followed
+        Float
+            vertices; // with them, in place of the numbers of the host; none if no mesh is followed
         Float
             transforms; // from where a surface is to where it is: identities of 12 numbers, by shape, then by instance
-        bool is_any() const { return records.triangles.valid() || transforms.valid(); }
+        bool is_any() const { return vertices.valid() || transforms.valid(); }
     };
     Followed followed() const;
-    Records follow_meshes() const;
+    Float follow_meshes() const;
     Float follow_transforms() const;
     Attached interaction(const Ray &ray, const Hit &hit, const Mask &active, Follow follow,
                          const Mask &on_ray) const;
@@ -119,17 +118,17 @@ private:
                                              const Float &time, const Mask &valid,
                                              const Mask &triangle) const;
     UInt32 shape_of(const Hit &hit, const Mask &valid, const Mask &triangle) const;
-    Triangle triangle(const Records &records, const UInt32 &prim, const Float &time,
+    Triangle triangle(const Float &vertices, const UInt32 &prim, const Float &time,
                       const Mask &active) const;
-    std::vector<Value> corner_normals(const Records &records, const UInt32 &prim,
-                                      const UInt32 &shape, const Float &time,
-                                      const Mask &active) const;
-    void deform(const Float &keys, const UInt32 &prim, const UInt32 &shape, const Float &time,
-                const Mask &active, std::vector<Value> &r) const;
     /// Returns twice the triangle's area.
-    Float triangle_interaction(const Records &records, const Hit &hit, const Float &time,
+    Float triangle_interaction(const Float &vertices, const Hit &hit, const Float &time,
                                const Mask &active, SurfaceInteraction &si) const;
-    Hit follow_ray(const Records &records, const Ray &ray, const Hit &hit, const Mask &valid,
+    /// The number of a hit's analytic shape in their table, of its surface, and of the primitive in it.
+    struct AnalyticPlace {
+        UInt32 row, shape, prim;
+    };
+    AnalyticPlace analytic_place(const Hit &hit, const Mask &analytic) const;
+    Hit follow_ray(const Float &vertices, const Ray &ray, const Hit &hit, const Mask &valid,
                    const Mask &triangle) const;
     void analytic_interaction(const Ray &ray, const Hit &hit, const Mask &valid,
                               const Mask &triangle, SurfaceInteraction &si) const;
@@ -149,17 +148,22 @@ private:
     BoundingBox m_bounds;
     std::vector<int> m_revisions; // of shapes, as they are packed
 
-    Records m_records;
-    Followed m_followed;   // when it was last asked for: for recordings
-    Records m_key_records; // 12 numbers each; only if meshes deform
-    UInt32
-        m_keys; // by shape: its first key, how many steps come after it, how far apart they are, 0
-    bool m_has_normals = false, m_has_triangles = false;
+    Float m_vertices; // all meshes: see PackedMeshes
+    UInt32 m_triangles;
+    size_t m_stride = 0;                              // numbers a vertex
+    bool m_has_normals = false, m_has_facets = false; // some mesh does
+    bool m_has_uvs = false, m_lacks_uvs = false;      // likewise
+    bool m_has_triangles = false;
+    Followed m_followed;  // when it was last asked for: for recordings
+    Float m_key_vertices; // 8 numbers each; only if meshes deform
+    // By shape: its first key, how many steps come after it, how far apart they are, its first vertex
+    UInt32 m_keys;
     // By shape: where its triangles begin, or its number among analytic shapes; if it is inside out
     UInt32 m_first_prims;
     UInt32 m_instance_numbers; // global, by instance
     Table<AnalyticShape> m_analytic;
-    UInt32 m_analytic_numbers; // their numbers as shapes
+    UInt32
+        m_analytic_numbers; // of each primitive: its shape's row in that table, and the number of its surface
     std::unique_ptr<Accelerator> m_accelerator;
 };
 

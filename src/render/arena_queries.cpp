@@ -16,41 +16,61 @@ Mask Arena::ray_test(const Ray &ray, const Mask &active) const {
 struct Arena::Triangle {
     Vector3 p0, e1, e2;
     Vector2 uv0, uv1, uv2;
+    Vector3 n0, n1, n2; // if any mesh has normals
     UInt32 shape;
+    Mask faceted;
 };
 
-Arena::Triangle Arena::triangle(const Records &records, const UInt32 &prim, const Float &time,
+Arena::Triangle Arena::triangle(const Float &vertices, const UInt32 &prim, const Float &time,
                                 const Mask &active) const {
-    std::vector<Value> r = jit::gather_packet(records.triangles, prim, 16, active);
-    if (m_keys.valid())
-        deform(m_key_records.triangles, prim, to_uint(Float(r[15])), time, active, r);
-    auto at = [&](size_t i) { return Float(r[i]); };
-    return { { at(0), at(1), at(2) }, { at(3), at(4), at(5) }, { at(6), at(7), at(8) },
-             { at(9), at(10) },       { at(11), at(12) },      { at(13), at(14) },
-             to_uint(at(15)) };
-}
-
-std::vector<Value> Arena::corner_normals(const Records &records, const UInt32 &prim,
-                                         const UInt32 &shape, const Float &time,
-                                         const Mask &active) const {
-    std::vector<Value> r = jit::gather_packet(records.normals, prim, 12, active);
-    if (m_keys.valid())
-        deform(m_key_records.normals, prim, shape, time, active, r);
-    return r;
-}
-
-// Replaces the first nine numbers of a triangle that deforms by those at a time.
-void Arena::deform(const Float &keys, const UInt32 &prim, const UInt32 &shape, const Float &time,
-                   const Mask &active, std::vector<Value> &r) const {
-    auto [first, segments, apart, none] = jit::gather_packet<uint32_t, 4>(m_keys, shape, active);
-    auto [begin, turned] = jit::gather_packet<uint32_t, 2>(m_first_prims, shape, active);
-    Mask deforms = active & (segments != UInt32(0u));
-    InstanceTable::Step s = m_instances.step_at(time, segments);
-    UInt32 base = first + prim - begin;
-    std::vector<Value> a = jit::gather_packet(keys, base + s.first * apart, 12, deforms),
-                       b = jit::gather_packet(keys, base + s.next * apart, 12, deforms);
-    for (size_t i = 0; i < 9; ++i)
-        r[i] = select(deforms, lerp(Float(a[i]), Float(b[i]), s.fraction), Float(r[i]));
+    auto [v0, v1, v2, bits] = jit::gather_packet<uint32_t, 4>(m_triangles, prim, active);
+    UInt32 shape = bits & UInt32(PackedMeshes::ShapeMask);
+    const UInt32 *corner[3] = { &v0, &v1, &v2 };
+    std::vector<Value> r[3];
+    for (size_t k = 0; k < 3; ++k)
+        r[k] = jit::gather_packet(vertices, *corner[k], uint32_t(m_stride), active);
+    if (m_keys.valid()) { // a mesh that deforms is elsewhere at another time
+        auto [first, segments, apart, begin] =
+            jit::gather_packet<uint32_t, 4>(m_keys, shape, active);
+        Mask deforms = active & (segments != UInt32(0u));
+        InstanceTable::Step s = m_instances.step_at(time, segments);
+        for (size_t k = 0; k < 3; ++k) {
+            UInt32 base = first + *corner[k] - begin;
+            auto key = [&](const UInt32 &step) {
+                return jit::gather_packet(m_key_vertices, base + step * apart, PackedMeshes::Full,
+                                          deforms);
+            };
+            std::vector<Value> a = key(s.first), b = key(s.next);
+            for (size_t i = 0; i < m_stride; ++i)
+                if (i != PackedMeshes::U && i != PackedMeshes::V)
+                    r[k][i] =
+                        select(deforms, lerp(Float(a[i]), Float(b[i]), s.fraction), Float(r[k][i]));
+        }
+    }
+    auto vec = [&](size_t k, size_t i) {
+        return Vector3(Float(r[k][i]), Float(r[k][i + 1]), Float(r[k][i + 2]));
+    };
+    Triangle t;
+    t.p0 = vec(0, 0);
+    t.e1 = vec(1, 0) - t.p0;
+    t.e2 = vec(2, 0) - t.p0;
+    t.shape = shape;
+    Vector2 *uv[3] = { &t.uv0, &t.uv1, &t.uv2 };
+    Mask without((bits & UInt32(PackedMeshes::NoUvBit)) != UInt32(0u));
+    for (size_t k = 0; k < 3; ++k) { // where a mesh has none: places in the triangle
+        Vector2 own{ Float(k == 1), Float(k == 2) };
+        if (m_has_uvs)
+            *uv[k] = { Float(r[k][PackedMeshes::U]), Float(r[k][PackedMeshes::V]) };
+        if (m_lacks_uvs)
+            *uv[k] = m_has_uvs ? select(without, own, *uv[k]) : own;
+    }
+    if (m_has_normals) {
+        t.n0 = vec(0, PackedMeshes::Normal);
+        t.n1 = vec(1, PackedMeshes::Normal);
+        t.n2 = vec(2, PackedMeshes::Normal);
+        t.faceted = Mask((bits & UInt32(PackedMeshes::FacetedBit)) != UInt32(0u));
+    }
+    return t;
 }
 
 namespace {
@@ -71,15 +91,11 @@ bool is_followed(const Vector3 &v) {
     return ad::grad_enabled(v.x) || ad::grad_enabled(v.y) || ad::grad_enabled(v.z);
 }
 
-Vector3 triple(const std::vector<Value> &v, size_t i) {
-    return { Float(v[i]), Float(v[i + 1]), Float(v[i + 2]) };
-}
-
 } // namespace
 
-Float Arena::triangle_interaction(const Records &records, const Hit &hit, const Float &time,
+Float Arena::triangle_interaction(const Float &vertices, const Hit &hit, const Float &time,
                                   const Mask &active, SurfaceInteraction &si) const {
-    Triangle t = triangle(records, hit.prim, time, active);
+    Triangle t = triangle(vertices, hit.prim, time, active);
     const Float &u = hit.u, &v = hit.v;
     Float w = 1 - u - v;
 
@@ -94,19 +110,19 @@ Float Arena::triangle_interaction(const Records &records, const Hit &hit, const 
 
     si.sh_frame.n = si.n;
     if (m_has_normals) {
-        std::vector<Value> q = corner_normals(records, hit.prim, t.shape, time, active);
-        si.sh_frame.n = normalize(triple(q, 0) * w + triple(q, 3) * u + triple(q, 6) * v);
+        Vector3 smooth = normalize(t.n0 * w + t.n1 * u + t.n2 * v);
+        si.sh_frame.n = m_has_facets ? select(t.faceted, si.n, smooth) : smooth;
     }
     return norm(normal);
 }
 
 // The hit as a function of ray and surface: its numbers are those of traversal, its derivatives those of the formulas.
-Hit Arena::follow_ray(const Records &records, const Ray &ray, const Hit &hit, const Mask &valid,
+Hit Arena::follow_ray(const Float &vertices, const Ray &ray, const Hit &hit, const Mask &valid,
                       const Mask &triangle) const {
     Hit out = hit;
     Float t = hit.t;
     if (m_has_triangles) { // [Moeller 1997]
-        Triangle r = this->triangle(records, hit.prim, ray.time, triangle);
+        Triangle r = this->triangle(vertices, hit.prim, ray.time, triangle);
         Vector3 p = cross(ray.d, r.e2), from = ray.o - r.p0, q = cross(from, r.e1);
         Float inv_det = rcp(dot(r.e1, p));
         t = dot(r.e2, q) * inv_det;
@@ -117,11 +133,17 @@ Hit Arena::follow_ray(const Records &records, const Ray &ray, const Hit &hit, co
         Mask analytic = m_has_triangles ? valid & !triangle : valid;
         Ray whole = ray;
         whole.maxt = Float(std::numeric_limits<double>::infinity());
-        UInt32 number = select(analytic, hit.prim + UInt32(1u), UInt32(0u));
-        Float d =
-            m_analytic.call("shape.intersect", number, analytic, Float(0),
-                            [&](const AnalyticShape &s) { return s.intersect(whole, analytic); });
-        t = m_has_triangles ? select(triangle, t, d) : d;
+        AnalyticPlace at = analytic_place(hit, analytic);
+        using PrimitiveHit = AnalyticShape::PrimitiveHit;
+        PrimitiveHit none{ Float(0), Float(0), Float(0) };
+        PrimitiveHit on =
+            m_analytic.call("shape.intersect", at.row, analytic, none, [&](const AnalyticShape &s) {
+                return s.intersect_primitive(whole, at.prim, analytic);
+            });
+        t = m_has_triangles ? select(triangle, t, on.t) : on.t;
+        Float u(ad::replace_grad(hit.u, on.u)), v(ad::replace_grad(hit.v, on.v));
+        out.u = m_has_triangles ? select(triangle, out.u, u) : u;
+        out.v = m_has_triangles ? select(triangle, out.v, v) : v;
     }
     out.t = Float(ad::replace_grad(hit.t, t));
     return out;
@@ -130,15 +152,20 @@ Hit Arena::follow_ray(const Records &records, const Ray &ray, const Hit &hit, co
 UInt32 Arena::shape_of(const Hit &hit, const Mask &valid, const Mask &triangle) const {
     UInt32 shape(0u);
     if (m_has_triangles) {
-        std::vector<Value> r = jit::gather_packet(m_records.triangles, hit.prim, 16, triangle);
-        shape = select(triangle, to_uint(Float(r[15])), shape);
+        UInt32 bits = jit::gather(m_triangles, hit.prim * UInt32(4u) + UInt32(3u), triangle);
+        shape = select(triangle, bits & UInt32(PackedMeshes::ShapeMask), shape);
     }
     if (!m_analytic.empty()) {
         Mask analytic = m_has_triangles ? valid & !triangle : valid;
-        shape =
-            select(analytic, UInt32(jit::gather(m_analytic_numbers, hit.prim, analytic)), shape);
+        shape = select(analytic, analytic_place(hit, analytic).shape, shape);
     }
     return shape;
+}
+
+Arena::AnalyticPlace Arena::analytic_place(const Hit &hit, const Mask &analytic) const {
+    auto [row, shape] = jit::gather_packet<uint32_t, 2>(m_analytic_numbers, hit.prim, analytic);
+    auto [first, none] = jit::gather_packet<uint32_t, 2>(m_first_prims, shape, analytic);
+    return { row, shape, hit.prim - first };
 }
 
 std::vector<InstanceTransform> Arena::places_of(const Float &followed, const Hit &hit,
@@ -165,7 +192,7 @@ Arena::Attached Arena::interaction(const Ray &ray, const Hit &found, const Mask 
     Mask valid = active & (hit.t < std::numeric_limits<double>::infinity());
     bool moves = (follow == Follow::Ray || follow == Follow::Shape) && m_followed.is_any();
     Followed followed = moves ? this->followed() : Followed();
-    const Records &records = followed.records.triangles.valid() ? followed.records : m_records;
+    const Float &vertices = followed.vertices.valid() ? followed.vertices : m_vertices;
     Mask triangle = valid;
     if (m_has_triangles && !m_analytic.empty())
         triangle = valid & (hit.geometry == UInt32(uint32_t(TriangleGeometry)));
@@ -177,7 +204,7 @@ Arena::Attached Arena::interaction(const Ray &ray, const Hit &found, const Mask 
     bool everywhere = on_ray.is_literal();
     if ((follow == Follow::Ray || follow == Follow::OnlyRay) &&
         (moves || is_followed(ray.o) || is_followed(ray.d))) {
-        Hit on = follow_ray(records, local, hit, valid, triangle);
+        Hit on = follow_ray(vertices, local, hit, valid, triangle);
         for (Float Hit::*v : { &Hit::t, &Hit::u, &Hit::v })
             hit.*v = everywhere ? on.*v : select(on_ray, on.*v, hit.*v);
     }
@@ -189,7 +216,7 @@ Arena::Attached Arena::interaction(const Ray &ray, const Hit &found, const Mask 
         }
     Float area(1);
     if (m_has_triangles)
-        area = triangle_interaction(records, hit, ray.time, triangle, si);
+        area = triangle_interaction(vertices, hit, ray.time, triangle, si);
     if (!m_analytic.empty()) {
         analytic_interaction(local, hit, valid, triangle, si);
         if (m_has_triangles)
@@ -237,19 +264,19 @@ Arena::Attached Arena::interaction(const Ray &ray, const Hit &found, const Mask 
 void Arena::analytic_interaction(const Ray &ray, const Hit &hit, const Mask &valid,
                                  const Mask &triangle, SurfaceInteraction &si) const {
     Mask analytic = m_has_triangles ? valid & !triangle : valid;
-    UInt32 number = select(analytic, hit.prim + UInt32(1u), UInt32(0u));
+    AnalyticPlace at = analytic_place(hit, analytic);
     struct Local {
         Vector3 p, n, sh_n, dp_du, dp_dv;
         Vector2 uv;
         UMBEL_STRUCT(p, n, sh_n, dp_du, dp_dv, uv)
     };
-    Local l = m_analytic.call("shape.fill_interaction", number, analytic, Local(),
-                              [&](const AnalyticShape &shape) {
-                                  SurfaceInteraction s;
-                                  shape.fill_interaction(ray, hit.t, s);
-                                  return Local{ s.p, s.n, s.sh_frame.n, s.dp_du, s.dp_dv, s.uv };
-                              });
-    UInt32 shape = jit::gather(m_analytic_numbers, hit.prim, analytic);
+    Local l = m_analytic.call(
+        "shape.fill_interaction", at.row, analytic, Local(), [&](const AnalyticShape &shape) {
+            SurfaceInteraction s;
+            shape.fill_primitive(ray, { hit.t, hit.u, hit.v }, at.prim, analytic, s);
+            return Local{ s.p, s.n, s.sh_frame.n, s.dp_du, s.dp_dv, s.uv };
+        });
+    const UInt32 &shape = at.shape;
     if (!m_has_triangles) {
         si.p = l.p, si.n = l.n, si.sh_frame.n = l.sh_n, si.uv = l.uv, si.shape = shape;
         si.dp_du = l.dp_du, si.dp_dv = l.dp_dv;
@@ -279,19 +306,22 @@ std::pair<Vector3, Vector3> Arena::normal_partials(const Ray &ray, const Hit &hi
     if (m_has_triangles && !m_analytic.empty())
         triangle = valid & (hit.geometry == UInt32(uint32_t(TriangleGeometry)));
     if (m_has_triangles && m_has_normals && shading) {
-        Triangle t = this->triangle(m_records, hit.prim, ray.time, triangle);
-        std::vector<Value> q = corner_normals(m_records, hit.prim, t.shape, ray.time, triangle);
-        Vector3 n0 = triple(q, 0), e1 = triple(q, 3) - n0, e2 = triple(q, 6) - n0;
+        Triangle t = this->triangle(m_vertices, hit.prim, ray.time, triangle);
+        Vector3 n0 = t.n0, e1 = t.n1 - n0, e2 = t.n2 - n0;
         Vector3 sum = n0 + e1 * hit.u + e2 * hit.v;
         Float inv = rsqrt(squared_norm(sum));
         Vector3 n = sum * inv;
         std::tie(du, dv) = per_uv(t, e1, e2, none, none);
         du = fma(n, -dot(n, du), du) * inv; // of the normalized normal
         dv = fma(n, -dot(n, dv), dv) * inv;
+        if (m_has_facets) {
+            du = select(t.faceted, none, du);
+            dv = select(t.faceted, none, dv);
+        }
     }
     if (!m_analytic.empty()) {
         Mask analytic = m_has_triangles ? valid & !triangle : valid;
-        UInt32 number = select(analytic, hit.prim + UInt32(1u), UInt32(0u));
+        UInt32 number = analytic_place(hit, analytic).row;
         Vector2 k =
             m_analytic.call("shape.curvature", number, analytic, Vector2{ Float(0), Float(0) },
                             [&](const AnalyticShape &s) { return s.curvature(); });

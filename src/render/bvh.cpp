@@ -156,13 +156,18 @@ private:
             Mask analytic = Float(r[10]) == double(AnalyticGeometry);
             Ray clipped = ray;
             clipped.maxt = far;
-            UInt32 id = select(analytic, number + UInt32(1u), UInt32(0u));
-            Float shape_t =
-                m_analytic.call("shape.intersect", id, analytic, far, [&](const AnalyticShape &s) {
-                    return s.intersect(clipped, analytic);
+            UInt32 id = select(analytic, to_uint(Float(r[0])), UInt32(0u)),
+                   primitive = to_uint(Float(r[1]));
+            using PrimitiveHit = AnalyticShape::PrimitiveHit;
+            PrimitiveHit on = m_analytic.call(
+                "shape.intersect", id, analytic, PrimitiveHit{ far, Float(0), Float(0) },
+                [&](const AnalyticShape &s) {
+                    return s.intersect_primitive(clipped, primitive, analytic);
                 });
-            found = (found & !analytic) | (analytic & (shape_t < far));
-            t = select(analytic, shape_t, t);
+            found = (found & !analytic) | (analytic & (on.t < far));
+            t = select(analytic, on.t, t);
+            u = select(analytic, on.u, u);
+            v = select(analytic, on.v, v);
             geometry = select(analytic, UInt32(uint32_t(AnalyticGeometry)), geometry);
         }
         if (how.scene && m_instance_roots.valid()) {

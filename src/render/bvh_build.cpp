@@ -48,7 +48,7 @@ struct PartView {
         if (i < part.triangles)
             return g.triangle_bounds(part, part.first_triangle + i);
         i -= part.triangles;
-        return i < part.analytic ? g.analytic[part.first_analytic + i]->bounds()
+        return i < part.analytic ? g.analytic_bounds(part.first_analytic + i)
                                  : g.instances[i - part.analytic].bounds;
     }
     void write_triangle(uint32_t triangle, size_t step, double *record) const;
@@ -57,7 +57,7 @@ struct PartView {
 };
 
 void PartView::write_triangle(uint32_t triangle, size_t step, double *record) const {
-    const double *p[3];
+    std::array<double, 3> p[3];
     for (size_t k = 0; k < 3; ++k)
         p[k] = g.corner(part, triangle, k, step);
     for (size_t j = 0; j < 3; ++j) {
@@ -89,7 +89,10 @@ void PartView::write(uint32_t i, BvhTree &tree) const {
         record[9] = triangle;
         record[10] = part.deforms() ? BvhTree::DeformingTriangle : uint32_t(TriangleGeometry);
     } else if (i - part.triangles < part.analytic) {
-        record[9] = part.first_analytic + i - part.triangles;
+        uint32_t number = part.first_analytic + i - part.triangles;
+        record[0] = g.analytic_primitives[number].shape + 1;
+        record[1] = g.analytic_primitives[number].primitive;
+        record[9] = number;
         record[10] = AnalyticGeometry;
     } else {
         record[9] = i - part.triangles - part.analytic;
@@ -183,10 +186,8 @@ uint32_t build_part(const PartView &view, BvhTree &tree) {
 BoundingBox Geometry::triangle_bounds(const Part &part, size_t triangle) const {
     BoundingBox b;
     for (size_t step = 0; step < std::max<size_t>(part.steps.size(), 1); ++step)
-        for (size_t k = 0; k < 3; ++k) {
-            const double *p = corner(part, triangle, k, step);
-            b.extend(std::array<double, 3>{ p[0], p[1], p[2] });
-        }
+        for (size_t k = 0; k < 3; ++k)
+            b.extend(corner(part, triangle, k, step));
     return b;
 }
 

@@ -37,19 +37,25 @@ RTCDevice device() {
 class EmbreeAccelerator final : public Accelerator {
 public:
     explicit EmbreeAccelerator(const Geometry &g) : m_instances(*g.table) {
-        m_trees = std::make_shared<Trees>(g.parts.size());
+        m_trees = std::make_shared<Trees>(g.parts.size(), g.meshes);
         std::vector<Part> &parts = m_trees->parts;
         for (size_t i = g.parts.size(); i-- > 0;) { // the scene last: it refers to the others
             parts[i].scene = rtcNewScene(device());
-            // Spatial splits: 5 to 7 % off a render of many triangles, for 2.5 times the time to build
-            if (!g.is_rebuilt)
+            // Spatial splits: 5 to 7 % off a render of many triangles, for 2.5 times the time to build. Where there are
+            // millions, they are small, and building would take most of the time
+            constexpr uint32_t SplitUpTo = 1u << 20;
+            if (!g.is_rebuilt && g.parts[i].triangles <= SplitUpTo)
                 rtcSetSceneBuildQuality(parts[i].scene, RTC_BUILD_QUALITY_HIGH);
             add_triangles(g, g.parts[i], parts[i]);
             add_analytic(g, g.parts[i], parts[i]);
+            add_curves(g, g.parts[i], parts[i]);
             if (i == 0)
                 add_instances(g);
             rtcCommitScene(parts[i].scene);
         }
+        if (!m_curve_prims_host.empty())
+            m_curve_prims = jit::copy(m_curve_prims_host);
+        m_first_curve = InstanceGeometry + uint32_t(g.instances.size());
         m_scene = jit::host_pointer(parts[0].scene, m_trees);
     }
     ~EmbreeAccelerator() override {
@@ -70,8 +76,18 @@ public:
         if (m_first_prims.valid()) { // a hit on an instance numbers what is in its own tree
             instance = UInt32(out[7]) + UInt32(1u - InstanceGeometry);
             instance = select(UInt32(out[7]) == UInt32(~0u), UInt32(0u), instance);
-            Mask found = active & (geometry != UInt32(~0u));
+            Mask found = active & (geometry < UInt32(uint32_t(InstanceGeometry)));
             prim += jit::gather(m_first_prims, instance * UInt32(2u) + geometry, found);
+        }
+        if (m_curve_prims.valid()) { // what Embree knows as curves is analytic to all others
+            Mask curve = active & (geometry >= UInt32(m_first_curve)) & (geometry != UInt32(~0u));
+            UInt32 first = jit::gather(m_curve_prims, geometry - UInt32(m_first_curve), curve);
+            if (m_first_prims.valid())
+                first +=
+                    jit::gather(m_first_prims,
+                                instance * UInt32(2u) + UInt32(uint32_t(AnalyticGeometry)), curve);
+            prim = select(curve, UInt32(out[5]) + first, prim);
+            geometry = select(curve, UInt32(uint32_t(AnalyticGeometry)), geometry);
         }
         return { Float(out[0]), Float(out[3]), Float(out[4]), prim, geometry, instance };
     }
@@ -105,12 +121,17 @@ private:
     /// What has a tree of its own.
     struct Part {
         RTCScene scene = nullptr;
-        std::vector<const AnalyticShape *> analytic;
+        struct Primitive {
+            const AnalyticShape *shape;
+            uint32_t primitive, number; // in its shape, and among those of the part
+        };
+        std::vector<Primitive> analytic;
     };
     /// They live as long as a recorded call refers to them, which may be longer than the scene is as it was.
     struct Trees {
         std::vector<Part> parts; // the scene, then groups
-        explicit Trees(size_t n) : parts(n) {}
+        std::shared_ptr<const PackedMeshes> meshes;
+        Trees(size_t n, std::shared_ptr<const PackedMeshes> m) : parts(n), meshes(std::move(m)) {}
         ~Trees() {
             for (Part &p : parts)
                 rtcReleaseScene(p.scene);
@@ -126,25 +147,28 @@ private:
     static void add_triangles(const Geometry &g, const Geometry::Part &range, Part &part) {
         if (!range.triangles)
             return;
-        const uint32_t *indices = &g.indices[3 * range.first_triangle];
-        auto [least, most] = std::minmax_element(indices, indices + 3 * range.triangles);
-        uint32_t first = *least, vertices = *most - first + 1;
+        const PackedMeshes &m = *g.meshes;
         RTCGeometry mesh = rtcNewGeometry(device(), RTC_GEOMETRY_TYPE_TRIANGLE);
-        unsigned steps = std::max(1u, unsigned(range.steps.size()));
-        rtcSetGeometryTimeStepCount(mesh, steps);
-        for (unsigned step = 0; step < steps; ++step) {
+        if (!range.deforms()) { // vertices and triangles are used where they are
+            rtcSetSharedGeometryBuffer(mesh, RTC_BUFFER_TYPE_VERTEX, 0, RTC_FORMAT_FLOAT3,
+                                       m.vertices->data(), 0, m.vertex_bytes(), m.vertex_count);
+            rtcSetSharedGeometryBuffer(mesh, RTC_BUFFER_TYPE_INDEX, 0, RTC_FORMAT_UINT3,
+                                       m.triangles->data(), 16 * size_t(range.first_triangle), 16,
+                                       range.triangles);
+            return attach(part.scene, mesh, TriangleGeometry);
+        }
+        rtcSetGeometryTimeStepCount(mesh, unsigned(range.steps.size()));
+        for (unsigned step = 0; step < range.steps.size(); ++step) {
+            const std::vector<double> &from = range.steps[step];
             auto *v = (float *)rtcSetNewGeometryBuffer(mesh, RTC_BUFFER_TYPE_VERTEX, step,
-                                                       RTC_FORMAT_FLOAT3, 12, vertices);
-            const double *from = range.deforms()
-                                     ? &range.steps[step][3 * size_t(first - range.first_vertex)]
-                                     : &g.positions[3 * size_t(first)];
-            for (size_t i = 0; i < 3 * size_t(vertices); ++i)
-                v[i] = float(from[i]);
+                                                       RTC_FORMAT_FLOAT3, 12, from.size() / 3);
+            std::copy(from.begin(), from.end(), v);
         }
         auto *t = (uint32_t *)rtcSetNewGeometryBuffer(mesh, RTC_BUFFER_TYPE_INDEX, 0,
                                                       RTC_FORMAT_UINT3, 12, range.triangles);
-        for (size_t i = 0; i < 3 * size_t(range.triangles); ++i)
-            t[i] = indices[i] - first;
+        for (size_t i = 0; i < range.triangles; ++i)
+            for (size_t k = 0; k < 3; ++k)
+                t[3 * i + k] = m.triangle(range.first_triangle + i)[k] - range.first_vertex;
         attach(part.scene, mesh, TriangleGeometry);
     }
 
@@ -175,10 +199,15 @@ private:
     static void add_analytic(const Geometry &g, const Geometry::Part &range, Part &part) {
         if (!range.analytic)
             return;
-        auto first = g.analytic.begin() + range.first_analytic;
-        part.analytic.assign(first, first + range.analytic);
+        for (uint32_t i = 0; i < range.analytic; ++i) {
+            const auto &p = g.analytic_primitives[range.first_analytic + i];
+            if (!g.analytic[p.shape]->curves())
+                part.analytic.push_back({ g.analytic[p.shape], p.primitive, i });
+        }
+        if (part.analytic.empty())
+            return;
         RTCGeometry user = rtcNewGeometry(device(), RTC_GEOMETRY_TYPE_USER);
-        rtcSetGeometryUserPrimitiveCount(user, range.analytic);
+        rtcSetGeometryUserPrimitiveCount(user, unsigned(part.analytic.size()));
         rtcSetGeometryUserData(user, &part);
         rtcSetGeometryBoundsFunction(user, &analytic_bounds, nullptr);
         rtcSetGeometryIntersectFunction(user, &analytic_intersect);
@@ -186,24 +215,75 @@ private:
         attach(part.scene, user, AnalyticGeometry);
     }
 
+    // Round curves have geometries of their own, whose numbers come after those of all instances.
+    void add_curves(const Geometry &g, const Geometry::Part &range, Part &part) {
+        uint32_t end = range.first_analytic + range.analytic;
+        for (uint32_t i = range.first_analytic; i < end; ++i) {
+            const auto &p = g.analytic_primitives[i];
+            const Curves *curves = g.analytic[p.shape]->curves();
+            if (!curves || p.primitive != 0)
+                continue;
+            RTCGeometry geometry =
+                rtcNewGeometry(device(), curves->is_linear ? RTC_GEOMETRY_TYPE_ROUND_LINEAR_CURVE
+                                                           : RTC_GEOMETRY_TYPE_ROUND_BSPLINE_CURVE);
+            auto *v = (float *)rtcSetNewGeometryBuffer(
+                geometry, RTC_BUFFER_TYPE_VERTEX, 0, RTC_FORMAT_FLOAT4, 16, curves->points.size());
+            for (const auto &point : curves->points)
+                v = std::copy(point.begin(), point.end(), v);
+            auto *s = (uint32_t *)rtcSetNewGeometryBuffer(
+                geometry, RTC_BUFFER_TYPE_INDEX, 0, RTC_FORMAT_UINT, 4, curves->segments.size());
+            std::copy(curves->segments.begin(), curves->segments.end(), s);
+            if (curves->is_linear) { // which ends have a neighbour
+                auto *flags = (unsigned char *)rtcSetNewGeometryBuffer(
+                    geometry, RTC_BUFFER_TYPE_FLAGS, 0, RTC_FORMAT_UCHAR, 1,
+                    curves->segments.size());
+                for (size_t k = 0; k < curves->segments.size(); ++k) {
+                    const std::vector<uint32_t> &all = curves->segments;
+                    bool left = k && all[k - 1] + 1 == all[k],
+                         right = k + 1 < all.size() && all[k + 1] == all[k] + 1;
+                    flags[k] =
+                        static_cast<unsigned char>((left ? RTC_CURVE_FLAG_NEIGHBOR_LEFT : 0) |
+                                                   (right ? RTC_CURVE_FLAG_NEIGHBOR_RIGHT : 0));
+                }
+            }
+            rtcSetGeometryIntersectFilterFunction(geometry, &from_outside);
+            rtcSetGeometryOccludedFilterFunction(geometry, &from_outside);
+            uint32_t number = uint32_t(m_curve_prims_host.size());
+            m_curve_prims_host.push_back(i - range.first_analytic);
+            attach(part.scene, geometry, InstanceGeometry + uint32_t(g.instances.size()) + number);
+        }
+    }
+
+    // Curves are not seen from inside.
+    static void from_outside(const RTCFilterFunctionNArguments *a) {
+        for (unsigned i = 0; i < a->N; ++i)
+            if (RTCRayN_dir_x(a->ray, a->N, i) * RTCHitN_Ng_x(a->hit, a->N, i) +
+                    RTCRayN_dir_y(a->ray, a->N, i) * RTCHitN_Ng_y(a->hit, a->N, i) +
+                    RTCRayN_dir_z(a->ray, a->N, i) * RTCHitN_Ng_z(a->hit, a->N, i) >=
+                0)
+                a->valid[i] = 0;
+    }
+
     static void analytic_bounds(const RTCBoundsFunctionArguments *a) {
         auto *part = static_cast<Part *>(a->geometryUserPtr);
-        BoundingBox b = part->analytic[a->primID]->bounds();
+        const Part::Primitive &p = part->analytic[a->primID];
+        BoundingBox b = p.shape->primitive_bounds(p.primitive);
         auto widen = [](double v, float towards) { return std::nextafter(float(v), towards); };
         constexpr float Inf = std::numeric_limits<float>::infinity();
         *a->bounds_o = { widen(b.min[0], -Inf), widen(b.min[1], -Inf), widen(b.min[2], -Inf), 0,
                          widen(b.max[0], Inf),  widen(b.max[1], Inf),  widen(b.max[2], Inf),  0 };
     }
 
-    // Distance to the shape along ray i of n, or infinity.
-    static double analytic_distance(const Part &part, RTCRayN *rays, unsigned n, unsigned i,
-                                    unsigned prim) {
+    // The hit along ray i of n; at infinity if there is none.
+    static AnalyticShape::HostHit analytic_hit(const Part &part, RTCRayN *rays, unsigned n,
+                                               unsigned i, unsigned prim) {
         std::array<double, 3> o{ RTCRayN_org_x(rays, n, i), RTCRayN_org_y(rays, n, i),
                                  RTCRayN_org_z(rays, n, i) };
         std::array<double, 3> d{ RTCRayN_dir_x(rays, n, i), RTCRayN_dir_y(rays, n, i),
                                  RTCRayN_dir_z(rays, n, i) };
-        return part.analytic[prim]->intersect_host(o, d, RTCRayN_tnear(rays, n, i),
-                                                   RTCRayN_tfar(rays, n, i));
+        const Part::Primitive &p = part.analytic[prim];
+        return p.shape->intersect_primitive_host(p.primitive, o, d, RTCRayN_tnear(rays, n, i),
+                                                 RTCRayN_tfar(rays, n, i));
     }
 
     static void analytic_intersect(const RTCIntersectFunctionNArguments *a) {
@@ -213,12 +293,13 @@ private:
         for (unsigned i = 0; i < a->N; ++i) {
             if (a->valid[i] != -1)
                 continue;
-            double t = analytic_distance(part, rays, a->N, i, a->primID);
-            if (!(t <= RTCRayN_tfar(rays, a->N, i)))
+            AnalyticShape::HostHit hit = analytic_hit(part, rays, a->N, i, a->primID);
+            if (!(hit.t <= RTCRayN_tfar(rays, a->N, i)))
                 continue;
-            RTCRayN_tfar(rays, a->N, i) = float(t);
-            RTCHitN_u(hits, a->N, i) = RTCHitN_v(hits, a->N, i) = 0;
-            RTCHitN_primID(hits, a->N, i) = a->primID;
+            RTCRayN_tfar(rays, a->N, i) = float(hit.t);
+            RTCHitN_u(hits, a->N, i) = float(hit.u);
+            RTCHitN_v(hits, a->N, i) = float(hit.v);
+            RTCHitN_primID(hits, a->N, i) = part.analytic[a->primID].number;
             RTCHitN_geomID(hits, a->N, i) = a->geomID;
             RTCHitN_instID(hits, a->N, i, 0) = a->context->instID[0];
         }
@@ -227,8 +308,8 @@ private:
     static void analytic_occluded(const RTCOccludedFunctionNArguments *a) {
         auto &part = *static_cast<Part *>(a->geometryUserPtr);
         for (unsigned i = 0; i < a->N; ++i)
-            if (a->valid[i] == -1 && analytic_distance(part, a->ray, a->N, i, a->primID) <=
-                                         RTCRayN_tfar(a->ray, a->N, i))
+            if (a->valid[i] == -1 &&
+                analytic_hit(part, a->ray, a->N, i, a->primID).t <= RTCRayN_tfar(a->ray, a->N, i))
                 RTCRayN_tfar(a->ray, a->N, i) = -std::numeric_limits<float>::infinity();
     }
 
@@ -323,8 +404,12 @@ private:
     }
 
     std::shared_ptr<Trees> m_trees;
-    jit::Value m_scene;               // of the first of them, as kernels know it
-    UInt32 m_first_prims;             // only with instances
+    jit::Value m_scene;   // of the first of them, as kernels know it
+    UInt32 m_first_prims; // only with instances
+    std::vector<uint32_t> m_curve_prims_host;
+    UInt32
+        m_curve_prims; // of each geometry of curves: its first among the analytic primitives of its part
+    uint32_t m_first_curve = 0;       // the first of these geometries
     const InstanceTable &m_instances; // the scene's
 };
 

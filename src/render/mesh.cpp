@@ -3,15 +3,19 @@
 #include "core/host_array.h"
 #include "core/warp.h"
 #include "render/emitter.h"
+#include "render/packed_meshes.h"
 #include <algorithm>
 #include <cmath>
+#include <tbb/parallel_for.h>
+#include <thread>
 
 namespace umbel {
 
 BoundingBox Mesh::bounds() const {
     BoundingBox b;
-    for (uint32_t i = 0; i < vertex_count(); ++i)
-        b.extend(vertex(i));
+    const std::vector<double> &p = positions;
+    for (size_t i = 0; i + 2 < p.size(); i += 3)
+        b.extend(std::array{ p[i], p[i + 1], p[i + 2] });
     for (const Keyframe &k : keyframes)
         for (size_t i = 0; i + 2 < k.positions.size(); i += 3)
             b.extend(std::array{ k.positions[i], k.positions[i + 1], k.positions[i + 2] });
@@ -75,45 +79,128 @@ std::array<double, 3> Mesh::area_normal(size_t t) const {
     return { u[1] * v[2] - u[2] * v[1], u[2] * v[0] - u[0] * v[2], u[0] * v[1] - u[1] * v[0] };
 }
 
+namespace {
+
+using Triple = std::array<double, 3>;
+
+double length_of(const Triple &v) { return std::sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2]); }
+
+// A sum over [0, n) that does not depend on how many threads there are: of blocks, in their order.
+template <class F> double ordered_sum(size_t n, F &&f) {
+    constexpr size_t Block = 1 << 14;
+    std::vector<double> sums((n + Block - 1) / Block);
+    tbb::parallel_for(size_t(0), sums.size(), [&](size_t b) {
+        for (size_t i = b * Block; i < std::min(n, (b + 1) * Block); ++i)
+            sums[b] += f(i);
+    });
+    double sum = 0;
+    for (double s : sums)
+        sum += s;
+    return sum;
+}
+
+} // namespace
+
 void Mesh::to_world_space() {
-    for (size_t i = 0; i + 2 < positions.size(); i += 3) {
-        auto p = m_to_world.apply_point({ positions[i], positions[i + 1], positions[i + 2] });
-        std::copy(p.begin(), p.end(), positions.begin() + ptrdiff_t(i));
-    }
-    for (size_t i = 0; i + 2 < normals.size(); i += 3) {
-        auto n = m_to_world.apply_normal({ normals[i], normals[i + 1], normals[i + 2] });
-        std::copy(n.begin(), n.end(), normals.begin() + ptrdiff_t(i));
-    }
+    auto each = [](std::vector<double> &list, auto &&f) {
+        tbb::parallel_for(tbb::blocked_range<size_t>(0, list.size() / 3, 4096),
+                          [&](const auto &range) {
+                              for (size_t i = range.begin(); i < range.end(); ++i) {
+                                  double *v = &list[3 * i];
+                                  Triple to = f(Triple{ v[0], v[1], v[2] });
+                                  std::copy(to.begin(), to.end(), v);
+                              }
+                          });
+    };
+    if (m_to_world != TransformData())
+        each(positions.get(), [&](const Triple &p) { return m_to_world.apply_point(p); });
+    TransformData inverse = m_to_world.inverse().value_or(TransformData());
+    each(normals.get(), [&](const Triple &n) {
+        Triple to;
+        for (int c = 0; c < 3; ++c)
+            to[size_t(c)] = inverse(0, c) * n[0] + inverse(1, c) * n[1] + inverse(2, c) * n[2];
+        double length = length_of(to);
+        if (length > 0)
+            for (double &v : to)
+                v /= length;
+        return to;
+    });
 }
 
 void Mesh::smooth_normals() {
     m_normals_array = {};
     normals.assign(positions.size(), 0);
-    for (size_t t = 0; t < triangle_count(); ++t) {
-        auto n = area_normal(t);
-        double length = std::hypot(n[0], n[1], n[2]);
-        if (!(length > 0))
-            continue;
-        for (size_t k = 0; k < 3; ++k) {
-            uint32_t i = indices[3 * t + k];
-            auto p = vertex(i), a = vertex(indices[3 * t + (k + 1) % 3]),
-                 b = vertex(indices[3 * t + (k + 2) % 3]);
-            double dot = 0, la = 0, lb = 0;
-            for (size_t j = 0; j < 3; ++j) {
-                dot += (a[j] - p[j]) * (b[j] - p[j]);
-                la += (a[j] - p[j]) * (a[j] - p[j]);
-                lb += (b[j] - p[j]) * (b[j] - p[j]);
+    const std::vector<double> &p = positions;
+    const std::vector<uint32_t> &index = indices;
+    std::vector<double> &sums = normals.get();
+    // Each thread has a range of vertices, so that what is summed has one order
+    size_t parts =
+               triangle_count() < 20'000 ? 1 : std::max(1u, std::thread::hardware_concurrency()),
+           each = vertex_count() / parts + 1;
+    tbb::parallel_for(size_t(0), parts, [&](size_t part) {
+        uint32_t begin = uint32_t(part * each), n = uint32_t(each);
+        for (size_t t = 0; t + 2 < index.size(); t += 3) {
+            bool is_mine[3];
+            for (size_t k = 0; k < 3; ++k)
+                is_mine[k] = index[t + k] - begin < n;
+            if (!is_mine[0] && !is_mine[1] && !is_mine[2])
+                continue;
+            Triple edge[3]; // from corner k to the next one
+            double length[3];
+            for (size_t k = 0; k < 3; ++k) {
+                const double *a = &p[3 * size_t(index[t + k])],
+                             *b = &p[3 * size_t(index[t + (k + 1) % 3])];
+                edge[k] = { b[0] - a[0], b[1] - a[1], b[2] - a[2] };
+                length[k] = length_of(edge[k]);
             }
-            double angle = std::acos(std::clamp(dot / std::sqrt(la * lb), -1.0, 1.0));
-            for (size_t j = 0; j < 3; ++j)
-                normals[3 * i + j] += n[j] / length * angle;
+            const Triple &u = edge[0], &v = edge[2]; // v comes back to the first corner
+            Triple face{ v[1] * u[2] - v[2] * u[1], v[2] * u[0] - v[0] * u[2],
+                         v[0] * u[1] - v[1] * u[0] };
+            double size = length_of(face);
+            if (!(size > 0))
+                continue;
+            for (size_t k = 0; k < 3; ++k) {
+                if (!is_mine[k])
+                    continue;
+                const Triple &a = edge[k], &b = edge[(k + 2) % 3];
+                double cosine =
+                    -(a[0] * b[0] + a[1] * b[1] + a[2] * b[2]) / (length[k] * length[(k + 2) % 3]);
+                double weight = std::acos(std::clamp(cosine, -1.0, 1.0)) / size;
+                for (size_t j = 0; j < 3; ++j)
+                    sums[3 * size_t(index[t + k]) + j] += face[j] * weight;
+            }
         }
-    }
-    for (size_t i = 0; i < normals.size(); i += 3) {
-        double length = std::hypot(normals[i], normals[i + 1], normals[i + 2]);
-        for (size_t j = 0; j < 3; ++j)
-            normals[i + j] = length > 0 ? normals[i + j] / length : j == 2 ? 1.0 : 0.0;
-    }
+        for (size_t i = begin; i < std::min(size_t(begin) + each, vertex_count()); ++i) {
+            double *s = &sums[3 * i], size = length_of({ s[0], s[1], s[2] });
+            for (size_t j = 0; j < 3; ++j)
+                s[j] = size > 0 ? s[j] / size : j == 2 ? 1.0 : 0.0;
+        }
+    });
+}
+
+void Mesh::give_up(std::shared_ptr<const PackedMeshes> packed, size_t first_vertex,
+                   size_t first_triangle) const {
+    auto numbers = [=](size_t count, size_t n, auto &&slot, double sign) {
+        return [=] {
+            std::vector<double> out(count);
+            for (size_t i = 0; i < count; ++i)
+                out[i] = sign * packed->number(first_vertex + i / n, slot(i % n));
+            return out;
+        };
+    };
+    positions.give_up(numbers(positions.size(), 3, [](size_t j) { return j; }, 1));
+    normals.give_up(numbers(
+        normals.size(), 3, [](size_t j) { return PackedMeshes::Normal + j; },
+        m_flip_normals ? -1 : 1));
+    uvs.give_up(
+        numbers(uvs.size(), 2, [](size_t j) { return j ? PackedMeshes::V : PackedMeshes::U; }, 1));
+    indices.give_up([=, count = indices.size(), turned = m_is_inside_out] {
+        std::vector<uint32_t> out(count);
+        for (size_t i = 0; i < count; ++i)
+            out[i] = packed->triangle(first_triangle + i / 3)[turned ? (3 - i % 3) % 3 : i % 3] -
+                     uint32_t(first_vertex);
+        return out;
+    });
 }
 
 NormalCone Mesh::normal_cone() const {
@@ -207,7 +294,7 @@ void Mesh::changed(std::span<const std::string> names) {
     auto is_changed = [&](const char *name) {
         return std::find(names.begin(), names.end(), name) != names.end();
     };
-    auto take = [&](const char *name, Value &array, std::vector<double> &host) {
+    auto take = [&](const char *name, Value &array, Restorable<double> &host) {
         if (is_changed(name) && array.valid())
             host = read_floats(Float(array.detached()));
     };
@@ -252,9 +339,10 @@ void Mesh::check_mesh() const {
     for (uint32_t i : indices)
         if (i >= vertex_count())
             complain("a triangle refers to vertex {} of {}", uint64_t(i) + 1, vertex_count());
-    for (double v : positions)
-        if (!std::isfinite(v))
-            complain("a vertex position is not a finite number");
+    // A sum is finite only if all its terms are, save for those that are huge
+    const std::vector<double> &p = positions;
+    if (!std::isfinite(ordered_sum(p.size(), [&](size_t i) { return p[i] * 0x1p-64; })))
+        complain("a vertex position is not a finite number");
 }
 
 void Mesh::finish_mesh(bool normals_came_along) {
@@ -276,11 +364,8 @@ void Mesh::orient(bool normals_came_along) {
 }
 
 void Mesh::prepare_sampling() {
-    m_area = 0;
-    for (size_t t = 0; t < triangle_count(); ++t) {
-        auto n = area_normal(t);
-        m_area += std::hypot(n[0], n[1], n[2]) / 2;
-    }
+    positions.get(), indices.get(); // before threads share them
+    m_area = ordered_sum(triangle_count(), [&](size_t t) { return length_of(area_normal(t)) / 2; });
     m_inv_area = HostFloat(m_area > 0 ? 1 / m_area : 0);
     m_records = {};
     if (!m_emitter)

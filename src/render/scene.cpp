@@ -2,6 +2,7 @@
 #include "render/scene.h"
 #include "core/host_array.h"
 #include "render/integrator.h"
+#include "render/shape_list.h"
 #include "render/subsurface.h"
 #include <malloc.h>
 
@@ -49,6 +50,23 @@ void Scene::declare(Params &p) {
 
 void Scene::configure() {
     m_launches.clear();
+    // What lists stand for takes their places
+    expand(m_shapes);
+    std::vector<Ref<Object>> described;
+    for (const Ref<Object> &o : m_described) {
+        if (!dynamic_cast<const ShapeList *>(o.get())) {
+            described.push_back(o);
+            continue;
+        }
+        std::vector<Ref<Shape>> members = { std::dynamic_pointer_cast<Shape>(o) };
+        expand(members);
+        for (const Ref<Shape> &s : members) {
+            described.push_back(s);
+            if (s->sensor())
+                m_sensors.push_back(s->sensor());
+        }
+    }
+    m_described = std::move(described);
     m_arena.collect(m_shapes);
     collect_objects();
     build_arena();

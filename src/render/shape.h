@@ -2,6 +2,7 @@
 #pragma once
 #include "core/alias_table.h"
 #include "core/host_float.h"
+#include "core/restorable.h"
 #include "render/bsdf.h"
 #include "render/motion.h"
 #include <array>
@@ -16,7 +17,19 @@ class Subsurface;
 
 /// Kinds of shapes as scripts know them.
 namespace ShapeType {
-enum : uint32_t { Invalid = 0, Mesh = 1, Rectangle = 3, Cylinder = 16, Disk = 32, Sphere = 128 };
+enum : uint32_t {
+    Invalid = 0,
+    Mesh = 1,
+    Rectangle = 3,
+    BSplineCurve = 4,
+    LinearCurve = 8,
+    Cylinder = 16,
+    Disk = 32,
+    SDFGrid = 64,
+    Sphere = 128,
+    Ellipsoids = 256,
+    EllipsoidsMesh = 513
+};
 }
 
 class Sensor;
@@ -161,6 +174,8 @@ std::vector<Shape *> live_shapes();
 /// Grows whenever a shape, or an attribute of one, comes or goes.
 uint64_t shapes_epoch();
 
+struct PackedMeshes;
+
 /// Triangles. What a plugin fills in is host data; the scene packs it into its arena.
 class Mesh : public Shape {
 public:
@@ -177,9 +192,9 @@ public:
     std::optional<TimeInterval> motion() const override;
 
     /// World space (its own, if it moves), three numbers a vertex.
-    std::vector<double> positions, normals; // normals: empty if the mesh is faceted
-    std::vector<double> uvs;                // two a vertex, or empty
-    std::vector<uint32_t> indices;          // three a triangle
+    Restorable<double> positions, normals; // normals: empty if the mesh is faceted
+    Restorable<double> uvs;                // two a vertex, or empty
+    Restorable<uint32_t> indices;          // three a triangle
     /// The vertices of a mesh that deforms, at times that increase; in between, they move on straight lines. The first
     /// are those above.
     struct Keyframe {
@@ -218,12 +233,15 @@ public:
     void smooth_normals();
     /// To be called when positions, indices or the like have been changed in place.
     void refresh();
+    /// Frees what a scene has packed, from these places on: it is read from there when it is asked for again.
+    void give_up(std::shared_ptr<const PackedMeshes> packed, size_t first_vertex,
+                 size_t first_triangle) const;
 
     /// The above as arrays of the program: `positions`, `normals`, `uvs`, `indices`.
-    const Value &positions_array() const { return slot(m_positions_array, positions).read(); }
-    const Value &normals_array() const { return slot(m_normals_array, normals).read(); }
-    const Value &uvs_array() const { return slot(m_uvs_array, uvs).read(); }
-    const Value &indices_array() const { return slot(m_indices_array, indices).read(); }
+    const Value &positions_array() const { return read(m_positions_array, positions); }
+    const Value &normals_array() const { return read(m_normals_array, normals); }
+    const Value &uvs_array() const { return read(m_uvs_array, uvs); }
+    const Value &indices_array() const { return read(m_indices_array, indices); }
 
     // ---- attributes of vertices and faces: mesh_attributes.cpp
     struct Attribute {
@@ -263,8 +281,11 @@ protected:
     bool m_face_normals = false;
 
 private:
-    template <class T> static BufferSlot slot(Value &array, const std::vector<T> &host) {
-        return { &array, const_cast<std::vector<T> *>(&host) };
+    template <class T> static BufferSlot slot(Value &array, const Restorable<T> &host) {
+        return { &array, const_cast<std::vector<T> *>(&host.get()) };
+    }
+    template <class T> static const Value &read(Value &array, const Restorable<T> &host) {
+        return array.valid() ? array : slot(array, host).read();
     }
     /// Corners' numbers and weights at a point.
     struct Corners {
@@ -286,6 +307,14 @@ private:
     mutable Float m_records;        // 16 numbers a triangle: p0, e1, e2, uv0, uv1, uv2
 };
 
+/// Round curves as trees take them: control points with radii, and the first one of each segment, which is a straight line
+/// between two points, or a cubic B-spline of four.
+struct Curves {
+    bool is_linear = true;
+    std::vector<std::array<double, 4>> points;
+    std::vector<uint32_t> segments;
+};
+
 /// A shape with a formula for its intersection, which is written once for all precisions and machines.
 class AnalyticShape : public Shape {
 public:
@@ -298,6 +327,51 @@ public:
     virtual void fill_interaction(const Ray &ray, const Float &t, SurfaceInteraction &si) const = 0;
     /// The factors of dp_du and dp_dv that give the normal's derivatives.
     virtual Vector2 curvature() const { return { Float(0), Float(0) }; }
+
+    // ---- the same of shapes of many primitives, which have numbers; u and v may say where on the primitive a hit is
+    struct PrimitiveHit {
+        Float t, u, v;
+        UMBEL_STRUCT(t, u, v)
+    };
+    struct HostHit {
+        double t, u, v;
+    };
+    virtual PrimitiveHit intersect_primitive(const Ray &ray, const UInt32 &, const Mask &a) const {
+        return { intersect(ray, a), Float(0), Float(0) };
+    }
+    virtual HostHit intersect_primitive_host(size_t, const std::array<double, 3> &o,
+                                             const std::array<double, 3> &d, double mint,
+                                             double maxt) const {
+        return { intersect_host(o, d, mint, maxt), 0, 0 };
+    }
+    virtual void fill_primitive(const Ray &ray, const PrimitiveHit &hit, const UInt32 &,
+                                const Mask &, SurfaceInteraction &si) const {
+        fill_interaction(ray, hit.t, si);
+    }
+    /// Its primitives, where trees may know how to intersect them; null if they do not.
+    virtual const Curves *curves() const { return nullptr; }
+};
+
+/// One whose primitives have numbers.
+class ManyPrimitives : public AnalyticShape {
+public:
+    size_t primitive_count() const override = 0;
+    BoundingBox primitive_bounds(size_t primitive) const override = 0;
+    PrimitiveHit intersect_primitive(const Ray &ray, const UInt32 &primitive,
+                                     const Mask &active) const override = 0;
+    HostHit intersect_primitive_host(size_t primitive, const std::array<double, 3> &o,
+                                     const std::array<double, 3> &d, double mint,
+                                     double maxt) const override = 0;
+    void fill_primitive(const Ray &ray, const PrimitiveHit &hit, const UInt32 &primitive,
+                        const Mask &active, SurfaceInteraction &si) const override = 0;
+
+private:
+    Float intersect(const Ray &, const Mask &) const final { return Float(0); }
+    double intersect_host(const std::array<double, 3> &, const std::array<double, 3> &, double,
+                          double) const final {
+        return 0;
+    }
+    void fill_interaction(const Ray &, const Float &, SurfaceInteraction &) const final {}
 };
 
 } // namespace umbel

@@ -48,6 +48,28 @@ TEST_F(ObjFiles, NormalsAreSmoothedUnlessTheyComeAlong) {
     EXPECT_TRUE(mesh(flat).normals.empty());
 }
 
+// Long files are parsed in pieces: a fan whose vertices and faces are in all of them.
+TEST_F(ObjFiles, PiecesOfLongFilesFitTogether) {
+    std::string text = "v 0 0 0\n";
+    const int n = 40000;
+    for (int i = 0; i < n; ++i) {
+        text += fmt::format("v 1 {} 0\n", double(i) / (n - 1));
+        if (i)
+            text += i % 2 ? fmt::format("f 1 {} {}\n", i + 1, i + 2)
+                          : fmt::format("f {} -2 -1\n", -i - 2);
+    }
+    Ref<Shape> s = read(text);
+    ASSERT_EQ(mesh(s).triangle_count(), size_t(n - 1));
+    EXPECT_EQ(mesh(s).vertex_count(), size_t(n + 1));
+    EXPECT_NEAR(s->area(), 0.5, 1e-9);
+    for (uint32_t t = 0; t < n - 1; ++t)
+        ASSERT_EQ(mesh(s).indices[3 * t + 2], t + 2) << "in the order of the file";
+    EXPECT_NE(complaint(text + "f 1 2 90000\n").find(fmt::format("x.obj:{}: ", 2 * n + 1)),
+              std::string::npos);
+    EXPECT_NE(complaint(text + "\nv 1 2 nothing\n").find(fmt::format("x.obj:{}: ", 2 * n + 2)),
+              std::string::npos);
+}
+
 TEST_F(ObjFiles, SaysInWhichLineWhatIsWrong) {
     EXPECT_NE(complaint("v 0 0 0\nv 1 0 0\nf 1 2 7\n").find("x.obj:3"), std::string::npos);
     EXPECT_NE(complaint("v 0 0 zero\n").find("x.obj:1"), std::string::npos);

@@ -1,5 +1,6 @@
 // tests/plugins/ply_test.cpp: what is particular to Stanford's files; see also tests/render/mesh_test.cpp.
 #include "support/mesh_files.h"
+#include <algorithm>
 
 namespace umbel {
 using namespace test;
@@ -26,10 +27,80 @@ protected:
     }
 };
 
-TEST_F(PlyFiles, PropertiesOfOtherNamesArePassedOver) {
-    Ref<Shape> s = read("property uchar quality\n", { "7", "8", "9" });
+TEST_F(PlyFiles, PropertiesOfOtherNamesAreAttributesOfTheirOwn) {
+    Ref<Shape> s = read("property uchar quality\nproperty list uchar int friends\n",
+                        { "7 1 0", "8 0", "9 2 0 0" });
     EXPECT_DOUBLE_EQ(s->area(), 2);
-    EXPECT_TRUE(mesh(s).attributes().empty());
+    EXPECT_EQ(attribute(s, "vertex_quality"), (std::vector<double>{ 7, 8, 9 }));
+    EXPECT_EQ(mesh(s).attributes().size(), 1u);
+}
+
+// A strip of 9,000 squares in both byte orders, as triangles and as squares, with a pentagon at its end or without one.
+TEST_F(PlyFiles, BinaryFilesAreTheSameInAnyOrder) {
+    const uint32_t n = 9000;
+    auto strip = [&](bool big, uint32_t corners, bool pentagon) {
+        std::string f = fmt::format(
+            "ply\nformat binary_{}_endian 1.0\nelement vertex {}\nproperty float x\nproperty "
+            "double y\nproperty float z\nproperty short heat\nelement face {}\nproperty uchar a\n"
+            "property list uchar uint vertex_indices\nproperty float b\nend_header\n",
+            big ? "big" : "little", 2 * n + 2, n * (corners == 3 ? 2 : 1) + pentagon);
+        auto put = [&](auto v) {
+            std::string bytes(reinterpret_cast<const char *>(&v), sizeof v);
+            if (big)
+                std::reverse(bytes.begin(), bytes.end());
+            f += bytes;
+        };
+        for (uint32_t i = 0; i < 2 * n + 2; ++i)
+            put(float(i / 2)), put(double(i % 2) / 3), put(0.f), put(int16_t(i % 100));
+        auto face = [&](std::vector<uint32_t> list, uint32_t number) {
+            put(uint8_t(number % 200)), put(uint8_t(list.size()));
+            for (uint32_t v : list)
+                put(v);
+            put(float(number));
+        };
+        for (uint32_t i = 0; i < n; ++i) {
+            uint32_t a = 2 * i;
+            if (corners == 4)
+                face({ a, a + 2, a + 3, a + 1 }, i);
+            else
+                face({ a, a + 2, a + 3 }, i), face({ a, a + 3, a + 1 }, i);
+        }
+        if (pentagon)
+            face({ 0, 2, 4, 5, 1 }, 77);
+        return f;
+    };
+    Ref<Shape> first = load("ply", write("x.ply", strip(false, 3, false)));
+    EXPECT_NEAR(first->area(), n / 3.0, 1e-9);
+    std::vector<double> heat = attribute(first, "vertex_heat"), b = attribute(first, "face_b");
+    EXPECT_EQ(heat[205], 5);
+    EXPECT_EQ(b[2 * 8000 + 1], 8000);
+    EXPECT_EQ(attribute(first, "face_a")[2 * 8000], 0);
+    for (bool big : { false, true })
+        for (uint32_t corners : { 3u, 4u })
+            for (bool pentagon : { false, true }) {
+                Ref<Shape> s = load("ply", write("x.ply", strip(big, corners, pentagon)));
+                ASSERT_EQ(mesh(s).triangle_count(), 2 * n + (pentagon ? 3 : 0));
+                EXPECT_EQ(mesh(s).positions, mesh(first).positions);
+                for (size_t i = 0; i < 6 * n; ++i)
+                    ASSERT_EQ(mesh(s).indices[i], mesh(first).indices[i]) << i;
+                EXPECT_EQ(attribute(s, "vertex_heat"), heat);
+                std::vector<double> own = attribute(s, "face_b");
+                own.resize(b.size());
+                EXPECT_EQ(own, b);
+            }
+    // The first bad index, where it is
+    std::string bad = strip(false, 3, false);
+    for (size_t number : { 17000u, 5000u }) // records of 18 bytes
+        bad.replace(bad.size() - 18 * (2 * n - number) + 2, 4, "\xff\xff\xff\x7f");
+    std::string complaint = user_error([&] { load("ply", write("x.ply", bad)); });
+    EXPECT_NE(complaint.find("face 5000 refers to vertex 2147483647"), std::string::npos)
+        << complaint;
+    EXPECT_NE(complaint.find(fmt::format("offset {}", bad.size() - 18 * (2 * n - 5000) + 2)),
+              std::string::npos)
+        << complaint;
+    bad.resize(bad.size() - 7);
+    EXPECT_NE(user_error([&] { load("ply", write("x.ply", bad)); }).find("x.ply: offset"),
+              std::string::npos);
 }
 
 TEST_F(PlyFiles, TextureCoordinatesHaveSeveralNames) {
@@ -63,7 +134,9 @@ TEST_F(PlyFiles, SaysWhatIsWrong) {
                        "y\nproperty float z\n";
     EXPECT_NE(complaint(head + "end_header\n0 0 0\n").find("no faces"), std::string::npos);
     std::string face = "element face 1\nproperty list uchar int vertex_indices\nend_header\n";
-    EXPECT_NE(complaint(head + face + "0 0 0\n3 0 0 5\n").find("5"), std::string::npos);
+    EXPECT_NE(
+        complaint(head + face + "0 0 0\n3 0 0 5\n").find("x.ply:11: face 0 refers to vertex 5"),
+        std::string::npos);
     EXPECT_NE(complaint(head + face + "0 0\n").find("x.ply"), std::string::npos);
 }
 

@@ -29,8 +29,8 @@ public:
                  p.properties()->describe());
         if (m_sigma_s)
             m_albedo = m_sigma_t = nullptr;
-        check_ranges();
     }
+    void configure() override { check_ranges(); }
     void changed(std::span<const std::string>) override {}
 
     bool is_homogeneous() const override { return true; }

@@ -22,14 +22,16 @@ public:
         if (!p.loading())
             return;
         for (const Ref<Shape> &s : keys) {
-            auto mesh = std::dynamic_pointer_cast<Mesh>(s);
-            if (!mesh || s->motion())
+            m_meshes.push_back(std::dynamic_pointer_cast<Mesh>(s));
+            if (!m_meshes.back())
                 s->complain("a key of a deformable mesh must be a mesh that stands still");
-            m_meshes.push_back(mesh);
         }
     }
 
     void configure() override {
+        for (const Ref<Mesh> &m : m_meshes)
+            if (m->motion())
+                m->complain("a key of a deformable mesh must be a mesh that stands still");
         if (m_meshes.size() < 2)
             complain("it takes two meshes or more as keys, and there are {}", m_meshes.size());
         std::vector<double> times = key_times();

@@ -2,59 +2,56 @@
 //
 // Reads v, vt, vn and f; polygons become fans of triangles, and negative indices count from the end. Groups, lines and
 // materials are passed over. Vertices with several normals or texture coordinates are duplicated.
+//
+// A file is cut into pieces of whole lines, which all cores parse; the pieces are put together in their order.
 #include "core/file_text.h"
+#include "core/reads_files.h"
 #include "render/shape.h"
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cstring>
-#include <unordered_map>
+#include <tbb/parallel_for.h>
 
 namespace umbel {
 
-class Obj final : public Mesh {
-public:
-    void declare(Params &p) override {
-        p.example("<string name='filename' value='$files/mesh.obj'/>");
-        Mesh::declare(p);
-        p.file("filename", m_file).doc("The file to read");
-        declare_normals(p);
-        p.boolean("flip_tex_coords", m_flip_v, true)
-            .doc("Files count v from the bottom of the image, textures from its top");
-    }
+namespace {
 
-    void configure() override {
-        std::string text = read_text_file(m_file);
-        m_at = text.data();
-        m_end = m_at + text.size();
-        for (m_line = 1; m_at < m_end; ++m_line)
-            parse_line();
-        if (indices.empty())
-            fail("{}: the file holds no faces", m_file.string());
-        if (m_face_normals || !m_any_normal)
-            normals.clear();
-        if (!m_any_uv)
-            uvs.clear();
-        to_world_space();
-        if (!m_face_normals && !m_any_normal)
-            smooth_normals();
-        finish_mesh(m_any_normal && !m_face_normals);
-        m_v = m_vt = m_vn = {};
-        m_vertices = {};
+/// Position, texture coordinates and normal of a corner, from 1 on; 0: none.
+using Corner = std::array<int64_t, 3>;
+/// Added to those that count from the end: they are relative to what comes before their piece.
+constexpr int64_t Relative = int64_t(1) << 40;
+
+struct ParseError {
+    const char *at;
+    std::string what;
+};
+
+/// Some lines of a file.
+struct Piece {
+    std::vector<double> lists[3]; // v, vt, vn
+    std::vector<Corner> corners;  // three a triangle
+    bool has_error = false;
+    ParseError error;
+
+    Piece() = default;
+    Piece(Piece &&) = default;
+    void parse(const char *begin, const char *end) {
+        m_at = begin;
+        m_end = end;
+        try {
+            while (m_at < m_end)
+                parse_line();
+        } catch (ParseError &e) {
+            has_error = true;
+            error = std::move(e);
+        }
     }
+    size_t count(size_t k) const { return lists[k].size() / Sizes[k]; }
+    static constexpr size_t Sizes[3] = { 3, 2, 3 };
 
 private:
-    using Corner = std::array<int64_t, 3>; // position, uv, normal; from 1 on, 0: none
-    struct Hash {
-        size_t operator()(const Corner &c) const {
-            uint64_t h = uint64_t(c[0]) * 0x9e3779b97f4a7c15u;
-            h = (h ^ (h >> 29) ^ uint64_t(c[1])) * 0xbf58476d1ce4e5b9u;
-            return (h ^ (h >> 32) ^ uint64_t(c[2])) * 0x94d049bb133111ebu;
-        }
-    };
-
-    [[noreturn]] void bad(std::string_view what) const {
-        throw UserError(fmt::format("{}:{}: {}", m_file.string(), m_line, what));
-    }
+    [[noreturn]] void bad(const char *what) const { throw ParseError{ m_at, what }; }
 
     void skip_blanks() {
         while (m_at < m_end && (*m_at == ' ' || *m_at == '\t' || *m_at == '\r'))
@@ -63,10 +60,6 @@ private:
     bool at_line_end() {
         skip_blanks();
         return m_at == m_end || *m_at == '\n' || *m_at == '#';
-    }
-    void next_line() {
-        m_at = static_cast<const char *>(std::memchr(m_at, '\n', size_t(m_end - m_at)));
-        m_at = m_at ? m_at + 1 : m_end;
     }
     double number() {
         skip_blanks();
@@ -87,37 +80,36 @@ private:
             ++m_at;
         std::string_view key(word, size_t(m_at - word));
         if (key == "v")
-            numbers(m_v, 3);
+            numbers(0);
         else if (key == "vt")
-            numbers(m_vt, 2);
+            numbers(1);
         else if (key == "vn")
-            numbers(m_vn, 3);
+            numbers(2);
         else if (key == "f")
             face();
-        next_line();
+        m_at = static_cast<const char *>(std::memchr(m_at, '\n', size_t(m_end - m_at)));
+        m_at = m_at ? m_at + 1 : m_end;
     }
 
-    void numbers(std::vector<double> &to, int count) {
-        for (int i = 0; i < count; ++i)
-            to.push_back(i && at_line_end() && count == 2 ? 0
-                                                          : number()); // a 1D texture coordinate
+    void numbers(size_t k) {
+        for (size_t i = 0; i < Sizes[k]; ++i) // a texture coordinate may have one
+            lists[k].push_back(k == 1 && i && at_line_end() ? 0 : number());
     }
 
     void face() {
-        uint32_t first = 0, last = 0;
+        Corner first, last;
         for (int i = 0; !at_line_end(); ++i) {
-            uint32_t v = vertex_of(corner());
+            Corner c = corner();
             if (i == 0)
-                first = v;
+                first = c;
             else if (i >= 2)
-                indices.insert(indices.end(), { first, last, v });
-            last = v;
+                corners.insert(corners.end(), { first, last, c });
+            last = c;
         }
     }
 
     Corner corner() {
         Corner c{};
-        size_t counts[3] = { m_v.size() / 3, m_vt.size() / 2, m_vn.size() / 3 };
         for (size_t k = 0; k < 3; ++k) {
             if (k && (m_at == m_end || *m_at != '/'))
                 break;
@@ -130,52 +122,187 @@ private:
                     bad("a face's vertex is malformed; expected v, v/vt, v//vn or v/vt/vn");
                 continue;
             }
+            if (i == 0 || i <= -Relative / 2 || i >= Relative / 2)
+                bad("a face refers to something that cannot be; indices begin at 1");
             m_at = end;
-            if (i < 0)
-                i += int64_t(counts[k]) + 1;
-            if (i < 1 || i > int64_t(counts[k]))
-                bad(fmt::format("a face refers to {} {} of {}",
-                                k == 0   ? "vertex"
-                                : k == 1 ? "texture coordinate"
-                                         : "normal",
-                                i, counts[k]));
-            c[k] = i;
+            c[k] = i > 0 ? i : i + int64_t(count(k)) + 1 + Relative;
         }
         return c;
     }
 
-    uint32_t vertex_of(const Corner &c) {
-        auto [it, fresh] = m_vertices.emplace(c, uint32_t(vertex_count()));
-        if (!fresh)
-            return it->second;
-        if (vertex_count() >= (1u << 31))
-            bad("the mesh has more than 2^31 vertices");
-        const double *v = &m_v[size_t(3 * (c[0] - 1))];
-        positions.insert(positions.end(), v, v + 3);
-        double uv[2] = {}, n[3] = { 0, 0, 1 };
-        if (c[1]) {
-            std::memcpy(uv, &m_vt[size_t(2 * (c[1] - 1))], sizeof uv);
-            if (m_flip_v)
-                uv[1] = 1 - uv[1];
-            m_any_uv = true;
+    const char *m_at = nullptr, *m_end = nullptr;
+};
+
+} // namespace
+
+class Obj final : public Mesh, public ReadsFiles {
+public:
+    void declare(Params &p) override {
+        p.example("<string name='filename' value='$files/mesh.obj'/>");
+        Mesh::declare(p);
+        p.file("filename", m_file).doc("The file to read");
+        declare_normals(p);
+        p.boolean("flip_tex_coords", m_flip_v, true)
+            .doc("Files count v from the bottom of the image, textures from its top");
+    }
+
+    void read_files() override {
+        positions.clear(), normals.clear(), uvs.clear(), indices.clear();
+        FileBytes file(m_file);
+        std::string_view text = file.view();
+        std::vector<Piece> pieces = parse(text);
+        if (std::all_of(pieces.begin(), pieces.end(),
+                        [](const Piece &p) { return p.corners.empty(); }))
+            fail("{}: the file holds no faces", m_file.string());
+        join(pieces, text);
+        if (m_face_normals)
+            normals.clear();
+        m_normals_came_along = !normals.empty();
+        to_world_space();
+        if (!m_face_normals && !m_normals_came_along)
+            smooth_normals();
+    }
+
+    void configure() override {
+        take_files();
+        finish_mesh(m_normals_came_along);
+    }
+
+private:
+    [[noreturn]] void bad(std::string_view text, const char *at, std::string_view what) const {
+        throw UserError(
+            fmt::format("{}:{}: {}", m_file.string(), 1 + std::count(text.data(), at, '\n'), what));
+    }
+
+    std::vector<Piece> parse(std::string_view text) const {
+        constexpr size_t Size = 1 << 19; // whatever the number of threads
+        std::vector<const char *> ends;
+        const char *end = text.data() + text.size();
+        for (const char *at = text.data(); at < end; ends.push_back(at)) {
+            at += std::min(Size, size_t(end - at));
+            const void *line = std::memchr(at, '\n', size_t(end - at));
+            at = line ? static_cast<const char *>(line) + 1 : end;
         }
-        if (c[2]) {
-            std::memcpy(n, &m_vn[size_t(3 * (c[2] - 1))], sizeof n);
-            m_any_normal = true;
+        std::vector<Piece> pieces(ends.size());
+        tbb::parallel_for(size_t(0), ends.size(), [&](size_t i) {
+            pieces[i].parse(i ? ends[i - 1] : text.data(), ends[i]);
+        });
+        for (const Piece &p : pieces)
+            if (p.has_error)
+                bad(text, p.error.at, p.error.what);
+        return pieces;
+    }
+
+    void join(std::vector<Piece> &pieces, std::string_view text) {
+        std::vector<double> lists[3];
+        std::array<int64_t, 3> before{};
+        size_t corner_count = 0;
+        std::vector<std::array<int64_t, 3>> bases;
+        for (Piece &p : pieces) {
+            bases.push_back(before);
+            corner_count += p.corners.size();
+            for (size_t k = 0; k < 3; ++k) {
+                before[k] += int64_t(p.count(k));
+                if (pieces.size() == 1)
+                    lists[k] = std::move(p.lists[k]);
+                else
+                    lists[k].insert(lists[k].end(), p.lists[k].begin(), p.lists[k].end());
+                p.lists[k] = {};
+            }
         }
-        uvs.insert(uvs.end(), uv, uv + 2);
-        normals.insert(normals.end(), n, n + 3);
-        return it->second;
+        if (uint64_t(before[0]) >= (1u << 31) || corner_count >= (1u << 31))
+            fail("{}: the mesh has more than 2^31 vertices", m_file.string());
+
+        // Vertices in the order in which faces name them; those of one position are chained
+        struct Made {
+            int64_t uv, normal;
+            uint32_t next;
+        };
+        constexpr uint32_t None = ~0u;
+        std::vector<uint32_t> chains(size_t(before[0]), None), &triangles = indices.get();
+        std::vector<Made> made;
+        std::vector<int64_t> places; // of each vertex: its position
+        made.reserve(size_t(before[0]));
+        places.reserve(size_t(before[0]));
+        triangles.reserve(corner_count);
+        bool any_uv = false, any_normal = false;
+        for (size_t i = 0; i < pieces.size(); ++i) {
+            for (Corner c : pieces[i].corners) {
+                for (size_t k = 0; k < 3; ++k) {
+                    if (c[k] > Relative / 2)
+                        c[k] += bases[i][k] - Relative;
+                    else if (k && c[k] == 0)
+                        continue;
+                    if (c[k] < 1 || c[k] > before[k])
+                        bad_reference(text, k, c[k], before[k]);
+                }
+                any_uv |= c[1] != 0;
+                any_normal |= c[2] != 0;
+                uint32_t &chain = chains[size_t(c[0] - 1)], at = chain;
+                while (at != None && (made[at].uv != c[1] || made[at].normal != c[2]))
+                    at = made[at].next;
+                if (at == None) {
+                    at = uint32_t(made.size());
+                    made.push_back({ c[1], c[2], chain });
+                    places.push_back(c[0]);
+                    chain = at;
+                }
+                triangles.push_back(at);
+            }
+            pieces[i].corners = {};
+        }
+
+        size_t n = made.size();
+        std::vector<double> &p = positions.get(), &uv = uvs.get(), &normal = normals.get();
+        p.resize(3 * n);
+        uv.resize(any_uv ? 2 * n : 0);
+        normal.resize(any_normal ? 3 * n : 0);
+        tbb::parallel_for(tbb::blocked_range<size_t>(0, n, 4096), [&](const auto &range) {
+            for (size_t i = range.begin(); i < range.end(); ++i) {
+                std::copy_n(&lists[0][3 * size_t(places[i] - 1)], 3, &p[3 * i]);
+                if (any_uv && made[i].uv) {
+                    const double *from = &lists[1][2 * size_t(made[i].uv - 1)];
+                    uv[2 * i] = from[0];
+                    uv[2 * i + 1] = m_flip_v ? 1 - from[1] : from[1];
+                }
+                if (any_normal && made[i].normal)
+                    std::copy_n(&lists[2][3 * size_t(made[i].normal - 1)], 3, &normal[3 * i]);
+                else if (any_normal)
+                    normal[3 * i + 2] = 1;
+            }
+        });
+    }
+
+    // Finds the first line that cannot be: only files that are wrong pay for it.
+    [[noreturn]] void bad_reference(std::string_view text, size_t k, int64_t index,
+                                    int64_t count) const {
+        std::array<int64_t, 3> before{}, all{};
+        const char *end = text.data() + text.size(), *guilty = text.data();
+        for (int pass = 0; pass < 2; ++pass)
+            for (const char *at = text.data(); at < end;) {
+                const void *line = std::memchr(at, '\n', size_t(end - at));
+                const char *next = line ? static_cast<const char *>(line) + 1 : end;
+                Piece p;
+                p.parse(at, next);
+                for (size_t j = 0; j < 3; ++j)
+                    (pass ? before : all)[j] += int64_t(p.count(j));
+                for (const Corner &c : p.corners)
+                    for (size_t j = 0; pass && j < 3; ++j) {
+                        int64_t i = c[j] > Relative / 2 ? c[j] - Relative + before[j] : c[j];
+                        if ((i < 1 || i > all[j]) && (c[j] || !j)) {
+                            guilty = at;
+                            at = next = end;
+                        }
+                    }
+                at = next;
+            }
+        static const char *const names[] = { "vertex", "texture coordinate", "normal" };
+        bad(text, guilty, fmt::format("a face refers to {} {} of {}", names[k], index, count));
     }
 
     std::filesystem::path m_file;
     bool m_flip_v = true;
-    bool m_any_normal = false, m_any_uv = false;
-
-    const char *m_at = nullptr, *m_end = nullptr;
-    size_t m_line = 0;
-    std::vector<double> m_v, m_vt, m_vn;
-    std::unordered_map<Corner, uint32_t, Hash> m_vertices;
+    bool m_normals_came_along = false;
 };
 
 UMBEL_PLUGIN(Shape, Obj, "obj")

@@ -1,20 +1,27 @@
 // ply: triangle meshes in the Stanford format, as text or binary of either byte order.
 //
 // Reads x y z, nx ny nz and u v (also s t, texture_u texture_v) of vertices, and faces as lists; polygons become fans of
-// triangles. One or three properties of a common name that end in _0 _1 _2, _x _y _z or _r _g _b become attributes: heat_0
-// of vertices is vertex_heat, r g b of faces is face_color, and tint_r tint_g tint_b is vertex_tint_color. Elements and
-// properties of other names are passed over.
+// triangles. All other properties of vertices and faces become attributes. One or three of a common name that end in
+// _0 _1 _2, _x _y _z or _r _g _b are one: heat_0 of vertices is vertex_heat, r g b of faces is face_color, and tint_r tint_g
+// tint_b is vertex_tint_color. The rest are one each, of their own name: quality is vertex_quality. Lists of other names, and
+// other elements, are passed over.
+//
+// Records of one size, as most binary files have them, are read by all cores where they are.
 #include "core/file_text.h"
 #include "core/host_array.h"
+#include "core/reads_files.h"
 #include "render/shape.h"
+#include <algorithm>
+#include <atomic>
 #include <bit>
 #include <charconv>
 #include <cstring>
 #include <deque>
+#include <tbb/parallel_for.h>
 
 namespace umbel {
 
-class Ply final : public Mesh {
+class Ply final : public Mesh, public ReadsFiles {
 public:
     void declare(Params &p) override {
         p.example("<string name='filename' value='$files/mesh.ply'/>");
@@ -24,10 +31,13 @@ public:
         p.boolean("flip_tex_coords", m_flip_v, false).doc("Turns the texture's v axis over");
     }
 
-    void configure() override {
-        std::string text = read_text_file(m_file);
-        m_at = text.data();
-        m_end = m_at + text.size();
+    void read_files() override {
+        positions.clear(), normals.clear(), uvs.clear(), indices.clear();
+        m_elements.clear();
+        m_extras.clear();
+        FileBytes file(m_file);
+        m_begin = m_at = file.view().data();
+        m_end = m_at + file.view().size();
         read_header();
         for (const Element &e : m_elements)
             e.name == "vertex" ? read_vertices(e) : e.name == "face" ? read_faces(e) : skip(e);
@@ -35,11 +45,15 @@ public:
             fail("{}: the file holds no faces", m_file.string());
         if (m_face_normals)
             normals.clear();
-        bool normals_came_along = !normals.empty();
+        m_normals_came_along = !normals.empty();
         to_world_space();
         if (!m_face_normals && normals.empty())
             smooth_normals();
-        finish_mesh(normals_came_along);
+    }
+
+    void configure() override {
+        take_files();
+        finish_mesh(m_normals_came_along);
         for (Extra &e : m_extras)
             set_attribute(e.name, e.size, float_array(e.values));
         m_elements.clear();
@@ -58,6 +72,7 @@ private:
     struct Target {
         std::vector<double> *list = nullptr;
         size_t stride = 0, offset = 0;
+        explicit operator bool() const { return list != nullptr; }
     };
     struct Extra { // an attribute
         std::string name;
@@ -70,8 +85,13 @@ private:
         std::vector<Property> properties;
     };
 
-    [[noreturn]] void bad(std::string_view what) const {
-        throw UserError(fmt::format("{}: {}", m_file.string(), what));
+    /// At a place in the file: as a line of text, or as an offset.
+    [[noreturn]] void bad(std::string_view what, const char *at = nullptr) const {
+        at = at ? at : m_at;
+        throw UserError(
+            m_is_text
+                ? fmt::format("{}:{}: {}", m_file.string(), 1 + std::count(m_begin, at, '\n'), what)
+                : fmt::format("{}: offset {}: {}", m_file.string(), at - m_begin, what));
     }
 
     // ---- header
@@ -115,6 +135,7 @@ private:
     }
 
     void read_header() {
+        m_is_text = true;
         if (line() != "ply")
             bad("the first line is not \"ply\"; is this a PLY file?");
         while (true) {
@@ -122,8 +143,10 @@ private:
             auto w = words(l);
             if (w.empty() || w[0] == "comment" || w[0] == "obj_info")
                 continue;
-            if (w[0] == "end_header")
+            if (w[0] == "end_header") {
+                m_is_text = m_ascii;
                 return;
+            }
             if (w[0] == "format" && w.size() >= 2)
                 read_format(w[1]);
             else if (w[0] == "element" && w.size() == 3)
@@ -160,6 +183,30 @@ private:
 
     // ---- data
 
+    /// Calls f with a zero of a type.
+    template <class F> static auto with_type(Type type, F &&f) {
+        switch (type) {
+        case Type::I8: return f(int8_t());
+        case Type::U8: return f(uint8_t());
+        case Type::I16: return f(int16_t());
+        case Type::U16: return f(uint16_t());
+        case Type::I32: return f(int32_t());
+        case Type::U32: return f(uint32_t());
+        case Type::F32: return f(float());
+        case Type::F64: break;
+        }
+        return f(double());
+    }
+    static size_t size_of(Type type) {
+        return with_type(type, [](auto v) { return sizeof v; });
+    }
+    template <class T> T load(const char *from) const {
+        char bytes[sizeof(T)];
+        std::memcpy(bytes, from, sizeof(T));
+        if (m_swap)
+            std::reverse(bytes, bytes + sizeof(T));
+        return std::bit_cast<T>(bytes);
+    }
     double number(Type type) {
         if (m_ascii) {
             while (m_at < m_end &&
@@ -172,29 +219,12 @@ private:
             m_at = end;
             return v;
         }
-        switch (type) {
-        case Type::I8: return raw<int8_t>();
-        case Type::U8: return raw<uint8_t>();
-        case Type::I16: return raw<int16_t>();
-        case Type::U16: return raw<uint16_t>();
-        case Type::I32: return raw<int32_t>();
-        case Type::U32: return raw<uint32_t>();
-        case Type::F32: return double(raw<float>());
-        case Type::F64: break;
-        }
-        return raw<double>();
-    }
-    template <class T> T raw() {
-        char bytes[sizeof(T)];
-        if (size_t(m_end - m_at) < sizeof(T))
-            bad("the file ends too early");
-        std::memcpy(bytes, m_at, sizeof(T));
-        m_at += sizeof(T);
-        if (m_swap)
-            std::reverse(bytes, bytes + sizeof(T));
-        T v;
-        std::memcpy(&v, bytes, sizeof(T));
-        return v;
+        return with_type(type, [&]<class T>(T) {
+            if (size_t(m_end - m_at) < sizeof(T))
+                bad("the file ends too early");
+            m_at += sizeof(T);
+            return double(load<T>(m_at - sizeof(T)));
+        });
     }
     uint64_t list_length(const Property &p) {
         double n = number(p.count_type);
@@ -215,6 +245,37 @@ private:
                 skip(p);
     }
 
+    // Binary records without lists, by all cores; false if these are others.
+    bool read_records(const Element &e, const std::vector<Target> &targets) {
+        size_t bytes = 0;
+        std::vector<size_t> offsets;
+        for (const Property &p : e.properties) {
+            if (m_ascii || p.is_list)
+                return false;
+            offsets.push_back(bytes);
+            bytes += size_of(p.type);
+        }
+        if (e.count > uint64_t(m_end - m_at) / bytes) {
+            m_at = m_end;
+            bad("the file ends too early");
+        }
+        tbb::parallel_for(tbb::blocked_range<size_t>(0, e.count, 4096), [&](const auto &range) {
+            for (size_t k = 0; k < targets.size(); ++k)
+                if (const Target &t = targets[k])
+                    with_type(e.properties[k].type, [&]<class T>(T) {
+                        const char *from = m_at + bytes * range.begin() + offsets[k];
+                        double *to = t.list->data() + t.stride * range.begin() + t.offset;
+                        for (size_t i = range.begin(); i < range.end(); ++i) {
+                            *to = double(load<T>(from));
+                            from += bytes;
+                            to += t.stride;
+                        }
+                    });
+        });
+        m_at += bytes * e.count;
+        return true;
+    }
+
     void read_vertices(const Element &e) {
         // Each takes a byte at least: a damaged count must not allocate.
         if (e.count > uint64_t(m_end - m_at) || e.count >= (1u << 31))
@@ -224,14 +285,14 @@ private:
             const std::array<const char *, 3> xyz{ "x", "y", "z" }, normal{ "nx", "ny", "nz" };
             for (size_t k = 0; k < 3; ++k) {
                 if (n == xyz[k])
-                    return { &positions, 3, k };
+                    return { &positions.get(), 3, k };
                 if (n == normal[k])
-                    return { &normals, 3, k };
+                    return { &normals.get(), 3, k };
             }
             if (n == "u" || n == "s" || n == "texture_u")
-                return { &uvs, 2, 0 };
+                return { &uvs.get(), 2, 0 };
             if (n == "v" || n == "t" || n == "texture_v")
-                return { &uvs, 2, 1 };
+                return { &uvs.get(), 2, 1 };
             return {};
         };
         for (const Target &t : extras)
@@ -248,63 +309,162 @@ private:
         }
         if (!has[0] || !has[1] || !has[2])
             bad("vertices have no x, y and z");
-        for (uint64_t i = 0; i < e.count; ++i)
-            for (size_t k = 0; k < targets.size(); ++k) {
-                const Target &t = targets[k];
-                if (!t.list)
-                    skip(e.properties[k]);
-                else
-                    (*t.list)[t.stride * i + t.offset] = number(e.properties[k].type);
-            }
+        if (!read_records(e, targets))
+            for (uint64_t i = 0; i < e.count; ++i)
+                for (size_t k = 0; k < targets.size(); ++k) {
+                    const Target &t = targets[k];
+                    if (!t)
+                        skip(e.properties[k]);
+                    else
+                        (*t.list)[t.stride * i + t.offset] = number(e.properties[k].type);
+                }
         if (m_flip_v)
             for (size_t i = 1; i < uvs.size(); i += 2)
                 uvs[i] = 1 - uvs[i];
+    }
+
+    static bool is_corners(const Property &p) {
+        return p.is_list && (p.name == "vertex_indices" || p.name == "vertex_index");
+    }
+
+    // Binary faces of as many corners each, by all cores; false if these are others.
+    bool read_equal_faces(const Element &e, const std::vector<Target> &extras) {
+        size_t lists = 0, before = 0, after = 0;
+        const Property *corners = nullptr;
+        std::vector<size_t> offsets; // relative to the list, of those after it to its end
+        for (const Property &p : e.properties) {
+            lists += p.is_list;
+            offsets.push_back(corners ? after : before);
+            if (is_corners(p))
+                corners = &p;
+            else if (!p.is_list)
+                (corners ? after : before) += size_of(p.type);
+        }
+        if (m_ascii || lists != 1 || !corners || e.count == 0)
+            return false;
+        size_t count_bytes = size_of(corners->count_type), index_bytes = size_of(corners->type);
+        if (size_t(m_end - m_at) < before + count_bytes)
+            return false;
+        auto count_at = [&](const char *at) {
+            return with_type(corners->count_type,
+                             [&]<class T>(T) { return double(load<T>(at + before)); });
+        };
+        double count = count_at(m_at);
+        if (!(count >= 3 && count <= 255))
+            return false;
+        size_t n = size_t(count), head = before + count_bytes,
+               bytes = head + n * index_bytes + after;
+        if (e.count > uint64_t(m_end - m_at) / bytes || e.count * (n - 2) >= (1u << 30))
+            return false;
+        for (const Target &x : extras)
+            if (x)
+                x.list->resize(x.stride * e.count * (n - 2));
+        std::vector<uint32_t> &out = indices.get();
+        out.resize(3 * (n - 2) * e.count);
+        std::atomic<bool> differs = false;
+        with_type(corners->type, [&]<class T>(T) {
+            auto vertices = double(vertex_count());
+            tbb::parallel_for(tbb::blocked_range<size_t>(0, e.count, 4096), [&](const auto &range) {
+                for (size_t i = range.begin(); i < range.end(); ++i) {
+                    const char *at = m_at + bytes * i, *list = at + head;
+                    if (count_at(at) != count) {
+                        differs = true;
+                        return;
+                    }
+                    uint32_t *to = &out[3 * (n - 2) * i];
+                    T first = load<T>(list), last = load<T>(list + sizeof(T));
+                    bool is_good = double(first) >= 0 && double(first) < vertices &&
+                                   double(last) >= 0 && double(last) < vertices;
+                    for (size_t k = 2; k < n; ++k, to += 3) {
+                        T next = load<T>(list + k * sizeof(T));
+                        is_good &= double(next) >= 0 && double(next) < vertices;
+                        if (!is_good) { // told in the order of the file
+                            differs = true;
+                            return;
+                        }
+                        to[0] = uint32_t(first), to[1] = uint32_t(last), to[2] = uint32_t(next);
+                        last = next;
+                    }
+                    const char *end = list + n * sizeof(T);
+                    bool behind = false;
+                    for (size_t k = 0; k < extras.size(); ++k) {
+                        const Property &p = e.properties[k];
+                        if (const Target &x = extras[k])
+                            for (size_t t = (n - 2) * i; t < (n - 2) * (i + 1); ++t)
+                                (*x.list)[x.stride * t + x.offset] =
+                                    with_type(p.type, [&]<class U>(U) {
+                                        return double(load<U>((behind ? end : at) + offsets[k]));
+                                    });
+                        behind |= &p == corners;
+                    }
+                }
+            });
+        });
+        if (!differs)
+            m_at += bytes * e.count;
+        else
+            out.clear();
+        return !differs;
     }
 
     void read_faces(const Element &e) {
         if (e.properties.empty())
             bad("faces have no list of vertices");
         std::vector<Target> extras = find_extras(e, "face_");
+        if (read_equal_faces(e, extras))
+            return;
+        for (const Target &x : extras)
+            if (x)
+                x.list->clear();
+        std::vector<uint32_t> &out = indices.get();
+        size_t vertices = vertex_count();
         std::vector<double> row; // of attributes of a face
         for (uint64_t i = 0; i < e.count; ++i) {
-            size_t before = triangle_count();
+            size_t before = out.size() / 3;
             row.clear();
             for (size_t at = 0; at < e.properties.size(); ++at) {
                 const Property &p = e.properties[at];
-                if (extras[at].list) {
+                if (extras[at]) {
                     row.push_back(number(p.type));
                     continue;
                 }
-                if (!p.is_list || (p.name != "vertex_indices" && p.name != "vertex_index")) {
+                if (!is_corners(p)) {
                     skip(p);
                     continue;
                 }
                 uint32_t first = 0, last = 0;
                 uint64_t n = list_length(p);
                 for (uint64_t k = 0; k < n; ++k) {
+                    const char *place = m_at;
                     double index = number(p.type);
-                    if (!(index >= 0 && index < double(vertex_count())))
-                        bad(fmt::format("face {} refers to vertex {} of {}", i, index,
-                                        vertex_count()));
+                    if (!(index >= 0 && index < double(vertices)))
+                        bad(fmt::format("face {} refers to vertex {} of {}", i, index, vertices),
+                            place);
                     auto v = uint32_t(index);
                     if (k == 0)
                         first = v;
                     else if (k >= 2)
-                        indices.insert(indices.end(), { first, last, v });
+                        out.insert(out.end(), { first, last, v });
                     last = v;
                 }
             }
             // All triangles of a polygon have what it has
-            for (size_t t = before; t < triangle_count(); ++t)
+            for (size_t t = before; t < out.size() / 3; ++t)
                 for (size_t at = 0, k = 0; at < extras.size(); ++at)
-                    if (const Target &x = extras[at]; x.list) {
+                    if (const Target &x = extras[at]) {
                         x.list->resize(x.stride * (t + 1));
                         (*x.list)[x.stride * t + x.offset] = row[k++];
                     }
         }
     }
 
-    // What properties of other names are: attributes, or nothing.
+    static bool is_known(const Property &p) {
+        static const char *const names[] = { "x", "y", "z", "nx", "ny",        "nz",
+                                             "u", "v", "s", "t",  "texture_u", "texture_v" };
+        return std::find(std::begin(names), std::end(names), p.name) != std::end(names);
+    }
+
+    // What properties of other names are: attributes, unless they are lists.
     std::vector<Target> find_extras(const Element &e, const std::string &prefix) {
         std::vector<Target> targets(e.properties.size());
         static const char *const endings[] = { "r", "g", "b", "x", "y", "z", "0", "1", "2" };
@@ -321,12 +481,16 @@ private:
                     if (split(e.properties[at + count]) !=
                         std::pair(name, std::string(endings[set + count])))
                         break;
-            if (count != 1 && count != 3) {
-                at += std::max<size_t>(count, 1);
-                continue;
-            }
             std::string full = prefix + name;
-            if (set == 0)
+            if (count != 1 && count != 3) { // one of its own
+                const Property &p = e.properties[at];
+                count = 1;
+                if (p.is_list || (prefix == "vertex_" && is_known(p))) {
+                    ++at;
+                    continue;
+                }
+                full = prefix + p.name;
+            } else if (set == 0)
                 full += name.empty() ? "color" : "_color";
             bool taken = false;
             for (const Extra &x : m_extras)
@@ -356,8 +520,10 @@ private:
 
     std::filesystem::path m_file;
     bool m_flip_v = false;
+    bool m_normals_came_along = false;
     bool m_ascii = true, m_swap = false;
-    const char *m_at = nullptr, *m_end = nullptr;
+    bool m_is_text = true; // where it is being read
+    const char *m_begin = nullptr, *m_at = nullptr, *m_end = nullptr;
     std::vector<Element> m_elements;
     std::deque<Extra> m_extras; // lists keep their places
 };

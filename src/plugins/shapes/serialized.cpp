@@ -6,6 +6,7 @@
 //
 // Colours become the attribute vertex_color. Versions 3 and 4 are read; there are no others in use.
 #include "core/host_array.h"
+#include "core/reads_files.h"
 #include "render/shape.h"
 #include <algorithm>
 #include <array>
@@ -82,7 +83,7 @@ private:
 
 } // namespace
 
-class Serialized final : public Mesh {
+class Serialized final : public Mesh, public ReadsFiles {
 public:
     void declare(Params &p) override {
         p.example("<string name='filename' value='$files/mesh.serialized'/>");
@@ -99,22 +100,27 @@ public:
                  "edges where the surface bends by less. 0: the file's normals stay");
     }
 
-    void configure() override {
+    void read_files() override {
         positions.clear(), normals.clear(), uvs.clear(), indices.clear();
-        std::vector<double> colours;
-        read_mesh(colours);
+        m_colours.clear();
+        read_mesh(m_colours);
         bool rebuild = m_smooth_angle > 0 && !m_face_normals;
         if (m_face_normals || rebuild)
             normals.clear();
-        bool normals_came_along = !normals.empty();
+        m_normals_came_along = !normals.empty();
         to_world_space();
         if (rebuild)
-            smooth_up_to(m_smooth_angle, colours);
+            smooth_up_to(m_smooth_angle, m_colours);
         else if (!m_face_normals && normals.empty())
             smooth_normals();
-        finish_mesh(normals_came_along);
-        if (!colours.empty())
-            set_attribute("vertex_color", 3, float_array(colours));
+    }
+
+    void configure() override {
+        take_files();
+        finish_mesh(m_normals_came_along);
+        if (!m_colours.empty())
+            set_attribute("vertex_color", 3, float_array(m_colours));
+        m_colours = {};
     }
 
 private:
@@ -230,19 +236,19 @@ private:
             flags &Double ? data.append<double>(to, each * vertices, what)
                           : data.append<float>(to, each * vertices, what);
         };
-        numbers(positions, 3, "positions");
+        numbers(positions.get(), 3, "positions");
         if (flags & Normals)
-            numbers(normals, 3, "normals");
+            numbers(normals.get(), 3, "normals");
         if (flags & Uvs)
-            numbers(uvs, 2, "texture coordinates");
+            numbers(uvs.get(), 2, "texture coordinates");
         if (flags & Colours)
             numbers(colours, 3, "colours");
-        data.append<uint32_t>(indices, 3 * triangles, "triangles");
+        data.append<uint32_t>(indices.get(), 3 * triangles, "triangles");
         for (size_t i = 0; i < indices.size(); ++i)
             if (indices[i] >= vertices)
                 data.bad(fmt::format("triangle {} refers to vertex {} of {}; export the file again",
                                      i / 3, indices[i], vertices));
-        for (const std::vector<double> *list : { &normals, &uvs, &colours })
+        for (const std::vector<double> *list : { &normals.get(), &uvs.get(), &colours })
             for (double v : *list)
                 if (!std::isfinite(v))
                     data.bad("a normal, texture coordinate or colour is not a finite number; "
@@ -359,6 +365,8 @@ private:
     std::filesystem::path m_file;
     int m_index = 0;
     double m_smooth_angle = 0;
+    bool m_normals_came_along = false;
+    std::vector<double> m_colours; // while it is being loaded
 };
 
 UMBEL_PLUGIN(Shape, Serialized, "serialized")

@@ -3,6 +3,7 @@
 // The group itself is not seen. Materials belong to its shapes, so all instances look alike. Lights, further groups and
 // instances cannot be part of it.
 #include "render/instance.h"
+#include "render/shape_list.h"
 
 namespace umbel {
 
@@ -15,6 +16,10 @@ public:
             return;
         if (m_members.empty())
             fail("{}: the group is empty; put shapes into it", p.properties()->describe());
+    }
+
+    void configure() override {
+        expand(m_members);
         for (const Ref<Shape> &s : m_members) {
             if (dynamic_cast<const ShapeGroup *>(s.get()))
                 s->complain("Nested ShapeGroup is not permitted; put its shapes there");

@@ -10,21 +10,21 @@
 // that undoes sRGB. In spectral variants a texel is instead one packet of four floats: the coefficients of a smooth spectrum
 // [Jakob 2019] and the luminance. Images that are filtered are such packets, too: colour and luminance, of all levels.
 #include "core/host_array.h"
-#include "core/image_io.h"
+#include "core/reads_files.h"
 #include "core/upsampling.h"
 #include "core/warp.h"
 #include "render/mip_map.h"
 #include "render/texel_distribution.h"
+#include "render/texel_file.h"
 #include "render/texel_wrap.h"
 #include "render/texture.h"
 #include <algorithm>
-#include <cctype>
 #include <cmath>
 #include <optional>
 
 namespace umbel {
 
-class BitmapTexture final : public Texture {
+class BitmapTexture final : public Texture, public ReadsFiles {
 public:
     void declare(Params &p) override {
         p.example("<string name='filename' value='$files/image.png'/>");
@@ -55,18 +55,25 @@ public:
             both = "wrap_mode";
         p.choice("wrap_mode_u", m_wrap_u, both, modes).doc("The same, along u alone");
         p.choice("wrap_mode_v", m_wrap_v, both, modes).doc("The same, along v alone");
-        p.string("channel", m_channel, "")
+        p.string("channel", m_options.channel, "")
             .doc("Use one channel of the image alone, such as `r`, `a` or `layer.Z`");
-        p.number("gamma", m_gamma, 0, -1)
+        p.number("gamma", m_options.gamma, 0, -1)
             .fixed()
             .doc("How the image is encoded: 1 is linear, -1 is sRGB, others are exponents; 0: as "
                  "the file says");
-        p.choice("format", m_format, "auto", { "auto", "variant", "fp16" })
+        std::string format;
+        p.choice("format", format, "auto", { "auto", "variant", "fp16" })
             .doc("Of texels in memory: like the file, as floats, or as halves");
-        p.boolean("raw", m_raw, false)
+        p.boolean("raw", m_options.raw, false)
             .doc("Take numbers as they are, without undoing sRGB, and never as a spectrum: for "
                  "normals or roughness");
         p.transform("to_uv", m_to_uv).doc("Applied to texture coordinates first");
+        if (p.loading()) {
+            m_is_filtered = m_filter == "trilinear" || m_filter == "ewa";
+            m_options.spectral = variant().colour == Colour::Spectral && !m_options.raw;
+            if (format != "auto")
+                m_options.storage = format == "fp16" ? Component::F16 : Component::F32;
+        }
         if (!p.traversing())
             return;
         if (!m_data.valid())
@@ -86,49 +93,41 @@ public:
             take_data();
     }
 
-    void configure() override {
-        Image image = read();
-        if (image.pixels() >= (1u << 30)) // their packets are counted with 32 bits
-            complain("{}: {} x {} pixels are too many; scale the image down to 2^30 pixels",
-                     m_file.string(), image.width(), image.height());
-
-        // What is neither bytes nor halves becomes floats, and so does what has to be computed with
-        bool is_grey = colour_model(image) == ColourModel::Y;
-        m_is_spectral = variant().colour == Colour::Spectral && !m_raw;
-        m_storage = image.component() == Component::U8    ? Component::U8
-                    : image.component() == Component::F16 ? Component::F16
-                                                          : Component::F32;
-        if (colour_model(image) == ColourModel::Xyz || (image.srgb() && m_storage != Component::U8))
-            m_storage = Component::F32;
-        if (m_format != "auto")
-            m_storage = m_format == "fp16" ? Component::F16 : Component::F32;
-        bool is_byte = m_storage == Component::U8;
-        m_is_filtered = m_filter == "trilinear" || m_filter == "ewa";
+    void read_files() override {
         if (m_is_filtered)
-            m_storage = Component::F32;
-        if (!is_byte || m_is_filtered)
-            image = convert(image, m_storage, false);
-        image = to_model(image, is_grey ? ColourModel::Y : ColourModel::Rgb, false);
-
-        m_channels = uint32_t(image.channel_count());
-        check_finite(image);
-        m_shape = { image.height(), image.width(), m_channels };
-        if (m_is_filtered)
-            prepare_levels(image);
-        else if (m_is_spectral)
-            store_coefficients(image);
+            m_levels_source = std::make_shared<Image>(linear_floats(read(), name()));
+        else if (m_image)
+            m_source = std::make_shared<Texels>(make_texels(read(), m_options, name()));
         else
-            store(image);
-        m_width = opaque_float(double(image.width()));
-        m_height = opaque_float(double(image.height()));
+            m_source = read_texels(m_file, m_options);
+    }
+
+    void configure() override {
+        take_files();
         m_transform = Transform(m_to_uv);
+        if (m_is_filtered) {
+            Image image = std::move(*m_levels_source);
+            m_levels_source.reset();
+            m_channels = uint32_t(image.channel_count());
+            m_storage = Component::F32;
+            take_size(image.width(), image.height());
+            prepare_levels(image);
+            return;
+        }
+        std::shared_ptr<const Texels> t = std::move(m_source); // others share it while it is in use
+        m_storage = t->storage;
+        m_channels = t->channels;
+        take_size(t->width, t->height);
+        m_texels = jit::borrow_from(t->type, t->memory->data(), t->count, [t] {});
+        if (m_storage == Component::U8 && !m_options.spectral)
+            m_codes = jit::constant_table(jit::Type::F32, codes(t->srgb).data(), 256);
     }
 
     Spectrum eval(const SurfaceInteraction &si, const Mask &active) const override {
         if (variant().colour == Colour::Mono)
             return Spectrum(grey_at(si, active));
         return interpolate<Spectrum>(si, active, [&](const Texel &t) {
-            if (!m_is_spectral) {
+            if (!m_options.spectral) {
                 if (variant().colour == Colour::Spectral) // raw
                     return Spectrum(t.y);
                 return Spectrum(std::vector<Float>{ t.c.x, t.c.y, t.c.z });
@@ -137,12 +136,12 @@ public:
         });
     }
     Float eval_1(const SurfaceInteraction &si, const Mask &active) const override {
-        if (m_is_spectral && m_channels == 3)
+        if (m_options.spectral && m_channels == 3)
             complain("gives a spectrum here; set raw=true for numbers");
         return grey_at(si, active);
     }
     Vector3 eval_3(const SurfaceInteraction &si, const Mask &active) const override {
-        if (m_is_spectral)
+        if (m_options.spectral)
             complain("gives a spectrum here; set raw=true for numbers");
         if (m_channels != 3)
             complain("has one channel; three are needed here");
@@ -152,7 +151,7 @@ public:
     std::array<size_t, 2> resolution() const override { return { m_shape[1], m_shape[0] }; }
 
     Vector2 eval_1_grad(const SurfaceInteraction &si, const Mask &active) const override {
-        if (m_is_spectral && m_channels == 3)
+        if (m_options.spectral && m_channels == 3)
             complain("gives a spectrum here; set raw=true for numbers");
         if (m_filter == "nearest")
             return { Float(0), Float(0) };
@@ -165,7 +164,7 @@ public:
     }
     Float mean_value() const override {
         std::vector<double> w =
-            m_is_spectral ? read_floats(mean_of_coefficients(all_texels().c)) : weights();
+            m_options.spectral ? read_floats(mean_of_coefficients(all_texels().c)) : weights();
         auto [rows, columns] = std::pair(m_shape[0], m_shape[1]);
         // Towards a constant beyond the image, the outermost texels fade away: an eighth of them is missing
         auto part = [&](const std::string &mode, size_t i, size_t n) {
@@ -256,48 +255,16 @@ private:
 
     // ---- storage
 
+    /// What messages call the image.
+    std::string name() const { return m_image ? where() : m_file.string(); }
     Image read() const {
-        ImageReadOptions options;
-        if (m_raw || m_gamma > 0)
-            options.srgb = false;
-        else if (m_gamma < 0)
-            options.srgb = true;
-        Image image = m_image ? *m_image : read_image(m_file, options);
-        if (m_image && options.srgb)
-            image.set_srgb(*options.srgb);
-        if (!m_channel.empty())
-            image = one_channel(image);
-        if (m_raw || !(m_gamma > 0) || m_gamma == 1)
-            return image;
-        image = convert(image, Component::F32, false);
-        for (size_t y = 0; y < image.height(); ++y) {
-            auto *row = reinterpret_cast<float *>(image.bytes() + y * image.row_bytes());
-            for (size_t i = 0; i < image.width() * image.channel_count(); ++i)
-                if (!is_alpha(image.channels()[i % image.channel_count()]))
-                    row[i] = std::pow(std::max(row[i], 0.0f), float(m_gamma));
-        }
-        return image;
+        return m_image ? understood(*m_image, m_options, name())
+                       : read_understood(m_file, m_options);
     }
-    // By its name, whatever its case: the whole of it, or what is after the last dot.
-    Image one_channel(const Image &image) const {
-        auto lower = [](std::string text) {
-            for (char &c : text)
-                c = char(std::tolower(static_cast<unsigned char>(c)));
-            return text;
-        };
-        for (bool whole : { true, false })
-            for (const std::string &name : image.channels()) {
-                std::string shown = whole ? name : name.substr(name.rfind('.') + 1);
-                if (lower(shown) != lower(m_channel))
-                    continue;
-                Image one = select_channels(image, { name });
-                Image grey(one.width(), one.height(), { "Y" }, one.component(),
-                           one.srgb() && !is_alpha(name));
-                std::copy_n(one.bytes(), one.byte_count(), grey.bytes());
-                return grey;
-            }
-        complain("{}: has no channel {}; there are {}", m_file.string(), quote(m_channel),
-                 fmt::join(image.channels(), ", "));
+    void take_size(size_t width, size_t height) {
+        m_shape = { height, width, m_channels };
+        m_width = opaque_float(double(width));
+        m_height = opaque_float(double(height));
     }
 
     void prepare_levels(const Image &image) {
@@ -328,50 +295,6 @@ private:
         jit::eval(m_texels);
     }
 
-    // Calls f(colour) for every pixel, in linear numbers.
-    template <class F> static void for_each_pixel(const Image &image, F &&f) {
-        size_t n = image.channel_count();
-        std::vector<double> row(image.width() * n);
-        for (size_t y = 0; y < image.height(); ++y) {
-            image.read_row(y, row.data(), true);
-            for (size_t i = 0; i < row.size(); i += n)
-                f(n == 1 ? Colour3{ row[i], row[i], row[i] }
-                         : Colour3{ row[i], row[i + 1], row[i + 2] });
-        }
-    }
-
-    void check_finite(const Image &image) const {
-        for_each_pixel(image, [&](const Colour3 &c) {
-            for (double v : c)
-                if (!std::isfinite(v))
-                    complain("{}: a pixel of the image is not a finite number", m_file.string());
-        });
-    }
-
-    void store_coefficients(const Image &image) {
-        std::vector<float> texels;
-        texels.reserve(4 * image.pixels());
-        for_each_pixel(image, [&](Colour3 c) {
-            auto y = float(luminance(c));
-            for (double &v : c)
-                v = std::clamp(v, 0.0, 1.0);
-            c = table_coefficients(c);
-            texels.insert(texels.end(), { float(c[0]), float(c[1]), float(c[2]), y });
-        });
-        m_texels = jit::copy(texels);
-    }
-
-    void store(const Image &image) {
-        switch (m_storage) {
-        case Component::U8: store<uint8_t>(image, jit::Type::U8); break;
-        case Component::F16: store<uint16_t>(image, jit::Type::F16); break;
-        default: store<uint32_t>(image, jit::Type::F32);
-        }
-        if (m_storage != Component::U8)
-            return;
-        m_codes = jit::constant_table(jit::Type::F32, codes(image.srgb()).data(), 256);
-    }
-
     static const std::array<float, 256> &codes(bool srgb) {
         auto make = [](auto decode) {
             std::array<float, 256> codes;
@@ -384,21 +307,6 @@ private:
         return srgb ? encoded : plain;
     }
 
-    // As bits of `Bits`' size: one a texel, or three and one of padding. Four bytes are fetched as one number.
-    template <class Bits> void store(const Image &image, jit::Type type) {
-        const auto *pixel = reinterpret_cast<const Bits *>(image.bytes());
-        if (m_channels == 1) {
-            m_texels = jit::copy_from(type, pixel, uint32_t(image.pixels()));
-            return;
-        }
-        std::vector<Bits> texels(4 * image.pixels());
-        for (size_t i = 0; i < image.pixels(); ++i)
-            std::copy_n(pixel + 3 * i, 3, texels.begin() + ptrdiff_t(4 * i));
-        m_texels = type == jit::Type::U8
-                       ? jit::copy_from(jit::Type::U32, texels.data(), uint32_t(image.pixels()))
-                       : jit::copy_from(type, texels.data(), uint32_t(texels.size()));
-    }
-
     // ---- the texels as a parameter
 
     // Recorded, and computed only if someone asks.
@@ -407,13 +315,12 @@ private:
         UInt32 lane(jit::lane_index(n * m_channels)), texel = lane / UInt32(m_channels),
                                                       channel = lane - texel * UInt32(m_channels);
         Texel t = texel_at(texel, true);
-        if (!m_is_spectral)
+        if (!m_options.spectral)
             return m_channels == 1 ? t.y
                                    : select(channel == UInt32(0u), t.c.x,
                                             select(channel == UInt32(1u), t.c.y, t.c.z));
         // The colours are gone: the file is read again
-        Image image = to_model(convert(read(), Component::F32, false),
-                               m_channels == 1 ? ColourModel::Y : ColourModel::Rgb, false);
+        Image image = linear_floats(read(), name());
         return number(jit::copy_from(jit::Type::F32, image.bytes(), n * m_channels));
     }
 
@@ -429,7 +336,7 @@ private:
         if (m_is_filtered) {
             m_levels = MipMap(m_shape[1], m_shape[0], m_levels.boundary(0), m_levels.boundary(1));
             store_levels(Float(m_data));
-        } else if (m_is_spectral)
+        } else if (m_options.spectral)
             pack(Float(m_data), n);
         else if (m_channels == 1)
             m_texels = m_data;
@@ -446,10 +353,10 @@ private:
         auto at = [&](uint32_t c) {
             return Float(jit::gather(linear, first + UInt32(c % m_channels), Mask(true)));
         };
-        Vector3 rgb(at(0), at(1), at(2)), c = m_is_spectral ? table_coefficients(rgb) : rgb;
+        Vector3 rgb(at(0), at(1), at(2)), c = m_options.spectral ? table_coefficients(rgb) : rgb;
         Value packed = jit::full(variant().float_type(), 0, 4 * n);
         UInt32 to = texel * UInt32(4u);
-        Float y = m_channels == 1 && !m_is_spectral ? rgb.x : grey(rgb);
+        Float y = m_channels == 1 && !m_options.spectral ? rgb.x : grey(rgb);
         for (auto [i, v] : { std::pair(0u, c.x), { 1u, c.y }, { 2u, c.z }, { 3u, y } })
             jit::scatter(packed, v, to + UInt32(i), Mask(true));
         m_texels = packed;
@@ -486,7 +393,7 @@ private:
         return v;
     }
     Texel texel_at(const UInt32 &index, const Mask &active) const {
-        if (m_is_spectral || m_is_filtered) {
+        if (m_options.spectral || m_is_filtered) {
             std::vector<Value> v = jit::gather_packet(m_texels, index, 4, active);
             return { { number(v[0]), number(v[1]), number(v[2]) }, number(v[3]) };
         }
@@ -582,9 +489,12 @@ private:
 
     std::filesystem::path m_file;
     std::shared_ptr<const Image> m_image;
-    std::string m_filter, m_wrap_u, m_wrap_v, m_channel, m_format;
-    double m_anisotropy = 20, m_gamma = 0;
-    bool m_raw = false, m_is_spectral = false, m_is_filtered = false;
+    std::shared_ptr<const Texels> m_source; // while it is being loaded
+    std::shared_ptr<Image> m_levels_source;
+    TexelOptions m_options;
+    std::string m_filter, m_wrap_u, m_wrap_v;
+    double m_anisotropy = 20;
+    bool m_is_filtered = false;
     MipMap m_levels;                       // of an image that is filtered
     Float m_most_long;                     // of an average, relative to its width
     std::optional<AsksForPartials> m_asks; // while it is

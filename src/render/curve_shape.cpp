@@ -1,0 +1,313 @@
+// render/curve_shape.cpp: round curves.
+#include "render/curve_shape.h"
+#include "ad/ad.h"
+#include "core/file_text.h"
+#include "core/host_array.h"
+#include "render/curve_math.h"
+#include "render/emitter.h"
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+namespace umbel {
+
+namespace {
+
+constexpr double Infinity = std::numeric_limits<double>::infinity();
+
+using HostKnot = curves::Knot<double>;
+using LaneKnot = curves::Knot<Float>;
+using LaneVec = curves::Vec<Float>;
+
+double choose(bool m, double a, double b) { return m ? a : b; }
+Float choose_lane(const Mask &m, const Float &a, const Float &b) { return select(m, a, b); }
+
+HostKnot knot(const std::array<double, 4> &p) { return { { p[0], p[1], p[2] }, p[3] }; }
+LaneVec lanes(const Vector3 &v) { return { v.x, v.y, v.z }; }
+Vector3 vector(const LaneVec &v) { return { v.x, v.y, v.z }; }
+Float still(const Float &v) { return Float(ad::detach(v)); }
+
+} // namespace
+
+void CurveShape::declare(Params &p) {
+    Shape::declare(p);
+    if (!p.traversing())
+        return;
+    p.exposed("control_point_count", &m_count);
+    p.exposed("segment_indices", BufferSlot{ &m_segments_array, &m_segments });
+    p.exposed("control_points", BufferSlot{ &m_points_array, &m_points });
+}
+
+void CurveShape::set_curves(const std::vector<std::vector<Point>> &curves) {
+    m_points.clear();
+    m_segments.clear();
+    for (const std::vector<Point> &curve : curves) {
+        auto first = uint32_t(m_points.size() / 4);
+        for (const Point &p : curve) {
+            auto w = m_to_world.apply_point({ p[0], p[1], p[2] });
+            m_points.insert(m_points.end(), { w[0], w[1], w[2], p[3] });
+        }
+        for (uint32_t i = 0; i + order() <= curve.size(); ++i)
+            m_segments.push_back(first + i);
+    }
+}
+
+void CurveShape::configure() {
+    take_files();
+    if (m_emitter)
+        complain("curves cannot emit light; give the emitter to a mesh");
+    m_points_array = m_segments_array = {};
+    update();
+}
+
+void CurveShape::changed(std::span<const std::string> names) {
+    auto is_changed = [&](const char *name) {
+        return std::find(names.begin(), names.end(), name) != names.end();
+    };
+    if (is_changed("control_points") && m_points_array.valid())
+        m_points = read_floats(Float(m_points_array.detached()));
+    if (is_changed("segment_indices") && m_segments_array.valid())
+        m_segments = UInt32(m_segments_array).read();
+    m_points_array = m_segments_array = {};
+    update();
+    ++m_revision;
+}
+
+void CurveShape::update() {
+    if (m_points.size() % 4)
+        complain("control_points has {} numbers; there must be four a point", m_points.size());
+    m_count = double(m_points.size() / 4);
+    m_curves.points.resize(m_points.size() / 4);
+    m_curves.segments = m_segments;
+    for (size_t i = 0; i < m_points.size(); ++i) {
+        m_curves.points[i / 4][i % 4] = m_points[i];
+        if (!std::isfinite(m_points[i]) || (i % 4 == 3 && !(m_points[i] > 0)))
+            complain("control point {} is at {}, {}, {} with the radius {}; points must be finite, "
+                     "and radii positive",
+                     i / 4, m_points[i / 4 * 4], m_points[i / 4 * 4 + 1], m_points[i / 4 * 4 + 2],
+                     m_points[i / 4 * 4 + 3]);
+    }
+    m_area = 0;
+    for (uint32_t s : m_segments) {
+        if (size_t(s) + order() > m_curves.points.size())
+            complain("a segment begins at point {} of {}", s, m_curves.points.size());
+        size_t first = s + (m_curves.is_linear ? 0 : 1); // about where a spline begins
+        const Point &a = m_curves.points[first], &b = m_curves.points[first + 1];
+        m_area += Pi * (a[3] + b[3]) * std::hypot(a[0] - b[0], a[1] - b[1], a[2] - b[2]);
+    }
+    m_inv_area = opaque_float(m_area > 0 ? 1 / m_area : 0);
+    BufferSlot{ &m_points_array, &m_points }.read();
+    BufferSlot{ &m_segments_array, &m_segments }.read();
+    m_inv_count = opaque_float(1 / double(m_segments.size()));
+    m_sign = opaque_float(m_flip_normals ? -1 : 1);
+}
+
+BoundingBox CurveShape::bounds() const {
+    BoundingBox b;
+    for (size_t i = 0; i < primitive_count(); ++i)
+        b.extend(primitive_bounds(i));
+    return b;
+}
+
+// A spline lies in the hull of its points.
+BoundingBox CurveShape::primitive_bounds(size_t segment) const {
+    BoundingBox b;
+    for (size_t k = 0; k < order(); ++k) {
+        const Point &p = m_curves.points[m_curves.segments[segment] + k];
+        b.extend(std::array{ p[0] - p[3], p[1] - p[3], p[2] - p[3] });
+        b.extend(std::array{ p[0] + p[3], p[1] + p[3], p[2] + p[3] });
+    }
+    return b;
+}
+
+AnalyticShape::HostHit CurveShape::intersect_primitive_host(size_t segment,
+                                                            const std::array<double, 3> &o,
+                                                            const std::array<double, 3> &d,
+                                                            double mint, double maxt) const {
+    const Point *p = &m_curves.points[m_curves.segments[segment]];
+    curves::Vec<double> from{ o[0], o[1], o[2] }, along{ d[0], d[1], d[2] };
+    curves::Found<double> best{ Infinity, 0 };
+    if (m_curves.is_linear)
+        best =
+            curves::meet_segment(knot(p[0]), knot(p[1]), from, along, mint, maxt, Infinity, choose);
+    else {
+        curves::Spline<double> spline{ { knot(p[0]), knot(p[1]), knot(p[2]), knot(p[3]) } };
+        for (int i = 0; i < curves::SplinePieces; ++i) {
+            auto found = curves::meet_spline_piece(spline, double(i), from, along, mint, maxt,
+                                                   Infinity, 1e-9, choose);
+            if (found.t < best.t)
+                best = found;
+        }
+    }
+    return { best.t, best.u, 0 };
+}
+
+template <class F, class Number> void CurveShape::knots(Number &&number, F *to) const {
+    for (uint32_t k = 0; k < order(); ++k)
+        to[k] = number(k);
+}
+
+AnalyticShape::PrimitiveHit CurveShape::intersect_primitive(const Ray &ray, const UInt32 &segment,
+                                                            const Mask &active) const {
+    UInt32 first = jit::gather(UInt32(m_segments_array), segment, active);
+    LaneKnot c[4];
+    knots(
+        [&](uint32_t k) -> LaneKnot {
+            std::vector<Value> v = jit::gather_packet(m_points_array, first + UInt32(k), 4, active);
+            return { { Float(v[0]), Float(v[1]), Float(v[2]) }, Float(v[3]) };
+        },
+        c);
+    LaneVec o = lanes(ray.o), d = lanes(ray.d);
+    Float infinity(Infinity);
+    if (m_curves.is_linear) {
+        auto found =
+            curves::meet_segment(c[0], c[1], o, d, Float(0), ray.maxt, infinity, choose_lane);
+        return { found.t, found.u, Float(0) };
+    }
+    // Found without derivatives; a last step has them
+    curves::Spline<Float> spline{ { c[0], c[1], c[2], c[3] } };
+    LaneVec from{ still(o.x), still(o.y), still(o.z) }, along{ still(d.x), still(d.y), still(d.z) };
+    double tolerance = variant().double_precision ? 1e-9 : 1e-4;
+    struct State {
+        Float piece, t, u;
+        UMBEL_STRUCT(piece, t, u)
+    };
+    State s{ Float(0), infinity, Float(0) };
+    s = jit::loop(
+        s, [&](const State &s) { return s.piece < double(curves::SplinePieces); },
+        [&](State &s) {
+            auto found =
+                curves::meet_spline_piece(spline, s.piece, from, along, Float(0), still(ray.maxt),
+                                          infinity, tolerance, choose_lane);
+            Mask nearer = found.t < s.t;
+            s.t = select(nearer, found.t, s.t);
+            s.u = select(nearer, found.u, s.u);
+            s.piece = s.piece + 1;
+        },
+        "spline");
+    bool is_followed = false;
+    for (const Float *v : { &o.x, &o.y, &o.z, &d.x, &d.y, &d.z })
+        is_followed |= ad::grad_enabled(*v);
+    if (is_followed) {
+        Mask hit = s.t < Infinity;
+        auto step = curves::spline_step(spline, o, d, select(hit, s.t, Float(0)), s.u);
+        s.t = select(hit, Float(ad::replace_grad(s.t, step.t)), s.t);
+        s.u = select(hit, Float(ad::replace_grad(s.u, step.u)), s.u);
+    }
+    return { s.t, s.u, Float(0) };
+}
+
+void CurveShape::fill_primitive(const Ray &ray, const PrimitiveHit &hit, const UInt32 &segment,
+                                const Mask &active, SurfaceInteraction &si) const {
+    UInt32 first = jit::gather(UInt32(m_segments_array), segment, active);
+    curves::Spline<Float> s;
+    knots(
+        [&](uint32_t k) -> LaneKnot {
+            std::vector<Value> v = jit::gather_packet(m_points_array, first + UInt32(k), 4, active);
+            return { { Float(v[0]), Float(v[1]), Float(v[2]) }, Float(v[3]) };
+        },
+        s.c);
+    // The axis there, how it goes on, and how it bends
+    Vector3 centre, along, bend;
+    Float radius, widens;
+    if (m_curves.is_linear) {
+        centre = vector(s.c[0].p * (1 - hit.u) + s.c[1].p * hit.u);
+        along = vector(s.c[1].p - s.c[0].p);
+        bend = Vector3(Float(0));
+        widens = s.c[1].r - s.c[0].r;
+    } else {
+        LaneKnot c = s.at(hit.u), c1 = s.derivative(hit.u);
+        centre = vector(c.p);
+        along = vector(c1.p);
+        bend = vector(s.second_derivative(hit.u).p);
+        radius = c.r;
+        widens = c1.r;
+    }
+    si.p = ray(hit.t);
+    Vector3 out = si.p - centre, away = normalize(out), axis = normalize(along);
+    si.n = away;
+    if (!m_curves.is_linear)
+        si.n = normalize(out * (squared_norm(along) - dot(out, bend)) - along * (widens * radius));
+
+    // Angles are counted from a direction that is at a right angle to z
+    Float cosine = axis.z;
+    const Vector3 z(Float(0), Float(0), Float(1));
+    Vector3 flat = z - axis * cosine, turn = normalize(flat);
+    Mask upright = abs(cosine) >= 1;
+    turn = select(upright, Vector3(Float(0), Float(1), Float(0)), turn);
+    Vector3 start = cross(turn, axis);
+    Float angle = atan2(dot(turn, away), dot(start, away));
+    angle = angle + select(angle < 0, Float(2 * Pi), Float(0));
+    si.uv = { angle * InvTwoPi, (hit.u + Float(segment)) * m_inv_count };
+    si.dp_du = cross(axis, out) * (2 * Pi);
+    Vector3 next = along + away * widens;
+    if (!m_curves.is_linear) { // directions turn with the axis
+        Vector3 axis_v = (bend - axis * dot(axis, bend)) / norm(along),
+                flat_v = -(axis_v * cosine + axis * axis_v.z),
+                turn_v = (flat_v - turn * dot(turn, flat_v)) / norm(flat);
+        turn_v = select(upright, Vector3(Float(0)), turn_v);
+        Vector3 start_v = cross(turn_v, axis) + cross(turn, axis_v);
+        next += (start_v * dot(start, away) + turn_v * dot(turn, away)) * radius;
+    }
+    si.dp_dv = next / m_inv_count;
+    si.n = si.n * m_sign;
+    si.sh_frame.n = si.n;
+}
+
+PositionSample CurveShape::sample_rest_position(const Float &, const Vector2 &,
+                                                const Mask &) const {
+    complain("points on curves cannot be sampled");
+}
+
+std::vector<std::vector<std::array<double, 4>>>
+read_curves(const std::filesystem::path &file, size_t numbers, size_t least, double radius) {
+    FileBytes bytes(file);
+    const char *at = bytes.view().data(), *end = at + bytes.view().size();
+    std::vector<std::vector<std::array<double, 4>>> out;
+    size_t line = 0;
+    bool is_new = true;
+    auto finish = [&] {
+        if (!is_new && out.back().size() < least)
+            fail("{}:{}: a curve of {} control points; it takes {} at least", file.string(), line,
+                 out.back().size(), least);
+        is_new = true;
+    };
+    while (at < end) {
+        ++line;
+        const char *stop = std::find(at, end, '\n');
+        std::array<double, 4> p{ 0, 0, 0, radius };
+        size_t n = 0;
+        for (const char *c = at; true; ++n) {
+            while (c < stop && (*c == ' ' || *c == '\t' || *c == '\r' || *c == ','))
+                ++c;
+            if (c == stop)
+                break;
+            c += *c == '+';
+            double v;
+            auto [next, error] = std::from_chars(c, stop, v);
+            if (error != std::errc() || n == numbers || !std::isfinite(v))
+                fail("{}:{}: expected {} finite numbers", file.string(), line, numbers);
+            p[n] = v;
+            c = next;
+        }
+        at = stop == end ? end : stop + 1;
+        if (n == 0) {
+            finish();
+            continue;
+        }
+        if (n != numbers)
+            fail("{}:{}: {} numbers; expected {}", file.string(), line, n, numbers);
+        if (!(p[3] > 0))
+            fail("{}:{}: the radius is {}; it must be positive", file.string(), line, p[3]);
+        if (is_new)
+            out.emplace_back();
+        is_new = false;
+        out.back().push_back(p);
+    }
+    finish();
+    if (out.empty())
+        fail("{}: the file holds no control points", file.string());
+    return out;
+}
+
+} // namespace umbel

@@ -48,3 +48,4 @@ find_package(OpenEXR 3.1 CONFIG REQUIRED)
 # ---- Embree, for rays in single precision
 find_package(embree 3 CONFIG REQUIRED)
 find_package(CLI11 CONFIG REQUIRED)
+find_package(nlohmann_json 3 CONFIG REQUIRED) # for glTF; headers only

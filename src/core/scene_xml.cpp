@@ -1,4 +1,5 @@
 // core/scene_xml.cpp: reading scene files: files and includes, objects and their structure.
+#include "core/gltf.h"
 #include "core/nearest_name.h"
 #include "core/scene_parser.h"
 #include "jit/error.h"
@@ -355,6 +356,8 @@ void SceneParser::warn(std::string text) const {
 } // namespace scene_xml
 
 Properties parse_scene_file(const std::filesystem::path &path, const SceneFileOptions &options) {
+    if (path.extension() == ".gltf" || path.extension() == ".glb")
+        return gltf_scene(path, options);
     return scene_xml::SceneParser(options).parse_file(path);
 }
 

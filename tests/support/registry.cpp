@@ -1,6 +1,7 @@
 // support/registry.cpp: see support/registry.h.
 #include "support/registry.h"
 #include "core/image_io.h"
+#include "support/gltf_file.h"
 #include "support/serialized_file.h"
 #include "support/tensor_files.h"
 #include "support/volume_file.h"
@@ -26,6 +27,10 @@ const std::filesystem::path &example_files() {
                "property float g\nproperty float b\nelement face 1\n"
                "property list uchar int vertex_indices\nend_header\n"
                "-1 -1 0 0 0 .2 .4 .6\n1 -1 0 1 0 .6 .4 .2\n0 1 0 .5 1 .5 .5 .5\n3 0 1 2\n";
+        std::ofstream(f / "curves.txt") << "-1 -.3 0 .3\n-.3 .2 .2 .35\n.3 -.2 0 .4\n1 .3 .1 .3\n\n"
+                                           "-1 .7 0 .1\n-.3 .8 -.2 .1\n.3 .8 0 .2\n1 .6 .1 .1\n";
+        std::ofstream(f / "hair.txt") << "-1 -.3 0\n0 .2 .2\n1 -.2 0\n\n-1 .5 0\n1 .4 .1\n";
+        std::ofstream(f / "scene.gltf") << gltf_triangle();
         SerializedMesh triangle;
         triangle.positions = { -1, -1, 0, 1, -1, 0, 0, 1, 0 };
         triangle.uvs = { 0, 0, 1, 0, .5, 1 };

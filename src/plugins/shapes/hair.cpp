@@ -13,7 +13,7 @@ namespace umbel {
 
 class HairStrands final : public CurveShape {
 public:
-    Hair() : CurveShape(true) {}
+    HairStrands() : CurveShape(true) {}
 
     void declare(Params &p) override {
         p.example("<string name='filename' value='$files/hair.txt'/><float name='radius' "

@@ -1,0 +1,572 @@
+// core/gltf.cpp: reading glTF.
+#include "core/gltf.h"
+#include "core/file_text.h"
+#include "core/image_io.h"
+#include "core/quaternion.h"
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <map>
+#include <mutex>
+#include <nlohmann/json.hpp>
+
+namespace umbel {
+
+namespace {
+
+using nlohmann::json;
+static_assert(std::endian::native == std::endian::little); // as the format is
+
+std::string decode_base64(std::string_view text, const std::string &where) {
+    std::string out;
+    uint32_t bits = 0;
+    int count = 0;
+    for (char c : text) {
+        if (c == '=')
+            break;
+        int v = c >= 'A' && c <= 'Z'   ? c - 'A'
+                : c >= 'a' && c <= 'z' ? c - 'a' + 26
+                : c >= '0' && c <= '9' ? c - '0' + 52
+                : c == '+'             ? 62
+                : c == '/'             ? 63
+                                       : -1;
+        if (v < 0)
+            fail("{}: data in the file is not base64", where);
+        bits = bits << 6 | uint32_t(v);
+        if (++count == 4) {
+            out += { char(bits >> 16), char(bits >> 8), char(bits) };
+            bits = 0, count = 0;
+        }
+    }
+    if (count >= 2)
+        out += char(bits >> (count == 3 ? 10 : 4));
+    if (count == 3)
+        out += char(bits >> 2);
+    return out;
+}
+
+std::string decode_uri(std::string_view uri) {
+    std::string out;
+    for (size_t i = 0; i < uri.size(); ++i)
+        if (uri[i] == '%' && i + 2 < uri.size()) {
+            out += char(std::strtol(std::string(uri.substr(i + 1, 2)).c_str(), nullptr, 16));
+            i += 2;
+        } else
+            out += uri[i];
+    return out;
+}
+
+} // namespace
+
+struct GltfFile::Data {
+    std::filesystem::path path;
+    std::shared_ptr<const FileResolver> files;
+    std::unique_ptr<FileBytes> bytes;
+    json root;
+    std::string_view chunk; // of a binary file
+    struct Buffer {
+        std::string own;
+        std::unique_ptr<FileBytes> file;
+        std::string_view view;
+    };
+    std::vector<Buffer> buffers;
+    std::vector<Node> nodes;
+    std::vector<Material> materials;
+    std::vector<Camera> cameras;
+    std::vector<Light> lights;
+
+    template <class... Args>
+    [[noreturn]] void bad(fmt::format_string<Args...> f, Args &&...args) const {
+        throw UserError(path.string() + ": " + fmt::format(f, std::forward<Args>(args)...));
+    }
+
+    // ---- JSON
+
+    static const json &child(const json &j, const char *name) {
+        static const json none;
+        auto it = j.is_object() ? j.find(name) : j.end();
+        return it == j.end() ? none : *it;
+    }
+    template <class T> T get(const json &j, const char *name, T otherwise) const {
+        const json &v = child(j, name);
+        if (v.is_null())
+            return otherwise;
+        bool fits = std::is_same_v<T, std::string> ? v.is_string()
+                    : std::is_same_v<T, bool>      ? v.is_boolean()
+                                                   : v.is_number();
+        if (!fits)
+            bad("{} has a value of another type than it should: {}", quote(name), quote(v.dump()));
+        return v.get<T>();
+    }
+    template <size_t N>
+    std::array<double, N> numbers(const json &j, const char *name,
+                                  std::array<double, N> otherwise) const {
+        const json &v = child(j, name);
+        if (v.is_null())
+            return otherwise;
+        if (!v.is_array() || v.size() != N ||
+            !std::all_of(v.begin(), v.end(), [](const json &x) { return x.is_number(); }))
+            bad("{} must have {} numbers", quote(name), N);
+        for (size_t i = 0; i < N; ++i)
+            otherwise[i] = v[i].get<double>();
+        return otherwise;
+    }
+    /// Element i of a list of the file.
+    const json &item(const char *list, int64_t i) const {
+        const json &l = child(root, list);
+        if (!l.is_array() || i < 0 || size_t(i) >= l.size())
+            bad("something refers to element {} of {}, which has {}", i, quote(list),
+                l.is_array() ? l.size() : 0);
+        return l[size_t(i)];
+    }
+
+    // ---- the file and what it is made of
+
+    void read() {
+        bytes = std::make_unique<FileBytes>(path);
+        std::string_view all = bytes->view(), text = all;
+        auto u32 = [&](size_t at) {
+            uint32_t v = 0;
+            if (at + 4 > all.size())
+                bad("offset {}: the file ends too early", at);
+            std::memcpy(&v, all.data() + at, 4);
+            return v;
+        };
+        if (all.starts_with("glTF")) {
+            if (u32(4) != 2)
+                bad("offset 4: version {} of the format; 2 can be read", u32(4));
+            size_t at = 12;
+            for (int i = 0; at + 8 <= all.size() && i < 2; ++i) {
+                uint32_t size = u32(at), type = u32(at + 4);
+                if (size > all.size() - at - 8)
+                    bad("offset {}: a chunk of {} bytes does not fit the file", at, size);
+                (type == 0x4e4f534a ? text : chunk) = all.substr(at + 8, size);
+                at += 8 + size;
+            }
+            if (text.data() == all.data())
+                bad("the file has no JSON");
+        }
+        try {
+            root = json::parse(text);
+        } catch (const json::parse_error &e) {
+            bad("offset {}: {}", size_t(text.data() - all.data()) + e.byte, e.what());
+        }
+        std::string version = get<std::string>(child(root, "asset"), "version", "");
+        if (!version.starts_with("2"))
+            bad("is not a glTF file of version 2");
+        for (const json &e : child(root, "extensionsRequired")) {
+            static const char *const known[] = { "KHR_lights_punctual", "KHR_texture_transform",
+                                                 "KHR_materials_emissive_strength",
+                                                 "KHR_mesh_quantization" };
+            std::string name = e.is_string() ? e.get<std::string>() : "";
+            if (std::find(std::begin(known), std::end(known), name) == std::end(known))
+                bad("requires {}, which Umbel does not have; export it without", quote(name));
+        }
+        buffers.resize(child(root, "buffers").size());
+        for (size_t i = 0; i < buffers.size(); ++i)
+            open_buffer(i);
+        read_materials();
+        read_cameras_and_lights();
+        std::vector<int64_t> roots;
+        const json &scenes = child(root, "scenes");
+        if (scenes.empty())
+            for (size_t i = 0; i < child(root, "nodes").size(); ++i)
+                roots.push_back(int64_t(i));
+        else
+            for (const json &n : child(item("scenes", get<int64_t>(root, "scene", 0)), "nodes"))
+                roots.push_back(n.get<int64_t>());
+        for (int64_t n : roots)
+            add_node(n, {}, 0);
+    }
+
+    std::filesystem::path resolve(const std::string &uri) const {
+        std::string name = decode_uri(uri);
+        if (name.find("://") != name.npos)
+            bad("names {}, which is not a file", quote(name));
+        std::filesystem::path p = path.parent_path() / name;
+        if (files && !files->allows(p))
+            bad("names {}, which lies outside of the allowed folders", quote(name));
+        return p;
+    }
+
+    /// The bytes that a URI stands for.
+    void open_uri(const std::string &uri, Buffer &to) const {
+        if (uri.starts_with("data:")) {
+            size_t comma = uri.find(";base64,");
+            if (comma == uri.npos)
+                bad("data in the file is not base64");
+            to.own = decode_base64(std::string_view(uri).substr(comma + 8), path.string());
+            to.view = to.own;
+        } else {
+            to.file = std::make_unique<FileBytes>(resolve(uri));
+            to.view = to.file->view();
+        }
+    }
+
+    void open_buffer(size_t i) {
+        const json &j = item("buffers", int64_t(i));
+        Buffer &b = buffers[i];
+        std::string uri = get<std::string>(j, "uri", "");
+        if (uri.empty())
+            b.view = chunk;
+        else
+            open_uri(uri, b);
+        if (b.view.size() < get<uint64_t>(j, "byteLength", 0))
+            bad("buffer {} has {} bytes, and should have {}", i, b.view.size(),
+                get<uint64_t>(j, "byteLength", 0));
+    }
+
+    std::string_view view(int64_t i) const {
+        const json &j = item("bufferViews", i);
+        auto b = get<int64_t>(j, "buffer", -1);
+        auto offset = get<uint64_t>(j, "byteOffset", 0), size = get<uint64_t>(j, "byteLength", 0);
+        if (b < 0 || size_t(b) >= buffers.size() || offset > buffers[size_t(b)].view.size() ||
+            size > buffers[size_t(b)].view.size() - offset)
+            bad("view {} does not lie in its buffer", i);
+        return buffers[size_t(b)].view.substr(offset, size);
+    }
+
+    static size_t components(const std::string &type) {
+        return type == "SCALAR" ? 1
+               : type == "VEC2" ? 2
+               : type == "VEC3" ? 3
+               : type == "VEC4" ? 4
+                                : 0;
+    }
+    static size_t component_size(int64_t type) {
+        return type == 5120 || type == 5121   ? 1
+               : type == 5122 || type == 5123 ? 2
+               : type == 5125 || type == 5126 ? 4
+                                              : 0;
+    }
+    static double component(int64_t type, const char *at, bool normalized) {
+        auto read = [&]<class T>(T v, double most) {
+            std::memcpy(&v, at, sizeof v);
+            return normalized ? std::max(double(v) / most, -1.0) : double(v);
+        };
+        switch (type) {
+        case 5120: return read(int8_t(), 127);
+        case 5121: return read(uint8_t(), 255);
+        case 5122: return read(int16_t(), 32767);
+        case 5123: return read(uint16_t(), 65535);
+        case 5125: return read(uint32_t(), 4294967295.0);
+        default: return read(float(), 1);
+        }
+    }
+
+    /// Numbers of an accessor, `n` a row.
+    std::vector<double> accessor(int64_t i, size_t &n) const {
+        const json &j = item("accessors", i);
+        n = components(get<std::string>(j, "type", ""));
+        auto type = get<int64_t>(j, "componentType", 0);
+        auto count = get<uint64_t>(j, "count", 0);
+        bool normalized = get<bool>(j, "normalized", false);
+        if (n == 0 || component_size(type) == 0 || count >= (1u << 31))
+            bad("accessor {} is of a kind that meshes do not have", i);
+        std::vector<double> out(count * n);
+        auto take = [&](int64_t v, uint64_t offset, int64_t type, size_t n, uint64_t count,
+                        auto &&put) {
+            std::string_view data = view(v);
+            size_t size = component_size(type),
+                   stride = get<uint64_t>(item("bufferViews", v), "byteStride", n * size);
+            if (count && (stride < n * size || offset > data.size() ||
+                          (count - 1) * stride + n * size > data.size() - offset))
+                bad("accessor {} goes beyond its view", i);
+            for (uint64_t r = 0; r < count; ++r)
+                for (size_t k = 0; k < n; ++k)
+                    put(r, k,
+                        component(type, data.data() + offset + r * stride + k * size, normalized));
+        };
+        if (!child(j, "bufferView").is_null())
+            take(get<int64_t>(j, "bufferView", -1), get<uint64_t>(j, "byteOffset", 0), type, n,
+                 count, [&](uint64_t r, size_t k, double v) { out[r * n + k] = v; });
+        const json &sparse = child(j, "sparse");
+        if (sparse.is_null())
+            return out;
+        auto some = get<uint64_t>(sparse, "count", 0);
+        const json &at = child(sparse, "indices"), &values = child(sparse, "values");
+        if (some > count)
+            bad("accessor {} replaces more than it has", i);
+        std::vector<size_t> rows(some);
+        bool was = std::exchange(normalized, false);
+        auto index_type = get<int64_t>(at, "componentType", 5125);
+        if (component_size(index_type) == 0)
+            bad("accessor {} has indices of no type", i);
+        take(get<int64_t>(at, "bufferView", -1), get<uint64_t>(at, "byteOffset", 0), index_type, 1,
+             some, [&](uint64_t r, size_t, double v) {
+                 if (!(v >= 0 && v < double(count)))
+                     bad("accessor {} replaces row {} of {}", i, v, count);
+                 rows[r] = size_t(v);
+             });
+        normalized = was;
+        take(get<int64_t>(values, "bufferView", -1), get<uint64_t>(values, "byteOffset", 0), type,
+             n, some, [&](uint64_t r, size_t k, double v) { out[rows[r] * n + k] = v; });
+        return out;
+    }
+
+    // ---- what it says
+
+    Texture texture(const json &j) const {
+        Texture t;
+        if (j.is_null())
+            return t;
+        const json &info = item("textures", get<int64_t>(j, "index", -1));
+        t.image = int(get<int64_t>(info, "source", -1));
+        t.scale = get<double>(j, "scale", 1);
+        if (auto s = get<int64_t>(info, "sampler", -1); s >= 0) {
+            const json &sampler = item("samplers", s);
+            auto wrap = get<int64_t>(sampler, "wrapS", 10497);
+            t.wrap = wrap == 33071 ? "clamp" : wrap == 33648 ? "mirror" : "repeat";
+            if (get<int64_t>(sampler, "magFilter", 9729) == 9728)
+                t.filter = "nearest";
+        }
+        const json &move = child(child(j, "extensions"), "KHR_texture_transform");
+        if (!move.is_null()) {
+            auto offset = numbers<2>(move, "offset", { 0, 0 }),
+                 scale = numbers<2>(move, "scale", { 1, 1 });
+            double angle = get<double>(move, "rotation", 0); // v points down, and so it turns
+            t.to_uv = TransformData::translate({ offset[0], offset[1], 0 }) *
+                      TransformData::rotate({ 0, 0, 1 }, -angle * 180 / 3.14159265358979323846) *
+                      TransformData::scale({ scale[0], scale[1], 1 });
+        }
+        return t;
+    }
+
+    void read_materials() {
+        for (const json &j : child(root, "materials")) {
+            Material m;
+            m.name = get<std::string>(j, "name", "");
+            const json &pbr = child(j, "pbrMetallicRoughness");
+            m.base_colour = numbers<4>(pbr, "baseColorFactor", m.base_colour);
+            m.metallic = get<double>(pbr, "metallicFactor", 1);
+            m.roughness = get<double>(pbr, "roughnessFactor", 1);
+            m.base_colour_texture = texture(child(pbr, "baseColorTexture"));
+            m.metallic_roughness_texture = texture(child(pbr, "metallicRoughnessTexture"));
+            m.normal_texture = texture(child(j, "normalTexture"));
+            m.emission_texture = texture(child(j, "emissiveTexture"));
+            m.emission = numbers<3>(j, "emissiveFactor", m.emission);
+            double strength =
+                get<double>(child(child(j, "extensions"), "KHR_materials_emissive_strength"),
+                            "emissiveStrength", 1);
+            for (double &v : m.emission)
+                v *= strength;
+            m.alpha_mode = get<std::string>(j, "alphaMode", "OPAQUE");
+            m.alpha_cutoff = get<double>(j, "alphaCutoff", 0.5);
+            m.double_sided = get<bool>(j, "doubleSided", false);
+            materials.push_back(std::move(m));
+        }
+    }
+
+    void read_cameras_and_lights() {
+        for (const json &j : child(root, "cameras")) {
+            Camera c;
+            c.is_perspective = get<std::string>(j, "type", "") != "orthographic";
+            const json &p = child(j, c.is_perspective ? "perspective" : "orthographic");
+            c.fov_y = get<double>(p, "yfov", c.fov_y);
+            c.near_clip = get<double>(p, "znear", c.near_clip);
+            c.far_clip = get<double>(p, "zfar", c.far_clip);
+            c.width = get<double>(p, "xmag", 1);
+            c.height = get<double>(p, "ymag", 1);
+            if (!(c.fov_y > 0 && c.fov_y < 3.14159) || !(c.width > 0) || !(c.height > 0))
+                bad("camera {} has an angle or a size that cannot be", cameras.size());
+            cameras.push_back(c);
+        }
+        const json &punctual = child(child(root, "extensions"), "KHR_lights_punctual");
+        for (const json &j : child(punctual, "lights")) {
+            Light l;
+            l.type = get<std::string>(j, "type", "");
+            l.name = get<std::string>(j, "name", "");
+            double intensity = get<double>(j, "intensity", 1);
+            l.intensity = numbers<3>(j, "color", { 1, 1, 1 });
+            for (double &v : l.intensity)
+                v *= intensity;
+            l.inner = get<double>(child(j, "spot"), "innerConeAngle", l.inner);
+            l.outer = get<double>(child(j, "spot"), "outerConeAngle", l.outer);
+            lights.push_back(std::move(l));
+        }
+    }
+
+    void add_node(int64_t i, const TransformData &parent, int depth) {
+        const json &j = item("nodes", i);
+        if (depth > 200 || nodes.size() > 10'000'000)
+            bad("nodes contain themselves, or are nested more than 200 deep");
+        Node n;
+        n.name = get<std::string>(j, "name", "");
+        n.mesh = int(get<int64_t>(j, "mesh", -1));
+        n.camera = int(get<int64_t>(j, "camera", -1));
+        n.light =
+            int(get<int64_t>(child(child(j, "extensions"), "KHR_lights_punctual"), "light", -1));
+        TransformData local;
+        if (!child(j, "matrix").is_null()) {
+            auto m = numbers<16>(j, "matrix", {}); // column by column
+            for (int r = 0; r < 4; ++r)
+                for (int c = 0; c < 4; ++c)
+                    local(r, c) = m[size_t(4 * c + r)];
+        } else {
+            auto t = numbers<3>(j, "translation", { 0, 0, 0 }),
+                 s = numbers<3>(j, "scale", { 1, 1, 1 });
+            auto q = numbers<4>(j, "rotation", { 0, 0, 0, 1 });
+            TransformData turn;
+            double x = q[0], y = q[1], z = q[2], w = q[3];
+            const double rows[9] = { 1 - 2 * (y * y + z * z), 2 * (x * y - z * w),
+                                     2 * (x * z + y * w),     2 * (x * y + z * w),
+                                     1 - 2 * (x * x + z * z), 2 * (y * z - x * w),
+                                     2 * (x * z - y * w),     2 * (y * z + x * w),
+                                     1 - 2 * (x * x + y * y) };
+            for (int k = 0; k < 9; ++k)
+                turn(k / 3, k % 3) = rows[k];
+            local = TransformData::translate(t) * turn * TransformData::scale(s);
+        }
+        n.to_world = parent * local;
+        if (n.mesh >= 0)
+            item("meshes", n.mesh);
+        if (n.camera >= int(cameras.size()) || n.light >= int(lights.size()))
+            bad("node {} refers to a camera or light that is not there", i);
+        TransformData world = n.to_world;
+        nodes.push_back(std::move(n));
+        for (const json &c : child(j, "children"))
+            add_node(c.get<int64_t>(), world, depth + 1);
+    }
+};
+
+GltfFile::GltfFile(const std::filesystem::path &path, std::shared_ptr<const FileResolver> files)
+    : m(std::make_unique<Data>()) {
+    m->path = path;
+    m->files = std::move(files);
+    try {
+        m->read();
+    } catch (const json::exception &e) {
+        m->bad("{}", e.what());
+    }
+}
+GltfFile::~GltfFile() = default;
+
+std::shared_ptr<const GltfFile> GltfFile::open(const std::filesystem::path &path,
+                                               std::shared_ptr<const FileResolver> files) {
+    struct Entry {
+        std::weak_ptr<const GltfFile> file;
+        std::filesystem::file_time_type time;
+    };
+    static std::mutex mutex;
+    static std::map<std::string, Entry> entries;
+    std::lock_guard lock(mutex);
+    Entry &e = entries[std::filesystem::absolute(path).string()];
+    std::error_code error;
+    auto time = std::filesystem::last_write_time(path, error);
+    if (auto known = e.file.lock(); known && e.time == time)
+        return known;
+    auto file = std::make_shared<GltfFile>(path, std::move(files));
+    e = { file, time };
+    return file;
+}
+
+const std::vector<GltfFile::Node> &GltfFile::nodes() const { return m->nodes; }
+const std::vector<GltfFile::Material> &GltfFile::materials() const { return m->materials; }
+const GltfFile::Camera &GltfFile::camera(int i) const { return m->cameras[size_t(i)]; }
+const GltfFile::Light &GltfFile::light(int i) const { return m->lights[size_t(i)]; }
+size_t GltfFile::mesh_count() const { return Data::child(m->root, "meshes").size(); }
+size_t GltfFile::primitive_count(int mesh) const {
+    return Data::child(m->item("meshes", mesh), "primitives").size();
+}
+
+int GltfFile::material_of(int mesh, int primitive) const {
+    const json &all = Data::child(m->item("meshes", mesh), "primitives");
+    auto i = m->get<int64_t>(all[size_t(primitive)], "material", -1);
+    if (i >= int64_t(m->materials.size()))
+        m->bad("mesh {} refers to material {} of {}", mesh, i, m->materials.size());
+    return int(i);
+}
+
+std::array<std::array<double, 3>, 2> GltfFile::bounds_of(int mesh) const {
+    std::array<std::array<double, 3>, 2> out{ { { 1e300, 1e300, 1e300 },
+                                                { -1e300, -1e300, -1e300 } } };
+    for (const json &p : Data::child(m->item("meshes", mesh), "primitives")) {
+        auto i = m->get<int64_t>(Data::child(p, "attributes"), "POSITION", -1);
+        if (i < 0)
+            continue;
+        auto low = m->numbers<3>(m->item("accessors", i), "min", { 0, 0, 0 }),
+             high = m->numbers<3>(m->item("accessors", i), "max", { 0, 0, 0 });
+        for (size_t k = 0; k < 3; ++k) {
+            out[0][k] = std::min(out[0][k], low[k]);
+            out[1][k] = std::max(out[1][k], high[k]);
+        }
+    }
+    return out;
+}
+
+std::optional<GltfFile::Primitive> GltfFile::primitive(int mesh, int primitive) const {
+    const json &all = Data::child(m->item("meshes", mesh), "primitives");
+    if (primitive < 0 || size_t(primitive) >= all.size())
+        m->bad("mesh {} has {} primitives, and number {} is asked for", mesh, all.size(),
+               primitive);
+    const json &j = all[size_t(primitive)], &attributes = Data::child(j, "attributes");
+    auto mode = m->get<int64_t>(j, "mode", 4);
+    if (mode < 4)
+        return std::nullopt;
+    Primitive out;
+    size_t vertices = 0;
+    auto read = [&](const char *name, size_t least,
+                    size_t most) -> std::pair<std::vector<double>, size_t> {
+        auto i = m->get<int64_t>(attributes, name, -1);
+        size_t n = 0;
+        if (i < 0)
+            return { {}, 0 };
+        std::vector<double> v = m->accessor(i, n);
+        if (n < least || n > most || (vertices && v.size() / n != vertices))
+            m->bad("mesh {}, primitive {}: {} does not fit the mesh", mesh, primitive, name);
+        return { std::move(v), n };
+    };
+    out.positions = read("POSITION", 3, 3).first;
+    vertices = out.positions.size() / 3;
+    if (vertices == 0)
+        m->bad("mesh {}, primitive {} has no vertices", mesh, primitive);
+    out.normals = read("NORMAL", 3, 3).first;
+    out.uvs = read("TEXCOORD_0", 2, 2).first;
+    size_t size = 0;
+    std::tie(out.colours, size) = read("COLOR_0", 3, 4);
+    out.colour_size = uint32_t(size);
+
+    std::vector<uint32_t> list;
+    if (auto i = m->get<int64_t>(j, "indices", -1); i >= 0) {
+        size_t n = 0;
+        for (double v : m->accessor(i, n)) {
+            if (!(v < double(vertices)))
+                m->bad("mesh {}, primitive {}: a triangle refers to vertex {} of {}", mesh,
+                       primitive, v, vertices);
+            list.push_back(uint32_t(v));
+        }
+    } else
+        for (uint32_t i = 0; i < vertices; ++i)
+            list.push_back(i);
+    if (mode == 4) {
+        list.resize(list.size() / 3 * 3);
+        out.indices = std::move(list);
+    } else // a strip turns every other triangle around; a fan has its first vertex in all
+        for (size_t i = 2; i < list.size(); ++i) {
+            if (mode == 6)
+                out.indices.insert(out.indices.end(), { list[0], list[i - 1], list[i] });
+            else if (i % 2)
+                out.indices.insert(out.indices.end(), { list[i - 1], list[i - 2], list[i] });
+            else
+                out.indices.insert(out.indices.end(), { list[i - 2], list[i - 1], list[i] });
+        }
+    return out;
+}
+
+Image GltfFile::image(int i) const {
+    const json &j = m->item("images", i);
+    std::string uri = m->get<std::string>(j, "uri", ""),
+                where = fmt::format("{}: image {}", m->path.string(), i);
+    Data::Buffer own;
+    std::string_view bytes;
+    if (uri.empty())
+        bytes = m->view(m->get<int64_t>(j, "bufferView", -1));
+    else {
+        m->open_uri(uri, own);
+        bytes = own.view;
+    }
+    return read_image(bytes.data(), bytes.size(), where);
+}
+
+} // namespace umbel

@@ -1,0 +1,120 @@
+// tests/plugins/gltf_test.cpp: shapes and scenes of glTF files.
+#include "core/gltf.h"
+#include "support/gltf_file.h"
+#include "support/mesh_files.h"
+#include "support/surface.h"
+#include <cstring>
+
+namespace umbel {
+using namespace test;
+
+class GltfFiles : public MeshFileTest {
+protected:
+    std::string body(const std::string &text, const std::string &more = "") {
+        return fmt::format("<shape type='gltf'><string name='filename' value='{}'/>{}</shape>",
+                           write("x.gltf", text), more);
+    }
+    Properties scene(const std::string &text) { return parse_scene_file(write("x.gltf", text)); }
+};
+
+TEST_F(GltfFiles, NodesPutMeshesInTheirPlaces) {
+    VariantScope scope(find_variant("interp_rgb_double"));
+    std::string text = gltf_triangle(
+        R"({"children": [1], "translation": [10, 0, 0]}, {"mesh": 0, "scale": [2, 2, 2],
+            "rotation": [0, 0, 0.7071067811865476, 0.7071067811865476]})");
+    // Turned by a right angle, the tip points to -x. The child is also a node of its own here.
+    EXPECT_NEAR(seen_along(body(text), { 8.1, 0, 5 }, { 0, 0, -1 }).t, 5, 1e-9);
+    EXPECT_NEAR(seen_along(body(text), { -1.9, 0, 5 }, { 0, 0, -1 }).t, 5, 1e-9);
+    EXPECT_FALSE(seen_along(body(text), { 8.1, .5, 5 }, { 0, 0, -1 }).is_hit) << "beside the tip";
+    EXPECT_TRUE(seen_along(body(text), { 11.9, 1.5, 5 }, { 0, 0, -1 }).is_hit);
+    SurfacePoint p = seen_along(body(gltf_triangle()), { 0, -1 + 1e-9, 5 }, { 0, 0, -1 });
+    EXPECT_NEAR(p.uv[0], 0.5, 1e-6);
+    expect_vector(p.n, { 0, 0, 1 });
+    // One mesh, and all of it elsewhere
+    EXPECT_NEAR(
+        seen_along(body(text, "<integer name='mesh' value='0'/>"), { 0, 0, 5 }, { 0, 0, -1 }).t, 5,
+        1e-9);
+    EXPECT_NEAR(seen_along(body(gltf_triangle(), "<transform name='to_world'><translate z='2'/>"
+                                                 "</transform>"),
+                           { 0, 0, 5 }, { 0, 0, -1 })
+                    .t,
+                3, 1e-9);
+}
+
+TEST_F(GltfFiles, TextAndBinaryAreTheSame) {
+    std::string text = gltf_triangle();
+    text.resize((text.size() + 3) / 4 * 4, ' ');
+    auto number = [](uint32_t v) { return std::string(reinterpret_cast<const char *>(&v), 4); };
+    std::string binary = "glTF" + number(2) + number(uint32_t(20 + text.size())) +
+                         number(uint32_t(text.size())) + "JSON" + text;
+    GltfFile a(write("a.gltf", text)), b(write("b.glb", binary));
+    EXPECT_EQ(a.primitive(0, 0)->positions, b.primitive(0, 0)->positions);
+    EXPECT_EQ(a.primitive(0, 0)->indices, (std::vector<uint32_t>{ 0, 1, 2 }));
+}
+
+TEST_F(GltfFiles, AreScenesWithCamerasAndLights) {
+    VariantScope scope(find_variant("llvm_rgb"));
+    std::string text = gltf_triangle(
+        R"({"mesh": 0, "scale": [9, 9, 1]}, {"camera": 0, "translation": [0, 0, 5]},
+           {"extensions": {"KHR_lights_punctual": {"light": 0}}, "translation": [0, 0, 3]},
+           {"extensions": {"KHR_lights_punctual": {"light": 1}}})",
+        R"("pbrMetallicRoughness": {"baseColorFactor": [0.5, 0.25, 0, 1], "metallicFactor": 0})",
+        R"(, "cameras": [{"type": "perspective", "perspective": {"yfov": 0.01, "znear": 0.1}}],
+           "extensions": {"KHR_lights_punctual": {"lights": [
+             {"type": "point", "intensity": 0},
+             {"type": "directional", "intensity": 3.141592653589793, "color": [1, 1, 1]}]}})");
+    Properties root = scene(text);
+    EXPECT_EQ(root.objects("sensor").size(), 1u);
+    EXPECT_EQ(root.objects("emitter").size(), 2u);
+    EXPECT_NEAR(root.objects("sensor")[0]->get<double>("fov"), 0.01 * 180 / Pi, 1e-9);
+    Ref<Scene> loaded = load_scene(std::move(root));
+    // The directional light shines along -z, as the camera looks: head on
+    Render render(*loaded, { .spp = 16 });
+    render.run();
+    Image image = render.image();
+    double red = image.get(image.width() / 2, image.height() / 2, 0),
+           green = image.get(image.width() / 2, image.height() / 2, 1),
+           blue = image.get(image.width() / 2, image.height() / 2, 2);
+    EXPECT_GT(red, 0.1);
+    EXPECT_GT(red, green);
+    EXPECT_GT(green, blue);
+}
+
+TEST_F(GltfFiles, GetACameraAndASkyWhereTheyHaveNone) {
+    VariantScope scope(find_variant("llvm_rgb"));
+    Properties root = scene(gltf_triangle());
+    ASSERT_EQ(root.objects("sensor").size(), 1u);
+    ASSERT_EQ(root.objects("emitter").size(), 1u);
+    load_scene(std::move(root));
+}
+
+TEST_F(GltfFiles, MaterialsMayEmitLightAndHaveHoles) {
+    Properties glow = scene(gltf_triangle(R"({"mesh": 0})", R"("emissiveFactor": [1, 0.5, 0])"));
+    EXPECT_EQ(glow.objects("shape")[0]->objects("emitter").size(), 1u);
+    Properties holes = scene(gltf_triangle(
+        R"({"mesh": 0})",
+        R"("alphaMode": "BLEND", "pbrMetallicRoughness": {"baseColorFactor": [1, 1, 1, 0.25]})"));
+    PropertiesPtr mask = holes.objects("shape")[0]->objects("bsdf")[0];
+    EXPECT_EQ(mask->type, "mask");
+    EXPECT_EQ(mask->get<double>("opacity"), 0.25);
+}
+
+TEST_F(GltfFiles, SayWhatIsWrong) {
+    auto says = [&](std::string text, const std::string &from, const std::string &to,
+                    const char *what) {
+        text.replace(text.find(from), from.size(), to);
+        std::string complaint = user_error([&] { scene_from(scene_xml(body(text), 4, 1)); });
+        EXPECT_NE(complaint.find("x.gltf"), std::string::npos) << complaint;
+        EXPECT_NE(complaint.find(what), std::string::npos) << complaint;
+    };
+    std::string good = gltf_triangle();
+    says(good, "\"asset\"", "asset", "offset 2");
+    says(good, "\"2.0\"", "\"1.0\"", "version 2");
+    says(good, "\"POSITION\": 0", "\"POSITION\": 7", "element 7");
+    says(good, "\"byteLength\": 36", "\"byteLength\": 35", "beyond its view");
+    says(good, "\"scene\": 0", "\"extensionsRequired\": [\"KHR_draco_mesh_compression\"]", "draco");
+    says(good, "\"mesh\": 0}", "\"children\": [0]}", "themselves");
+    says(good, "\"byteLength\": 66", "\"byteLength\": 99", "should have 99");
+}
+
+} // namespace umbel

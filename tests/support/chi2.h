@@ -34,6 +34,7 @@ struct Chi2 {
     int tests = 40;  // about as many as a suite has: see expect_p_value()
     double mass = 1; // what the density integrates to in the domain
     double mass_tolerance = 2e-3;
+    bool mass_is_estimate = false; // from samples: what is 1 may be a little less
 };
 using Sample2 = std::function<Vector2(const Vector2 &u)>;
 using Pdf2 = std::function<Float(const Vector2 &p)>;

@@ -9,8 +9,9 @@ class MixtureBsdf final : public BsdfMixture {
 public:
     void declare(Params &p) override {
         p.example("<string name='weights' value='0.7, 0.3'/><bsdf type='dielectric'/>"
-                  "<bsdf type='roughdielectric'><float name='alpha' value='.2'/><string "
-                  "name='distribution' value='ggx'/></bsdf>");
+                  "<bsdf type='roughdielectric'/>");
+        p.example("<string name='weights' value='0.6, 0.3'/><bsdf type='diffuse'/>"
+                  "<bsdf type='roughdielectric'><float name='alpha' value='.05'/></bsdf>");
         p.example("<string name='weights' value='.25 .125 .5'/><bsdf type='diffuse'/>"
                   "<bsdf type='roughconductor'><string name='material' value='Au'/></bsdf>"
                   "<bsdf type='conductor'><string name='material' value='Cu'/></bsdf>");

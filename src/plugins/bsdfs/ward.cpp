@@ -20,6 +20,7 @@ class Ward final : public BSDF {
 public:
     void declare(Params &p) override {
         p.example("<float name='alpha' value='.2'/>");
+        p.example("");
         p.example("<string name='variant' value='ward'/><float name='alpha_u' value='.15'/>"
                   "<float name='alpha_v' value='.3'/>");
         p.example("<string name='variant' value='ward-duer'/><rgb name='specular_reflectance' "

@@ -4,6 +4,7 @@
 #include "cli/render_run.h"
 #include "core/file_text.h"
 #include "core/scene_file.h"
+#include "render/strips.h"
 #include <atomic>
 #include <chrono>
 #include <mutex>
@@ -117,6 +118,34 @@ void merge_parts(const Options &o, Render &render, const Sensor &sensor,
         fmt::print(stderr, "umbel: {} parts merged into {}\n", o.merged.size(), image.string());
 }
 
+/// For films whose image is never in memory as a whole.
+void run_strips(const Options &o, const Scene &scene, const Integrator::Progress &prepared,
+                const std::string &title, const std::filesystem::path &out) {
+    const Film &film = scene.sensors()[size_t(o.sensor)]->film();
+    if (!o.run.checkpoint.empty() || !o.merged.empty() || o.run.target_error > 0 ||
+        o.run.time > 0 || o.run.refresh > 0)
+        film.complain("is written strip by strip: checkpoints, parts, limits of time or error and "
+                      "unfinished images need the image as a whole; use hdrfilm");
+    using Show = Progress::Show;
+    int spp = o.spp > 0 ? o.spp : scene.sensors()[size_t(o.sensor)]->sampler().sample_count();
+    uint64_t samples = uint64_t(film.crop().width) * uint64_t(film.crop().height) * uint64_t(spp);
+    Progress progress(title, samples,
+                      o.run.quiet         ? Show::Nothing
+                      : o.run.no_progress ? Show::Result
+                                          : Show::All);
+    auto go_on = [&](double done) {
+        progress.update(done);
+        return !stop_requested();
+    };
+    std::filesystem::path file = render_strips(
+        scene, { .sensor = o.sensor, .spp = o.spp, .seed = o.seed, .progress = prepared }, out,
+        go_on);
+    if (file.empty())
+        fmt::print(stderr, "umbel: stopped; there is no image, as it is not complete\n");
+    else
+        progress.finish(file.string(), 1);
+}
+
 void render_one(const Options &o, const std::string &path) {
     std::filesystem::path out = o.output.empty() ? std::filesystem::path(path).replace_extension()
                                                  : std::filesystem::path(o.output);
@@ -156,6 +185,8 @@ void render_one(const Options &o, const std::string &path) {
         preparing.update(done);
         return !stop_requested();
     };
+    if (sensor.film().strip_rows() > 0)
+        return run_strips(o, *scene, prepared, title, out);
     Render render(*scene, { .sensor = o.sensor,
                             .spp = o.spp,
                             .seed = o.seed,

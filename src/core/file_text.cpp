@@ -1,6 +1,7 @@
-// core/file_text.cpp: reading files.
+// core/file_text.cpp: reading and writing files.
 #include "core/file_text.h"
 #include "jit/error.h"
+#include <atomic>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -48,6 +49,30 @@ FileBytes::FileBytes(const std::filesystem::path &path) {
 FileBytes::~FileBytes() {
     if (m_is_mapped)
         munmap(const_cast<char *>(m_view.data()), m_view.size());
+}
+
+// In the same folder, so that the rename stays within one file system.
+std::filesystem::path temporary_name(const std::filesystem::path &path) {
+    static std::atomic<unsigned> counter{ 0 };
+    return fmt::format("{}.{}-{}.part", path.string(), getpid(), counter++);
+}
+
+void write_file(const std::filesystem::path &path, const std::string &bytes) {
+    std::string name = path.string(), temporary = temporary_name(path).string();
+    auto give_up = [&](const char *what) {
+        std::string reason = std::strerror(errno);
+        std::remove(temporary.c_str());
+        fail("{}: {} ({}); check the folder and the space on its disk", name, what, reason);
+    };
+    FILE *f = std::fopen(temporary.c_str(), "wb");
+    if (!f)
+        give_up("cannot be written");
+    bool good = std::fwrite(bytes.data(), 1, bytes.size(), f) == bytes.size();
+    good = std::fclose(f) == 0 && good;
+    if (!good)
+        give_up("writing failed");
+    if (std::rename(temporary.c_str(), name.c_str()) != 0)
+        give_up("cannot be replaced");
 }
 
 } // namespace umbel

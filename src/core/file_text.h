@@ -8,6 +8,10 @@ namespace umbel {
 
 /// The bytes of a file; UserError where it cannot be read or is larger than `most`.
 std::string read_text_file(const std::filesystem::path &path, size_t most = size_t(4) << 30);
+/// Writes a file, all or nothing: a temporary one is renamed at the end. UserError where that cannot be done.
+void write_file(const std::filesystem::path &path, const std::string &bytes);
+/// A name in the same folder, for a file that will be renamed to `path` when it is complete.
+std::filesystem::path temporary_name(const std::filesystem::path &path);
 
 /// The bytes of a file while this lives; large ones are mapped, not copied. Errors as above.
 class FileBytes {

@@ -21,7 +21,9 @@
 #include <ImfTiledOutputFile.h>
 #include <ImfVecAttribute.h>
 
+#include "core/file_text.h"
 #include "core/image_codec.h"
+#include "core/image_strips.h"
 #include <algorithm>
 #include <mutex>
 #include <new>
@@ -421,6 +423,77 @@ std::string write_exr(const Image &picture, const ImageWriteOptions &options) {
         fail("EXR: {}", e.what());
     }
     return std::move(stream.bytes);
+}
+
+// ---- strips
+
+namespace {
+
+class ExrStrips final : public ImageStrips {
+public:
+    ExrStrips(const std::filesystem::path &path, const Imf::Header &header, Component component)
+        : m_path(path), m_temporary(temporary_name(path)), m_component(component),
+          m_file(std::in_place, m_temporary.c_str(), header, 0) {}
+    ~ExrStrips() override {
+        m_file.reset();
+        std::error_code ignored;
+        if (!m_is_done)
+            std::filesystem::remove(m_temporary, ignored);
+    }
+
+    void add(const Image &strip) override {
+        const Imath::Box2i &box = m_file->header().dataWindow();
+        int tile = int(m_file->tileYSize()), rows = int(strip.height()), end = m_row + rows,
+            height = box.max.y + 1;
+        check(int(strip.width()) == box.max.x + 1 && m_row % tile == 0 &&
+              (end == height || (end < height && rows % tile == 0)));
+        guarded([&] {
+            Image image = convert(strip, m_component, false);
+            m_file->setFrameBuffer(frame_buffer(image, 0, m_row));
+            m_file->writeTiles(0, m_file->numXTiles() - 1, m_row / tile, (end - 1) / tile);
+        });
+        m_row = end;
+    }
+    void finish() override {
+        check(m_row == m_file->header().dataWindow().max.y + 1);
+        guarded([&] { m_file.reset(); });
+        std::filesystem::rename(m_temporary, m_path);
+        m_is_done = true;
+    }
+
+private:
+    template <class F> void guarded(const F &f) {
+        try {
+            f();
+        } catch (const std::exception &e) {
+            fail("{}: EXR: {}; check the folder and the space on its disk", m_path.string(),
+                 e.what());
+        }
+    }
+
+    std::filesystem::path m_path, m_temporary;
+    Component m_component;
+    std::optional<Imf::TiledOutputFile> m_file;
+    int m_row = 0;
+    bool m_is_done = false;
+};
+
+} // namespace
+
+std::shared_ptr<ImageStrips> open_exr_strips(const std::filesystem::path &path, size_t width,
+                                             size_t height, const std::vector<std::string> &names,
+                                             Component component, size_t tile) {
+    Imf::Header header{ int(width), int(height) };
+    header.compression() = Imf::ZIP_COMPRESSION;
+    header.setTileDescription(Imf::TileDescription(unsigned(tile), unsigned(tile)));
+    for (const std::string &name : names)
+        header.channels().insert(name, Imf::Channel(pixel_type(component)));
+    try {
+        return std::make_shared<ExrStrips>(path, header, component);
+    } catch (const std::exception &e) {
+        fail("{}: cannot be written: {}; check the folder and the space on its disk", path.string(),
+             e.what());
+    }
 }
 
 } // namespace umbel

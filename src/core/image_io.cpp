@@ -1,11 +1,10 @@
 // core/image_io.cpp: the table of formats, limits, and files that appear whole or not at all.
 #include "core/image_io.h"
+#include "core/file_text.h"
 #include "core/image_codec.h"
 #include <algorithm>
-#include <atomic>
 #include <cerrno>
 #include <cstdio>
-#include <unistd.h>
 
 namespace umbel {
 
@@ -219,24 +218,7 @@ void write_image(const fs::path &path, const Image &image, const ImageWriteOptio
     } catch (const UserError &e) {
         fail("{}: {}", name, e.what());
     }
-
-    // A name of our own in the same folder, so that the rename stays within one file system
-    static std::atomic<unsigned> counter{ 0 };
-    std::string temporary = fmt::format("{}.{}-{}.part", name, getpid(), counter++);
-    auto give_up = [&](const char *what) {
-        std::string reason = std::strerror(errno);
-        std::remove(temporary.c_str());
-        fail("{}: {} ({}); check the folder and the space on its disk", name, what, reason);
-    };
-    FILE *f = std::fopen(temporary.c_str(), "wb");
-    if (!f)
-        give_up("cannot be written");
-    bool good = std::fwrite(bytes.data(), 1, bytes.size(), f) == bytes.size();
-    good = std::fclose(f) == 0 && good;
-    if (!good)
-        give_up("writing failed");
-    if (std::rename(temporary.c_str(), name.c_str()) != 0)
-        give_up("cannot be replaced");
+    write_file(path, bytes);
 }
 
 std::vector<std::string> image_extensions() {

@@ -7,16 +7,18 @@
 
 namespace umbel {
 
-void Film::declare(Params &p) {
-    p.integer("width", m_width, 768, 1, 1 << 20).doc("Width of the image in pixels");
-    p.integer("height", m_height, 576, 1, 1 << 20).doc("Height of the image in pixels");
+void Film::declare(Params &p) { declare_film(p, 768, 576, "gaussian"); }
+
+void Film::declare_film(Params &p, int width, int height, const char *filter) {
+    p.integer("width", m_width, width, 1, 1 << 20).doc("Width of the image in pixels");
+    p.integer("height", m_height, height, 1, 1 << 20).doc("Height of the image in pixels");
     Crop c;
     p.integer("crop_offset_x", c.x, 0, 0).doc("Left edge of the part that is rendered");
     p.integer("crop_offset_y", c.y, 0, 0).doc("Top edge of the part that is rendered");
     p.integer("crop_width", c.width, 0, 0).doc("Width of the part that is rendered; 0: all of it");
     p.integer("crop_height", c.height, 0, 0)
         .doc("Height of the part that is rendered; 0: all of it");
-    p.object("rfilter", m_filter).doc("Reconstruction filter; gaussian if absent");
+    p.object("rfilter", m_filter).doc(fmt::format("Reconstruction filter; {} if absent", filter));
     if (p.traversing()) {
         p.exposed("size", std::array{ &m_width, &m_height });
         p.exposed("crop_size", std::array{ &m_crop.width, &m_crop.height });
@@ -25,7 +27,7 @@ void Film::declare(Params &p) {
     if (!p.loading())
         return;
     if (!m_filter)
-        m_filter = p.loader()->load_as<Filter>(std::make_shared<Properties>("rfilter", "gaussian"));
+        m_filter = p.loader()->load_as<Filter>(std::make_shared<Properties>("rfilter", filter));
     if (!c.width)
         c.width = m_width;
     if (!c.height)
@@ -67,6 +69,10 @@ const FilterAxis &Film::axis(int number, int size) const {
     if (known.size != size || known.revision != m_filter->revision() || known.ends != ends)
         known = { FilterAxis(*m_filter, size, ends), size, m_filter->revision(), ends };
     return known.axis;
+}
+
+std::pair<Wavelengths, Spectrum> Film::sample_wavelengths(const Float &u, const Mask &) const {
+    return umbel::sample_wavelengths(u);
 }
 
 std::vector<std::string> Film::channel_names(const std::vector<std::string> &further) const {

@@ -18,6 +18,8 @@ struct FilmSample {
     std::vector<Float> further; // the integrator's own channels
 };
 
+class ImageStrips; // core/image_strips.h
+
 class Film : public Object {
 public:
     static constexpr const char *Kind = "film";
@@ -41,6 +43,9 @@ public:
     void set_crop(const Crop &crop);
 
     // ---- what is collected
+    /// Wavelengths that matter to it, and one over their density.
+    virtual std::pair<Wavelengths, Spectrum> sample_wavelengths(const Float &u,
+                                                                const Mask &active) const;
     /// The channels: colours, alpha, then those that the integrator adds.
     virtual std::vector<std::string> channel_names(const std::vector<std::string> &further) const;
     /// A sample's numbers for them; linear in its light.
@@ -71,7 +76,19 @@ public:
     virtual std::filesystem::path write(const std::filesystem::path &path,
                                         const Image &image) const = 0;
 
+    /// Rows that are to be rendered and written before those below them, so that no more of the image is ever in memory; 0:
+    /// all at once. See render/strips.h.
+    virtual int strip_rows() const { return 0; }
+    /// The file that takes them, of these channels.
+    virtual std::shared_ptr<ImageStrips> open_strips(const std::filesystem::path &path,
+                                                     const std::vector<std::string> &names) const {
+        (void)path, (void)names;
+        return nullptr;
+    }
+
 protected:
+    /// What declare() does, with other defaults.
+    void declare_film(Params &p, int width, int height, const char *filter);
     /// Of one pixel; see develop().
     virtual std::vector<Float> develop_pixel(std::vector<Float> means) const { return means; }
     /// `path` itself if its extension names an image format; if not, with this one.

@@ -6,6 +6,10 @@ namespace umbel {
 void Sensor::declare(Params &p) {
     p.animation("to_world", m_to_world)
         .doc("From camera space (looking along +z, y up) to the scene's");
+    declare_measurement(p);
+}
+
+void Sensor::declare_measurement(Params &p) {
     p.number("shutter_open", m_shutter_open, 0).doc("When the shutter opens, in seconds");
     p.number("shutter_close", m_shutter_close, 0).doc("When it closes");
     p.object("film", m_film).doc("Where the image is collected; an `hdrfilm` if absent");

@@ -33,6 +33,12 @@ public:
     /// Within the time that the shutter is open.
     Float sample_time(const Float &u) const;
 
+    /// As the film says.
+    std::pair<Wavelengths, Spectrum> sample_wavelengths(const SurfaceInteraction &, const Float &u,
+                                                        const Mask &active) const override {
+        return film().sample_wavelengths(u, active);
+    }
+
     /// The direction that is up in the image.
     Vector3 up(const Float &time) const;
 
@@ -42,6 +48,9 @@ public:
     const Ref<Sampler> &sampler_ref() const { return m_sampler; }
 
 protected:
+    /// All that declare() does, but for where the sensor is.
+    void declare_measurement(Params &p);
+
     AnimationData m_to_world;
     AnimatedTransform m_transform; // the same; set by configure()
     double m_shutter_open = 0, m_shutter_close = 0;

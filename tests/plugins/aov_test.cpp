@@ -44,6 +44,19 @@ TEST_P(BackendAov, ShowsTheFirstSurface) {
         EXPECT_NEAR(middle(image, names[c]), 0.2 * (c + 1), 1e-6);
 }
 
+// A plane of 18 x 18 units at the distance 4, of which 9 pixels show 40 degrees: texture coordinates between neighbouring samples.
+TEST_P(BackendAov, ShowsHowTextureCoordinatesChangeBetweenSamples) {
+    Image image = image_with("x:duv_dx,y:duv_dy,i:prim_index,j:shape_index");
+    double step = 2 * 4 * std::tan(20 * Pi / 180) / 9 / 18 / 2; // 4 samples a pixel
+    // Half of the way is that of unit vectors: of a pixel's angle a, tan(a / 2) is not tan(a) / 2, but a^2 / 4 = 1.6e-3 less
+    EXPECT_NEAR(middle(image, "x.U"), step * (1 - 1.4e-3), 5e-4 * step);
+    EXPECT_NEAR(middle(image, "x.V"), 0, 1e-6);
+    EXPECT_NEAR(middle(image, "y.U"), 0, 1e-6);
+    EXPECT_NEAR(middle(image, "y.V"), -step * (1 - 1.4e-3), 5e-4 * step);
+    EXPECT_EQ(middle(image, "j.I"), 1);
+    EXPECT_GE(image.find_channel("i.I"), 0);
+}
+
 TEST_P(BackendAov, LeavesTheImageInsideAsItIs) {
     Image image = image_with("d:depth", "<integrator type='depth'/>");
     for (size_t y = 0; y < 9; ++y)

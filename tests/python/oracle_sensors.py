@@ -33,6 +33,8 @@ def sensors(mi):
         "distant": {"type": "distant", "direction": [0, 1, 1]},
         "distant, point": {"type": "distant", "direction": [0, 1, 1], "target": [1, 0, 0]},
         "distant, shape": {"type": "distant", "to_world": look, "target": {"type": "rectangle"}},
+        "batch": {"type": "batch", "a": {"type": "perspective", "fov": 50, "to_world": look},
+                  "b": {"type": "thinlens", "aperture_radius": 0.2, "focus_distance": 3.0, "fov": 40}},
         "radiancemeter, turned": {"type": "radiancemeter", "to_world": look},
     }
 

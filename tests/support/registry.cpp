@@ -176,6 +176,8 @@ std::string scene_of(const Example &e, bool alone) {
                "<shape type='rectangle'><transform name='to_world'><translate z='2'/></transform>" +
                element("", camera) + "</shape>" + shape + "</scene>";
     }
+    if (plugin.name == "batch") // its sensors stand where they are
+        camera = film + sampler;
     std::string sensor = plugin.kind == "sensor"
                              ? element("", camera)
                              : "<sensor type='perspective'>" + camera + "</sensor>";

@@ -1,7 +1,13 @@
 // aov: quantities of the first surface besides its radiance, as further channels of the image.
 //
 // `aovs` lists channels as name:kind, separated by commas. With integrators inside, their image comes first.
+//
+// duv_dx and duv_dy say how texture coordinates change from a pixel to the next one, over the square root of the number of
+// samples a pixel: so far do neighbouring samples lie apart.
+#include "render/further_colours.h"
 #include "render/integrator.h"
+#include <algorithm>
+#include <optional>
 
 namespace umbel {
 
@@ -10,11 +16,13 @@ public:
     void declare(Params &p) override {
         p.example(
             "<string name='aovs' value='d:depth,n:sh_normal,a:albedo'/><integrator type='path'/>");
+        p.example(
+            "<string name='aovs' value='p:position,u:uv,g:geo_normal,s:dp_du,t:dp_dv,x:duv_dx,"
+            "y:duv_dy,i:prim_index,j:shape_index'/>");
         Integrator::declare(p);
         p.string("aovs", m_list, "")
             .doc("Such as dd:depth,nn:sh_normal; kinds: depth, position, uv, geo_normal, "
-                 "sh_normal, dp_du, dp_dv, "
-                 "prim_index, shape_index, albedo");
+                 "sh_normal, dp_du, dp_dv, duv_dx, duv_dy, prim_index, shape_index, albedo");
         p.object("integrator", m_inner).doc("What computes the colour; black if absent");
         if (p.loading() && m_inner && m_hide_emitters)
             m_inner->set_hide_emitters(true);
@@ -23,6 +31,7 @@ public:
     void configure() override {
         m_names.clear();
         m_kinds.clear();
+        m_asks.reset();
         std::string_view left = m_list;
         while (!left.empty()) {
             std::string item(left.substr(0, left.find(',')));
@@ -33,10 +42,11 @@ public:
                 complain("aovs: {} is not of the form name:kind", quote(item));
             std::string name = item.substr(0, colon), kind = item.substr(colon + 1);
             kind.erase(kind.find_last_not_of(" \n\t") + 1);
-            const char *suffixes = suffixes_of(kind);
-            for (const char *c = suffixes; *c; ++c)
-                m_names.push_back(suffixes[1] ? fmt::format("{}.{}", name, *c) : name + ".T");
+            for (const char *c = suffixes_of(kind); *c; ++c)
+                m_names.push_back(fmt::format("{}.{}", name, *c));
             m_kinds.push_back(kind);
+            if (kind.starts_with("duv_") && !m_asks)
+                m_asks.emplace();
         }
     }
     bool prepare(const Scene &scene, const Progress &progress) const override {
@@ -91,6 +101,9 @@ private:
                                 const Mask &valid) const {
         std::vector<Float> out;
         auto put = [&](const Float &v) { out.push_back(select(valid, v, Float(0))); };
+        auto put2 = [&](const Vector2 &v) { // rays of scripts have no neighbours
+            put(v.x.valid() ? v.x : Float(0)), put(v.y.valid() ? v.y : Float(0));
+        };
         auto put3 = [&](const Vector3 &v) { put(v.x), put(v.y), put(v.z); };
         for (const std::string &k : m_kinds) {
             if (k == "depth")
@@ -107,6 +120,10 @@ private:
                 put3(si.dp_du);
             else if (k == "dp_dv")
                 put3(si.dp_dv);
+            else if (k == "duv_dx")
+                put2(si.duv_dx);
+            else if (k == "duv_dy")
+                put2(si.duv_dy);
             else if (k == "prim_index")
                 put(Float(si.prim));
             else if (k == "shape_index")
@@ -118,9 +135,11 @@ private:
     }
 
     const char *suffixes_of(const std::string &kind) const {
-        if (kind == "depth" || kind == "prim_index" || kind == "shape_index")
+        if (kind == "depth")
             return "T";
-        if (kind == "uv")
+        if (kind == "prim_index" || kind == "shape_index")
+            return "I";
+        if (kind == "uv" || kind == "duv_dx" || kind == "duv_dy")
             return "UV";
         if (kind == "albedo")
             return "RGB";
@@ -135,12 +154,14 @@ private:
             scene.bsdfs().call("bsdf.albedo", si.bsdf, valid, Spectrum(0), [&](const BSDF &b) {
                 return unpolarized(b.eval_diffuse_reflectance(si, valid));
             });
-        return a.c.size() == 3 ? Vector3(a[0], a[1], a[2]) : Vector3(mean(a));
+        std::vector<Float> c = further_colours(a, si.wavelengths);
+        return c.size() == 3 ? Vector3(c[0], c[1], c[2]) : Vector3(c[0]);
     }
 
     std::string m_list;
     std::vector<std::string> m_kinds, m_names;
     Ref<Integrator> m_inner;
+    std::optional<AsksForPartials> m_asks; // where a channel shows them
 };
 
 UMBEL_PLUGIN(Integrator, Aov, "aov")

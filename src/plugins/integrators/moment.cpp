@@ -2,7 +2,7 @@
 //
 // Channels m2.R, m2.G, m2.B (mono: m2.Y) hold the mean of squared samples; a pixel's variance is m2 - mean^2, that of the mean
 // of n samples an n-th of it. Further channels of the integrator inside get such companions, too.
-#include "core/spectra.h"
+#include "render/further_colours.h"
 #include "render/integrator.h"
 
 namespace umbel {
@@ -35,11 +35,7 @@ public:
                     const Mask &active) const override {
         Radiance r = m_inner->sample(scene, sampler, ray, medium, active);
         std::vector<Float> inner = r.aovs;
-        Spectrum L = unpolarized(r.L);
-        if (variant().colour == Colour::Spectral) // further channels are not weighted by the driver
-            L = L *
-                map(ray.wavelengths, [](const Float &w) { return rcp(sample_wavelength_pdf(w)); });
-        for (const Float &v : to_rgb(L, ray.wavelengths))
+        for (const Float &v : further_colours(r.L, ray.wavelengths))
             r.aovs.push_back(sqr(v));
         for (const Float &v : inner)
             r.aovs.push_back(sqr(v));

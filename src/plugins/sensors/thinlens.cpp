@@ -4,14 +4,11 @@
 // towards the point at `focus_distance` that a pinhole would show at the same place of the film. With the area A of the film at
 // distance 1 and that of the lens, L, the importance of a ray at the angle theta is 1 / (A L cos(theta)^4).
 #include "core/warp.h"
-#include "render/field_of_view.h"
-#include "render/sensor.h"
-#include <algorithm>
-#include <cmath>
+#include "render/camera.h"
 
 namespace umbel {
 
-class ThinLens final : public Sensor {
+class ThinLens final : public FovCamera {
 public:
     void declare(Params &p) override {
         p.example("<float name='aperture_radius' value='.2'/><float name='focus_distance' "
@@ -19,46 +16,20 @@ public:
         p.example("<float name='aperture_radius' value='.1'/><string name='fov_axis' value='y'/>"
                   "<float name='focus_distance' value='1'/><float name='fov' value='70'/>"
                   "<float name='principal_point_offset_y' value='.1'/>");
-        Sensor::declare(p);
-        m_view.declare(p);
+        FovCamera::declare(p);
         p.number("aperture_radius", m_radius, 0.1, 0).doc("Of the lens, in units of the scene");
         p.number("focus_distance", m_focus, 1, 0)
             .doc("Where things are sharp: the distance of the plane, along the view's axis");
-        p.number("near_clip", m_near, 1e-2, 0).doc("Nothing nearer than this is seen");
-        p.number("far_clip", m_far, 1e4, 0).doc("Nothing farther than this is seen");
-        p.number("principal_point_offset_x", m_offset_x, 0).doc("Shift of the image, in widths");
-        p.number("principal_point_offset_y", m_offset_y, 0).doc("Shift of the image, in heights");
-        if (p.traversing())
-            p.exposed("x_fov", &m_x_fov);
-    }
-    void changed(std::span<const std::string> names) override {
-        if (std::find(names.begin(), names.end(), "x_fov") != names.end()) {
-            m_view.fov = m_x_fov;
-            m_view.axis = "x";
-        }
-        Sensor::changed(names);
     }
     void configure() override {
-        Sensor::configure();
+        FovCamera::configure();
         if (!(m_radius > 0))
             complain("aperture_radius is {}; it must be positive. For a pinhole, use "
                      "`perspective`",
                      m_radius);
         if (!(m_focus > 0))
             complain("focus_distance is {}; it must be positive", m_focus);
-        if (!(m_near > 0 && m_near < m_far))
-            complain("near_clip ({}) must be positive and less than far_clip ({})", m_near, m_far);
-        for (const TransformData &t : m_to_world.transforms)
-            check_size(t);
-        double aspect = double(m_film->width()) / m_film->height();
-        double half = m_view.half_width(*this, aspect);
-        m_x_fov = 2 * std::atan(half) * 180 / Pi;
-        m_tan_x = opaque_float(half);
-        m_tan_y = opaque_float(half / aspect);
-        m_shift_x = opaque_float(m_offset_x);
-        m_shift_y = opaque_float(m_offset_y);
-        m_near_clip = opaque_float(m_near);
-        m_far_clip = opaque_float(m_far);
+        refuse_scale("its lens", "scale aperture_radius and focus_distance instead");
         m_lens = opaque_float(m_radius);
         m_lens_area = opaque_float(Pi * m_radius * m_radius);
         m_distance = opaque_float(m_focus);
@@ -80,9 +51,8 @@ public:
                                         const Mask &active) const override {
         auto [wavelengths, weight] = sample_wavelengths({}, wavelength_sample, active);
         Vector3 lens = lens_point(aperture);
-        // x of the image goes right, x of camera space left
-        Vector3 sharp{ (1 - 2 * (position.x + m_shift_x)) * m_tan_x * m_distance,
-                       (1 - 2 * (position.y + m_shift_y)) * m_tan_y * m_distance, m_distance };
+        Vector2 slope = slope_at(position);
+        Vector3 sharp{ slope.x * m_distance, slope.y * m_distance, m_distance };
         Vector3 d = normalize(sharp - lens);
         Float near_t = m_near_clip / d.z, far_t = m_far_clip / d.z;
         Transform to_world = m_transform.at(time, active);
@@ -151,40 +121,16 @@ private:
         Mask front = (d.z > 1e-6) & (p.z > 0);
         Float inv_z = rcp(select(front, d.z, Float(1))), dist = p.z * inv_z;
         Vector3 lens = fma(d, -dist, p), sharp = fma(d, m_distance * inv_z, lens);
-        Vector2 film{ (1 - sharp.x / (m_distance * m_tan_x)) * 0.5 - m_shift_x,
-                      (1 - sharp.y / (m_distance * m_tan_y)) * 0.5 - m_shift_y };
-        const Film::Crop &crop = m_film->crop();
-        double width = m_film->width(), height = m_film->height();
-        Vector2 pixel{ fma(film.x, opaque_float(width), opaque_float(-crop.x)),
-                       fma(film.y, opaque_float(height), opaque_float(-crop.y)) };
-        // Wherever pixels see: they may look beyond the crop window, and beyond the film
-        double margin = m_film->sample_border() ? m_film->filter().radius() : 0;
-        Float mx = opaque_float(margin / width), my = opaque_float(margin / height);
-        Mask in_film = front & (p.z >= m_near_clip) & (p.z <= m_far_clip) & (film.x >= -mx) &
-                       (film.y >= -my) & (film.x < 1 + mx) & (film.y < 1 + my);
+        Place place = place_of(film_at({ sharp.x / m_distance, sharp.y / m_distance }));
+        Mask in_film = front & in_reach(p.z) & place.seen;
         Mask in_lens = sqr(lens.x) + sqr(lens.y) <= sqr(m_lens) * (1 + 1e-5);
-        Float part = opaque_float(4 * crop.width / width * crop.height / height);
-        Float area = m_tan_x * m_tan_y * part * m_lens_area;
-        return { pixel, sqr(sqr(inv_z)) / area, sqr(dist) * inv_z / m_lens_area, in_film,
+        Float area = extent().x * extent().y * rendered_part(4) * m_lens_area;
+        return { place.pixel, sqr(sqr(inv_z)) / area, sqr(dist) * inv_z / m_lens_area, in_film,
                  in_film & in_lens };
     }
 
-    void check_size(const TransformData &t) const {
-        for (int i = 0; i < 3; ++i)
-            for (int k = 0; k < 3; ++k) {
-                double product = t(0, i) * t(0, k) + t(1, i) * t(1, k) + t(2, i) * t(2, k);
-                if (!(std::abs(product - (i == k)) < 1e-3))
-                    complain("to_world scales or shears the camera, and so its lens; it may only "
-                             "be turned, mirrored and moved: scale aperture_radius and "
-                             "focus_distance instead");
-            }
-    }
-
-    FieldOfView m_view;
-    double m_radius = 0.1, m_focus = 1, m_near = 0.01, m_far = 1e4, m_offset_x = 0, m_offset_y = 0;
-    double m_x_fov = 0; // along x, however it was given
-    Float m_tan_x, m_tan_y, m_shift_x, m_shift_y, m_near_clip, m_far_clip, m_lens, m_lens_area,
-        m_distance;
+    double m_radius = 0.1, m_focus = 1;
+    Float m_lens, m_lens_area, m_distance;
 };
 
 UMBEL_PLUGIN(Sensor, ThinLens, "thinlens")

@@ -1,0 +1,17 @@
+// render/further_colours.h: light as numbers of further channels.
+#pragma once
+#include "core/spectra.h"
+#include "core/spectrum.h"
+
+namespace umbel {
+
+/// Colours of light along a camera's ray, for channels that the driver does not weight by the density of wavelengths: R, G and
+/// B, or Y in monochromatic variants.
+inline std::vector<Float> further_colours(const Spectrum &light, const Wavelengths &wavelengths) {
+    Spectrum L = unpolarized(light);
+    if (variant().colour == Colour::Spectral)
+        L = L * map(wavelengths, [](const Float &w) { return rcp(sample_wavelength_pdf(w)); });
+    return to_rgb(L, wavelengths);
+}
+
+} // namespace umbel

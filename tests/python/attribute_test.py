@@ -198,7 +198,7 @@ def test_file_has_attributes_by_the_names_of_its_properties(tmp_path):
     assert np.array_equal(params["vertex_color"], COLOURS)
     assert np.array_equal(params["vertex_heat"], [1, 2, 3])
     assert np.allclose(params["face_tint_color"], [0.1, 0.2, 0.3])
-    assert "vertex_foo" not in params
+    assert np.array_equal(params["vertex_foo"], [5, 6, 7])
 
 
 def test_written_file_keeps_attributes(tmp_path):

@@ -17,7 +17,6 @@ struct Substitute {
 };
 const Substitute Substitutes[] = {
     { "integrator", "adjoint", { "ptracer" } },
-    { "integrator", "ao", { "direct" } },
     { "integrator", "bdpt", { "path" } },
     { "integrator", "erpt", { "path" } },
     { "integrator", "gbdpt", { "bdpt", "path" } },
@@ -29,15 +28,6 @@ const Substitute Substitutes[] = {
     { "integrator", "sppm", { "bdpt", "path" } },
     { "integrator", "volpath_simple", { "volpath" } },
     { "integrator", "vpl", { "path" } },
-    { "sampler", "halton", { "sobol", "independent" } },
-    { "sampler", "hammersley", { "sobol", "independent" } },
-    { "sampler", "ldsampler", { "sobol", "independent" } },
-    { "film", "ldrfilm", { "hdrfilm" } },
-    { "film", "mfilm", { "hdrfilm" } },
-    { "film", "multifilm", { "hdrfilm" } },
-    { "film", "tiledhdrfilm", { "hdrfilm" } },
-    { "sensor", "perspective_rdist", { "perspective" } },
-    { "sensor", "telecentric", { "orthographic" } },
 };
 
 /// Words that a parameter may not know.
@@ -45,10 +35,6 @@ struct WordSubstitute {
     std::string_view kind, type, parameter, missing, instead;
 };
 constexpr WordSubstitute WordSubstitutes[] = {
-    { "texture", "bitmap", "filter_type", "ewa", "trilinear" },
-    { "texture", "bitmap", "filter_type", "trilinear", "bilinear" },
-    { "texture", "bitmap", "wrap_mode", "zero", "clamp" },
-    { "texture", "bitmap", "wrap_mode", "one", "clamp" },
     { "film", "hdrfilm", "pixel_format", "spectrum", "rgb" },
     { "film", "hdrfilm", "pixel_format", "spectrum_alpha", "rgba" },
     { "film", "hdrfilm", "pixel_format", "xyza", "rgba" },
@@ -137,8 +123,6 @@ bool replace_plugin(Properties &object, Remarks &remarks) {
             for (std::string_view name : s.instead)
                 if (registry.find(object.kind, name)) {
                     remarks.replaced.push_back({ object.describe(), std::string(name), &object });
-                    if (object.type == "mfilm" && !object.has("pixel_format"))
-                        object.set("pixel_format", std::string("luminance")); // its default
                     object.type = name;
                     return true;
                 }

@@ -142,50 +142,6 @@ void upgrade_bsdf(Properties &object) {
                 p.name = "normalmap";
 }
 
-// The channel of `aov` that a field of 0.5 is; empty if there is none.
-std::string_view channel_of(std::string_view field) {
-    constexpr std::pair<std::string_view, std::string_view> Channels[] = {
-        { "position", "position" },
-        { "distance", "depth" },
-        { "geoNormal", "geo_normal" },
-        { "shNormal", "sh_normal" },
-        { "uv", "uv" },
-        { "albedo", "albedo" },
-        { "shapeIndex", "shape_index" },
-        { "primIndex", "prim_index" },
-    };
-    for (auto [from, to] : Channels)
-        if (field == from)
-            return to;
-    return {};
-}
-
-void upgrade_integrator(Properties &object) {
-    if (object.type == "field")
-        if (Property *p = object.find("field"))
-            if (auto *field = std::get_if<std::string>(&p->value))
-                if (std::string_view channel = channel_of(*field); !channel.empty()) {
-                    object.type = "aov";
-                    p->name = "aovs";
-                    p->value = fmt::format("{}:{}", *field, channel);
-                    object.erase("undefined");
-                }
-    if (object.type != "multichannel")
-        return;
-    // Channels of all fields go into one; other integrators stay inside.
-    std::string aovs;
-    std::erase_if(object.all(), [&](const Property &p) {
-        if (!p.object() || (*p.object())->type != "aov" || !(*p.object())->objects().empty())
-            return false;
-        auto *list = (*p.object())->find("aovs");
-        if (auto *text = list ? std::get_if<std::string>(&list->value) : nullptr)
-            aovs += (aovs.empty() ? "" : ",") + *text;
-        return true;
-    });
-    object.type = "aov";
-    object.set("aovs", aovs);
-}
-
 // Where two media met, and no BSDF was given, light went straight on. Other references may be to a BSDF.
 void upgrade_shape(Properties &object) {
     auto may_be_bsdf = [](const Property &p) {
@@ -257,8 +213,6 @@ void upgrade_object(Properties &object, const Version &version, Remarks &remarks
         upgrade_texture(object);
     else if (object.kind == "bsdf")
         upgrade_bsdf(object);
-    else if (object.kind == "integrator")
-        upgrade_integrator(object);
     else if (object.kind == "shape")
         upgrade_shape(object);
     // Grids filled the box of their file, unless another one was given. How files travel, or are kept, shows in no image.
@@ -280,8 +234,12 @@ void upgrade_object(Properties &object, const Version &version, Remarks &remarks
     // Enumerators changed their spelling too: luminanceAlpha.
     if (object.kind == "film")
         if (Property *p = object.find("pixel_format"))
-            if (auto *format = std::get_if<std::string>(&p->value))
-                *format = snake_case(*format);
+            if (auto *format = std::get_if<std::string>(&p->value)) {
+                // Lists were for `multichannel`, whose integrators now say what their channels are
+                if (format->find(',') != std::string::npos)
+                    object.erase("channel_names");
+                *format = snake_case(format->substr(0, format->find(',')));
+            }
 
     // Before 0.4: which side of the image the angle of view is that of.
     if (object.kind == "sensor" && !object.has("fov_axis"))

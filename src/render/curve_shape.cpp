@@ -95,7 +95,7 @@ void CurveShape::update() {
         const Point &a = m_curves.points[first], &b = m_curves.points[first + 1];
         m_area += Pi * (a[3] + b[3]) * std::hypot(a[0] - b[0], a[1] - b[1], a[2] - b[2]);
     }
-    m_inv_area = opaque_float(m_area > 0 ? 1 / m_area : 0);
+    m_inv_area = HostFloat(m_area > 0 ? 1 / m_area : 0);
     BufferSlot{ &m_points_array, &m_points }.read();
     BufferSlot{ &m_segments_array, &m_segments }.read();
     m_inv_count = opaque_float(1 / double(m_segments.size()));

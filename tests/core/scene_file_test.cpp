@@ -314,17 +314,6 @@ TEST(SceneFile, OldDefaultsAreKept) {
     EXPECT_FALSE(child(scene(R"(<bsdf type="conductor"/>)"))->has("material"));
 }
 
-TEST(SceneFile, OldFieldsAreChannels) {
-    Properties s = old_scene(R"(<integrator type="multichannel"><integrator type="path"/>
-        <integrator type="field"><string name="field" value="shNormal"/></integrator>
-        <integrator type="field"><string name="field" value="distance"/>
-            <float name="undefined" value="-1"/></integrator></integrator>)");
-    EXPECT_EQ(child(s)->type, "aov");
-    EXPECT_EQ(child(s)->get<std::string>("aovs"), "shNormal:sh_normal,distance:depth");
-    EXPECT_EQ(child(s)->objects().size(), 1u);
-    EXPECT_EQ(child(*child(s))->type, "path");
-}
-
 TEST(SceneFile, NewFilesKeepTheirNames) {
     Properties s = scene(R"(<bsdf type="x"><float name="intIOR" value="1"/></bsdf>)");
     EXPECT_TRUE(child(s)->has("intIOR"));

@@ -54,7 +54,7 @@ protected:
             "<transform name='{}'><{} origin='0,0,4' target='0,0,0' up='0,1,0'/></transform>{}"
             "<sampler type='{}'><integer name='{}' value='4'/></sampler></sensor>{}</scene>",
             version, integrator, old ? "toWorld" : "to_world", old ? "lookAt" : "lookat", film,
-            old ? "ldsampler" : "sobol", old ? "sampleCount" : "sample_count", body);
+            "ldsampler", old ? "sampleCount" : "sample_count", body);
     }
     Image image(const std::string &xml) {
         warnings.clear();
@@ -84,15 +84,14 @@ TEST_F(OldScenes, RenderAsTheirNewForm) {
               "<rgb name='diffuseReflectance' value='#336699'/><float name='gloss' value='3'/>"
               "</bsdf></shape><emitter type='constant'><spectrum name='radiance' value='2'/>"
               "<float name='samplingWeight' value='1'/></emitter>"));
-    ASSERT_EQ(warnings.size(), 4u);
+    ASSERT_EQ(warnings.size(), 2u);
     expect_warning(0, { "integrator (bdpt)", "\"path\"" });
-    expect_warning(1, { "film (ldrfilm)", "\"hdrfilm\"" });
-    expect_warning(2, { "sampler (ldsampler)", "\"sobol\"" });
-    expect_warning(3, { "nothing reads", "bsdf (ward): gloss", "scene:1" });
+    expect_warning(1, { "nothing reads", "bsdf (ward): gloss", "scene:1" });
     Image now = image(scene("3.0.0",
                             "<integrator type='path'><integer name='max_depth' value='3'/>"
                             "</integrator>",
-                            film("hdrfilm"),
+                            film("ldrfilm", "<string name='file_format' value='jpeg'/>"
+                                            "<float name='exposure' value='2'/>"),
                             "<shape type='sphere'><bsdf type='ward'><float name='alpha' "
                             "value='.3'/><rgb name='diffuse_reflectance' value='.2,.4,.6'/>"
                             "</bsdf></shape><emitter type='constant'><rgb name='radiance' "
@@ -117,6 +116,20 @@ TEST_F(OldScenes, LetNestedIntegratorsDoTheirWork) {
                 "<integrator type='direct'/></integrator>",
                 film("hdrfilm"), "<shape type='sphere'/>"));
     expect_warning(0, { "adaptive", "\"direct\"" });
+}
+
+TEST_F(OldScenes, ShowFieldsBesideTheImage) {
+    Image all = image(scene("0.5.0",
+                            "<integrator type='multichannel'><integrator type='direct'/>"
+                            "<integrator type='field'><string name='field' value='distance'/>"
+                            "</integrator></integrator>",
+                            film("hdrfilm",
+                                 "<string name='pixelFormat' value='rgb, luminance'/>"
+                                 "<string name='channelNames' value='image, depth'/>"),
+                            "<shape type='sphere'/><emitter type='constant'/>"));
+    EXPECT_TRUE(warnings.empty()) << warnings.at(0);
+    ASSERT_EQ(all.channel_count(), 6u);
+    EXPECT_NEAR(all.get(4, 4, 3), 3, 0.05); // the nearest point of the sphere is 3 away
 }
 
 // Parameters of new files are refused, as are words that have no substitute.

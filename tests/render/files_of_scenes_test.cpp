@@ -1,4 +1,4 @@
-// tests/render/loading_test.cpp: what scenes read is read once, in any order, and kept once.
+// tests/render/files_of_scenes_test.cpp: what scenes read is read once, in any order, and kept once.
 #include "core/image_io.h"
 #include "render/texel_file.h"
 #include "support/mesh_files.h"
@@ -6,9 +6,9 @@
 namespace umbel {
 using namespace test;
 
-class Loading : public MeshFileTest {};
+class FilesOfScenes : public MeshFileTest {};
 
-TEST_F(Loading, ReadsAnImageOnceForAllTextures) {
+TEST_F(FilesOfScenes, ReadsAnImageOnceForAllTextures) {
     Image image(4, 4, { "R", "G", "B" }, Component::U8, true);
     write_image(folder / "a.png", image);
     auto a = read_texels(folder / "a.png", false, false),
@@ -24,7 +24,7 @@ TEST_F(Loading, ReadsAnImageOnceForAllTextures) {
 }
 
 // The first mistake of the file is reported, whichever is found first.
-TEST_F(Loading, ReportsTheFirstOfSeveralMistakes) {
+TEST_F(FilesOfScenes, ReportsTheFirstOfSeveralMistakes) {
     std::string shapes;
     for (int i = 0; i < 40; ++i)
         shapes +=
@@ -36,7 +36,7 @@ TEST_F(Loading, ReportsTheFirstOfSeveralMistakes) {
                   std::string::npos);
 }
 
-TEST_F(Loading, LargeMeshesComeBackWhenTheyAreAskedFor) {
+TEST_F(FilesOfScenes, LargeMeshesComeBackWhenTheyAreAskedFor) {
     const int n = 300; // 180,000 triangles
     std::string text;
     for (int y = 0; y <= n; ++y)

@@ -23,11 +23,11 @@ struct Texels {
 
 /// How an image is understood, and kept.
 struct TexelOptions {
-    bool raw = false;                 // numbers as they are
-    bool spectral = false;            // colours become spectra
-    double gamma = 0;                 // of its encoding; -1: sRGB, 0: as the file says
-    std::string channel;              // that one alone; empty: all
-    std::optional<Component> storage; // else like the image, where that is possible
+    bool raw = false;                      // numbers as they are
+    bool spectral = false;                 // colours become spectra
+    double gamma = 0;                      // of its encoding; -1: sRGB, 0: as the file says
+    std::string channel = "";              // that one alone; empty: all
+    std::optional<Component> storage = {}; // else like the image, where that is possible
     auto operator<=>(const TexelOptions &) const = default;
 };
 

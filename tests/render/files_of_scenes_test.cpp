@@ -11,16 +11,15 @@ class FilesOfScenes : public MeshFileTest {};
 TEST_F(FilesOfScenes, ReadsAnImageOnceForAllTextures) {
     Image image(4, 4, { "R", "G", "B" }, Component::U8, true);
     write_image(folder / "a.png", image);
-    auto a = read_texels(folder / "a.png", false, false),
-         b = read_texels(folder / "a.png", false, false),
-         raw = read_texels(folder / "a.png", true, false);
+    auto a = read_texels(folder / "a.png", {}), b = read_texels(folder / "a.png", {}),
+         raw = read_texels(folder / "a.png", { .raw = true });
     EXPECT_EQ(a, b);
     EXPECT_NE(a, raw);
     EXPECT_TRUE(a->srgb);
     EXPECT_FALSE(raw->srgb);
     // Another file of that name is another image
     write_image(folder / "a.png", Image(5, 4, { "R", "G", "B" }, Component::U8, true));
-    EXPECT_EQ(read_texels(folder / "a.png", false, false)->width, 5u);
+    EXPECT_EQ(read_texels(folder / "a.png", {})->width, 5u);
 }
 
 // The first mistake of the file is reported, whichever is found first.

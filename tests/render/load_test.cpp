@@ -123,9 +123,8 @@ TEST_F(OldScenes, ShowFieldsBesideTheImage) {
                             "<integrator type='multichannel'><integrator type='direct'/>"
                             "<integrator type='field'><string name='field' value='distance'/>"
                             "</integrator></integrator>",
-                            film("hdrfilm",
-                                 "<string name='pixelFormat' value='rgb, luminance'/>"
-                                 "<string name='channelNames' value='image, depth'/>"),
+                            film("hdrfilm", "<string name='pixelFormat' value='rgb, luminance'/>"
+                                            "<string name='channelNames' value='image, depth'/>"),
                             "<shape type='sphere'/><emitter type='constant'/>"));
     EXPECT_TRUE(warnings.empty()) << warnings.at(0);
     ASSERT_EQ(all.channel_count(), 6u);

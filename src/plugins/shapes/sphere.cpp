@@ -83,7 +83,8 @@ public:
         auto c = m_c.value();
         double rel[3] = { o[0] - c[0], o[1] - c[1], o[2] - c[2] };
         double dir[3] = { d[0], d[1], d[2] };
-        return solve_sphere(rel, dir, m_r.value(), mint, maxt, std::numeric_limits<double>::infinity(),
+        return solve_sphere(rel, dir, m_r.value(), mint, maxt,
+                            std::numeric_limits<double>::infinity(),
                             [](bool m, double a, double b) { return m ? a : b; });
     }
     Float intersect(const Ray &ray, const Mask &) const override {

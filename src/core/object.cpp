@@ -62,6 +62,9 @@ const Plugin &PluginRegistry::find_by_name(std::string_view name, const Plugin *
         if (std::count_if(found.begin(), found.end(), fits) == 1)
             return **std::find_if(found.begin(), found.end(), fits);
     }
+    if (found.size() > 1 &&
+        name == "hair") // a shape of 0.5, too; in scripts of Mitsuba 3, the material
+        return *find("bsdf", name);
     if (found.size() == 1)
         return *found[0];
     std::vector<std::string> names;

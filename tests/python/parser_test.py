@@ -216,5 +216,7 @@ def test_a_name_of_two_kinds_means_the_one_that_fits(config):
         plugins.plugin_type("of_both_kinds")
     s = parser.parse_dict(config, {"type": "sphere", "material": d})
     assert s.nodes[1].type is mi.ObjectType.BSDF
+    # A shape of Mitsuba 0.5, too; scripts of Mitsuba 3 mean the material
+    assert isinstance(mi.load_dict({"type": "hair"}), mi.BSDF)
     with pytest.raises(mi.UserError, match="diffuse"):
         mi.load_dict({"type": "difuse"})

@@ -1,8 +1,7 @@
 // core/gltf_scene.cpp: what a glTF file shows, as Properties.
 //
-// Materials are of the metallic-roughness kind: `principled`, where there is that plugin; else roughplastic or roughconductor,
-// whichever is nearer. Numbers of lights are taken as they are: candela and lux of the file are units of radiant intensity and
-// irradiance here.
+// Materials are of the metallic-roughness kind: `principled`. Numbers of lights are taken as they are: candela and lux of the
+// file are units of radiant intensity and irradiance here.
 #include "core/gltf.h"
 #include "core/object.h"
 #include "core/scene_file.h"
@@ -49,27 +48,10 @@ public:
     // ---- materials: the one place where glTF's become Umbel's
 
     Properties bsdf(const GltfFile::Material &m) const {
-        auto mean = [&](int channel) {
-            return m.metallic_roughness_texture.image < 0
-                       ? 1.0
-                       : mean_of(image(m.metallic_roughness_texture), channel);
-        };
-        bool has_principled = PluginRegistry::instance().find("bsdf", "principled") != nullptr;
-        Properties p;
-        if (has_principled) {
-            p = make("bsdf", "principled");
-            set_colour(p, "base_color", m);
-            set_channel(p, "roughness", m.metallic_roughness_texture, 1, m.roughness);
-            set_channel(p, "metallic", m.metallic_roughness_texture, 2, m.metallic);
-        } else {
-            double metallic = m.metallic * mean(2), roughness = m.roughness * mean(1);
-            p = make("bsdf", metallic > 0.5 ? "roughconductor" : "roughplastic");
-            p.set("distribution", std::string("ggx"))
-                .set("alpha", std::max(1e-3, roughness * roughness));
-            if (metallic > 0.5)
-                p.set("material", std::string("none"));
-            set_colour(p, metallic > 0.5 ? "specular_reflectance" : "diffuse_reflectance", m);
-        }
+        Properties p = make("bsdf", "principled");
+        set_colour(p, "base_color", m);
+        set_channel(p, "roughness", m.metallic_roughness_texture, 1, m.roughness);
+        set_channel(p, "metallic", m.metallic_roughness_texture, 2, m.metallic);
         if (m.normal_texture.image >= 0) {
             Properties normal = make("bsdf", "normalmap");
             normal.set("normalmap",
@@ -77,7 +59,7 @@ public:
             normal.set("", std::move(p));
             p = std::move(normal);
         }
-        if (m.double_sided || !has_principled) {
+        if (m.double_sided) {
             Properties both = make("bsdf", "twosided");
             both.set("", std::move(p));
             p = std::move(both);
@@ -144,15 +126,6 @@ public:
 
 private:
     Image image(const GltfFile::Texture &t) const { return m_file.image(t.image); }
-
-    static double mean_of(const Image &image, int channel) {
-        double sum = 0;
-        size_t c = std::min(size_t(channel), image.channel_count() - 1);
-        for (size_t y = 0; y < image.height(); ++y)
-            for (size_t x = 0; x < image.width(); ++x)
-                sum += image.get(x, y, c);
-        return sum / double(image.pixels());
-    }
 
     /// The picture without alpha, times a colour.
     template <class C> static Image scaled(const Image &picture, const C &factor) {

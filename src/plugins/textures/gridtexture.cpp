@@ -9,7 +9,7 @@ class GridTexture final : public TextureChoice {
 public:
     void declare(Params &p) override {
         p.example("");
-        p.example("<float name='color0' value='.7'/><float name='color1' value='.3'/>"
+        p.example("<rgb name='color0' value='.7,.4,.2'/><rgb name='color1' value='.1,.3,.6'/>"
                   "<float name='line_width' value='.1'/><transform name='to_uv'><scale x='3' "
                   "y='2'/><translate x='.3'/></transform>");
         p.texture("color0", m_colour0, 0.2).differentiable().doc("Between the lines");

@@ -15,7 +15,7 @@ public:
     void declare(Params &p) override {
         p.example("");
         p.example("<float name='line_width' value='.4'/><float name='step_width' value='.9'/>"
-                  "<float name='edge_color' value='.7'/>");
+                  "<rgb name='edge_color' value='.7,.3,.2'/>");
         p.texture("interior_color", m_interior, 0.5).differentiable().doc("Of triangles");
         p.texture("edge_color", m_edge, 0.1).differentiable().doc("Of their edges");
         p.number("line_width", m_width, 0, 0)

@@ -38,23 +38,20 @@ struct FilterAxis::Interval {
     double from, to;
     auto operator<=>(const Interval &) const = default;
 };
-struct FilterAxis::Integrals {
-    double plain, absolute;
-};
 
 FilterAxis::FilterAxis(const Filter &filter, int size, bool ends)
     : m_filter(&filter), m_size(size), m_is_box(filter.is_box()) {
     double r = filter.radius();
     std::map<Interval, uint32_t> numbers;
-    std::vector<double> intervals, cells, cell_ends;
+    std::vector<double> intervals, cells;
     std::vector<uint32_t> of_pixel;
     auto number_of = [&](const Interval &i) {
         auto [it, fresh] = numbers.emplace(i, uint32_t(numbers.size()));
         if (fresh) {
-            Integrals sums = m_is_box ? Integrals{ i.to - i.from, i.to - i.from }
-                                      : tabulate(filter, i, cells, cell_ends);
-            intervals.insert(intervals.end(), { (i.to - i.from) / 2, (i.to + i.from) / 2,
-                                                sums.absolute / sums.plain, sums.plain });
+            auto [integral, scale] =
+                m_is_box ? std::pair(i.to - i.from, 1.0) : tabulate(filter, i, cells);
+            intervals.insert(intervals.end(),
+                             { (i.to - i.from) / 2, (i.to + i.from) / 2, scale, integral });
         }
         return it->second;
     };
@@ -66,50 +63,69 @@ FilterAxis::FilterAxis(const Filter &filter, int size, bool ends)
     m_intervals = float_array(intervals);
     if (numbers.size() > 1)
         m_interval_of = jit::copy(of_pixel);
-    if (m_is_box)
-        return;
-    m_cells = AliasTable(cells, Cells);
-    m_ends = float_array(cell_ends);
+    if (!m_is_box)
+        m_cells = float_array(cells);
 }
 
-// The profile as a piecewise linear function. A cell is drawn with the mean of its absolute values, a place in it with a
-// density that is linear in between: so the weight is f / |f| times the ratio of their integrals, and 1 for a filter
-// without negative lobes.
-FilterAxis::Integrals FilterAxis::tabulate(const Filter &filter, const Interval &interval,
-                                           std::vector<double> &cells, std::vector<double> &ends) {
-    double width = (interval.to - interval.from) / Cells, sum = 0, sum_absolute = 0;
-    for (uint32_t i = 0; i < Cells; ++i) {
-        double a = filter.eval(interval.from + width * i),
-               b = filter.eval(interval.from + width * (i + 1));
-        ends.insert(ends.end(), { a, b });
-        cells.push_back((std::abs(a) + std::abs(b)) / 2);
-        sum += (a + b) / 2;
-        sum_absolute += cells.back();
+// Where in [0, 1] a fraction `u` of the integral of a linear function from `a` to `b` is reached; neither is negative.
+template <class T> static T sample_linear(const T &a, const T &b, const T &u) {
+    using std::sqrt;
+    return u * (a + b) / (a + sqrt(a * a + u * (b * b - a * a)));
+}
+
+// Cells of equal integrals of the absolute value: so larger numbers are drawn further to the right, and points that
+// cover the unit interval evenly cover the filter evenly. In a cell the density is linear; the weight is the value's sign, but
+// where a cell has both.
+std::pair<double, double> FilterAxis::tabulate(const Filter &filter, const Interval &interval,
+                                               std::vector<double> &cells) {
+    constexpr uint32_t Steps = 2 * Cells;
+    double width = (interval.to - interval.from) / Steps;
+    std::vector<double> values, sums{ 0 }; // at the ends of the steps; of absolute values
+    double integral = 0;
+    for (uint32_t i = 0; i <= Steps; ++i) {
+        values.push_back(filter.eval(interval.from + width * i));
+        if (i == 0)
+            continue;
+        integral += (values[i - 1] + values[i]) / 2 * width;
+        sums.push_back(sums.back() + (std::abs(values[i - 1]) + std::abs(values[i])) / 2 * width);
     }
-    if (!(sum > 0))
-        filter.complain("the filter's integral is {}; it must be positive", sum * width);
-    return { sum * width, sum_absolute * width };
+    if (!(integral > 0))
+        filter.complain("the filter's integral is {}; it must be positive", integral);
+
+    double mean_weight = 0;
+    double x = interval.from, value = values[0];
+    for (uint32_t i = 1, step = 0; i <= Cells; ++i) {
+        double sum = sums.back() * i / Cells;
+        while (step + 1 < Steps && sums[step + 1] < sum)
+            ++step;
+        double a = std::abs(values[step]), b = std::abs(values[step + 1]);
+        double part = std::clamp((sum - sums[step]) / (sums[step + 1] - sums[step]), 0.0, 1.0);
+        double next_x = interval.from + width * (step + sample_linear(a, b, part));
+        double next_value = filter.eval(next_x), absolute = std::abs(value) + std::abs(next_value);
+        cells.insert(cells.end(), { x, next_x - x, value, next_value });
+        mean_weight += absolute > 0 ? (value + next_value) / absolute / Cells : 0;
+        x = next_x, value = next_value;
+    }
+    return { integral, 1 / mean_weight };
 }
 
 std::pair<Float, Float> FilterAxis::sample(const Float &u, const UInt32 &pixel,
                                            const Mask &active) const {
-    bool is_one = !m_interval_of.valid();
     UInt32 number = interval_of(pixel, active);
     std::vector<Value> interval = jit::gather_packet(m_intervals, number, 4, active);
-    Float half(interval[0]), middle(interval[1]), scale(interval[2]);
-    auto place = [&](const Float &x) { return is_one ? x * half : x * half + middle; };
-    if (m_is_box)
-        return { place(2 * u - 1), Float(1) };
-    auto [cell, rest] = m_cells.sample_reuse(u, active, number);
-    std::vector<Value> ends =
-        jit::gather_packet(m_ends, cell + number * UInt32(uint32_t{ Cells }), 2, active);
-    Float a(ends[0]), b(ends[1]), from = abs(a), to = abs(b);
-    Float in_cell = rest * (from + to) / (from + sqrt(lerp(sqr(from), sqr(to), rest)));
-    Float absolute = lerp(from, to, in_cell);
-    Mask good = absolute > 0; // both ends may be zero; rounding alone draws such a cell
+    if (m_is_box) {
+        Float x = (2 * u - 1) * Float(interval[0]);
+        return { m_interval_of.valid() ? x + Float(interval[1]) : x, Float(1) };
+    }
+    Float place = u * double(Cells), first = floor(place), rest = place - first; // u is less than 1
+    std::vector<Value> cell =
+        jit::gather_packet(m_cells, to_uint(first) + number * UInt32(uint32_t{ Cells }), 4, active);
+    Float a(cell[2]), b(cell[3]), from = abs(a), to = abs(b);
+    Float in_cell = sample_linear(from, to, rest), absolute = lerp(from, to, in_cell);
+    Mask good = absolute > 0; // both ends may be zero
     in_cell = select(good, in_cell, rest);
-    return { place((Float(cell) + in_cell) * (2.0 / Cells) - 1),
-             select(good, scale * (lerp(a, b, in_cell) / absolute), Float(0)) };
+    return { fma(in_cell, Float(cell[1]), Float(cell[0])),
+             select(good, Float(interval[2]) * (lerp(a, b, in_cell) / absolute), Float(0)) };
 }
 
 // A pixel's value is the integral of filter times image over that of the filter, as far as the image goes. So a place

@@ -1,6 +1,5 @@
 // render/filter.h: reconstruction filters.
 #pragma once
-#include "core/alias_table.h"
 #include "core/object.h"
 
 namespace umbel {
@@ -47,11 +46,11 @@ public:
                                           const Mask &active) const;
 
 private:
-    static constexpr uint32_t Cells = 256;
+    static constexpr uint32_t Cells = 512;
     struct Interval;
-    struct Integrals;
-    static Integrals tabulate(const Filter &filter, const Interval &interval,
-                              std::vector<double> &cells, std::vector<double> &ends);
+    /// Adds an interval's cells; its integral, and the weight of samples that are not negative.
+    static std::pair<double, double> tabulate(const Filter &filter, const Interval &interval,
+                                              std::vector<double> &cells);
 
     UInt32 interval_of(const UInt32 &pixel, const Mask &active) const {
         return m_interval_of.valid() ? jit::gather(m_interval_of, pixel, active) : UInt32(0u);
@@ -60,9 +59,9 @@ private:
     const Filter *m_filter = nullptr; // the film's
     int m_size = 0;
     bool m_is_box = false;
-    AliasTable m_cells; // one for each interval of offsets that some pixel has
-    Float m_ends;       // the profile at both ends of each cell
-    Float m_intervals;  // half the width, middle, weight of samples that are not negative, integral
+    Float
+        m_cells; // for each interval of offsets that some pixel has: begin, width, profile at both ends
+    Float m_intervals; // half the width, middle, weight of samples that are not negative, integral
     UInt32 m_interval_of; // by pixel; none where all have the same
 };
 

@@ -31,4 +31,33 @@ TEST_P(BackendFilters, IsTheSameInRecordedCode) {
     EXPECT_GT(integral, 0);
 }
 
+// So that points which cover the unit interval evenly cover the filter evenly; and their weighted sums are its integrals.
+TEST_P(BackendFilters, IsDrawnInOrder) {
+    auto filter = load_example<Filter>(GetParam());
+    constexpr int Size = 7, Count = 20000;
+    FilterAxis axis(*filter, Size, true);
+    std::vector<double> u;
+    for (int i = 0; i < Count; ++i)
+        u.push_back((i + 0.5) / Count);
+    for (uint32_t pixel : { 0u, 1u, 3u, 6u }) {
+        auto [offset, weight] = axis.sample(make(u), UInt32(pixel), Mask(true));
+        std::vector<double> x = read_floats(offset), w = read_floats(weight + 0 * make(u));
+        double from = std::max(-filter->radius(), -0.5 - pixel),
+               to = std::min(filter->radius(), Size - 0.5 - pixel), step = (to - from) / Count;
+        auto value = [&](int i) { return filter->eval(from + (i + 0.5) * step); };
+        double integral = 0, exact = 0, drawn = 0;
+        for (int i = 0; i < Count; ++i)
+            integral += value(i);
+        for (int i = 0, next = 0; i < Count; ++i) { // both integrals, up to each point
+            ASSERT_TRUE(i == 0 || x[i - 1] <= x[i]) << pixel << ", " << u[i];
+            ASSERT_TRUE(from <= x[i] && x[i] <= to);
+            while (next < Count && from + (next + 1) * step <= x[i])
+                exact += value(next++) / integral;
+            ASSERT_NEAR(drawn, exact, 1e-3) << pixel << ", " << x[i];
+            drawn += w[i] / Count;
+        }
+        EXPECT_NEAR(drawn, 1, 1e-4) << pixel;
+    }
+}
+
 } // namespace umbel

@@ -31,12 +31,16 @@ class VolumeGrid:
         if data[:3] != b"VOL" or data[3] != 3:
             raise RuntimeError(f"VolumeGrid: \"{name}\" is no volume of version 3")
         kind, x, y, z, channels = struct.unpack_from("<5i", data, 4)
-        if kind != 1:
-            raise RuntimeError(f"VolumeGrid: \"{name}\" has data of type {kind}; only 32-bit floats, type 1, can be read")
+        types = {1: "<f4", 2: "<f2", 3: "u1"}
+        if kind not in types:
+            raise RuntimeError(f"VolumeGrid: \"{name}\" has data of type {kind}; 1, floats, 2, halves, and 3, bytes, can be read")
+        numbers = np.dtype(types[kind])
         self._box = list(struct.unpack_from("<6f", data, 24))
-        if len(data) < 48 + 4 * x * y * z * channels:
+        if len(data) < 48 + numbers.itemsize * x * y * z * channels:
             raise RuntimeError(f"VolumeGrid: \"{name}\" ends early: {x} x {y} x {z} voxels of {channels} channels need more data")
-        self._data = np.frombuffer(data, "<f4", x * y * z * channels, 48).reshape(z, y, x, channels).astype(np.float32)
+        self._data = np.frombuffer(data, numbers, x * y * z * channels, 48).reshape(z, y, x, channels).astype(np.float32)
+        if kind == 3:
+            self._data /= 255
 
     def write(self, target):
         """Writes a .vol file, or to a stream."""

@@ -183,6 +183,27 @@ void raise_zenith(Properties &object) {
         object.set("albedo", 0.15);
 }
 
+// Coefficients were those of skin where none were given; fibres' directions were the medium's, and are now asked for by those
+// phase functions that know them.
+void upgrade_medium(Properties &object) {
+    if (object.type == "homogeneous") {
+        bool given = false;
+        for (const char *name : { "material", "sigma_s", "sigma_a", "sigma_t", "albedo" })
+            given |= object.has(name);
+        if (!given)
+            object.set("material", std::string("skin1"));
+    }
+    Property *axis = object.find("orientation");
+    if (object.type != "heterogeneous" || !axis)
+        return;
+    for (const PropertiesPtr &phase : object.objects("phase"))
+        if ((phase->type == "microflake" || phase->type == "kkay") && !phase->has("orientation")) {
+            phase->set("orientation", std::move(axis->value), axis->where);
+            object.erase("orientation");
+            return;
+        }
+}
+
 } // namespace
 
 std::string_view canonical_kind(std::string_view tag) {
@@ -215,6 +236,8 @@ void upgrade_object(Properties &object, const Version &version, Remarks &remarks
         upgrade_bsdf(object);
     else if (object.kind == "shape")
         upgrade_shape(object);
+    else if (object.kind == "medium")
+        upgrade_medium(object);
     // Grids filled the box of their file, unless another one was given. How files travel, or are kept, shows in no image.
     if (object.kind == "volume" && object.type == "gridvolume") {
         object.erase("send_data");

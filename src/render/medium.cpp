@@ -1,6 +1,7 @@
 // render/medium.cpp: sampling distances in media.
 #include "render/medium.h"
 #include "ad/ad.h"
+#include "render/majorant_grid.h"
 
 namespace umbel {
 
@@ -16,6 +17,10 @@ Spectrum over(const Spectrum &value, const Float &density) {
     return select(d > 0, value / select(d > 0, d, Float(1)), Spectrum(0));
 }
 
+Spectrum detached(const Spectrum &s) {
+    return map(s, [](const Float &c) { return Float(ad::detach(c)); });
+}
+
 UInt32 choose_channel(const Float &u) {
     uint32_t n = uint32_t(variant().channels());
     UInt32 i = to_uint(u * double(n));
@@ -27,13 +32,6 @@ Float channel_of(const Spectrum &s, const UInt32 &channel) {
     for (size_t i = 1; i < s.c.size(); ++i)
         v = select(channel == UInt32(uint32_t(i)), s[i], v);
     return v;
-}
-
-Ray rest_of(const Ray &ray, const Float &from) {
-    Ray rest = ray;
-    rest.o = ray(from);
-    rest.maxt = ray.maxt - from;
-    return rest;
 }
 
 } // namespace
@@ -104,64 +102,152 @@ std::pair<Spectrum, Spectrum> Medium::transmittance_eval_pdf(const MediumInterac
     return { tr, select(mei.t < end, tr * mei.majorant, tr) };
 }
 
-/// A tentative collision, with the weight of what light has passed until then.
-struct Medium::Step {
-    MediumInteraction mei;
-    Spectrum weight;
-};
+// ---- the whole way
 
-Medium::Step Medium::step(const Ray &ray, SampleStream &sampler, const Mask &active) const {
+MediumSample Medium::sample_homogeneous(const Ray &ray, SampleStream &sampler, const Mask &active,
+                                        const UInt32 *channel) const {
     bool one = variant().channels() == 1 || !m_has_spectral_extinction;
-    UInt32 channel = one ? UInt32(0u) : choose_channel(sampler.next_1d());
-    Step s{ sample_interaction(ray, sampler.next_1d(), channel, active), {} };
+    UInt32 c = one ? UInt32(0u) : channel ? *channel : choose_channel(sampler.next_1d());
+    MediumSample s;
+    s.mei = sample_interaction(ray, sampler.next_1d(), c, active);
     auto [tr, pdf] = transmittance_eval_pdf(s.mei, extent_within(ray).maxt);
-    s.weight = over(tr, one ? pdf[0] : mean(pdf));
+    Float density = channel || one ? channel_of(pdf, c) : mean(pdf);
+    s.weight = over(tr, density);
+    s.ratio = Spectrum(1);
+    s.passing_ratio = Float(1);
+    if (channel) {
+        s.ratio = over(pdf, density);
+        s.passing_ratio = over(Spectrum(1), density)[0];
+    }
     return s;
 }
 
-MediumSample Medium::sample(const Ray &ray, SampleStream sampler, const Mask &active) const {
-    auto result = [&](const MediumInteraction &mei, const Spectrum &weight,
-                      const SampleStream &stream) {
-        Spectrum emitted = is_emissive() ? emission(mei, active & mei.is_valid()) : Spectrum(0);
-        return MediumSample{ mei, weight, emitted, Mask(m_sample_emitters), stream.state };
-    };
-    if (is_homogeneous()) {
-        Step s = step(ray, sampler, active);
-        return result(s.mei, s.weight, sampler);
-    }
+/// A ray on its way from one tentative collision to the next.
+class Medium::Tracking {
+public:
     struct State {
         SampleStream sampler;
-        Float from; // how far the ray has been followed
-        Spectrum weight;
-        MediumInteraction mei;
+        MajorantGrid::Walk walk;
+        Float bound;      // where it is; 0 at its end
+        Spectrum sigma_t; // likewise
         Mask active;
-        UMBEL_STRUCT(sampler, from, weight, mei, active)
+        UMBEL_STRUCT(sampler, walk, bound, sigma_t, active)
+
+        /// The probability of a real collision, for each channel.
+        Spectrum real() const {
+            return map(sigma_t, [&](const Float &s) { return min(s / bound, 1); });
+        }
     };
-    State s{ sampler, Float(0), Spectrum(1), enter(ray, extent_within(ray), active), active };
+
+    Tracking(const Medium &medium, const Ray &ray, const Mask &active)
+        : m_medium(medium), m_ray(ray), m_grid(medium.bounds_by_cell()) {
+        Extent e = medium.extent_within(ray);
+        m_begin = medium.enter(ray, e, active);
+        if (m_grid) {
+            m_path = m_grid->path_of(ray);
+            return;
+        }
+        m_path.mint = e.mint;
+        m_path.length = e.maxt - e.mint;
+        m_bound = Float(ad::detach(max_component(m_begin.majorant)));
+    }
+
+    State begin(const SampleStream &sampler, const Mask &active) const {
+        MajorantGrid::Walk walk{ Float(0), Vector3(Float(0)), UInt32(0u) };
+        if (m_grid)
+            walk = m_grid->enter(m_path, m_ray);
+        return { sampler, walk, Float(0), Spectrum(0), active };
+    }
+    /// Returns where it collides.
+    Mask next(State &s) const {
+        Float depth = -log(1 - s.sampler.next_1d());
+        if (m_grid) {
+            s.bound = m_grid->follow(m_path, s.walk, depth, s.active);
+        } else {
+            Float t = s.walk.t + depth / m_bound; // infinite where that is 0
+            Mask ends = !(t < m_path.length);
+            s.walk.t = select(ends, m_path.length, t);
+            s.bound = select(ends, Float(0), m_bound);
+        }
+        Mask collides = s.active & (s.bound > 0);
+        s.sigma_t = m_medium.extinction(at(s), collides);
+        return collides;
+    }
+    MediumInteraction at(const State &s) const {
+        MediumInteraction mei = m_begin;
+        mei.t = m_path.mint + s.walk.t;
+        mei.p = m_ray(mei.t);
+        return mei;
+    }
+    const MediumInteraction &begin_of_medium() const { return m_begin; }
+
+private:
+    const Medium &m_medium;
+    const Ray &m_ray;
+    const MajorantGrid *m_grid;
+    MajorantGrid::Path m_path;
+    Float m_bound; // where there is no grid
+    MediumInteraction m_begin;
+};
+
+MediumSample Medium::sample(const Ray &ray, SampleStream sampler, const Mask &active,
+                            const UInt32 *channel) const {
+    auto finish = [&](MediumSample &s, const Mask &collided) {
+        s.emission = is_emissive() ? emission(s.mei, collided) : Spectrum(0);
+        s.samples_emitters = Mask(m_sample_emitters);
+        s.state = sampler.state;
+        return s;
+    };
+    if (is_homogeneous()) {
+        MediumSample s = sample_homogeneous(ray, sampler, active, channel);
+        return finish(s, active & s.mei.is_valid());
+    }
+    struct State {
+        Tracking::State at;
+        Spectrum weight, ratio;
+        Float passing_ratio;
+        Mask active;
+        UMBEL_STRUCT(at, weight, ratio, passing_ratio, active)
+    };
+    Tracking way(*this, ray, active);
+    State s{ way.begin(sampler, active), Spectrum(1), Spectrum(1), Float(1), active };
     s = jit::loop(
         s, [](const State &s) { return s.active; },
         [&](State &s) {
-            Step next = step(rest_of(ray, s.from), s.sampler, s.active);
-            s.weight = s.weight * next.weight;
-            Mask collides = next.mei.is_valid();
-
-            // A real collision, or a null one
-            Float real(ad::detach(mean(next.mei.sigma_t))),
-                all(ad::detach(mean(next.mei.majorant)));
-            Float p = select(collides, real / all, Float(1));
-            Mask is_real = s.sampler.next_1d() < p;
-            Mask found = s.active & collides & is_real, null = s.active & collides & !is_real;
-            s.weight = select(found, s.weight / p, s.weight);
-            s.weight = select(null, over(s.weight * next.mei.sigma_n, 1 - p), s.weight);
-            Float t = s.from + next.mei.t;
-            next.mei.t = select(found, t, Float(Infinity));
-            next.mei.mint = s.mei.mint;
-            s.mei = next.mei;
-            s.from = select(null, t, s.from);
+            s.at.active = s.active;
+            Mask collides = way.next(s.at);
+            const Float &bound = s.at.bound;
+            Spectrum real = s.at.real(), fixed = detached(real); // probabilities
+            Float p = channel ? channel_of(fixed, *channel) : mean(fixed);
+            Mask is_real = s.at.sampler.next_1d() < p;
+            Mask found = collides & is_real, null = collides & !is_real;
+            Float chance = select(is_real, p, 1 - p);
+            s.weight = select(found, s.weight / (bound * chance), s.weight);
+            s.weight = select(null, over(s.weight * (Spectrum(1) - real), chance), s.weight);
+            if (channel) {
+                s.ratio = select(found, over(s.ratio * fixed, chance), s.ratio);
+                s.ratio = select(null, over(s.ratio * (Spectrum(1) - fixed), chance), s.ratio);
+                s.passing_ratio = select(null, s.passing_ratio / chance, s.passing_ratio);
+            }
             s.active = null & any_nonzero(s.weight);
         },
         "medium");
-    return result(s.mei, s.weight, s.sampler);
+    sampler = s.at.sampler;
+    // A path that has lost all light has not collided, either
+    Mask found = active & (s.at.bound > 0) & any_nonzero(s.weight);
+    MediumSample result;
+    MediumInteraction mei = way.at(s.at), begin = way.begin_of_medium();
+    mei.sigma_s = scattering(mei, s.at.sigma_t, found);
+    mei.sigma_t = s.at.sigma_t;
+    mei.majorant = Spectrum(s.at.bound);
+    mei.sigma_n = mei.majorant - mei.sigma_t;
+    mei.t = select(found, mei.t, Float(Infinity));
+    mei.p = select(found, mei.p, begin.p);
+    result.mei = mei;
+    result.weight = s.weight;
+    result.ratio = s.ratio;
+    result.passing_ratio = s.passing_ratio;
+    return finish(result, found);
 }
 
 Spectrum Medium::transmittance(const Ray &ray, SampleStream &sampler, const Mask &active) const {
@@ -170,24 +256,23 @@ Spectrum Medium::transmittance(const Ray &ray, SampleStream &sampler, const Mask
         return transmittance_eval_pdf(enter(ray, e, active), e.maxt).first;
     }
     struct State {
-        SampleStream sampler;
-        Float from;
+        Tracking::State at;
         Spectrum weight;
         Mask active;
-        UMBEL_STRUCT(sampler, from, weight, active)
+        UMBEL_STRUCT(at, weight, active)
     };
-    State s = jit::loop(
-        State{ sampler, Float(0), Spectrum(1), active }, [](const State &s) { return s.active; },
+    Tracking way(*this, ray, active);
+    State s{ way.begin(sampler, active), Spectrum(1), active };
+    s = jit::loop(
+        s, [](const State &s) { return s.active; },
         [&](State &s) {
-            Step next = step(rest_of(ray, s.from), s.sampler, s.active);
-            Mask collides = s.active & next.mei.is_valid();
-            s.weight = s.weight * next.weight;
-            s.weight = select(collides, s.weight * next.mei.sigma_n, s.weight);
-            s.from = select(collides, s.from + next.mei.t, s.from);
+            s.at.active = s.active;
+            Mask collides = way.next(s.at);
+            s.weight = select(collides, s.weight * (Spectrum(1) - s.at.real()), s.weight);
             s.active = collides & any_nonzero(s.weight);
         },
         "transmittance");
-    sampler = s.sampler;
+    sampler = s.at.sampler;
     return s.weight;
 }
 

@@ -5,14 +5,18 @@
 // have no effect: distances are sampled as if the medium were homogeneous (delta tracking [Woodcock 1965]), and transmittance
 // is estimated by what null collisions leave over (ratio tracking [Novak 2014]).
 //
-// The extinction may differ between channels. A distance is sampled for one channel, chosen at random, and weighted by the mean
-// of all channels' densities: so no channel's weight exceeds their number.
+// The extinction may differ between channels. In homogeneous media a distance is sampled for one channel, chosen at random, and
+// weighted by the mean of all channels' densities: so no channel's weight exceeds their number. In others the bound is that of
+// all channels, and a collision is real with the mean of their probabilities. An integrator that weights whole paths in this
+// way chooses the channel itself, and is told how likely the others would have found the same.
 #pragma once
 #include "render/phase.h"
 #include "render/sampler.h"
 #include "render/volume.h"
 
 namespace umbel {
+
+class MajorantGrid;
 
 /// What became of light on its way along a ray.
 struct MediumSample {
@@ -21,7 +25,11 @@ struct MediumSample {
     Spectrum emission;     // radiance per unit of length there, plain
     Mask samples_emitters; // see Medium::use_emitter_sampling
     SamplerState state;    // of the sampler that was used
-    UMBEL_STRUCT(mei, weight, emission, samples_emitters, state)
+    // Where a channel was given: the density of this for each channel over that for the given one, and the density of
+    // Medium::transmittance() over it
+    Spectrum ratio;
+    Float passing_ratio;
+    UMBEL_STRUCT(mei, weight, emission, samples_emitters, state, ratio, passing_ratio)
 };
 
 class Medium : public Object {
@@ -39,6 +47,17 @@ public:
     virtual Spectrum majorant(const MediumInteraction &mei, const Mask &active) const = 0;
     virtual Coefficients scattering_coefficients(const MediumInteraction &mei,
                                                  const Mask &active) const = 0;
+    /// That of scattering_coefficients().
+    virtual Spectrum extinction(const MediumInteraction &mei, const Mask &active) const {
+        return scattering_coefficients(mei, active).sigma_t;
+    }
+    /// Likewise, of scattering, where the extinction is known.
+    virtual Spectrum scattering(const MediumInteraction &mei, const Spectrum & /*sigma_t*/,
+                                const Mask &active) const {
+        return scattering_coefficients(mei, active).sigma_s;
+    }
+    /// Of all channels; null where there is but the one bound.
+    virtual const MajorantGrid *bounds_by_cell() const { return nullptr; }
     /// Radiance that it emits per unit of length; zero where the extinction is.
     virtual Spectrum emission(const MediumInteraction &, const Mask &) const { return Spectrum(0); }
     virtual bool is_emissive() const { return false; }
@@ -68,8 +87,9 @@ public:
                                                          const Float &end) const;
 
     // ---- the whole way along a ray
-    /// The first collision that is not a null one.
-    MediumSample sample(const Ray &ray, SampleStream sampler, const Mask &active) const;
+    /// The first collision that is not a null one; if a channel is given, sampled for it alone.
+    MediumSample sample(const Ray &ray, SampleStream sampler, const Mask &active,
+                        const UInt32 *channel = nullptr) const;
     /// An estimate of the part of light that passes; exact where the medium is homogeneous.
     Spectrum transmittance(const Ray &ray, SampleStream &sampler, const Mask &active) const;
 
@@ -82,8 +102,9 @@ protected:
 private:
     Extent extent_within(const Ray &ray) const;
     MediumInteraction enter(const Ray &ray, const Extent &e, const Mask &active) const;
-    struct Step;
-    Step step(const Ray &ray, SampleStream &sampler, const Mask &active) const;
+    MediumSample sample_homogeneous(const Ray &ray, SampleStream &sampler, const Mask &active,
+                                    const UInt32 *channel) const;
+    class Tracking;
 };
 
 } // namespace umbel

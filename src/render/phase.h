@@ -59,6 +59,9 @@ public:
     virtual Float projected_area(const MediumInteraction &, const Mask &) const { return 1; }
     virtual double max_projected_area() const { return 1; }
 
+    /// Whether less light is scattered than arrives.
+    virtual bool loses_energy() const { return false; }
+
     /// Flags of each component; the index is its number. Valid after configure().
     const std::vector<uint32_t> &components() const { return m_components; }
     uint32_t flags() const {

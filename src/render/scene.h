@@ -107,9 +107,9 @@ public:
     /// The medium that a ray enters which leaves a surface along `d`: the one it was in, unless the surface separates two.
     UInt32 medium_beyond(const SurfaceInteraction &si, const Vector3 &d, const UInt32 &medium,
                          const Mask &active) const;
-    /// The first collision along a ray inside a medium.
+    /// The first collision along a ray inside a medium; see Medium::sample.
     MediumSample sample_medium(const UInt32 &medium, const Ray &ray, SampleStream &sampler,
-                               const Mask &active) const;
+                               const Mask &active, const UInt32 *channel = nullptr) const;
     struct PhaseResult { // as BSDFResult
         Spectrum value;
         Float pdf;
@@ -120,9 +120,10 @@ public:
                                       const Vector3 &wo, const Float &u1, const Vector2 &u2,
                                       const Mask &active) const;
     /// The part of a light's radiance that arrives at `from`, past surfaces and media; the ray begins in `medium`. Without media
-    /// and surfaces that light passes through, it is ray_test().
+    /// and surfaces that light passes through, it is ray_test(). `of_media` becomes what media have let pass.
     Spectrum transmittance(const Interaction &from, const DirectionSample &ds, const UInt32 &medium,
-                           SampleStream &sampler, const Mask &active) const;
+                           SampleStream &sampler, const Mask &active,
+                           Spectrum *of_media = nullptr) const;
     bool has_subsurfaces() const { return !m_subsurfaces.empty(); }
     /// Radiance that leaves a surface after having travelled below it.
     Spectrum eval_subsurface(const SurfaceInteraction &si, const Vector2 &u,

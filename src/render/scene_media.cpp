@@ -36,9 +36,10 @@ static void advance(SampleStream &sampler, const SamplerState &to, const Mask &a
 }
 
 MediumSample Scene::sample_medium(const UInt32 &medium, const Ray &ray, SampleStream &sampler,
-                                  const Mask &active) const {
-    MediumSample s = m_media.call("medium.sample", medium, active, MediumSample(),
-                                  [&](const Medium &m) { return m.sample(ray, sampler, active); });
+                                  const Mask &active, const UInt32 *channel) const {
+    MediumSample s =
+        m_media.call("medium.sample", medium, active, MediumSample(),
+                     [&](const Medium &m) { return m.sample(ray, sampler, active, channel); });
     s.mei.medium = medium;
     s.mei.t = select(active, s.mei.t, Float(std::numeric_limits<double>::infinity()));
     advance(sampler, s.state, active);
@@ -83,8 +84,8 @@ Spectrum Scene::null_transmission(const SurfaceInteraction &si, const Mask &acti
 }
 
 Spectrum Scene::transmittance(const Interaction &from, const DirectionSample &ds,
-                              const UInt32 &medium, SampleStream &sampler,
-                              const Mask &active) const {
+                              const UInt32 &medium, SampleStream &sampler, const Mask &active,
+                              Spectrum *of_media) const {
     // An environment is farther away than all media: what fills space without end hides it
     Mask endless =
         m_environment && !m_media.empty() ? ds.emitter == UInt32(m_environment) : Mask(false);
@@ -110,6 +111,8 @@ Spectrum Scene::transmittance(const Interaction &from, const DirectionSample &ds
             segment.maxt = select(endless, infinity, segment.maxt);
             t = medium_transmittance(medium, segment, sampler, clear);
         }
+        if (of_media)
+            *of_media = t;
         return select(clear, t, Spectrum(0));
     }
 
@@ -119,12 +122,12 @@ Spectrum Scene::transmittance(const Interaction &from, const DirectionSample &ds
         Ray ray;
         Vector3 p; // where it begins
         UInt32 medium;
-        Spectrum weight;
+        Spectrum weight, of_media;
         Mask active;
-        UMBEL_STRUCT(sampler, ray, p, medium, weight, active)
+        UMBEL_STRUCT(sampler, ray, p, medium, weight, of_media, active)
     };
     State s = jit::loop(
-        State{ sampler, first, from.p, medium, Spectrum(1).dense(), active },
+        State{ sampler, first, from.p, medium, Spectrum(1).dense(), Spectrum(1), active },
         [](const State &s) { return s.active; },
         [&](State &s) {
             SurfaceInteraction si = ray_intersect(s.ray, s.active);
@@ -132,7 +135,10 @@ Spectrum Scene::transmittance(const Interaction &from, const DirectionSample &ds
             if (!m_media.empty()) {
                 Ray segment = within(s.ray, s.p, select(hit, si.p, ds.p));
                 segment.maxt = select(endless & !hit, infinity, segment.maxt);
-                s.weight = s.weight * medium_transmittance(s.medium, segment, s.sampler, s.active);
+                Spectrum t = medium_transmittance(s.medium, segment, s.sampler, s.active);
+                s.weight = s.weight * t;
+                if (of_media)
+                    s.of_media = s.of_media * t;
                 s.medium = medium_beyond(si, s.ray.d, s.medium, hit);
             }
             s.weight = select(hit, s.weight * null_transmission(si, hit), s.weight);
@@ -142,6 +148,8 @@ Spectrum Scene::transmittance(const Interaction &from, const DirectionSample &ds
         },
         "shadow ray");
     sampler = s.sampler;
+    if (of_media)
+        *of_media = s.of_media;
     return select(active, s.weight, black());
 }
 

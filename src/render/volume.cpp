@@ -9,7 +9,7 @@ void Volume::declare_placement(Params &p) {
 }
 
 BoundingBox Volume::bounds() const {
-    return transform_bounds({ m_to_world }, { { 0, 0, 0 }, { 1, 1, 1 } });
+    return transform_bounds({ placement() }, { { 0, 0, 0 }, { 1, 1, 1 } });
 }
 
 } // namespace umbel

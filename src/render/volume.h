@@ -27,8 +27,14 @@ public:
     virtual double max_value() const = 0;
     /// Likewise, of each number of eval_n().
     virtual std::vector<double> max_per_channel() const { lacks("max_per_channel"); }
-    /// What it fills. Media end there; beyond, a grid goes on as it wraps.
-    virtual BoundingBox bounds() const;
+    /// Of all values in each of x by y by z equal parts of what it fills, x before y before z.
+    virtual std::vector<double> upper_bounds(std::array<size_t, 3> parts) const {
+        return std::vector<double>(parts[0] * parts[1] * parts[2], max_value());
+    }
+    /// From the unit cube to what it fills. Media end there; beyond, a grid goes on as it wraps.
+    virtual TransformData placement() const { return m_to_world; }
+    /// Of that.
+    BoundingBox bounds() const;
     /// Of what it is made of, along x, y and z.
     virtual std::array<size_t, 3> resolution() const { return { 1, 1, 1 }; }
     virtual uint32_t channel_count() const { return 1; }

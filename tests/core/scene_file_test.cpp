@@ -314,6 +314,21 @@ TEST(SceneFile, OldDefaultsAreKept) {
     EXPECT_FALSE(child(scene(R"(<bsdf type="conductor"/>)"))->has("material"));
 }
 
+TEST(SceneFile, OldMediaGiveFibresToTheirPhaseFunctions) {
+    Properties scene = parse_scene_string(R"(<scene version="0.5.0">
+        <medium type="heterogeneous" id="cloth"><volume name="density" type="constvolume"/>
+            <volume name="orientation" type="constvolume"><vector name="value" x="1"/></volume>
+            <phase type="microflake"><float name="stddev" value=".1"/></phase></medium>
+        <medium type="homogeneous" id="skin"/>
+        <medium type="homogeneous" id="fog"><spectrum name="sigmaT" value="1"/></medium></scene>)");
+    auto media = scene.objects("medium");
+    EXPECT_TRUE(media.at(0)->has("sigma_t"));
+    EXPECT_FALSE(media[0]->has("orientation"));
+    EXPECT_TRUE(media[0]->objects("phase").at(0)->has("orientation"));
+    EXPECT_EQ(media.at(1)->get<std::string>("material"), "skin1");
+    EXPECT_FALSE(media.at(2)->has("material"));
+}
+
 TEST(SceneFile, NewFilesKeepTheirNames) {
     Properties s = scene(R"(<bsdf type="x"><float name="intIOR" value="1"/></bsdf>)");
     EXPECT_TRUE(child(s)->has("intIOR"));

@@ -28,6 +28,18 @@ TEST_P(BackendConstVolume, IsItsValue) {
     EXPECT_EQ(one->bounds().max, (std::array<double, 3>{ 1, 1, 1 }));
 }
 
+TEST_P(BackendConstVolume, MayBeAVector) {
+    auto v = make_object<Volume>(
+        Properties("volume", "constvolume").set("value", VectorData{ 1, -2, 0.5 }));
+    EXPECT_EQ(v->channel_count(), 3u);
+    std::vector<double> numbers;
+    for (const Float &n : v->eval_n(somewhere(), true))
+        numbers.push_back(read_floats(n)[0]);
+    EXPECT_EQ(numbers, (std::vector<double>{ 1, -2, 0.5 }));
+    EXPECT_EQ(v->max_per_channel(), numbers);
+    EXPECT_THROW(v->eval(somewhere(), true), UserError);
+}
+
 TEST_P(BackendConstVolume, StandsWhereToWorldPutsIt) {
     auto v = make_object<Volume>(
         Properties("volume", "constvolume").set("to_world", TransformData::scale({ 2, 3, 4 })));

@@ -109,8 +109,8 @@ TEST_P(BackendGridVolume, RefusesDamagedFiles) {
     other[3] = 2;
     EXPECT_NE(message(other).find("version 2"), std::string::npos);
     other = good;
-    other[4] = 4;
-    EXPECT_NE(message(other).find("encoding 4"), std::string::npos);
+    other[4] = 5;
+    EXPECT_NE(message(other).find("encoding 5"), std::string::npos);
     other = good;
     other[8] = -1, other[9] = -1, other[10] = -1, other[11] = 127;
     EXPECT_NE(message(other).find("cannot be"), std::string::npos);
@@ -123,6 +123,68 @@ TEST_P(BackendGridVolume, RefusesDamagedFiles) {
                   make_object<Volume>(of(flat).set("use_grid_bbox", true));
               }).find("empty along y"),
               std::string::npos);
+}
+
+// Halves and bytes stay what they are in memory, and mean the same.
+TEST_P(BackendGridVolume, EncodingsHoldTheSameNumbers) {
+    VolumeFile file{ { 3, 2, 4 }, 2 };
+    for (int i = 0; i < 48; ++i)
+        file.values.push_back(float(i * 5) / 255);
+    auto floats = make_object<Volume>(of(file));
+    std::vector<double> want = at(*floats, 0.4, 0.6, 0.3), most = floats->max_per_channel();
+    for (int encoding : { 2, 3 }) {
+        file.encoding = encoding;
+        auto v = make_object<Volume>(of(file));
+        for (size_t c = 0; c < 2; ++c) {
+            EXPECT_NEAR(at(*v, 0.4, 0.6, 0.3)[c], want[c], encoding == 2 ? 1e-3 : 1e-6);
+            EXPECT_NEAR(v->max_per_channel()[c], most[c], encoding == 2 ? 1e-3 : 1e-6);
+        }
+    }
+}
+
+TEST_P(BackendGridVolume, DirectionsAreVectors) {
+    VolumeFile file{ { 2, 1, 1 }, 3, {} };
+    file.encoding = 4;
+    std::string bytes =
+        file.bytes() + std::string("\x55\x2a\xff\x10", 4); // 60 and 59.3 degrees; none
+    auto v = make_object<Volume>(of_bytes(bytes).set("filter_type", std::string("nearest")));
+    double theta = 85 * Pi / 255, phi = 42 * 2 * Pi / 255;
+    std::vector<double> d = at(*v, 0.25, 0.5, 0.5);
+    EXPECT_NEAR(d[0], std::sin(theta) * std::cos(phi), 1e-6);
+    EXPECT_NEAR(d[1], std::sin(theta) * std::sin(phi), 1e-6);
+    EXPECT_NEAR(d[2], std::cos(theta), 1e-6);
+    EXPECT_EQ(at(*v, 0.75, 0.5, 0.5), std::vector<double>(3, 0));
+}
+
+// Of each part, what lookups in it can find, whatever lies beyond the ends.
+TEST_P(BackendGridVolume, BoundsHoldInEachPart) {
+    VolumeFile file{ { 7, 5, 9 }, 1 };
+    for (double u : uniform_numbers(4, 315))
+        file.values.push_back(float(u * u * u - 0.1));
+    for (int encoding : { 1, 2 })
+        for (const char *filter : { "trilinear", "nearest" })
+            for (const char *wrap : { "clamp", "repeat", "mirror" }) {
+                file.encoding = encoding;
+                auto v = make_object<Volume>(of(file)
+                                                 .set("filter_type", std::string(filter))
+                                                 .set("wrap_mode", std::string(wrap)));
+                std::array<size_t, 3> parts{ 3, 2, 4 };
+                std::vector<double> bounds = v->upper_bounds(parts);
+                const size_t n = 20000;
+                Vector3 p(make(uniform_numbers(1, n)), make(uniform_numbers(2, n)),
+                          make(uniform_numbers(3, n)));
+                Interaction it{ Float(1), p, Vector3(Float(0)), Float(0), {} };
+                std::vector<double> x = read_floats(p.x), y = read_floats(p.y),
+                                    z = read_floats(p.z), f = read_floats(v->eval_1(it, true));
+                std::vector<double> found(24, -1);
+                for (size_t i = 0; i < n; ++i) {
+                    size_t part = (size_t(z[i] * 4) * 2 + size_t(y[i] * 2)) * 3 + size_t(x[i] * 3);
+                    ASSERT_LE(f[i], bounds[part] + 1e-6) << filter << ", " << wrap;
+                    found[part] = std::max(found[part], f[i]);
+                }
+                for (size_t i = 0; i < 24; ++i) // and no more than need be
+                    EXPECT_GT(found[i], std::string(filter) == "nearest" ? bounds[i] - 1e-6 : 0.0);
+            }
 }
 
 } // namespace umbel

@@ -143,4 +143,25 @@ TEST(Homogeneous, SaysWhatItCannotBe) {
     expect_error("<phase name='sigma_t' type='isotropic'/>", "sigma_t");
 }
 
+// Per millimetre; scattering forwards as measured.
+TEST(Homogeneous, KnowsMeasuredMedia) {
+    VariantScope scope(find_variant("llvm_rgb"));
+    Ref<Medium> medium =
+        medium_from("<medium type='homogeneous'><string name='material' "
+                    "value='Regular Milk'/><float name='scale' value='10'/></medium>");
+    auto at = medium->sample_interaction(ray_from(0, 1e9), Float(0.5), 0u, true);
+    std::vector<double> s = coefficients(at.sigma_s), t = coefficients(at.sigma_t);
+    EXPECT_NEAR(s[0], 182.052, 1e-3);
+    EXPECT_NEAR(t[2] - s[2], 0.1993, 1e-4);
+    EXPECT_EQ(medium->phase_function().plugin(), "hg");
+    Ref<Medium> skin = medium_from("<medium type='homogeneous'><string name='material' "
+                                   "value='skin1'/><phase type='rayleigh'/></medium>");
+    EXPECT_EQ(skin->phase_function().plugin(), "rayleigh");
+    for (const char *bad :
+         { "<string name='material' value='milc'/>",
+           "<string name='material' value='cream'/><float name='albedo' value='1'/>" })
+        EXPECT_THROW(medium_from(fmt::format("<medium type='homogeneous'>{}</medium>", bad)),
+                     UserError);
+}
+
 } // namespace umbel

@@ -107,7 +107,10 @@ TEST_P(BackendPhases, GivesBackWhatArrives) {
         auto s = phase->sample({}, mei, u.u1, u.u2, true);
         Spectrum weight = select(s.pdf > 0, unpolarized(s.weight), Spectrum(0));
         for (const Float &channel : weight.c)
-            expect_estimate(channel + u.u1 * 0, 1, "scattered");
+            if (phase->loses_energy())
+                EXPECT_LE(estimate(channel + u.u1 * 0).mean, 1) << "more than arrived";
+            else
+                expect_estimate(channel + u.u1 * 0, 1, "scattered");
     }
 }
 

@@ -29,6 +29,7 @@ const std::map<std::string, const char *> tests_of_kinds = {
     { "sampler", "tests/render/sampler_test.cpp" },
     { "sensor", "tests/render/registry_endpoint_test.cpp" },
     { "shape", "tests/render/registry_shape_test.cpp" },
+    { "subsurface", "tests/render/registry_subsurface_test.cpp" },
     { "texture", "tests/render/registry_texture_test.cpp" },
     { "volume", "tests/render/registry_medium_test.cpp" },
 };

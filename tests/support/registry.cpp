@@ -57,6 +57,12 @@ const std::filesystem::path &example_files() {
                 volume.values.push_back(0.1f + float(i * 37 % 100) / 300);
             std::ofstream(f / name, std::ios::binary) << volume.bytes();
         }
+        VolumeFile flakes{ { 2, 2, 2 }, 6 }; // positive matrices: xx, yy, zz, xy, xz, yz
+        for (int i = 0; i < 8; ++i)
+            for (int c = 0; c < 6; ++c)
+                flakes.values.push_back(c < 3 ? 0.4f + 0.07f * float((i + 3 * c) % 8)
+                                              : 0.02f * float((3 * i + c) % 8) - 0.08f);
+        std::ofstream(f / "flakes.vol", std::ios::binary) << flakes.bytes();
         return f;
     }();
     return folder;
@@ -144,6 +150,9 @@ std::string scene_of(const Example &e, bool alone) {
                          : element("interior")) +
                 "</shape>";
 
+    if (plugin.kind == "subsurface")
+        shape = "<shape type='sphere'>" + bsdf + element("") + "</shape>";
+
     if (alone && (plugin.kind == "emitter" || plugin.kind == "sensor"))
         shape = "";
 
@@ -182,11 +191,11 @@ std::string scene_of(const Example &e, bool alone) {
                              ? element("", camera)
                              : "<sensor type='perspective'>" + camera + "</sensor>";
 
-    std::string integrator =
-        or_else("integrator", is_cloud ? "<integrator type='volpath'/>"
-                              : plugin.name == "directionalarea" || plugin.name == "collimated"
-                                  ? "<integrator type='ptracer'/>"
-                                  : "<integrator type='path'/>");
+    std::string integrator = or_else(
+        "integrator", is_cloud || plugin.kind == "subsurface" ? "<integrator type='volpath'/>"
+                      : plugin.name == "directionalarea" || plugin.name == "collimated"
+                          ? "<integrator type='ptracer'/>"
+                          : "<integrator type='path'/>");
     if (!is_used)
         throw UserError(fmt::format("no tests for kind {} of plugin {}: tests/support/registry.cpp "
                                     "must say where in a scene it has something to do",

@@ -12,7 +12,7 @@ struct VolumeFile {
     int32_t channels = 1;
     std::vector<float> values = {};
     std::array<float, 6> box = { -1, -0.5f, 0, 1, 1.5f, 2 };
-    int32_t encoding = 1; // 32-bit floats
+    int32_t encoding = 1; // floats; 2: halves, 3: bytes
 
     std::string bytes() const {
         std::string out = "VOL\x03";
@@ -23,6 +23,8 @@ struct VolumeFile {
         for (float v : values)
             if (encoding == 1)
                 add(v);
+            else if (encoding == 2)
+                add(_Float16(v));
             else
                 add(uint8_t(v * 255 + 0.5f));
         return out;

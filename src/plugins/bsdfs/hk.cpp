@@ -7,8 +7,8 @@
 //
 // and exp(-t / a) goes straight on [Hanrahan 1993]. Inside of `coating` it is the whole model of that paper. What is scattered
 // more than once is lost. Scattered light is unpolarized.
-#include "core/medium_presets.h"
 #include "render/phase.h"
+#include "render/scattering_coefficients.h"
 
 namespace umbel {
 
@@ -19,39 +19,15 @@ public:
         p.example("<rgb name='sigma_s' value='2,1.1,.4'/><spectrum name='sigma_a' value='.1'/>"
                   "<float name='thickness' value='.3'/>");
         p.example("<spectrum name='sigma_t' value='.8'/><rgb name='albedo' value='.9,.5,.2'/>");
-        if (!p.traversing()) {
-            p.string("material", m_material, "skin1")
-                .doc("A preset, for coefficients that are not given; per millimeter");
-            if (p.loading())
-                check_convention(*p.properties());
-        }
-        if (!p.traversing() || !m_sigma_t) {
-            p.unbounded_texture("sigma_s", m_sigma_s)
-                .differentiable()
-                .doc("Scattering per unit of length");
-            p.unbounded_texture("sigma_a", m_sigma_a)
-                .differentiable()
-                .doc("Absorption per unit of length");
-        }
-        if (!p.traversing() || m_sigma_t) {
-            p.unbounded_texture("sigma_t", m_sigma_t)
-                .differentiable()
-                .doc("With albedo, in place of sigma_s and sigma_a: their sum");
-            p.unbounded_texture("albedo", m_albedo)
-                .differentiable()
-                .doc("Scattered part of sigma_t");
-        }
+        m_coefficients.declare(p);
         p.scalar("thickness", m_thickness, 1, 0).differentiable().doc("Of the layer");
         p.object(p.traversing() ? "phase_function" : "phase", m_phase)
             .doc("How the medium scatters; `isotropic` if absent");
         if (!p.loading())
             return;
-        Loader &loader = *p.loader();
         if (!m_phase)
-            m_phase =
-                loader.load_as<PhaseFunction>(std::make_shared<Properties>("phase", "isotropic"));
-        if (!m_sigma_t)
-            fill_from_preset(*p.properties(), loader);
+            m_phase = p.loader()->load_as<PhaseFunction>(
+                std::make_shared<Properties>("phase", "isotropic"));
     }
     void configure() override {
         uint32_t sides = BSDFFlags::FrontSide | BSDFFlags::BackSide;
@@ -141,47 +117,8 @@ private:
         Spectrum depth, albedo; // optical depth along the normal
     };
 
-    static void check_convention(const Properties &q) {
-        bool pair = q.has("sigma_s") || q.has("sigma_a"), t = q.has("sigma_t"),
-             albedo = q.has("albedo");
-        if (pair && (t || albedo))
-            fail("{}: give either sigma_s and sigma_a, or sigma_t and albedo", q.describe());
-        if (t != albedo)
-            fail("{}: sigma_t and albedo go together, and one of them is missing", q.describe());
-    }
-    void fill_from_preset(const Properties &q, Loader &loader) {
-        try {
-            const MediumPreset &m = medium_preset(m_material);
-            std::array<double, 3> reduced = m.sigma_s;
-            for (size_t i = 0; i < 3; ++i) // as if it were isotropic
-                reduced[i] *= 1 - m.g[i];
-            auto texture = [&](const std::array<double, 3> &rgb) {
-                return std::dynamic_pointer_cast<Texture>(
-                    loader.load_spectrum(SpectrumData::from_rgb(rgb), q));
-            };
-            if (!m_sigma_s)
-                m_sigma_s = texture(reduced);
-            if (!m_sigma_a)
-                m_sigma_a = texture(m.sigma_a);
-        } catch (const UserError &e) {
-            if (const Property *p = q.find("material"))
-                q.fail_at(*p, e.what());
-            throw;
-        }
-    }
-
     Layer eval_layer(const SurfaceInteraction &si, const Mask &active) const {
-        Spectrum sum, albedo;
-        if (m_sigma_t) {
-            sum = m_sigma_t->eval(si, active);
-            albedo = m_albedo->eval(si, active);
-        } else {
-            Spectrum s = m_sigma_s->eval(si, active);
-            sum = s + m_sigma_a->eval(si, active);
-            albedo = map(s, sum, [](const Float &x, const Float &y) {
-                return select(y > 0, x / select(y > 0, y, Float(1)), Float(0));
-            });
-        }
+        auto [sum, albedo] = m_coefficients.eval(si, active);
         // Beyond that nothing is left; a layer without end has a depth, too
         Spectrum depth = map(sum, [&](const Float &s) {
             return select(s > 0, min(s * m_thickness, 1e4), Float(0));
@@ -221,8 +158,7 @@ private:
         return mei;
     }
 
-    std::string m_material;
-    Ref<Texture> m_sigma_s, m_sigma_a, m_sigma_t, m_albedo; // either of these pairs
+    ScatteringCoefficients m_coefficients;
     Float m_thickness;
     Ref<PhaseFunction> m_phase;
 };

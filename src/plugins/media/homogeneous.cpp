@@ -3,6 +3,7 @@
 //     sigma_s = albedo sigma_t      transmittance over a distance t = exp(-sigma_t t)
 //
 // Coefficients are per unit of length in the scene. The albedo may vary in space.
+#include "core/medium_presets.h"
 #include "render/medium.h"
 
 namespace umbel {
@@ -10,6 +11,8 @@ namespace umbel {
 class Homogeneous final : public Medium {
 public:
     void declare(Params &p) override {
+        p.example("");
+        p.example("<string name='material' value='skin1'/><float name='scale' value='0.5'/>");
         Medium::declare(p);
         p.volume("albedo", m_albedo, 0.75, SpectrumData::Intent::Reflectance)
             .doc("The part of light that collides and is scattered");
@@ -18,9 +21,16 @@ public:
             .doc("In place of `albedo` and `sigma_t`, with `sigma_a`: scattering");
         p.optional_volume("sigma_a", m_sigma_a).doc("Likewise: absorption");
         p.scalar("scale", m_scale, 1, 0).doc("Multiplies all coefficients: changes their unit");
+        p.string("material", m_material, "")
+            .doc("In place of all coefficients: a measured medium, per millimetre, such as `skin1` "
+                 "or "
+                 "`regular milk`; without a phase function of its own, `hg` of the measured mean "
+                 "cosine");
         declare_spectral_extinction(p);
         if (!p.loading())
             return;
+        if (!m_material.empty())
+            fill_from_preset(*p.properties(), *p.loader());
         if (!m_sigma_s != !m_sigma_a)
             fail("{}: sigma_s and sigma_a come together; {} is missing", p.properties()->describe(),
                  m_sigma_s ? "sigma_a" : "sigma_s");
@@ -46,6 +56,28 @@ public:
     }
 
 private:
+    void fill_from_preset(const Properties &q, Loader &loader) try {
+        for (const char *name : { "sigma_t", "albedo", "sigma_s", "sigma_a" })
+            if (q.has(name))
+                fail("give {} or a material, not both", name);
+        const MediumPreset &m = medium_preset(m_material);
+        auto volume = [&](const std::array<double, 3> &rgb) {
+            auto constant = std::make_shared<Properties>("volume", "constvolume");
+            constant->set("value", SpectrumData::from_rgb(rgb));
+            return loader.load_as<Volume>(constant);
+        };
+        m_sigma_s = volume(m.sigma_s);
+        m_sigma_a = volume(m.sigma_a);
+        double g = (m.g[0] + m.g[1] + m.g[2]) / 3;
+        if (g != 0 && q.objects("phase").empty()) {
+            auto phase = std::make_shared<Properties>("phase", "hg");
+            phase->set("g", g);
+            m_phase = loader.load_as<PhaseFunction>(phase);
+        }
+    } catch (const UserError &e) {
+        q.fail_at(*q.find("material"), e.what());
+    }
+
     void check_ranges() const {
         for (auto &[v, name] : { std::pair(&m_sigma_t, "sigma_t"), std::pair(&m_sigma_s, "sigma_s"),
                                  std::pair(&m_sigma_a, "sigma_a") }) {
@@ -75,6 +107,7 @@ private:
     Ref<Volume> m_albedo, m_sigma_t;  // or ...
     Ref<Volume> m_sigma_s, m_sigma_a; // ... these
     Float m_scale;
+    std::string m_material;
 };
 
 UMBEL_PLUGIN(Medium, Homogeneous, "homogeneous")

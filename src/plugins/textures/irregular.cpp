@@ -1,37 +1,14 @@
 // irregular, regular: spectra given by values at some wavelengths, linear in between and zero beyond.
 //
 // Outside of spectral variants they become colours: of the light itself, and where they reflect, of what they reflect of D65.
+#include "core/number_list.h"
 #include "core/tabulated_spectrum.h"
 #include "render/colour_value.h"
 #include "render/spectrum_sampler.h"
 #include "render/texture.h"
 #include <algorithm>
-#include <charconv>
 
 namespace umbel {
-
-namespace {
-
-// "400, 500, 600" or "400 500 600"
-std::vector<double> parse_list(const Properties &p, const std::string &text, const char *name) {
-    std::vector<double> out;
-    const char *at = text.data(), *end = at + text.size();
-    while (true) {
-        while (at < end && (*at == ' ' || *at == ',' || *at == '\n' || *at == '\t'))
-            ++at;
-        if (at == end)
-            return out;
-        double v;
-        auto [next, error] = std::from_chars(at, end, v);
-        if (error != std::errc())
-            fail("{}: {} holds {}; expected numbers separated by commas", p.describe(), name,
-                 quote(std::string_view(at, size_t(end - at))));
-        out.push_back(v);
-        at = next;
-    }
-}
-
-} // namespace
 
 class Irregular : public Texture {
 public:
@@ -44,8 +21,8 @@ public:
             .doc("In place of `value`: the wavelengths, increasing");
         p.string("values", m_values, "").doc("In place of `value`: the values there");
         if (p.loading() && !m_wavelengths.empty()) {
-            m_data.wavelengths = parse_list(*p.properties(), m_wavelengths, "wavelengths");
-            m_data.values = parse_list(*p.properties(), m_values, "values");
+            m_data.wavelengths = parse_number_list(m_wavelengths, "wavelengths", *p.properties());
+            m_data.values = parse_number_list(m_values, "values", *p.properties());
         }
         expose(p);
     }
@@ -169,7 +146,7 @@ public:
         expose(p);
         if (!p.loading())
             return;
-        m_data.values = parse_list(*p.properties(), m_list, "values");
+        m_data.values = parse_number_list(m_list, "values", *p.properties());
         size_t n = m_data.values.size();
         for (size_t i = 0; i < n; ++i)
             m_data.wavelengths.push_back(m_min + (m_max - m_min) * double(i) / double(n - 1));

@@ -1,25 +1,23 @@
 // gridvolume: numbers at the voxels of a grid, with trilinear or no interpolation.
 //
-// Voxels fill the unit cube, or, with `use_grid_bbox`, the box that the file names; `to_world` places it. The file begins with
-// `VOL`, the version 3, then five 32-bit integers (encoding 1: 32-bit floats, 3: bytes for 0 to 1; voxels along x, y and z;
-// channels) and six floats (the box), followed by the numbers: channel by channel, along x, then y, then z.
+// Voxels fill the unit cube, or, with `use_grid_bbox`, the box that the file names; `to_world` places it. For files see
+// core/voxels.h; their numbers stay bytes, halves or floats, as they are.
 //
 // Three channels are colours, unless `raw`. In spectral variants a colour is a smooth spectrum [Jakob 2019] times a
 // brightness, which are interpolated each for itself, as in Mitsuba 3. Other numbers of channels are no spectra.
-#include "core/file_text.h"
 #include "core/host_array.h"
 #include "core/image.h"
+#include "core/reads_files.h"
 #include "core/upsampling.h"
+#include "core/voxels.h"
 #include "render/colour_value.h"
 #include "render/texel_wrap.h"
 #include "render/volume.h"
 #include <algorithm>
-#include <cmath>
-#include <cstring>
 
 namespace umbel {
 
-class GridVolume final : public Volume {
+class GridVolume final : public Volume, public ReadsFiles {
 public:
     void declare(Params &p) override {
         p.example("<string name='filename' value='$files/grey.vol'/>");
@@ -44,25 +42,41 @@ public:
             .doc("The largest value; below zero: found out, again whenever data change");
         if (!p.traversing())
             return;
+        if (!m_data.valid())
+            m_data = decoded();
         p.exposed("data", TensorSlot{ &m_data, &m_shape }).differentiable();
         if (m_coefficients.valid())
             p.derived(m_coefficients);
     }
+    void read_files() override {
+        m_source = m_image ? voxels_of(*m_image) : read_voxels(m_file);
+        if (auto i = m_image ? m_source.find_not_finite() : std::nullopt)
+            complain("number {} of data is not finite", *i);
+    }
     void configure() override {
-        Grid grid = m_image ? grid_of(*m_image) : read_file();
-        m_box = grid.box;
-        m_shape = { grid.size[2], grid.size[1], grid.size[0], grid.channels };
-        for (double v : grid.values)
-            if (!std::isfinite(v))
-                complain("{}: a number of the volume is not finite", m_file.string());
-        m_data = float_array(grid.values);
+        take_files();
+        m_box = m_source.box;
+        m_shape = { m_source.size[2], m_source.size[1], m_source.size[0], m_source.channels };
+        m_data = {};
+        auto count = uint32_t(m_source.count());
+        if (m_source.type == jit::Type::F64)
+            m_voxels = float_array({ static_cast<const double *>(m_source.data.get()), count });
+        else
+            m_voxels = jit::borrow_from(m_source.type, const_cast<void *>(m_source.data.get()),
+                                        count, [memory = m_source.data] {});
         place();
-        take_data();
+        take_numbers();
     }
     void changed(std::span<const std::string> names) override {
         place();
-        if (std::find(names.begin(), names.end(), "data") != names.end())
-            take_data();
+        if (std::find(names.begin(), names.end(), "data") == names.end())
+            return;
+        if (m_shape.size() != 4 || m_shape[3] < 1 || voxels() < 1)
+            complain("data must be a tensor of z, y, x and channels");
+        m_source = voxels_from({ m_shape[2], m_shape[1], m_shape[0] }, m_shape[3],
+                               read_floats(Float(m_data.detached())));
+        m_voxels = m_data;
+        take_numbers();
     }
 
     Spectrum eval(const Interaction &it, const Mask &active) const override {
@@ -116,8 +130,18 @@ public:
     }
     double max_value() const override { return m_given_max >= 0 ? m_given_max : m_max; }
     std::vector<double> max_per_channel() const override { return m_max_per_channel; }
-    BoundingBox bounds() const override {
-        return transform_bounds({ to_world() }, { { 0, 0, 0 }, { 1, 1, 1 } });
+    std::vector<double> upper_bounds(std::array<size_t, 3> parts) const override {
+        std::vector<double> bounds = m_source.upper_bounds(parts, m_filter != "nearest", m_wrap);
+        for (double &b : bounds)
+            b *= brightness();
+        return bounds;
+    }
+    TransformData placement() const override {
+        if (!m_uses_box)
+            return m_to_world;
+        return m_to_world * TransformData::translate({ m_box[0], m_box[1], m_box[2] }) *
+               TransformData::scale(
+                   { m_box[3] - m_box[0], m_box[4] - m_box[1], m_box[5] - m_box[2] });
     }
     std::array<size_t, 3> resolution() const override {
         return { m_shape[2], m_shape[1], m_shape[0] };
@@ -126,102 +150,51 @@ public:
     bool is_spatially_varying() const override { return true; }
 
 private:
-    struct Grid {
-        std::array<size_t, 3> size; // along x, y and z
-        size_t channels;
-        std::array<double, 6> box = { 0, 0, 0, 1, 1, 1 };
-        std::vector<double> values;
-    };
-
-    // ---- where numbers come from
-
-    Grid read_file() const {
-        std::string bytes = read_text_file(m_file);
-        auto bad = [&](const std::string &what) { complain("{}: {}", m_file.string(), what); };
-        if (bytes.size() < 48 || bytes.substr(0, 3) != "VOL")
-            bad("is no volume: it does not begin with VOL and a head of 48 bytes");
-        if (bytes[3] != 3)
-            bad(fmt::format("is of version {}; only 3 can be read", int(bytes[3])));
-        int32_t head[5];
-        float box[6];
-        std::memcpy(head, &bytes[4], sizeof(head));
-        std::memcpy(box, &bytes[24], sizeof(box));
-        auto [kind, x, y, z, channels] = head;
-        if (kind != 1 && kind != 3)
-            bad(fmt::format("has the encoding {}; only 1, 32-bit floats, and 3, bytes, can be read",
-                            kind));
-        if (x < 1 || y < 1 || z < 1 || channels < 1 || channels > 64 ||
-            double(x) * y * z * channels >= 0x1p31)
-            bad(fmt::format("says that it has {} x {} x {} voxels of {} channels, which cannot be",
-                            x, y, z, channels));
-        Grid g{ { size_t(x), size_t(y), size_t(z) }, size_t(channels), {}, {} };
-        std::copy_n(box, 6, g.box.begin());
-        size_t n = size_t(x) * size_t(y) * size_t(z) * g.channels, each = kind == 1 ? 4 : 1;
-        if (bytes.size() - 48 < n * each)
-            bad(fmt::format("ends early: {} numbers need {} bytes, and {} are there", n, n * each,
-                            bytes.size() - 48));
-        g.values.resize(n);
-        for (size_t i = 0; i < n; ++i) {
-            float v = float(uint8_t(bytes[48 + i])) / 255;
-            if (kind == 1)
-                std::memcpy(&v, &bytes[48 + 4 * i], 4);
-            g.values[i] = double(v);
-        }
-        return g;
-    }
     // Of a script: z slices, one below the other.
-    Grid grid_of(const Image &image) const {
+    Voxels voxels_of(const Image &image) const {
         auto known = image.metadata.find("depth");
         if (known == image.metadata.end())
             complain("data must be an array of z, y, x and channels");
         auto depth = size_t(std::get<int64_t>(known->second));
-        Grid g{ { image.width(), image.height() / depth, depth }, image.channel_count(), {}, {} };
-        g.box = { 0, 0, 0, 1, 1, 1 };
+        std::vector<double> numbers(image.pixels() * image.channel_count());
+        for (size_t y = 0; y < image.height(); ++y)
+            image.read_row(y, &numbers[y * image.width() * image.channel_count()]);
+        Voxels v = voxels_from({ image.width(), image.height() / depth, depth },
+                               image.channel_count(), std::move(numbers));
         for (auto &[name, first] : { std::pair("min", 0), { "max", 3 } })
             if (auto it = image.metadata.find(name); it != image.metadata.end())
                 std::copy_n(std::get<std::array<double, 3>>(it->second).begin(), 3,
-                            g.box.begin() + first);
-        g.values.resize(image.pixels() * g.channels);
-        for (size_t y = 0; y < image.height(); ++y)
-            image.read_row(y, &g.values[y * image.width() * g.channels]);
-        return g;
+                            v.box.begin() + first);
+        return v;
+    }
+    // As the parameter that scripts see; computed only if someone asks.
+    Float decoded() const {
+        UInt32 i(jit::lane_index(uint32_t(voxels() * m_channels)));
+        return stored(i, true);
     }
 
-    TransformData to_world() const {
-        if (!m_uses_box)
-            return m_to_world;
-        return m_to_world * TransformData::translate({ m_box[0], m_box[1], m_box[2] }) *
-               TransformData::scale(
-                   { m_box[3] - m_box[0], m_box[4] - m_box[1], m_box[5] - m_box[2] });
-    }
     void place() {
         for (size_t i = 0; i < 3 && m_uses_box; ++i)
             if (!(m_box[i + 3] > m_box[i]))
                 complain("{}: the box of the volume is empty along {}; set use_grid_bbox to false",
                          m_file.string(), "xyz"[i]);
-        m_placement = Transform(to_world());
+        m_placement = Transform(placement());
         m_to_local = m_placement.inverse();
     }
 
-    void take_data() {
-        if (m_shape.size() != 4 || m_shape[3] < 1 || voxels() < 1)
-            complain("data must be a tensor of z, y, x and channels");
+    void take_numbers() {
         m_channels = uint32_t(m_shape[3]);
         m_size = { opaque_float(double(m_shape[2])), opaque_float(double(m_shape[1])),
                    opaque_float(double(m_shape[0])) };
-        std::vector<double> values = read_floats(Float(m_data.detached()));
-        m_max_per_channel.assign(m_channels, -std::numeric_limits<double>::infinity());
-        for (size_t i = 0; i < values.size(); ++i) {
-            double &most = m_max_per_channel[i % m_channels];
-            most = std::max(most, values[i]);
-        }
-        m_max = *std::max_element(m_max_per_channel.begin(), m_max_per_channel.end());
+        m_max_per_channel = m_source.max_per_channel();
         m_coefficients = {};
-        if (variant().colour == Colour::Spectral && m_channels == 3 && !m_raw) {
+        if (variant().colour == Colour::Spectral && m_channels == 3 && !m_raw)
             pack_coefficients();
-            m_max *= 2; // of the brightness
-        }
+        m_max =
+            brightness() * *std::max_element(m_max_per_channel.begin(), m_max_per_channel.end());
     }
+    // Of a spectrum, over the colour's largest channel.
+    double brightness() const { return m_coefficients.valid() ? 2 : 1; }
     void pack_coefficients() {
         UInt32 voxel(jit::lane_index(uint32_t(voxels())));
         Vector3 rgb(channel(voxel, 0, true), channel(voxel, 1, true), channel(voxel, 2, true));
@@ -276,8 +249,15 @@ private:
         return blend<T>(blend<T>(row[0], row[1], cell.f[1]), blend<T>(row[2], row[3], cell.f[1]),
                         cell.f[2]);
     }
+    Float stored(const UInt32 &i, const Mask &active) const {
+        Value v = jit::gather(m_voxels, i, active);
+        if (v.type() == variant().float_type())
+            return Float(v);
+        Float f(jit::cast(variant().float_type(), v));
+        return v.type() == jit::Type::U8 ? f * (1.0 / 255) : f;
+    }
     Float channel(const UInt32 &voxel, uint32_t c, const Mask &active) const {
-        return Float(jit::gather(m_data, voxel * UInt32(m_channels) + UInt32(c), active));
+        return stored(m_channels == 1 ? voxel : voxel * UInt32(m_channels) + UInt32(c), active);
     }
     // The one number that a voxel stands for.
     Float number(const UInt32 &voxel, const Mask &active) const {
@@ -364,8 +344,10 @@ private:
     std::array<double, 6> m_box = { 0, 0, 0, 1, 1, 1 };
     Transform m_placement, m_to_local;
     uint32_t m_channels = 1;
-    Vector3 m_size; // in voxels
-    Value m_data;
+    Vector3 m_size;              // in voxels
+    Voxels m_source;             // numbers on the host, and ...
+    Value m_voxels;              // ... the same as an array, of bytes, halves or floats
+    Value m_data;                // what scripts see of it; invalid until they ask
     std::vector<size_t> m_shape; // z, y, x and channels
     Value
         m_coefficients; // of spectra, and their brightness; where data are colours of a spectral variant

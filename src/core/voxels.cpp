@@ -1,0 +1,271 @@
+// core/voxels.cpp: see voxels.h.
+#include "core/voxels.h"
+#include "jit/error.h"
+#include "jit/stream.h"
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <cstring>
+#include <fcntl.h>
+#include <limits>
+#include <numbers>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace umbel {
+
+namespace {
+
+// ---- numbers that can be compared as they lie in memory
+
+/// Halves as integers in the order of their values.
+struct Half {
+    uint16_t bits;
+    bool is_finite() const { return (bits & 0x7c00) != 0x7c00; }
+    int32_t key() const { return bits & 0x8000 ? -int32_t(bits & 0x7fff) : int32_t(bits); }
+    static double value(int32_t key) {
+        auto bits = uint32_t(key < 0 ? -key : key), exponent = bits >> 10, mantissa = bits & 0x3ff;
+        double v =
+            exponent ? std::ldexp(1024 + mantissa, int(exponent) - 25) : std::ldexp(mantissa, -24);
+        return key < 0 ? -v : v;
+    }
+};
+struct Byte {
+    uint8_t bits;
+    static bool is_finite() { return true; }
+    int32_t key() const { return bits; }
+    static double value(int32_t key) { return key / 255.0; }
+};
+template <class T> struct Real {
+    T v;
+    bool is_finite() const { return std::isfinite(v); }
+    T key() const { return v; }
+    static double value(T key) { return double(key); }
+};
+
+template <class F> auto with_type(const Voxels &v, F &&f) {
+    const void *p = v.data.get();
+    switch (v.type) {
+    case jit::Type::U8: return f(static_cast<const Byte *>(p));
+    case jit::Type::F16: return f(static_cast<const Half *>(p));
+    case jit::Type::F64: return f(static_cast<const Real<double> *>(p));
+    default: check(v.type == jit::Type::F32); return f(static_cast<const Real<float> *>(p));
+    }
+}
+
+constexpr size_t Block = 1 << 20; // numbers
+
+size_t wrapped(long i, size_t n, const std::string &mode) {
+    long m = long(n);
+    if (mode == "clamp")
+        return size_t(std::clamp(i, 0l, m - 1));
+    if (mode == "repeat")
+        return size_t((i % m + m) % m);
+    long period = 2 * m, k = (i % period + period) % period;
+    return size_t(k < m ? k : period - 1 - k);
+}
+
+/// Which voxels count in each part of an axis.
+std::vector<std::vector<size_t>> voxels_of_parts(size_t parts, size_t n, bool blended,
+                                                 const std::string &wrap) {
+    std::vector<std::vector<size_t>> out(parts);
+    for (size_t k = 0; k < parts; ++k) {
+        double from = double(k * n) / double(parts), to = double((k + 1) * n) / double(parts);
+        long first = long(std::floor(blended ? from - 0.5 : from));
+        long last = blended ? long(std::floor(to - 0.5)) + 1 : long(std::ceil(to)) - 1;
+        for (long i = first; i <= last; ++i)
+            out[k].push_back(wrapped(i, n, wrap));
+        std::sort(out[k].begin(), out[k].end());
+        out[k].erase(std::unique(out[k].begin(), out[k].end()), out[k].end());
+    }
+    return out;
+}
+
+// ---- files
+
+struct Descriptor {
+    int fd;
+    ~Descriptor() { ::close(fd); }
+};
+
+/// All of a file from `offset` on.
+std::shared_ptr<const void> contents(const std::filesystem::path &file, size_t size,
+                                     size_t offset) {
+    Descriptor f{ ::open(file.c_str(), O_RDONLY | O_CLOEXEC) };
+    if (f.fd < 0)
+        fail("{}: cannot be read: {}", file.string(), std::strerror(errno));
+    if (size > size_t(1) << 30) {
+        void *p = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, f.fd, 0);
+        if (p == MAP_FAILED)
+            fail("{}: cannot be mapped: {}", file.string(), std::strerror(errno));
+        std::shared_ptr<const void> whole(p, [size](void *q) { ::munmap(q, size); });
+        return { whole, static_cast<const char *>(p) + offset };
+    }
+    std::shared_ptr<char[]> memory(new char[size - offset + 1]);
+    for (size_t done = offset; done < size;) {
+        ssize_t n = ::pread(f.fd, memory.get() + (done - offset), size - done, off_t(done));
+        if (n <= 0)
+            fail("{}: cannot be read beyond byte {}", file.string(), done);
+        done += size_t(n);
+    }
+    return { memory, memory.get() };
+}
+
+/// Angles become vectors.
+void decode_directions(Voxels &v) {
+    size_t n = v.size[0] * v.size[1] * v.size[2];
+    auto *angles = static_cast<const uint8_t *>(v.data.get());
+    std::shared_ptr<float[]> out(new float[3 * n]);
+    for (size_t i = 0; i < n; ++i) {
+        double theta = angles[2 * i] * std::numbers::pi / 255,
+               phi = angles[2 * i + 1] * 2 * std::numbers::pi / 255;
+        double known = angles[2 * i] == 255 || angles[2 * i + 1] == 255 ? 0 : 1;
+        out[3 * i] = float(known * std::cos(phi) * std::sin(theta));
+        out[3 * i + 1] = float(known * std::sin(phi) * std::sin(theta));
+        out[3 * i + 2] = float(known * std::cos(theta));
+    }
+    v.data = { out, out.get() };
+    v.channels = 3;
+    v.type = jit::Type::F32;
+}
+
+} // namespace
+
+double Voxels::number(size_t i) const {
+    return with_type(*this, [&](auto *p) { return p->value(p[i].key()); });
+}
+
+std::optional<size_t> Voxels::find_not_finite() const {
+    return with_type(*this, [&](auto *p) -> std::optional<size_t> {
+        std::atomic<size_t> first = count();
+        jit::parallel_blocks(count(), Block, [&](uint64_t begin, uint64_t end) {
+            bool all = true; // no early end: compilers make vectors of it
+            for (uint64_t i = begin; i < end; ++i)
+                all &= p[i].is_finite();
+            for (uint64_t i = begin; !all && i < end; ++i)
+                if (!p[i].is_finite()) {
+                    for (size_t seen = first; i < seen && !first.compare_exchange_weak(seen, i);) {
+                    }
+                    break;
+                }
+        });
+        return first < count() ? std::optional<size_t>(first) : std::nullopt;
+    });
+}
+
+std::vector<double> Voxels::max_per_channel() const {
+    return with_type(*this, [&](auto *p) {
+        using Key = decltype(p->key());
+        size_t n = count() / channels, blocks = (n + Block - 1) / Block;
+        std::vector<Key> most(blocks * channels);
+        jit::parallel_blocks(n, Block, [&](uint64_t begin, uint64_t end) {
+            for (size_t c = 0; c < channels; ++c) {
+                Key m = p[begin * channels + c].key();
+                for (uint64_t i = begin; i < end; ++i)
+                    m = std::max(m, p[i * channels + c].key());
+                most[begin / Block * channels + c] = m;
+            }
+        });
+        std::vector<double> out(channels, -std::numeric_limits<double>::infinity());
+        for (size_t i = 0; i < most.size(); ++i)
+            out[i % channels] = std::max(out[i % channels], p->value(most[i]));
+        return out;
+    });
+}
+
+std::vector<double> Voxels::upper_bounds(std::array<size_t, 3> parts, bool blended,
+                                         const std::string &wrap) const {
+    std::array<std::vector<std::vector<size_t>>, 3> of;
+    for (size_t a = 0; a < 3; ++a)
+        of[a] = voxels_of_parts(parts[a], size[a], blended, wrap);
+    std::vector<double> out(parts[0] * parts[1] * parts[2]);
+    with_type(*this, [&](auto *p) {
+        using Key = decltype(p->key());
+        jit::parallel_blocks(parts[2] * parts[1], 1, [&](uint64_t row, uint64_t) {
+            std::vector<Key> most(size[0]); // of the row's part of y and z, along x
+            bool is_first = true;
+            for (size_t z : of[2][row / parts[1]])
+                for (size_t y : of[1][row % parts[1]]) {
+                    auto *from = p + (z * size[1] + y) * size[0] * channels;
+                    for (size_t x = 0; x < size[0]; ++x) {
+                        Key m = from[x * channels].key();
+                        for (size_t c = 1; c < channels; ++c)
+                            m = std::max(m, from[x * channels + c].key());
+                        most[x] = is_first ? m : std::max(most[x], m);
+                    }
+                    is_first = false;
+                }
+            for (size_t k = 0; k < parts[0]; ++k) {
+                Key m = most[of[0][k][0]];
+                for (size_t x : of[0][k])
+                    m = std::max(m, most[x]);
+                out[row * parts[0] + k] = p->value(m);
+            }
+        });
+        return 0;
+    });
+    return out;
+}
+
+Voxels read_voxels(const std::filesystem::path &file) {
+    auto bad = [&](const std::string &what) { fail("{}: {}", file.string(), what); };
+    constexpr size_t HeadSize = 48;
+    std::error_code error;
+    auto bytes = size_t(std::filesystem::file_size(file, error));
+    if (error)
+        bad("cannot be read: " + error.message());
+    if (bytes < HeadSize)
+        bad("is no volume: it does not begin with VOL and a head of 48 bytes");
+    char head[HeadSize];
+    {
+        Descriptor f{ ::open(file.c_str(), O_RDONLY | O_CLOEXEC) };
+        if (f.fd < 0 || ::pread(f.fd, head, HeadSize, 0) != ssize_t(HeadSize))
+            bad("cannot be read");
+    }
+    if (std::memcmp(head, "VOL", 3) != 0)
+        bad("is no volume: it does not begin with VOL and a head of 48 bytes");
+    if (head[3] != 3)
+        bad(fmt::format("is of version {}; only 3 can be read", int(head[3])));
+    int32_t numbers[5];
+    float box[6];
+    std::memcpy(numbers, head + 4, sizeof(numbers));
+    std::memcpy(box, head + 24, sizeof(box));
+    auto [kind, x, y, z, channels] = numbers;
+    if (kind < 1 || kind > 4)
+        bad(fmt::format("has the encoding {}; there are 1, floats, 2, halves, 3, bytes, and 4, "
+                        "directions",
+                        kind));
+    double all = double(x) * y * z * channels;
+    if (x < 1 || y < 1 || z < 1 || channels < 1 || channels > 64 || all >= 0x1p31)
+        bad(fmt::format("says that it has {} x {} x {} voxels of {} channels, which cannot be", x,
+                        y, z, channels));
+    if (kind == 4 && channels != 3)
+        bad(fmt::format("has directions of {} channels; they have 3", channels));
+    Voxels v;
+    v.size = { size_t(x), size_t(y), size_t(z) };
+    v.channels = size_t(channels);
+    std::copy_n(box, 6, v.box.begin());
+    v.type = kind == 1 ? jit::Type::F32 : kind == 2 ? jit::Type::F16 : jit::Type::U8;
+    size_t needed = kind == 4 ? 2 * (v.count() / 3) : v.count() * jit::bytes(v.type);
+    if (bytes - HeadSize < needed)
+        bad(fmt::format("ends early: {} numbers need {} bytes, and {} are there", v.count(), needed,
+                        bytes - HeadSize));
+    v.data = contents(file, HeadSize + needed, HeadSize);
+    if (kind == 4)
+        decode_directions(v);
+    if (auto i = v.find_not_finite())
+        bad(fmt::format("the number at byte {} is not finite; repair or replace the file",
+                        HeadSize + *i * jit::bytes(v.type)));
+    return v;
+}
+
+Voxels voxels_from(std::array<size_t, 3> size, size_t channels, std::vector<double> numbers) {
+    Voxels v{ size, channels, { 0, 0, 0, 1, 1, 1 }, jit::Type::F64, nullptr };
+    check_eq(v.count(), numbers.size());
+    auto kept = std::make_shared<std::vector<double>>(std::move(numbers));
+    v.data = { kept, kept->data() };
+    return v;
+}
+
+} // namespace umbel

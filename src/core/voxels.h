@@ -1,0 +1,41 @@
+// core/voxels.h: numbers on a grid in space, as they lie in a file or array of the host.
+//
+// A file begins with `VOL`, the version 3, then five 32-bit integers (the encoding; voxels along x, y and z; channels) and six
+// floats (the box that it fills), followed by the numbers: all channels of a voxel, voxels along x, then y, then z. Encodings are
+// 1: floats, 2: halves, 3: bytes for 0 to 1, and 4: directions, whose angles from z and around it are a byte each (255: none).
+#pragma once
+#include "jit/type.h"
+#include <array>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace umbel {
+
+struct Voxels {
+    std::array<size_t, 3> size = {}; // along x, y and z
+    size_t channels = 1;
+    std::array<double, 6> box = { 0, 0, 0, 1, 1, 1 };
+    jit::Type type = jit::Type::F32;  // U8, where 255 stands for 1, F16, F32 or F64
+    std::shared_ptr<const void> data; // as many as count()
+
+    size_t count() const { return size[0] * size[1] * size[2] * channels; }
+    double number(size_t i) const;
+    /// The first one that is not finite.
+    std::optional<size_t> find_not_finite() const;
+    std::vector<double> max_per_channel() const;
+
+    /// The largest number in each of x by y by z parts, x before y before z. Values between voxels' centres are blended, or each
+    /// voxel's own; beyond its ends a grid goes on as it wraps: "clamp", "repeat" or "mirror".
+    std::vector<double> upper_bounds(std::array<size_t, 3> parts, bool blended,
+                                     const std::string &wrap) const;
+};
+
+/// UserError for what is no such file. Files of more than a gigabyte are not copied into memory: the system reads what is used.
+Voxels read_voxels(const std::filesystem::path &file);
+/// Of numbers in double precision.
+Voxels voxels_from(std::array<size_t, 3> size, size_t channels, std::vector<double> numbers);
+
+} // namespace umbel

@@ -1,0 +1,94 @@
+// heterogeneous: a medium whose density varies in space, such as smoke, clouds and cloth.
+//
+//     extinction = scale sigma_t(p),  scattering = albedo(p) extinction,  emission(p) per unit of length
+//
+// It fills the box of `sigma_t`. Distances are sampled by delta tracking, transmittance by ratio tracking (render/medium.h), with
+// bounds of the extinction cell by cell (render/majorant_grid.h).
+#include "core/host_array.h"
+#include "render/majorant_grid.h"
+#include "render/medium.h"
+
+namespace umbel {
+
+class Heterogeneous final : public Medium {
+public:
+    void declare(Params &p) override {
+        p.example("<volume type='gridvolume' name='sigma_t'><string name='filename' "
+                  "value='$files/grey.vol'/></volume><float name='scale' value='4'/>");
+        p.example("<volume type='gridvolume' name='sigma_t'><string name='filename' "
+                  "value='$files/colour.vol'/></volume><volume type='gridvolume' name='albedo'>"
+                  "<string name='filename' value='$files/colour.vol'/></volume>");
+        p.example("<volume type='gridvolume' name='sigma_t'><string name='filename' "
+                  "value='$files/grey.vol'/></volume><volume type='gridvolume' name='emission'>"
+                  "<string name='filename' value='$files/colour.vol'/></volume><phase type='sggx'>"
+                  "<volume type='gridvolume' name='S'><string name='filename' "
+                  "value='$files/flakes.vol'/></volume></phase>");
+        Medium::declare(p);
+        p.volume("albedo", m_albedo, 0.75, SpectrumData::Intent::Reflectance)
+            .doc("The part of light that collides and is scattered");
+        p.volume("sigma_t", m_sigma_t, 1).doc("Extinction: collisions per unit of length");
+        p.optional_volume("emission", m_emission)
+            .doc(
+                "Radiance that leaves it per unit of length; nothing where there is no extinction");
+        p.scalar("scale", m_scale, 1, 0).doc("Multiplies the extinction: changes its unit");
+        declare_spectral_extinction(p);
+    }
+    void configure() override {
+        if (!(m_sigma_t->max_value() >= 0))
+            complain("sigma_t is negative ({})", m_sigma_t->max_value());
+        if (!(m_albedo->max_value() >= 0))
+            complain("albedo is negative ({})", m_albedo->max_value());
+        double scale = read_floats(Float(m_scale.detached()))[0] * m_phase->max_projected_area();
+        m_majorant = opaque_float(scale * m_sigma_t->max_value());
+        m_bounds =
+            m_sigma_t->is_spatially_varying() ? MajorantGrid(*m_sigma_t, scale) : MajorantGrid();
+    }
+    void child_changed() override { configure(); }
+
+    Spectrum majorant(const MediumInteraction &, const Mask &) const override {
+        return Spectrum(m_majorant);
+    }
+    Spectrum extinction(const MediumInteraction &mei, const Mask &active) const override {
+        Float scale = m_scale;
+        if (m_phase->has(PhaseFunctionFlags::Microflake))
+            scale *= m_phase->projected_area(mei, active);
+        return m_sigma_t->eval(mei, active) * scale;
+    }
+    Spectrum scattering(const MediumInteraction &mei, const Spectrum &sigma_t,
+                        const Mask &active) const override {
+        return sigma_t * m_albedo->eval(mei, active);
+    }
+    Coefficients scattering_coefficients(const MediumInteraction &mei,
+                                         const Mask &active) const override {
+        Spectrum sigma_t = extinction(mei, active);
+        return { scattering(mei, sigma_t, active), Spectrum(m_majorant) - sigma_t, sigma_t };
+    }
+    Spectrum emission(const MediumInteraction &mei, const Mask &active) const override {
+        if (!m_emission)
+            return Spectrum(0);
+        Spectrum glow = m_emission->eval(mei, active), sigma_t = m_sigma_t->eval(mei, active);
+        return map(glow, sigma_t,
+                   [](const Float &g, const Float &s) { return select(s > 0, g, Float(0)); });
+    }
+    bool is_emissive() const override { return m_emission != nullptr; }
+
+    // Where the ray is in the box.
+    Extent extent(const Ray &ray) const override {
+        if (!m_bounds.is_built())
+            return Medium::extent(ray);
+        MajorantGrid::Path path = m_bounds.path_of(ray);
+        return { path.length > 0, path.mint, path.mint + path.length };
+    }
+
+    const MajorantGrid *bounds_by_cell() const override {
+        return m_bounds.is_built() ? &m_bounds : nullptr;
+    }
+
+private:
+    Ref<Volume> m_albedo, m_sigma_t, m_emission;
+    Float m_scale, m_majorant; // of the whole, and ...
+    MajorantGrid m_bounds;     // ... cell by cell, where sigma_t varies
+};
+
+UMBEL_PLUGIN(Medium, Heterogeneous, "heterogeneous")
+} // namespace umbel

@@ -1,0 +1,48 @@
+// render/majorant_grid.h: upper bounds of an extinction, cell by cell, and the walk of rays through them.
+//
+// Distances are sampled as if the extinction were its bound; where it is less, collisions are null ones. One bound for a whole
+// volume makes a thin plume as dear as its densest place. Here each cell of a coarse grid has its own: a ray goes from cell to
+// cell [Amanatides 1987], and empty ones cost next to nothing.
+#pragma once
+#include "render/interaction.h"
+#include "render/volume.h"
+
+namespace umbel {
+
+class MajorantGrid {
+public:
+    MajorantGrid() = default;
+    /// Of `scale` times the volume; at least two voxels a cell along each axis, and at most 64 cells.
+    MajorantGrid(const Volume &volume, double scale);
+
+    bool is_built() const { return m_bounds.valid(); }
+
+    /// What does not change while a ray is followed.
+    struct Path {
+        Float mint,
+            length; // where the ray enters, and how far it goes on from there; 0 where it does not
+        Vector3 step;     // distance from border to border along each axis
+        UInt32 stride[3]; // between cells, in the ray's direction
+    };
+    /// How far it has been followed.
+    struct Walk {
+        Float t;      // since it entered
+        Vector3 next; // where it crosses the next border of each axis
+        UInt32 cell;
+        UMBEL_STRUCT(t, next, cell)
+    };
+    Path path_of(const Ray &ray) const;
+    Walk enter(const Path &path, const Ray &ray) const;
+    /// Goes on until the bounds that it passes add up to `depth`, in units of optical depth. Returns the bound there; 0
+    /// where the path ends before.
+    Float follow(const Path &path, Walk &walk, const Float &depth, const Mask &active) const;
+
+private:
+    Transform m_to_cells;          // from the scene's space
+    Vector3 m_count;               // of cells along each axis
+    UInt32 m_stride_y, m_stride_z; // in m_bounds
+    UInt32 m_last;                 // no cell is after this one
+    Value m_bounds; // with one more cell at each end, for rays that leave by a rounding error
+};
+
+} // namespace umbel

@@ -1,0 +1,141 @@
+// render/phase_mixture.h: weighted sums of phase functions: what `blendphase` and `mixturephase` share.
+#pragma once
+#include "ad/ad.h"
+#include "render/phase.h"
+#include "render/traced_once.h"
+
+namespace umbel {
+
+/// Particles of several kinds: each light meets one of them, by its share of what they cover, and is scattered as that kind does.
+/// Components are those of all phase functions, in order.
+class PhaseMixture : public PhaseFunction {
+public:
+    void configure() override {
+        m_components.clear();
+        m_first.clear();
+        for (const Ref<PhaseFunction> &f : m_parts) {
+            m_first.push_back(uint32_t(m_components.size()));
+            m_components.insert(m_components.end(), f->components().begin(), f->components().end());
+        }
+    }
+
+    std::pair<Spectrum, Float> eval_pdf(const PhaseFunctionContext &ctx,
+                                        const MediumInteraction &mei, const Vector3 &wo,
+                                        const Mask &active) const override {
+        Spectrum sum(0);
+        Float density(0);
+        for (const Part &part : wanted(ctx, mei, active)) {
+            auto [value, pdf] = ask(
+                part, "eval_pdf", mei,
+                [&] { return part.phase->eval_pdf(part.ctx, mei, wo, active); }, wo, active);
+            sum += value * part.share;
+            density += pdf * part.probability;
+        }
+        return { sum, density };
+    }
+
+    PhaseFunctionSample sample(const PhaseFunctionContext &ctx, const MediumInteraction &mei,
+                               const Float &u1, const Vector2 &u2,
+                               const Mask &active) const override {
+        std::vector<Part> parts = wanted(ctx, mei, active);
+        PhaseFunctionSample result = PhaseFunctionSample::none();
+        result.weight = black();
+        Float below(0);
+        for (size_t i = 0; i < parts.size(); ++i) {
+            const Part &part = parts[i];
+            Float above = i + 1 == parts.size() ? Float(2) : below + part.probability;
+            Mask here = (u1 >= below) & (u1 < above) & (part.probability > 0);
+            // The number that chose is used again
+            Float again =
+                parts.size() == 1
+                    ? u1
+                    : clamp((u1 - below) / part.probability, 0,
+                            variant().double_precision ? 0x1.fffffffffffffp-1 : 0x1.fffffep-1);
+            again = select(here, again, Float(0.5));
+            PhaseFunctionSample s = ask(
+                part, "sample", mei,
+                [&] { return part.phase->sample(part.ctx, mei, again, u2, active & here); }, again,
+                u2, active, here);
+            s.weight = (s.weight * (part.share / part.probability)).dense();
+            result = { select(here, s.wo, result.wo), select(here, s.pdf, result.pdf),
+                       select(here, s.weight, result.weight) };
+            below = above;
+        }
+        if (parts.size() < 2)
+            return result;
+        // Others may scatter into the same direction
+        Mask some = active & (result.pdf > 0);
+        auto [value, pdf] = eval_pdf(ctx, mei, result.wo, some);
+        some = some & (pdf > 0);
+        result.weight = select(some, (value / select(some, pdf, Float(1))).dense(), black());
+        result.pdf = select(some, pdf, Float(0));
+        return result;
+    }
+
+    Float projected_area(const MediumInteraction &mei, const Mask &active) const override {
+        Float sum(0);
+        std::vector<Float> w = weights(mei, active);
+        for (size_t i = 0; i < m_parts.size(); ++i)
+            sum += w[i] * m_parts[i]->projected_area(mei, active);
+        return has(PhaseFunctionFlags::Microflake) ? sum : Float(1);
+    }
+    bool loses_energy() const override {
+        return std::any_of(m_parts.begin(), m_parts.end(),
+                           [](const Ref<PhaseFunction> &f) { return f->loses_energy(); });
+    }
+    double max_projected_area() const override {
+        double most = 0;
+        for (const Ref<PhaseFunction> &f : m_parts)
+            most = std::max(most, f->max_projected_area());
+        return most;
+    }
+
+protected:
+    /// Of each part, at a place; none negative, and their sum is 1.
+    virtual std::vector<Float> weights(const MediumInteraction &mei, const Mask &active) const = 0;
+
+    std::vector<Ref<PhaseFunction>> m_parts;
+
+private:
+    struct Part {
+        const PhaseFunction *phase;
+        PhaseFunctionContext ctx;
+        Float share, probability; // of what is scattered; to be chosen
+    };
+    // Those whose components the caller asks for.
+    std::vector<Part> wanted(const PhaseFunctionContext &ctx, const MediumInteraction &mei,
+                             const Mask &active) const {
+        std::vector<Float> w = weights(mei, active);
+        Float all(0), chosen(0);
+        std::vector<Part> parts;
+        for (size_t i = 0; i < m_parts.size(); ++i) {
+            const PhaseFunction &f = *m_parts[i];
+            if (has(PhaseFunctionFlags::Microflake)) // each counts by what it covers
+                w[i] = w[i] * f.projected_area(mei, active);
+            all += w[i];
+            auto inner = ctx.inside(m_first[i], uint32_t(f.components().size()));
+            if (!inner || !(f.flags() & ctx.type_mask))
+                continue;
+            parts.push_back({ &f, *inner, w[i], w[i] });
+            chosen += w[i];
+        }
+        for (Part &p : parts) {
+            p.probability = parts.size() == 1
+                                ? Float(1)
+                                : Float(ad::detach(p.share / select(chosen > 0, chosen, Float(1))));
+            p.share = p.share / select(all > 0, all, Float(1));
+        }
+        return parts;
+    }
+    template <class Fn, class... Args>
+    static std::invoke_result_t<Fn> ask(const Part &part, const char *question,
+                                        const MediumInteraction &mei, Fn &&fn,
+                                        const Args &...args) {
+        return traced_once(*part.phase, question, fn, uint32_t(part.ctx.mode), part.ctx.type_mask,
+                           part.ctx.component, mei, args...);
+    }
+
+    std::vector<uint32_t> m_first; // components of each part begin here
+};
+
+} // namespace umbel

@@ -1,0 +1,243 @@
+// render/volume_path_tracer.cpp: see volume_path_tracer.h.
+#include "render/volume_path_tracer.h"
+
+namespace umbel {
+
+void VolumePathTracer::declare(Params &p) {
+    Integrator::declare(p);
+    p.integer("max_depth", m_max_depth, -1, -1)
+        .doc("Longest path in segments: 1 shows lights only, 2 direct illumination; -1: no limit");
+    p.integer("rr_depth", m_rr_depth, 5, 1).doc("Russian roulette ends paths from this depth on");
+}
+
+struct VolumePathTracer::State {
+    SampleStream sampler;
+    Ray ray;
+    Spectrum throughput, L;
+    Float eta;
+    UInt32 depth;
+    UInt32 medium;          // in which the ray is
+    Vector3 prev_p, prev_n; // where light was last scattered, and the normal there, with ...
+    Float prev_pdf;         // ... the density of the ray's direction ...
+    Mask prev_delta;        // ... unless it was the only one
+    Mask valid, active;
+    // Spectral: the channel that distances are sampled for, and the path's density for each channel over that for it, as it is
+    // and as if its last direction had been sampled from a light; the throughput is over the density for the channel
+    UInt32 channel;
+    Spectrum ratio, light_ratio;
+    UMBEL_STRUCT(sampler, ray, throughput, L, eta, depth, medium, prev_p, prev_n, prev_pdf,
+                 prev_delta, valid, active, channel, ratio, light_ratio)
+};
+
+namespace {
+
+Spectrum over(const Spectrum &value, const Float &density) {
+    return value * select(density > 0, rcp(density), Float(0));
+}
+/// Over the mean of all channels' densities.
+Spectrum over_mean(const Spectrum &value, const Spectrum &ratio) {
+    return over(value, mean(ratio));
+}
+
+// What a BSDF or phase function answers, in the scene's space.
+struct Scattering {
+    Spectrum value; // towards a light
+    Float pdf;
+    Vector3 d; // where the path goes
+    Spectrum weight;
+    Float sample_pdf, eta;
+    Mask is_delta, passes;
+};
+Scattering scatter(const Scene &scene, const SurfaceInteraction &si, const MediumInteraction &mei,
+                   const Vector3 &d, const Float &u1, const Vector2 &u2, const Mask &hit,
+                   const Mask &collided) {
+    Vector3 wo = si.to_local(d);
+    Scene::BSDFResult r = scene.eval_and_sample_bsdf({}, si, wo, u1, u2, hit);
+    const BSDFSample &bs = r.sample;
+    Mask passes = (bs.sampled_type & UInt32(uint32_t(BSDFFlags::Null))) != UInt32(0u);
+    Scattering f{ si.to_world_mueller(r.value, -wo, si.wi),
+                  r.pdf,
+                  si.to_world(bs.wo),
+                  si.to_world_mueller(bs.weight, -bs.wo, si.wi),
+                  bs.pdf,
+                  bs.eta,
+                  bs.is_delta(),
+                  hit & passes };
+    if (scene.media().empty())
+        return f;
+    Scene::PhaseResult p = scene.eval_and_sample_phase({}, mei, d, u1, u2, collided);
+    return { select(collided, p.value, f.value),
+             select(collided, p.pdf, f.pdf),
+             select(collided, p.sample.wo, f.d),
+             select(collided, p.sample.weight, f.weight),
+             select(collided, p.sample.pdf, f.sample_pdf),
+             select(collided, Float(1), f.eta),
+             f.is_delta & !collided,
+             f.passes };
+}
+
+bool emits(const Scene &scene) {
+    for (const Medium *m : scene.media().objects())
+        if (m->is_emissive())
+            return true;
+    return false;
+}
+
+} // namespace
+
+Radiance VolumePathTracer::sample(const Scene &scene, SampleStream &sampler, const Ray &ray,
+                                  const Medium *medium, const Mask &active) const {
+    UInt32 channel(0u);
+    if (m_weights == Weights::Spectral && variant().channels() > 1) {
+        auto n = uint32_t(variant().channels());
+        UInt32 c = to_uint(sampler.next_1d() * double(n));
+        channel = select(c < UInt32(n), c, UInt32(n - 1));
+    }
+    State s{ .sampler = sampler,
+             .ray = ray,
+             .throughput = Spectrum(1).dense(),
+             .L = black(),
+             .eta = 1,
+             .depth = 0u,
+             .medium = UInt32(scene.number_of(medium)),
+             .prev_p = ray.o,
+             .prev_n = Vector3(Float(0)),
+             .prev_pdf = 1,
+             .prev_delta = true,
+             .valid = false,
+             .active = m_max_depth == 0 ? Mask(false) : active,
+             .channel = channel,
+             .ratio = Spectrum(1),
+             .light_ratio = Spectrum(1) };
+    s = jit::loop(
+        s, [](const State &s) { return s.active; }, [&](State &s) { bounce(scene, s); }, "volpath");
+    sampler = s.sampler;
+    return { s.L, s.valid, {} };
+}
+
+RadianceDerivative VolumePathTracer::differentiate(ad::Mode, const Scene &, SampleStream,
+                                                   const Ray &, const Medium *, const Radiance &,
+                                                   const RadianceDerivative &, const Mask &) const {
+    complain("has no derivatives; use `prb` for scenes without media");
+}
+
+void VolumePathTracer::bounce(const Scene &scene, State &s) const {
+    const bool spectral = m_weights == Weights::Spectral;
+    const bool media = !scene.media().empty();
+    const Spectrum zero = black();
+    Mask first = s.depth == UInt32(0u);
+    SurfaceInteraction si = scene.ray_intersect(s.ray, s.active, first);
+    si.compute_uv_partials(s.ray, first);
+
+    // A collision in a medium, before the surface
+    MediumSample ms;
+    Mask collided(false);
+    if (media) {
+        Ray segment = s.ray;
+        segment.maxt = si.t;
+        Mask inside = s.active & (s.medium != UInt32(0u));
+        ms = scene.sample_medium(s.medium, segment, s.sampler, inside,
+                                 spectral ? &s.channel : nullptr);
+        collided = inside & ms.mei.is_valid();
+        s.throughput = select(inside, s.throughput * ms.weight, s.throughput);
+        if (spectral) {
+            s.ratio = select(inside, s.ratio * ms.ratio, s.ratio);
+            s.light_ratio = select(inside, s.light_ratio * ms.passing_ratio, s.light_ratio);
+        }
+        if (emits(scene))
+            s.L +=
+                select(collided, over_mean(s.throughput * depolarize(ms.emission), s.ratio), zero);
+        s.throughput = select(collided, s.throughput * ms.mei.sigma_s, s.throughput);
+    }
+    Mask at_surface = s.active & !collided, hit = at_surface & si.is_valid();
+
+    // Light that the surface, or the environment, emits towards us
+    Interaction prev{ Float(0), s.prev_p, s.prev_n, s.ray.time, s.ray.wavelengths };
+    Mask sees_light = m_hide_emitters ? at_surface & !first : at_surface;
+    auto [emitted, light_pdf] = scene.eval_emitter_pdf(prev, si, sees_light);
+    Spectrum gathered = s.throughput * emitted;
+    if (m_weights == Weights::Spectral)
+        gathered = over_mean(gathered,
+                             s.ratio + s.light_ratio * select(s.prev_delta, Float(0), light_pdf));
+    else if (m_weights == Weights::Power)
+        gathered = gathered * select(s.prev_delta, Float(1), mis_weight(s.prev_pdf, light_pdf));
+    else
+        sees_light = sees_light & (s.prev_delta | !(light_pdf > 0));
+    s.L += select(sees_light, gathered, zero);
+
+    // The path goes on from here
+    Mask next = collided | hit;
+    Interaction it = si;
+    Mask lights = (si.bsdf_flags & UInt32(uint32_t(BSDFFlags::Smooth))) != UInt32(0u);
+    if (media) {
+        it.p = select(collided, ms.mei.p, si.p);
+        it.n = select(collided, ms.mei.n, si.n);
+        lights = (collided & ms.samples_emitters) | (lights & !collided);
+    }
+    lights = lights & next;
+    if (m_max_depth > 0)
+        lights = lights & (s.depth + UInt32(1u) < UInt32(uint32_t(m_max_depth)));
+    if (scene.has_subsurfaces()) {
+        Mask below = hit;
+        if (m_max_depth > 0)
+            below = below & (s.depth + UInt32(1u) < UInt32(uint32_t(m_max_depth)));
+        Spectrum leaves = scene.eval_subsurface(si, s.sampler.next_2d(), below);
+        s.L += select(below, over_mean(s.throughput * leaves, s.ratio), zero);
+    }
+
+    // A direction towards a light; the BSDF or phase function there, and another direction sampled from it
+    auto [ds, light] = scene.sample_emitter_direction(it, s.sampler.next_2d(), false, lights);
+    Float u1 = s.sampler.next_1d();
+    Vector2 u2 = s.sampler.next_2d();
+    Scattering f = scatter(scene, si, ms.mei, ds.d, u1, u2, hit, collided);
+
+    // Direct light, as much as arrives
+    Mask direct = lights & (ds.pdf > 0);
+    Spectrum contribution = s.throughput * f.value;
+    direct = direct & any_nonzero(contribution * light);
+    UInt32 light_medium = scene.medium_beyond(si, ds.d, s.medium, hit);
+    Spectrum passes_media(1);
+    Spectrum arrives = scene.transmittance(it, ds, light_medium, s.sampler, direct,
+                                           spectral ? &passes_media : nullptr);
+    Spectrum brought = contribution * arrives * light;
+    if (m_weights == Weights::Spectral) {
+        // A path that went on in this direction would have passed with the same probability as light does
+        Float other = select(ds.delta, Float(0), f.pdf / select(direct, ds.pdf, Float(1)));
+        brought = over_mean(brought, s.ratio * (Spectrum(1) + passes_media * other));
+    } else if (m_weights == Weights::Power) {
+        brought = brought * select(ds.delta, Float(1), mis_weight(ds.pdf, f.pdf));
+    }
+    s.L += select(direct, brought, zero);
+
+    // On along the sampled direction; surfaces that leave it alone are not scattered at
+    Mask scattered = next;
+    if (scene.has_null_surfaces())
+        scattered = next & !f.passes;
+    s.valid = s.valid | scattered;
+    s.throughput = select(next, s.throughput * f.weight, s.throughput);
+    s.eta *= select(next, f.eta, Float(1));
+    s.ray = it.spawn_ray(f.d);
+    s.medium = scene.medium_beyond(si, f.d, s.medium, hit);
+    s.prev_p = select(scattered, it.p, s.prev_p);
+    s.prev_n = select(scattered, it.n, s.prev_n);
+    s.prev_pdf = select(scattered, f.sample_pdf, s.prev_pdf);
+    s.prev_delta = (scattered & f.is_delta) | (s.prev_delta & !scattered);
+    if (media)
+        s.prev_delta = s.prev_delta | (collided & !ms.samples_emitters);
+    if (spectral)
+        s.light_ratio = select(scattered, over(s.ratio, f.sample_pdf), s.light_ratio);
+    s.depth = s.depth + select(scattered, UInt32(1u), UInt32(0u));
+    next = next & any_nonzero(unpolarized(s.throughput));
+    if (m_max_depth > 0)
+        next = next & (s.depth < UInt32(uint32_t(m_max_depth)));
+
+    // Russian roulette: the brightest channel, without the compression of light at refractions
+    Spectrum brightness = spectral ? over_mean(s.throughput, s.ratio) : s.throughput;
+    Float q = min(max_component(brightness) * sqr(s.eta), 0.95);
+    Mask roulette = s.depth >= UInt32(uint32_t(m_rr_depth));
+    Mask survives = s.sampler.next_1d() < q;
+    s.throughput = select(roulette, s.throughput * rcp(q), s.throughput);
+    s.active = next & (survives | !roulette);
+}
+
+} // namespace umbel

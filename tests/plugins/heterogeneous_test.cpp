@@ -1,0 +1,76 @@
+// tests/plugins/heterogeneous_test.cpp: media whose density varies.
+#include "core/file_text.h"
+#include "support/media.h"
+#include "support/volume_file.h"
+
+namespace umbel {
+using namespace test;
+
+class BackendHeterogeneous : public VariantTest {
+protected:
+    BackendHeterogeneous() : m_file(testing::TempDir() + "umbel_ramp.vol") {
+        // Density 0 to 3 along z, in the unit cube; voxels are at their centres
+        VolumeFile volume{ { 1, 1, 4 }, 1, { 0, 1, 2, 3 } };
+        write_file(m_file, volume.bytes());
+    }
+    ~BackendHeterogeneous() override { std::filesystem::remove(m_file); }
+    std::string ramp() const {
+        return "<medium type='heterogeneous'><float name='scale' value='0.5'/><volume "
+               "name='sigma_t' type='gridvolume'><string name='filename' value='" +
+               m_file + "'/></volume></medium>";
+    }
+    std::string m_file;
+};
+UMBEL_VARIANTS(BackendHeterogeneous, "llvm_rgb", "llvm_spectral", "llvm_mono", "llvm_rgb_double",
+               "interp_rgb")
+
+// Of the ramp, clamped at its ends: 0 up to 1/8, then linear, 3 from 7/8 on.
+static double depth_until(double z) {
+    double slope = std::clamp(z - 0.125, 0.0, 0.75);
+    return 0.5 * (4 * slope * slope / 2 + 3 * std::max(z - 0.875, 0.0));
+}
+
+TEST_P(BackendHeterogeneous, TransmittanceIsThatOfTheIntegral) {
+    auto medium = medium_from(ramp());
+    auto sampler = make_object<Sampler>(Properties("sampler", "independent"));
+    for (auto [from, length] : { std::pair(-1.0, 3.0), { 0.25, 0.5 }, { -2.0, 1.5 } }) {
+        double want = std::exp(depth_until(std::clamp(from, 0.0, 1.0)) -
+                               depth_until(std::clamp(from + length, 0.0, 1.0)));
+        Ray ray = ray_from(from, length);
+        ray.o.x = ray.o.y = make(std::vector<double>(1 << 15, 0.5));
+        SampleStream stream = sample_stream(*sampler, 1 << 15);
+        Spectrum through = medium->transmittance(ray, stream, true);
+        expect_estimate(through[0] + ray.o.x * 0, want, "ratio tracking");
+        MediumSample s = medium->sample(ray, stream, true);
+        expect_estimate(select(s.mei.is_valid(), Float(0), s.weight[0]) + ray.o.x * 0, want,
+                        "delta tracking");
+    }
+}
+
+TEST_P(BackendHeterogeneous, DistancesFollowTheDensity) {
+    auto medium = medium_from(ramp());
+    auto sampler = make_object<Sampler>(Properties("sampler", "independent"));
+    Ray ray = ray_from(-0.5, 2);
+    ray.o.x = ray.o.y = make(std::vector<double>(1 << 15, 0.5));
+    MediumSample s = medium->sample(ray, sample_stream(*sampler, 1 << 15), true);
+    for (double z : { 0.3, 0.6, 0.9 }) // weighted, the part that collides before
+        expect_estimate(select(s.mei.t < z + 0.5, s.weight[0] * s.mei.sigma_t[0], Float(0)),
+                        1 - std::exp(-depth_until(z)), fmt::format("before {}", z));
+}
+
+// A white cloud in white light cannot be seen.
+TEST_P(BackendHeterogeneous, AWhiteCloudIsInvisible) {
+    std::string cloud = ramp();
+    cloud.insert(cloud.find('>'), " id='filling'");
+    cloud.replace(cloud.find("</medium>"), 0, "<float name='albedo' value='1'/>");
+    Image image = render_image(*scene_from(
+        scene_xml("<shape type='cube'><transform name='to_world'><scale value='.6'/><translate "
+                  "value='.5,.5,.5'/></transform><bsdf type='null'/><ref name='interior' "
+                  "id='filling'/></shape>" +
+                      cloud + Sky,
+                  12, 64, "volpath", "<lookat origin='.5,.5,-2' target='.5,.5,.5' up='0,1,0'/>")));
+    EXPECT_GT(channel_mean(image, 0).error, 0) << "nothing was scattered";
+    expect_mean(image, 1);
+}
+
+} // namespace umbel

@@ -85,7 +85,7 @@ def scenes(mi):
     rgb = lambda *v: {"type": "rgb", "value": list(v)}
     sky, lamp = {"type": "constant"}, {"type": "point", "position": [0, 3, 1], "intensity": 20.0}
     return {
-        "homogeneous, hg": {"shape": ball({"type": "homogeneous", "sigma_t": rgb(.5, 1, 2), "albedo": rgb(.9, .8, .4),
+        "homogeneous, hg": {"shape": ball({"type": "homogeneous", "sigma_t": rgb(.25, .5, 1), "scale": 2., "albedo": rgb(.9, .8, .4),
                                            "phase": {"type": "hg", "g": .6}}), "light": sky},
         "homogeneous, rayleigh, lamp": {"shape": ball({"type": "homogeneous", "sigma_t": 1.5, "albedo": .9,
                                                        "phase": {"type": "rayleigh"}}), "light": lamp},

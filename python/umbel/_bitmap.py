@@ -2,7 +2,6 @@
 #
 # The class is made in src/python/render_bitmap.cpp; this file tells apart what it can be constructed of and adds
 # methods. A bitmap's memory is what NumPy and arrays see: changing one changes the other.
-import atexit
 import base64
 import enum
 import io
@@ -477,10 +476,6 @@ def wait_for_tasks():
         errors += failed
     if errors:
         raise errors[0]
-
-
-atexit.register(_core.release_foreign)
-atexit.register(wait_for_tasks)
 
 
 # ---- display

@@ -1,5 +1,4 @@
 # umbel/_scene.py: scenes: loading them, and what scripts ask of them.
-import atexit
 import contextlib
 import enum
 import os
@@ -217,7 +216,3 @@ def load_dict(dict, parallel=False, optimize=False):
 
 
 _scene_methods()
-atexit.register(_core.clear_plugins)
-atexit.register(_core.release_scenes)
-atexit.register(_core.forget_images)
-atexit.register(_core.forget_states)

@@ -1,5 +1,4 @@
 # umbel/_shape.py: shapes on their own, and lanes that refer to shapes.
-import atexit
 import collections
 import enum
 
@@ -71,7 +70,6 @@ class _Alone(collections.OrderedDict):
 
 
 _alone = _Alone()
-atexit.register(_alone.clear)
 
 
 def bbox(self, index=None, clip=None):

@@ -1,6 +1,10 @@
 // jit/stream.cpp: the queue of a stream, the arena that all streams share, parallel loops.
 #include "jit/stream.h"
+#include "jit/all_streams.h"
 #include "jit/error.h"
+#include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <cstdlib>
 #include <deque>
@@ -11,9 +15,14 @@
 #include <tbb/parallel_for.h>
 #include <tbb/task_arena.h>
 #include <thread>
+#include <unistd.h>
+#include <vector>
 
 namespace umbel::jit {
 namespace {
+
+// How often those who wait look whether they still should.
+constexpr std::chrono::milliseconds Patience{ 20 };
 
 // ---- The arena
 
@@ -60,6 +69,25 @@ Pool &pool() {
     return *instance;
 }
 
+// ---- All streams
+
+struct Registry {
+    std::mutex mutex;
+    std::vector<const Stream *> streams;
+    pid_t process = getpid();
+};
+std::atomic<bool> g_cancelled = false;
+thread_local bool t_in_job = false;
+thread_local const std::function<void()> *t_look = nullptr;
+
+Registry &registry() {
+    static Registry *instance = [] {
+        std::atexit([] { wait_for_all_streams(); });
+        return new Registry; // leaked, as the pool
+    }();
+    return *instance;
+}
+
 // ---- Errors of jobs
 
 // The error that is being handled, with the job's name before its message, as something to rethrow.
@@ -102,6 +130,7 @@ struct Stream::State {
     std::exception_ptr error;
     std::thread::id runner; // while running
     std::thread dispatcher;
+    pid_t process = getpid(); // a fork of it has no dispatcher
 
     bool inside_job() const { return running && runner == std::this_thread::get_id(); }
 
@@ -124,14 +153,20 @@ struct Stream::State {
         lock.unlock();
         std::exception_ptr raised;
         if (!skip) {
+            bool nested = std::exchange(t_in_job, true);
             try {
+                if (g_cancelled)
+                    throw DeviceError("cancelled");
                 if (in_arena)
                     run_in_arena(job.fn);
                 else
                     job.fn();
+                if (g_cancelled)
+                    throw DeviceError("cancelled");
             } catch (...) {
                 raised = named_error(job.name);
             }
+            t_in_job = nested;
         }
         job = {}; // what it captured goes before anybody learns that it is done
         lock.lock();
@@ -166,9 +201,15 @@ struct Stream::State {
 Stream::Stream() : m_state(std::make_unique<State>()) {
     pool(); // a bad UMBEL_THREADS is reported here and not in a job
     m_state->dispatcher = std::thread([state = m_state.get()] { state->dispatch(); });
+    std::lock_guard guard(registry().mutex);
+    registry().streams.push_back(this);
 }
 
 Stream::~Stream() {
+    {
+        std::lock_guard guard(registry().mutex);
+        std::erase(registry().streams, this);
+    }
     {
         std::lock_guard guard(m_state->mutex);
         m_state->quit = true;
@@ -201,7 +242,13 @@ void Stream::synchronize() {
     if (s.inside_job())
         throw InternalError("a job must not synchronize with its own stream");
     while (s.running || !s.jobs.empty()) {
-        if (!s.running)
+        if (t_look && s.process == getpid()) {
+            if (s.changed.wait_for(lock, Patience) == std::cv_status::timeout) {
+                lock.unlock(); // which may run anything
+                (*t_look)();
+                lock.lock();
+            }
+        } else if (!s.running)
             s.run_all(lock);
         else
             s.changed.wait(lock);
@@ -227,6 +274,39 @@ uint32_t Stream::thread_count() {
     return p.threads;
 }
 
+// ---- All streams
+
+bool streams_are_of_another_process() { return registry().process != getpid(); }
+
+bool all_streams_idle() {
+    if (streams_are_of_another_process())
+        return true;
+    Registry &r = registry();
+    std::lock_guard guard(r.mutex);
+    return std::ranges::all_of(r.streams, [](const Stream *s) { return s->idle(); });
+}
+
+void wait_for_all_streams(const std::function<void()> &look) {
+    if (t_in_job) // a job that ends the process must not wait for itself
+        return;
+    auto pause = std::chrono::microseconds(100);
+    for (; !all_streams_idle(); pause = std::min<std::chrono::microseconds>(2 * pause, Patience)) {
+        if (look)
+            look();
+        std::this_thread::sleep_for(pause);
+    }
+}
+
+void cancel_all_streams() {
+    g_cancelled = true;
+    wait_for_all_streams();
+    g_cancelled = false;
+}
+
+InterruptibleWaits::InterruptibleWaits(std::function<void()> look)
+    : m_look(std::move(look)), m_previous(std::exchange(t_look, &m_look)) {}
+InterruptibleWaits::~InterruptibleWaits() { t_look = m_previous; }
+
 // ---- Parallel loops
 
 void run_in_arena(const std::function<void()> &fn) {
@@ -242,8 +322,9 @@ void parallel_blocks(uint64_t n, uint64_t block,
         return;
     }
     uint64_t count = (n + block - 1) / block;
+    bool can_be_cancelled = t_in_job;
     tbb::parallel_for(tbb::blocked_range<uint64_t>(0, count), [&](const auto &range) {
-        for (uint64_t i = range.begin(); i < range.end(); ++i)
+        for (uint64_t i = range.begin(); i < range.end() && !(can_be_cancelled && g_cancelled); ++i)
             fn(i * block, std::min(n, (i + 1) * block));
     });
 }

@@ -3,6 +3,7 @@
 #include "python/functions.h"
 #include "python/helpers.h"
 #include "python/sequence.h"
+#include "python/waiting.h"
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -173,10 +174,9 @@ nb::object memory(nb::handle h, std::vector<size_t> shape, bool numpy) {
     }
     jit::about_to_read(v.context(), "the memory of an array");
     evaluate_and_wait(v);
-    v.context().synchronize();
     auto *buffer = new jit::BufferRef(v.context().data(v.id()));
-    v.context().synchronize();
     nb::capsule owner(buffer, [](void *p) noexcept { delete static_cast<jit::BufferRef *>(p); });
+    wait_for(v.context());
     nb::dlpack::dtype dtype;
     Type t = v.type();
     dtype.code = uint8_t(t == Type::Bool     ? nb::dlpack::dtype_code::Bool
@@ -221,20 +221,7 @@ void evaluate(nb::list arrays) {
     jit::eval(std::span<const Value *const>(pointers));
 }
 
-void synchronize() {
-    Context &c = context();
-    std::exception_ptr error;
-    {
-        nb::gil_scoped_release release;
-        try {
-            c.synchronize();
-        } catch (...) {
-            error = std::current_exception();
-        }
-    }
-    if (error)
-        std::rethrow_exception(error);
-}
+void synchronize() { wait_for(context()); }
 
 } // namespace
 
@@ -352,6 +339,7 @@ void bind_arrays(nb::module_ &m) {
         return any;
     });
     m.def("synchronize", synchronize);
+    m.def("finish", finish);
 }
 
 } // namespace umbel::python

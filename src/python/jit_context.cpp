@@ -1,9 +1,12 @@
 // python/jit_context.cpp: the recording context of Python's arrays; errors; functions supplied by Python.
 #include "ad/ad.h"
 #include "core/variant.h"
+#include "jit/all_streams.h"
 #include "jit/state_access.h"
 #include "python/functions.h"
 #include "python/objects.h"
+#include "python/waiting.h"
+#include <atomic>
 #include <chrono>
 #include <memory>
 #include <nanobind/nanobind.h>
@@ -18,6 +21,7 @@ namespace {
 const Variant *g_variant = nullptr;
 thread_local std::unique_ptr<jit::ContextScope> t_scope;
 PyObject *g_hooks = nullptr;
+std::atomic<const uint64_t *> g_last = nullptr; // the thread, by its t_epoch, that ends the process
 } // namespace
 
 [[gnu::tls_model("initial-exec")]] constinit thread_local uint64_t t_epoch = 0;
@@ -35,6 +39,7 @@ void wait_for_recorder() {
 }
 
 void choose_context() {
+    leave_if_ending();
     share_contexts();
     if (!g_variant)
         g_variant = &find_variant("llvm_rgb");
@@ -57,6 +62,47 @@ void choose_variant(const char *name) {
     g_variant = &v;
     ++g_epoch;
     enter();
+}
+
+// ---- waiting, and the end of the process
+
+static void check_signals() {
+    nb::gil_scoped_acquire lock;
+    if (PyErr_CheckSignals() != 0)
+        throw PythonError();
+}
+
+void wait_for(Context &c) {
+    nb::gil_scoped_release others_may_run;
+    jit::InterruptibleWaits scope(check_signals);
+    c.synchronize();
+}
+
+void leave_if_ending() {
+    if (g_last && g_last != &t_epoch) {
+        PyErr_SetNone(PyExc_SystemExit); // which ends a thread without a message
+        throw PythonError();
+    }
+}
+
+bool finish(bool cancel) {
+    if (jit::streams_are_of_another_process())
+        return false;
+    g_last = &t_epoch;
+    ++g_epoch; // other threads find out at their next operation
+    while (!jit::all_streams_idle()) {
+        nb::gil_scoped_release others_may_end;
+        try {
+            if (!cancel)
+                jit::wait_for_all_streams(check_signals);
+        } catch (const PythonError &) {
+            cancel = true;
+        }
+        if (cancel)
+            jit::cancel_all_streams();
+    }
+    PyErr_Clear(); // of an interrupt, which has been obeyed
+    return true;
 }
 
 void set_hooks(nb::dict hooks) { g_hooks = hooks.release().ptr(); }

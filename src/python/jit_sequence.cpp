@@ -1,6 +1,7 @@
 // python/jit_sequence.cpp: entries, components by name, lengths, conversion to Python's numbers.
 #include "jit/recording.h"
 #include "python/sequence.h"
+#include "python/waiting.h"
 #include <cmath>
 
 namespace umbel::python {
@@ -105,19 +106,8 @@ void evaluate_and_wait(const Value &v) {
         return;
     jit::about_to_read(v.context(), "reading an array");
     jit::eval(v);
-    Context &c = v.context();
-    if (c.stream().idle())
-        return;
-    std::exception_ptr error;
-    Py_BEGIN_ALLOW_THREADS;
-    try {
-        c.synchronize();
-    } catch (...) {
-        error = std::current_exception();
-    }
-    Py_END_ALLOW_THREADS;
-    if (error)
-        std::rethrow_exception(error);
+    if (!v.context().stream().idle())
+        wait_for(v.context());
 }
 
 // A value of its own: while it waits, another thread may change the object.

@@ -4,6 +4,7 @@
 #include "python/helpers.h"
 #include "python/render_plugins.h"
 #include "python/render_records.h"
+#include "python/waiting.h"
 #include "render/render_image.h"
 #include <mutex>
 #include <nanobind/stl/pair.h>
@@ -160,6 +161,7 @@ void render_backward(const Ref<Scene> &scene, const Float &gradient, nb::object 
 nb::object render(const Ref<Scene> &scene, uintptr_t params, nb::object sensor,
                   nb::object integrator, nb::object seed, nb::object seed_grad, int spp,
                   int spp_grad) {
+    enter();
     Options o = options_of(scene, sensor, integrator, seed, spp);
     if (is_python_render(o))
         return nb::none();
@@ -181,6 +183,7 @@ nb::object render(const Ref<Scene> &scene, uintptr_t params, nb::object sensor,
             nb::gil_scoped_release others_may_run;
             r.wait();
         }
+        leave_if_ending();
         if (PyErr_CheckSignals() != 0) {
             nb::python_error e; // progress is Python, too: it must not run with an error set
             progress.attr("stop")();

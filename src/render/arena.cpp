@@ -26,6 +26,11 @@ std::vector<int> Arena::revisions() const {
 }
 
 void Arena::collect(std::span<const Ref<Shape>> shapes) {
+    m_shapes.clear();
+    m_surfaces.clear();
+    m_parts.clear();
+    m_placed.clear();
+    m_instance_count = 0;
     std::vector<std::vector<const Shape *>> parts(1);
     std::unordered_map<const ShapeGroup *, uint32_t> known; // groups that have instances
     for (const Ref<Shape> &ref : shapes) {

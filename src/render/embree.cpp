@@ -60,8 +60,8 @@ public:
     }
     ~EmbreeAccelerator() override {
         try {
-            jit::synchronize();            // kernels under way use analytic shapes
-        } catch (const std::exception &) { // reported to whoever synchronizes next
+            m_scene.context().synchronize(); // kernels under way use analytic shapes
+        } catch (const std::exception &) {   // reported to whoever synchronizes next
         }
     }
 

@@ -91,7 +91,8 @@ void Scene::release() {
     m_free_emitters.clear();
     m_sensors.clear();
     m_integrator.reset();
-    m_launches.clear();
+    VariantScope scope(m_variant);
+    configure(); // nothing refers to what is gone: whoever still asks meets nothing
 }
 
 void Scene::child_changed() {

@@ -1,4 +1,5 @@
 // tests/jit/stream_test.cpp: order, asynchrony and errors of streams; parallel loops.
+#include "jit/all_streams.h"
 #include "jit/error.h"
 #include "jit/stream.h"
 #include <atomic>
@@ -253,6 +254,70 @@ TEST(ParallelBlocks, CoversEachElementOnceInBlocksThatIgnoreTheThreads) {
                 EXPECT_EQ(s, 1);
         }
     }
+}
+
+// ---- all streams
+
+TEST(AllStreams, AreWaitedFor) {
+    Stream a, b;
+    std::atomic<int> done = 0;
+    for (Stream *s : { &a, &b })
+        s->enqueue("wait", [&] {
+            std::this_thread::sleep_for(std::chrono::milliseconds(30));
+            ++done;
+        });
+    wait_for_all_streams();
+    EXPECT_EQ(done, 2);
+    EXPECT_TRUE(all_streams_idle());
+}
+
+TEST(AllStreams, LeaveErrorsToWhoSynchronizes) {
+    Stream stream;
+    stream.enqueue("load", [] { throw UserError("bad input"); });
+    wait_for_all_streams();
+    EXPECT_EQ(message_of<UserError>(stream), "load: bad input");
+}
+
+TEST(AllStreams, AreCancelledBetweenBlocks) {
+    Stream stream, idle;
+    std::atomic<uint64_t> blocks = 0;
+    Gate began;
+    stream.enqueue("long", [&] {
+        parallel_blocks(1 << 20, 1, [&](uint64_t, uint64_t) {
+            began.open();
+            ++blocks;
+            std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        });
+    });
+    bool ran = false;
+    stream.enqueue("after", [&] { ran = true; });
+    began.pass();
+    cancel_all_streams();
+    EXPECT_LT(blocks.load(), 1u << 18);
+    EXPECT_FALSE(ran);
+    EXPECT_EQ(message_of<DeviceError>(stream), "long: cancelled");
+    EXPECT_EQ(message_of<DeviceError>(idle), "no error");
+    stream.enqueue("later", [&] { ran = true; });
+    stream.synchronize();
+    EXPECT_TRUE(ran);
+}
+
+TEST(AllStreams, AWaitThatIsInterruptedLeavesJobsAlone) {
+    Stream stream;
+    Gate gate;
+    bool done = false;
+    stream.enqueue("wait", [&] {
+        gate.pass();
+        done = true;
+    });
+    {
+        InterruptibleWaits scope([] { throw std::runtime_error("enough"); });
+        EXPECT_THROW(stream.synchronize(), std::runtime_error);
+    }
+    EXPECT_FALSE(stream.idle());
+    gate.open();
+    stream.synchronize();
+    EXPECT_TRUE(done);
 }
 
 } // namespace

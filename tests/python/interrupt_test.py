@@ -2,6 +2,9 @@
 import signal
 import subprocess
 import sys
+import time
+
+import pytest
 
 SCRIPT = """
 import sys
@@ -54,3 +57,43 @@ print(integrator.should_stop())
 def test_another_thread_cancels_a_render(variant):
     r = subprocess.run([sys.executable, "-B", "-c", CANCELLED, variant], capture_output=True, text=True, timeout=300)
     assert r.stdout == "True True\nFalse\n", r.stderr
+
+
+WAITING = """
+import os, sys, time
+import umbel as mi, umbel.jit as dr
+mi.set_variant(sys.argv[1])
+
+def count(steps, lanes):
+    return dr.while_loop((dr.zeros(mi.UInt, lanes) + dr.arange(mi.UInt, lanes) * 0, dr.arange(mi.Float, lanes)),
+                         lambda i, x: i < steps, lambda i, x: (i + 1, dr.cos(x) + 1))[1]
+
+brief = count(2000, 4096)
+dr.eval(brief)
+endless = count(6000, 1 << 22)  # many seconds
+try:
+    print("ready", time.monotonic(), flush=True)
+    endless.numpy()
+except KeyboardInterrupt:
+    print("stopped", time.monotonic(), flush=True)
+print(len(brief), flush=True)
+"""
+
+
+def test_an_interrupt_is_heard_while_an_array_is_waited_for(variant):
+    if variant != "llvm_rgb":
+        pytest.skip("one variant will do")
+    child = subprocess.Popen([sys.executable, "-B", "-c", WAITING, variant], stdout=subprocess.PIPE,
+                             stderr=subprocess.PIPE, text=True)
+    try:
+        assert child.stdout.readline().startswith("ready")
+        time.sleep(1)  # compiling, then waiting
+        begin = time.monotonic()
+        child.send_signal(signal.SIGINT)
+        stopped, length = child.stdout.readline().split(), child.stdout.readline()
+        child.send_signal(signal.SIGINT)  # the kernel goes on, and the end of the process waits for it unless told otherwise
+        child.wait(timeout=30)
+    finally:
+        child.kill()
+    assert stopped[0] == "stopped" and float(stopped[1]) - begin < 0.3
+    assert length == "4096\n"

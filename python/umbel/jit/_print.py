@@ -1,5 +1,4 @@
 # jit/_print.py: text with arrays in it, on the host and from recorded code.
-import atexit
 import builtins
 import sys
 import warnings
@@ -140,9 +139,6 @@ def flush():
             file.write("".join(fmt.replace("{}", str(x)) + end for x in args[0]))
             continue
         _write(format(fmt, *args, limit=capture.limit, **kwargs) + end, file)
-
-
-atexit.register(flush)
 
 
 def _write(text, file):

@@ -1,0 +1,15 @@
+// python/waiting.h: waiting for kernels while other threads run and signals are heard; the end of the process.
+#pragma once
+#include "python/objects.h"
+
+namespace umbel::python {
+
+/// Until all kernels of the context have run. Signals are heard meanwhile: Ctrl-C raises KeyboardInterrupt, and the kernels go on.
+void wait_for(Context &c);
+/// Waits for the kernels of all contexts, or cancels them: at once, or when a signal raises an exception. From now on other threads
+/// end at their first operation. False: the process is a fork, and nothing that its parent's kernels use can be let go.
+bool finish(bool cancel);
+/// Ends the calling thread by SystemExit once another one has called finish().
+void leave_if_ending();
+
+} // namespace umbel::python

@@ -32,7 +32,7 @@ macro(umbel_layer name)
         set(UMBEL_LINK_${name} umbel_${name})
         if("${ARGN}" STREQUAL "WHOLE")
             set(UMBEL_LINK_${name} "$<LINK_LIBRARY:WHOLE_ARCHIVE,umbel_${name}>")
-        else() # plugins in libraries of their own use what the program exports, and replace none of it
+        else() # plugins in libraries of their own use what libumbel.so exports, and replace none of it
             set_target_properties(umbel_${name} PROPERTIES CXX_VISIBILITY_PRESET default)
             target_compile_options(umbel_${name} PRIVATE -fno-semantic-interposition)
         endif()
@@ -40,28 +40,15 @@ macro(umbel_layer name)
     endif()
 endmacro()
 
-# umbel_export(TARGET): libraries that the program opens can use what is in namespace umbel. All of it is linked:
-# nothing says beforehand which parts they will need. Third-party code stays inside.
-function(umbel_export target)
-    set(archives "")
-    foreach(layer IN LISTS UMBEL_LAYERS)
-        if(TARGET ${layer})
-            list(APPEND archives "$<TARGET_FILE:${layer}>")
-        endif()
-    endforeach()
-    list(JOIN archives "," archives)
-    target_link_options(${target} PRIVATE "-Wl,--export-dynamic-symbol=_Z*5umbel*"
-                                          "LINKER:--whole-archive,${archives},--no-whole-archive")
-endfunction()
-
-# umbel_program(NAME FOLDER): an executable in the build folder's root, with every layer.
+# umbel_program(NAME FOLDER): an executable in the build folder's root.
 function(umbel_program name folder)
     file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${folder}/*.cpp)
     if(sources)
         add_executable(${name} ${sources})
-        target_link_libraries(${name} PRIVATE ${UMBEL_LAYERS})
-        set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})
-        umbel_export(${name})
+        target_link_libraries(${name} PRIVATE umbel::umbel)
+        target_link_options(${name} PRIVATE LINKER:--disable-new-dtags)
+        set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}
+                              INSTALL_RPATH "$ORIGIN/../lib")
     endif()
 endfunction()
 

@@ -20,7 +20,7 @@ endif()
 
 if(nanobind_FOUND AND Python_FOUND)
     nanobind_add_module(umbel_python NB_STATIC NOMINSIZE ${UMBEL_PYTHON_SOURCES})
-    target_link_libraries(umbel_python PRIVATE ${UMBEL_LAYERS})
+    target_link_libraries(umbel_python PRIVATE umbel::umbel)
     set(package ${PROJECT_BINARY_DIR}/python/umbel)
     set_target_properties(umbel_python PROPERTIES OUTPUT_NAME _core LIBRARY_OUTPUT_DIRECTORY ${package})
     # The package's own files are used in place: a link to each, made when one is added.
@@ -32,18 +32,26 @@ if(nanobind_FOUND AND Python_FOUND)
             file(CREATE_LINK ${file} ${package}/${name} SYMBOLIC)
         endif()
     endforeach()
-    # An installed package brings its libraries along, in umbel/lib. RPATH, unlike RUNPATH, also serves the
-    # libraries of libraries, which know nothing of that folder.
+    # What it uses is where an installed package has it: config.py need not tell the two apart.
+    file(MAKE_DIRECTORY ${package}/bin ${package}/include)
+    file(CREATE_LINK ${PROJECT_BINARY_DIR}/lib ${package}/lib SYMBOLIC)
+    file(CREATE_LINK ${PROJECT_BINARY_DIR}/umbel ${package}/bin/umbel SYMBOLIC)
+    file(CREATE_LINK ${PROJECT_SOURCE_DIR}/src ${package}/include/umbel SYMBOLIC)
+    # An installed package brings everything along that is not Python's.
     set_target_properties(umbel_python PROPERTIES INSTALL_RPATH "$ORIGIN/lib")
-    target_link_options(umbel_python PRIVATE -Wl,--disable-new-dtags)
+    target_link_options(umbel_python PRIVATE LINKER:--disable-new-dtags)
     set(destination "umbel")
     if(NOT SKBUILD) # scikit-build-core adds the Python files itself
         set(destination "python/umbel")
-        install(DIRECTORY ${PROJECT_SOURCE_DIR}/python/umbel DESTINATION python COMPONENT python
+        install(DIRECTORY ${PROJECT_SOURCE_DIR}/python/umbel DESTINATION python COMPONENT python EXCLUDE_FROM_ALL
                 PATTERN __pycache__ EXCLUDE)
     endif()
-    install(TARGETS umbel_python LIBRARY DESTINATION ${destination} COMPONENT python)
-    install(CODE "set(module \"$<TARGET_FILE:umbel_python>\")
-                  set(folder \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${destination}/lib\")" COMPONENT python)
-    install(SCRIPT ${PROJECT_SOURCE_DIR}/cmake/bundle_libraries.cmake COMPONENT python)
+    install(TARGETS umbel_python LIBRARY DESTINATION ${destination} COMPONENT python EXCLUDE_FROM_ALL)
+    umbel_install(${destination} python EXCLUDE_FROM_ALL)
+    get_target_property(fmt_headers fmt::fmt INTERFACE_INCLUDE_DIRECTORIES)
+    install(DIRECTORY ${fmt_headers}/fmt DESTINATION ${destination}/include/umbel COMPONENT python EXCLUDE_FROM_ALL)
+    install(CODE "set(library \"$<TARGET_FILE:umbel_shared>\")
+                  set(folder \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${destination}/lib\")"
+            COMPONENT python EXCLUDE_FROM_ALL)
+    install(SCRIPT ${PROJECT_SOURCE_DIR}/cmake/bundle_libraries.cmake COMPONENT python EXCLUDE_FROM_ALL)
 endif()

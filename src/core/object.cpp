@@ -83,10 +83,19 @@ std::vector<const Plugin *> PluginRegistry::all(std::string_view kind) const {
     return out;
 }
 
+// Python opens modules, and what they need, for themselves alone. Libraries of plugins are to find what they use, whether they
+// name libumbel.so or not.
+static void make_visible() {
+    Dl_info here;
+    if (dladdr(reinterpret_cast<void *>(&make_visible), &here))
+        dlopen(here.dli_fname, RTLD_NOW | RTLD_NOLOAD | RTLD_GLOBAL);
+}
+
 void PluginRegistry::load_libraries() {
     const char *folders = std::getenv("UMBEL_PLUGINS");
     if (std::exchange(m_libraries_loaded, true) || !folders)
         return;
+    make_visible();
     std::string_view left = folders;
     while (!left.empty()) {
         std::string folder(left.substr(0, left.find(':')));

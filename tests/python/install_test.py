@@ -1,6 +1,7 @@
-# tests/python/install_test.py: the installed package has with it what it needs.
+# tests/python/install_test.py: the installed package has with it what it needs, also for plugins and programs in C++.
 import os
 import re
+import shutil
 import subprocess
 import sys
 
@@ -8,6 +9,7 @@ import pytest
 
 import umbel
 
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 BUILD = os.path.dirname(os.path.dirname(os.path.dirname(umbel._core.__file__)))
 # The runtimes of C and C++, which a Python that loads compiled modules has in any case.
 EVERYWHERE = re.compile(r"linux-vdso|ld-linux|lib(c|m|dl|rt|pthread|gcc_s|stdc\+\+)\.so")
@@ -19,6 +21,11 @@ image = mi.render(scene, spp=1)
 mi.util.write_bitmap("image.exr", image, write_async=False)
 print(mi.__file__, image.shape[2], mi.Bitmap("image.exr").channel_count())
 """
+
+
+@pytest.fixture(autouse=True)
+def variant():
+    """Scripts here choose their own."""
 
 
 @pytest.fixture(scope="module")
@@ -35,11 +42,71 @@ def test_the_libraries_of_the_installed_module_are_beside_it(installed):
     lines = subprocess.run(["ldd", module], capture_output=True, text=True, check=True).stdout.splitlines()
     assert len(lines) > 8
     assert [] == [line for line in lines if not EVERYWHERE.search(line) and str(installed) not in line]
+    assert any("libumbel.so" in line for line in lines)
 
 
 def test_the_installed_package_renders(installed, tmp_path):
-    environment = {"PYTHONPATH": str(installed), "PATH": os.environ["PATH"], "UMBEL_CACHE": ""}
-    r = subprocess.run([sys.executable, "-B", "-c", SCRIPT], cwd=tmp_path, env=environment, capture_output=True, text=True)
-    assert r.returncode == 0, r.stderr
-    file, channels, stored = r.stdout.split()
+    file, channels, stored = python(installed, "-c", SCRIPT, folder=tmp_path).split()
     assert file.startswith(str(installed)) and channels == stored == "3"
+
+
+# ---- C++
+
+# Dust under uniform light, seen from above: 0.8 / 2 * (1 - ln 2)
+MOON = """
+import umbel as mi
+mi.set_variant("llvm_ad_rgb")
+up = mi.ScalarTransform4f().look_at([0, 0, 4], [0, 0, 0], [0, 1, 0])
+scene = mi.load_dict({"type": "scene", "light": {"type": "constant"},
+                      "moon": {"type": "rectangle", "bsdf": {"type": "lommel_seeliger", "albedo": 0.8}},
+                      "sensor": {"type": "perspective", "fov": 1, "to_world": up,
+                                 "film": {"type": "hdrfilm", "width": 16, "height": 16}}})
+print(mi.render(scene, spp=256).numpy().mean())
+"""
+PROJECT = f"""
+cmake_minimum_required(VERSION 3.25)
+project(others LANGUAGES CXX)
+find_package(umbel {umbel.__version__} REQUIRED)
+add_executable(scene_from_code {ROOT}/examples/scene_from_code.cpp)
+target_link_libraries(scene_from_code umbel::umbel)
+"""
+
+
+def run(*command, **options):
+    r = subprocess.run([str(c) for c in command], capture_output=True, text=True, **options)
+    assert r.returncode == 0, r.stdout + r.stderr
+    return r.stdout
+
+
+def python(package, *arguments, folder=None, **environment):
+    environment = {"PYTHONPATH": str(package), "PATH": os.environ["PATH"], "UMBEL_CACHE": "", **environment}
+    return run(sys.executable, "-B", *arguments, cwd=folder, env=environment)
+
+
+def test_the_example_of_a_plugin_loads_in_python():
+    mean = python(os.path.join(BUILD, "python"), "-c", MOON, UMBEL_PLUGINS=os.path.join(BUILD, "example-plugins"))
+    assert float(mean) == pytest.approx(0.1227, abs=0.002)
+
+
+def test_flags_build_a_plugin_that_the_installed_package_loads(installed, tmp_path):
+    compiler = shutil.which("c++")
+    if not compiler:
+        pytest.skip("no compiler")
+    flags = [python(installed, "-m", "umbel.config", option).split() for option in ("--cflags", "--ldflags")]
+    source = os.path.join(ROOT, "examples", "plugins", "lommel_seeliger.cpp")
+    run(compiler, "-fPIC", "-shared", "-Wl,-z,defs", *flags[0], source, *flags[1], "-o", tmp_path / "moon.so")
+    assert float(python(installed, "-c", MOON, UMBEL_PLUGINS=str(tmp_path))) == pytest.approx(0.1227, abs=0.002)
+
+
+def test_cmake_finds_the_installed_package(installed, tmp_path):
+    (tmp_path / "CMakeLists.txt").write_text(PROJECT)
+    where = python(installed, "-m", "umbel.config", "--cmakedir").strip()
+    run("cmake", "-S", tmp_path, "-B", tmp_path / "build", "-G", "Ninja", f"-Dumbel_DIR={where}")
+    run("cmake", "--build", tmp_path / "build")
+    assert "2 shapes, 1 materials" in run(tmp_path / "build" / "scene_from_code")
+
+
+def test_the_installed_library_has_headers_and_a_program(tmp_path):
+    run("cmake", "--install", BUILD, "--component", "sdk", "--prefix", tmp_path)
+    assert (tmp_path / "include/umbel/render/bsdf.h").exists() and (tmp_path / "lib/cmake/umbel/umbelConfig.cmake").exists()
+    assert "lommel" not in run(tmp_path / "bin/umbel", "help", "bsdf")

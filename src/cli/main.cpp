@@ -6,6 +6,7 @@
 int main(int argc, char **argv) {
     using namespace umbel;
     CLI::App app{ "Umbel: a retargetable, differentiable renderer" };
+    app.set_version_flag("--version", "umbel " UMBEL_VERSION);
     app.require_subcommand(1);
     std::function<int()> run;
     add_render_command(app, run);

@@ -110,3 +110,22 @@ def test_the_installed_library_has_headers_and_a_program(tmp_path):
     run("cmake", "--install", BUILD, "--component", "sdk", "--prefix", tmp_path)
     assert (tmp_path / "include/umbel/render/bsdf.h").exists() and (tmp_path / "lib/cmake/umbel/umbelConfig.cmake").exists()
     assert "lommel" not in run(tmp_path / "bin/umbel", "help", "bsdf")
+
+
+# ---- the program
+
+def test_versions_agree(installed):
+    with open(os.path.join(ROOT, "pyproject.toml")) as file:
+        wheel = re.search(r'^version = "(.*)"', file.read(), re.M)[1]
+    assert wheel == umbel.__version__
+    assert python(installed, "-m", "umbel", "--version") == f"umbel {wheel}\n"
+    assert python(installed, "-m", "umbel.config", "--version") == f"{wheel}\n"
+
+
+def test_the_commands_of_the_readme_make_a_picture(installed, tmp_path):
+    with open(os.path.join(ROOT, "README.md")) as file:
+        commands = re.search("## Five commands.*?```sh\n(.*?)```", file.read(), re.S)[1]
+    commands = commands[commands.index("cat >"):].replace("--spp 64", "--spp 1")  # what precedes has installed the package
+    path = ":".join([str(installed / "umbel" / "bin"), os.path.dirname(sys.executable), os.environ["PATH"]])
+    out = run("bash", "-ec", commands, cwd=tmp_path, env={"PYTHONPATH": str(installed), "PATH": path, "UMBEL_CACHE": ""})
+    assert "size = [400, 300]" in out

@@ -28,10 +28,12 @@ class PixelFormat(_Named):
 
 
 class FileFormat(_Named):
+    """How an image is stored."""
     PNG, OpenEXR, RGBE, PFM, PPM, JPEG, TGA, BMP, Unknown, Auto = range(10)
 
 
 class AlphaTransform(_Named):
+    """What to do with colours when alpha is added or removed."""
     Empty, Premultiply, Unpremultiply = range(3)
 
 
@@ -162,10 +164,24 @@ def component_format(self):
     return _components[self._component]
 
 
-def has_alpha(self): return any(n == "A" or n.endswith(".A") for n in self.channel_names())
-def bytes_per_pixel(self): return self.channel_count() * numpy_type(self.component_format()).itemsize
-def premultiplied_alpha(self): return getattr(self, "_premultiplied", True)
-def set_premultiplied_alpha(self, value): self._premultiplied = bool(value)
+def has_alpha(self):
+    """Whether there is an alpha channel."""
+    return any(n == "A" or n.endswith(".A") for n in self.channel_names())
+
+
+def bytes_per_pixel(self):
+    """Memory of a pixel."""
+    return self.channel_count() * numpy_type(self.component_format()).itemsize
+
+
+def premultiplied_alpha(self):
+    """Whether colours are multiplied by alpha."""
+    return getattr(self, "_premultiplied", True)
+
+
+def set_premultiplied_alpha(self, value):
+    """Says whether colours are multiplied by alpha."""
+    self._premultiplied = bool(value)
 
 
 def struct_(self):

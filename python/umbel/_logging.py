@@ -165,7 +165,9 @@ class FileResolver:
 _logger, _resolver, _local = Logger(), FileResolver(), threading.local()
 
 
-def logger(): return _logger
+def logger():
+    """The logger that messages go to."""
+    return _logger
 
 
 def file_resolver():
@@ -177,7 +179,11 @@ def file_resolver():
     return _local.resolver
 
 
-def log_level(): return _logger.log_level()
+def log_level():
+    """Down to which level messages are shown."""
+    return _logger.log_level()
+
+
 def set_log_level(level):
     """Messages of less importance are dropped."""
     _logger.set_log_level(level)
@@ -189,11 +195,13 @@ def Log(level, message):
 
 
 def set_logger(logger):
+    """Sends messages to this logger."""
     global _logger
     _logger = logger
 
 
 def set_file_resolver(resolver):
+    """Finds files by this resolver from now on."""
     global _resolver
     if threading.current_thread() is not threading.main_thread():
         _local.source, _local.resolver = _resolver, resolver

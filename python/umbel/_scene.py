@@ -52,6 +52,7 @@ class RayFlags(enum.IntFlag):
 
 
 class TransportMode(enum.IntEnum):
+    """What flows along a path: light, or importance."""
     Radiance = 0
     Importance = 1
 

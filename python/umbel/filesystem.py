@@ -78,9 +78,19 @@ def absolute(p):
     return path(os.path.abspath(path(p)))
 
 
-def exists(p): return os.path.exists(path(p))
-def is_directory(p): return os.path.isdir(path(p))
-def is_regular_file(p): return os.path.isfile(path(p))
+def exists(p):
+    """Whether there is such a file or folder."""
+    return os.path.exists(path(p))
+
+
+def is_directory(p):
+    """Whether the path is that of a folder."""
+    return os.path.isdir(path(p))
+
+
+def is_regular_file(p):
+    """Whether the path is that of a file."""
+    return os.path.isfile(path(p))
 
 
 def file_size(p):

@@ -18,8 +18,14 @@ def __getattr__(name):
     raise AttributeError(f"umbel.math has no attribute '{name}'")
 
 
-def is_power_of_two(n): return n > 0 and n & (n - 1) == 0
-def round_to_power_of_two(n): return 1 if n <= 1 else 1 << (n - 1).bit_length()
+def is_power_of_two(n):
+    """Whether an integer is a power of two."""
+    return n > 0 and n & (n - 1) == 0
+
+
+def round_to_power_of_two(n):
+    """The next power of two, not below."""
+    return 1 if n <= 1 else 1 << (n - 1).bit_length()
 
 
 def ulpdiff(ref, value):

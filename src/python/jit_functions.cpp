@@ -1,6 +1,6 @@
 // python/jit_functions.cpp: functions of one, two and three arguments, entry by entry.
 //
-// They are plain CPython functions that carry the operation's number, since they are as hot as operators.
+// They are plain CPython functions, since they are as hot as operators.
 #include "python/functions.h"
 #include "python/sequence.h"
 
@@ -8,57 +8,50 @@ namespace umbel::python {
 
 namespace {
 
-struct Named {
-    const char *name;
-    Op op;
-};
-constexpr Named unary_functions[] = {
-    { "abs", Op::Abs },       { "sqrt", Op::Sqrt },   { "rcp", Op::Rcp },
-    { "rsqrt", Op::Rsqrt },   { "floor", Op::Floor }, { "ceil", Op::Ceil },
-    { "trunc", Op::Trunc },   { "round", Op::Round }, { "popcnt", Op::Popcount },
-    { "lzcnt", Op::Clz },     { "tzcnt", Op::Ctz },   { "sin", Op::Sin },
-    { "cos", Op::Cos },       { "tan", Op::Tan },     { "asin", Op::Asin },
-    { "acos", Op::Acos },     { "atan", Op::Atan },   { "sinh", Op::Sinh },
-    { "cosh", Op::Cosh },     { "tanh", Op::Tanh },   { "asinh", Op::Asinh },
-    { "acosh", Op::Acosh },   { "atanh", Op::Atanh }, { "exp", Op::Exp },
-    { "exp2", Op::Exp2 },     { "log", Op::Log },     { "log2", Op::Log2 },
-    { "cbrt", Op::Cbrt },     { "erf", Op::Erf },     { "erfinv", Op::Erfinv },
-    { "lgamma", Op::Lgamma },
-};
-constexpr Named binary_functions[] = {
-    { "minimum", Op::Min }, { "maximum", Op::Max }, { "atan2", Op::Atan2 }, { "mul_hi", Op::MulHi },
-    { "_pow", Op::Pow },    { "_rotl", Op::Rotl },  { "_rotr", Op::Rotr },
-};
-
-Op op_of(PyObject *self) { return Op(PyLong_AsLong(self)); }
-
-PyObject *call_unary(PyObject *self, PyObject *a) {
-    if (is_array(a)) [[likely]]
-        return unary_op(op_of(self), a);
-    return guarded(
-        [&] { return PyObject_CallFunctionObjArgs(hook("number_unary"), self, a, nullptr); });
+// A function that Python supplies, with the operation's number.
+template <class... Args> PyObject *call_hook(const char *name, Op op, Args... args) {
+    PyObject *f = hook(name), *number = PyLong_FromLong(long(op));
+    PyObject *r = PyObject_CallFunctionObjArgs(f, number, args..., nullptr);
+    Py_DECREF(number);
+    return r;
 }
 
-PyObject *call_binary(PyObject *self, PyObject *const *args, Py_ssize_t n) {
-    Op op = op_of(self);
+// Of each operation one function: what CPython passes along as `self` would show in help().
+template <Op op> PyObject *call_unary(PyObject *, PyObject *a) {
+    if (is_array(a)) [[likely]]
+        return unary_op(op, a);
+    return guarded([&] { return call_hook("number_unary", op, a); });
+}
+
+template <Op op> PyObject *call_binary(PyObject *, PyObject *const *args, Py_ssize_t n) {
     if (n != 2) {
         PyErr_Format(PyExc_TypeError, "%s() takes two arguments, not %zd", jit::name(op), n);
         return nullptr;
     }
-    if (!is_array(args[0]) && !is_array(args[1]))
-        return guarded([&] {
-            return PyObject_CallFunctionObjArgs(hook("number_binary"), self, args[0], args[1],
-                                                nullptr);
-        });
-    PyObject *r = binary_op(op, args[0], args[1]);
-    if (r == Py_NotImplemented) {
+    if (is_array(args[0]) || is_array(args[1])) {
+        PyObject *r = binary_op(op, args[0], args[1]);
+        if (r != Py_NotImplemented)
+            return r;
         Py_DECREF(r);
-        return guarded([&] { // knows cooperative vectors, and what to say about others
-            return PyObject_CallFunctionObjArgs(hook("number_binary"), self, args[0], args[1],
-                                                nullptr);
-        });
     }
-    return r;
+    // Knows cooperative vectors, and what to say about others
+    return guarded([&] { return call_hook("number_binary", op, args[0], args[1]); });
+}
+
+struct Function {
+    const char *name;
+    PyCFunction call;
+    int flags;
+    const char *doc; // with the signature, as inspect.signature() reads it
+};
+PyCFunction fast(PyObject *(*f)(PyObject *, PyObject *const *, Py_ssize_t)) {
+    return reinterpret_cast<PyCFunction>(reinterpret_cast<void *>(f));
+}
+template <Op op> Function unary(const char *name, const char *doc) {
+    return { name, call_unary<op>, METH_O, doc };
+}
+template <Op op> Function binary(const char *name, const char *doc) {
+    return { name, fast(call_binary<op>), METH_FASTCALL, doc };
 }
 
 // ---- three operands
@@ -191,30 +184,70 @@ PyObject *select(PyObject *, PyObject *const *args, Py_ssize_t n) {
     });
 }
 
-// Definitions are kept by CPython for as long as the functions live.
-void add(PyObject *module, const char *name, PyCFunction f, int flags, PyObject *self) {
-    auto *def = new PyMethodDef{ name, f, flags, nullptr };
-    PyObject *function = PyCFunction_NewEx(def, self, nullptr);
-    PyModule_AddObjectRef(module, name, function);
-    Py_XDECREF(function);
-}
+const Function functions[] = {
+    unary<Op::Abs>(
+        "abs",
+        "abs(x, /)\n--\n\nThe absolute value; of complex numbers and quaternions, the length."),
+    unary<Op::Sqrt>("sqrt", "sqrt(x, /)\n--\n\nThe square root."),
+    unary<Op::Rcp>("rcp", "rcp(x, /)\n--\n\n1 / x."),
+    unary<Op::Rsqrt>("rsqrt", "rsqrt(x, /)\n--\n\n1 / sqrt(x)."),
+    unary<Op::Floor>("floor", "floor(x, /)\n--\n\nThe next integer below, as a float."),
+    unary<Op::Ceil>("ceil", "ceil(x, /)\n--\n\nThe next integer above, as a float."),
+    unary<Op::Trunc>("trunc", "trunc(x, /)\n--\n\nThe integer part, as a float."),
+    unary<Op::Round>("round",
+                     "round(x, /)\n--\n\nThe nearest integer, of two the even one, as a float."),
+    unary<Op::Popcount>("popcnt", "popcnt(x, /)\n--\n\nHow many bits are set."),
+    unary<Op::Clz>("lzcnt",
+                   "lzcnt(x, /)\n--\n\nHow many zero bits precede the highest one that is set."),
+    unary<Op::Ctz>("tzcnt",
+                   "tzcnt(x, /)\n--\n\nHow many zero bits follow the lowest one that is set."),
+    unary<Op::Sin>("sin", "sin(x, /)\n--\n\nThe sine of an angle in radians."),
+    unary<Op::Cos>("cos", "cos(x, /)\n--\n\nThe cosine of an angle in radians."),
+    unary<Op::Tan>("tan", "tan(x, /)\n--\n\nThe tangent of an angle in radians."),
+    unary<Op::Asin>("asin", "asin(x, /)\n--\n\nThe angle from -pi/2 to pi/2 whose sine is x."),
+    unary<Op::Acos>("acos", "acos(x, /)\n--\n\nThe angle from 0 to pi whose cosine is x."),
+    unary<Op::Atan>("atan", "atan(x, /)\n--\n\nThe angle from -pi/2 to pi/2 whose tangent is x."),
+    unary<Op::Sinh>("sinh", "sinh(x, /)\n--\n\nThe hyperbolic sine."),
+    unary<Op::Cosh>("cosh", "cosh(x, /)\n--\n\nThe hyperbolic cosine."),
+    unary<Op::Tanh>("tanh", "tanh(x, /)\n--\n\nThe hyperbolic tangent."),
+    unary<Op::Asinh>("asinh", "asinh(x, /)\n--\n\nThe inverse of sinh()."),
+    unary<Op::Acosh>("acosh", "acosh(x, /)\n--\n\nThe inverse of cosh(), for x of 1 and more."),
+    unary<Op::Atanh>("atanh", "atanh(x, /)\n--\n\nThe inverse of tanh(), for x between -1 and 1."),
+    unary<Op::Exp>("exp", "exp(x, /)\n--\n\ne to the power x."),
+    unary<Op::Exp2>("exp2", "exp2(x, /)\n--\n\n2 to the power x."),
+    unary<Op::Log>("log", "log(x, /)\n--\n\nThe natural logarithm."),
+    unary<Op::Log2>("log2", "log2(x, /)\n--\n\nThe logarithm to base 2."),
+    unary<Op::Cbrt>("cbrt", "cbrt(x, /)\n--\n\nThe cube root, with the sign of x."),
+    unary<Op::Erf>("erf", "erf(x, /)\n--\n\nThe error function."),
+    unary<Op::Erfinv>("erfinv", "erfinv(x, /)\n--\n\nThe inverse of erf()."),
+    unary<Op::Lgamma>(
+        "lgamma", "lgamma(x, /)\n--\n\nThe logarithm of the absolute value of the gamma function."),
+    binary<Op::Min>("minimum", "minimum(a, b, /)\n--\n\nThe smaller one, entry by entry."),
+    binary<Op::Max>("maximum", "maximum(a, b, /)\n--\n\nThe larger one, entry by entry."),
+    binary<Op::Atan2>("atan2",
+                      "atan2(y, x, /)\n--\n\nThe angle of the point (x, y), from -pi to pi."),
+    binary<Op::MulHi>("mul_hi",
+                      "mul_hi(a, b, /)\n--\n\nThe upper half of the product of two integers."),
+    binary<Op::Pow>("_pow", nullptr),
+    binary<Op::Rotl>("_rotl", nullptr),
+    binary<Op::Rotr>("_rotr", nullptr),
+    { "fma", fast(fma), METH_FASTCALL, "fma(a, b, c, /)\n--\n\na * b + c, rounded once." },
+    { "select", fast(select), METH_FASTCALL,
+      "select(mask, a, b, /)\n--\n\na where the mask holds, b elsewhere; of arrays, or of what is "
+      "made of arrays." },
+};
 
 } // namespace
 
 void add_functions(PyObject *module) {
-    auto fast = [](auto *f) { return reinterpret_cast<PyCFunction>(reinterpret_cast<void *>(f)); };
-    for (const Named &f : unary_functions) {
-        PyObject *op = PyLong_FromLong(long(f.op));
-        add(module, f.name, call_unary, METH_O, op);
-        Py_DECREF(op);
+    PyObject *home = PyUnicode_FromString("umbel.jit");
+    for (const Function &f : functions) {
+        auto *def = new PyMethodDef{ f.name, f.call, f.flags, f.doc }; // kept by CPython
+        PyObject *function = PyCFunction_NewEx(def, nullptr, home);
+        PyModule_AddObjectRef(module, f.name, function);
+        Py_XDECREF(function);
     }
-    for (const Named &f : binary_functions) {
-        PyObject *op = PyLong_FromLong(long(f.op));
-        add(module, f.name, fast(call_binary), METH_FASTCALL, op);
-        Py_DECREF(op);
-    }
-    add(module, "fma", fast(fma), METH_FASTCALL, nullptr);
-    add(module, "select", fast(select), METH_FASTCALL, nullptr);
+    Py_DECREF(home);
 
     PyObject *ops = PyDict_New(); // operations by name, for the functions that Python supplies
     for (int i = 0; i < jit::OpCount; ++i) {

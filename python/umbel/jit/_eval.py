@@ -44,13 +44,39 @@ def sync_thread():
     _print.flush()
 
 
-def sync_device(): _core.synchronize()
-def sync_all_devices(): _core.synchronize()
-def flush_malloc_cache(): _core.trim()
-def flush_kernel_cache(): _core.flush_kernels()
-def flush_thread(): _core.eval([])
-def thread_count(): return _core.thread_count()
-def set_thread_count(n): _core.set_thread_count(n)
+def sync_device():
+    """Waits until all kernels have run."""
+    _core.synchronize()
+
+
+def sync_all_devices():
+    """Waits until all kernels have run."""
+    _core.synchronize()
+
+
+def flush_malloc_cache():
+    """Gives memory that is kept for later arrays back to the system."""
+    _core.trim()
+
+
+def flush_kernel_cache():
+    """Forgets compiled kernels; those on disk stay."""
+    _core.flush_kernels()
+
+
+def flush_thread():
+    """Starts what is scheduled."""
+    _core.eval([])
+
+
+def thread_count():
+    """How many threads run kernels."""
+    return _core.thread_count()
+
+
+def set_thread_count(n):
+    """How many threads run kernels from now on; 0: one a core."""
+    _core.set_thread_count(n)
 
 
 # ---- flags
@@ -214,8 +240,13 @@ def memory_stats():
     return _core.memory_stats()
 
 
-def profile_mark(message): pass
-def profile_enable(value=True): return _nothing()
+def profile_mark(message):
+    """A mark for profilers; there are none."""
+
+
+def profile_enable(value=True):
+    """A context for profilers; there are none."""
+    return _nothing()
 
 
 class _nothing:
@@ -224,7 +255,9 @@ class _nothing:
     def __exit__(self, *exc): pass
 
 
-def profile_range(message): return _nothing()
+def profile_range(message):
+    """A context for profilers; there are none."""
+    return _nothing()
 
 
 def reorder_threads(key, num_bits, value):
@@ -232,20 +265,29 @@ def reorder_threads(key, num_bits, value):
     return value
 
 
-def expand_threshold(): return 0
-def set_expand_threshold(value): pass
+def expand_threshold():
+    """The size below which scatter-reductions are expanded; they never are."""
+    return 0
+
+
+def set_expand_threshold(value):
+    """Does nothing: scatter-reductions are never expanded."""
 
 
 class LogLevel(enum.IntEnum):
+    """How important messages are."""
     Disable, Error, Warn, Info, InfoSym, Debug, Trace = range(7)
 
 
 _level = LogLevel.Warn
 
 
-def log_level(): return _level
+def log_level():
+    """Down to which level messages are shown."""
+    return _level
 
 
 def set_log_level(level):
+    """Shows messages down to this level."""
     global _level
     _level = LogLevel(level)

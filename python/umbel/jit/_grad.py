@@ -44,6 +44,7 @@ def disable_grad(*args):
 
 
 def set_grad_enabled(arg, value):
+    """Turns derivatives by an array on or off."""
     enable_grad(arg) if value else disable_grad(arg)
 
 

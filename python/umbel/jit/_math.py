@@ -54,8 +54,14 @@ def sqr(a):
 square = sqr
 
 
-def sincos(a): return sin(a), cos(a)
-def sincosh(a): return sinh(a), cosh(a)
+def sincos(a):
+    """Sine and cosine."""
+    return sin(a), cos(a)
+
+
+def sincosh(a):
+    """Hyperbolic sine and cosine."""
+    return sinh(a), cosh(a)
 
 
 def _number(x):
@@ -105,8 +111,14 @@ def clip(value, min, max):
 clamp = clip
 
 
-def fmin(a, b): return minimum(a, b)
-def fmax(a, b): return maximum(a, b)
+def fmin(a, b):
+    """The smaller one, entry by entry; as minimum()."""
+    return minimum(a, b)
+
+
+def fmax(a, b):
+    """The larger one, entry by entry; as maximum()."""
+    return maximum(a, b)
 
 
 def lerp(a, b, t):
@@ -124,8 +136,14 @@ def step(x, edge):
     return select(x < edge, tp(0), tp(1))
 
 
-def deg2rad(a): return a * (pi / 180)
-def rad2deg(a): return a * (180 / pi)
+def deg2rad(a):
+    """Degrees in radians."""
+    return a * (pi / 180)
+
+
+def rad2deg(a):
+    """Radians in degrees."""
+    return a * (180 / pi)
 
 
 def _bits(a):
@@ -163,7 +181,9 @@ def mulsign(a, b):
     return select(_negative(b), -a, a)
 
 
-def mulsign_neg(a, b): return mulsign(-a, b)
+def mulsign_neg(a, b):
+    """a, negated where b is positive."""
+    return mulsign(-a, b)
 
 
 def isnan(a):
@@ -171,8 +191,14 @@ def isnan(a):
     return a != a
 
 
-def isinf(a): return abs(a) == inf
-def isfinite(a): return abs(a) < inf
+def isinf(a):
+    """Which entries are infinite, of either sign."""
+    return abs(a) == inf
+
+
+def isfinite(a):
+    """Which entries are neither infinite nor NaN."""
+    return abs(a) < inf
 
 
 def hypot(a, b):
@@ -223,8 +249,14 @@ def mul_wide(a, b):
     return w(tp(a)) * w(tp(b))
 
 
-def rotl(a, n): return _core._rotl(a, n)
-def rotr(a, n): return _core._rotr(a, n)
+def rotl(a, n):
+    """The bits of an integer, rotated to the left by n."""
+    return _core._rotl(a, n)
+
+
+def rotr(a, n):
+    """The bits of an integer, rotated to the right by n."""
+    return _core._rotr(a, n)
 
 
 # ---- vectors
@@ -250,7 +282,9 @@ def dot(a, b):
     return builtins.sum(x * y for x, y in zip(a, b))
 
 
-def abs_dot(a, b): return abs(dot(a, b))
+def abs_dot(a, b):
+    """The absolute value of the dot product."""
+    return abs(dot(a, b))
 
 
 def squared_norm(value, axis=..., mode=None, keepdims=False):

@@ -186,6 +186,17 @@ def _meta(cls):
     return "ArrayMeta[\n  " + ",\n  ".join(facts) + "\n]"
 
 
+def _description(cls):
+    """What help() says of a class."""
+    e, kind, sense, dims = describe(cls)
+    element = "true or false" if e == 1 else f"{'unsigned ' if _names[e][0] == 'u' else ''}integers of {_names[e].strip('uint')} bits" \
+        if "int" in _names[e] else f"floats of {_names[e][5:]} bits"
+    size = " × ".join("any number of" if d < 0 else str(d) for d in dims)
+    what = {0: f"An array of {size} entries" if dims else "An array", 1: f"A matrix of {size} entries", 2: "A complex number",
+            3: "A quaternion", 4: "A tensor: an array with any number of axes"}[kind]
+    return f"{what}; elements are {element}." + ("" if _core.is_host(cls) else " A lane each, computed by kernels.")
+
+
 _names = ("void", "bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "float16", "float32",
           "float64")
 
@@ -205,8 +216,10 @@ def install():
         setattr(ArrayBase, name, property(get, put))
     for name in "xyzw":
         setattr(ArrayBase, name, _component(name))
+    ArrayBase.__doc__ = "What all arrays have in common."
     ArrayBase.__array_priority__ = 1000
     ArrayBase.__class_getitem__ = classmethod(lambda cls, key: cls)  # for annotations
     for cls in (*_core.classes.values(), *_core.host_classes.values()):
         cls.__slots__ = ()
         cls.__meta__ = _meta(cls)
+        cls.__doc__ = _description(cls)

@@ -213,13 +213,39 @@ def count(value, axis=..., keepdims=False, mode=ReduceMode.Auto):
                                         1 if x else 0 for x in value)])
 
 
-def all_nested(value): return all(value, axis=None)
-def any_nested(value): return any(value, axis=None)
-def none_nested(value): return none(value, axis=None)
-def sum_nested(value): return sum(value, axis=None)
-def prod_nested(value): return prod(value, axis=None)
-def min_nested(value): return min(value, axis=None)
-def max_nested(value): return max(value, axis=None)
+def all_nested(value):
+    """Whether all entries of all dimensions hold."""
+    return all(value, axis=None)
+
+
+def any_nested(value):
+    """Whether an entry of any dimension holds."""
+    return any(value, axis=None)
+
+
+def none_nested(value):
+    """Whether no entry of any dimension holds."""
+    return none(value, axis=None)
+
+
+def sum_nested(value):
+    """The sum over all dimensions."""
+    return sum(value, axis=None)
+
+
+def prod_nested(value):
+    """The product over all dimensions."""
+    return prod(value, axis=None)
+
+
+def min_nested(value):
+    """The smallest entry of all dimensions."""
+    return min(value, axis=None)
+
+
+def max_nested(value):
+    """The largest entry of all dimensions."""
+    return max(value, axis=None)
 
 
 def _number_of(value, axis):
@@ -335,7 +361,9 @@ def block_reduce(op, value, block_size, mode=ReduceMode.Auto):
     return _core.block_reduce(int(op), value, block_size)
 
 
-def block_sum(value, block_size, mode=ReduceMode.Auto): return block_reduce(ReduceOp.Add, value, block_size)
+def block_sum(value, block_size, mode=ReduceMode.Auto):
+    """Sums of blocks of neighbours."""
+    return block_reduce(ReduceOp.Add, value, block_size)
 
 
 def prefix_reduce(op, value, axis=0, exclusive=True, reverse=False):
@@ -392,7 +420,16 @@ def block_prefix_reduce(op, value, block_size, exclusive=True, reverse=False, ax
     return _core.gather(type(r), r, flip, None) if reverse else r
 
 
-def prefix_sum(value, axis=0, reverse=False): return prefix_reduce(ReduceOp.Add, value, axis, True, reverse)
-def cumsum(value, axis=0, reverse=False): return prefix_reduce(ReduceOp.Add, value, axis, False, reverse)
+def prefix_sum(value, axis=0, reverse=False):
+    """Sums of all entries before each one."""
+    return prefix_reduce(ReduceOp.Add, value, axis, True, reverse)
+
+
+def cumsum(value, axis=0, reverse=False):
+    """Sums of all entries up to each one, with it."""
+    return prefix_reduce(ReduceOp.Add, value, axis, False, reverse)
+
+
 def block_prefix_sum(value, block_size, exclusive=True, reverse=False):
+    """Sums of the entries before each one in its block."""
     return block_prefix_reduce(ReduceOp.Add, value, block_size, exclusive, reverse)

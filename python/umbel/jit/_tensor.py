@@ -107,6 +107,7 @@ def _shape(a):
 
 
 def broadcast_shapes(*shapes):
+    """The shape that all of these fit."""
     n = builtins.max((len(s) for s in shapes), default=0)
     out = []
     for i in range(n):
@@ -506,13 +507,25 @@ def _at_least(a, n):
     return _core.tensor(type(a), _core.tensor_array(a), shape)
 
 
-def vstack(arrays): return concat([_at_least(a, 2) for a in arrays], 0)
+def vstack(arrays):
+    """Arrays one below another, along the first axis."""
+    return concat([_at_least(a, 2) for a in arrays], 0)
+
+
 def hstack(arrays):
+    """Arrays side by side, along the second axis."""
     arrays = list(arrays)
     one = builtins.all(len(_shape(a)) <= 1 for a in arrays)
     return concat([a if is_tensor_v(a) else tensor_t(a)(a) for a in arrays], 0 if one else 1)
-def dstack(arrays): return concat([_at_least(a, 3) for a in arrays], 2)
+
+
+def dstack(arrays):
+    """Arrays one behind another, along the third axis."""
+    return concat([_at_least(a, 3) for a in arrays], 2)
+
+
 def column_stack(arrays):
+    """Arrays of one dimension as columns of one of two."""
     return concat([expand_dims(a, 1) if len(_shape(a)) <= 1 else a for a in arrays], 1)
 row_stack = vstack
 

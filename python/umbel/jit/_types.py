@@ -69,24 +69,94 @@ def is_struct_v(arg):
     return hasattr(tp, "DRJIT_STRUCT") or hasattr(tp, "__dataclass_fields__")
 
 
-def is_tensor_v(arg): return is_array_v(arg) and describe(_type(arg))[1] == Tensor
-def is_matrix_v(arg): return is_array_v(arg) and describe(_type(arg))[1] == Matrix
-def is_complex_v(arg): return is_array_v(arg) and describe(_type(arg))[1] == Complex
-def is_quaternion_v(arg): return is_array_v(arg) and describe(_type(arg))[1] == Quaternion
-def is_special_v(arg): return is_array_v(arg) and describe(_type(arg))[1] in (Matrix, Complex, Quaternion)
-def is_vector_v(arg): return is_array_v(arg) and describe(_type(arg))[1] == Array and len(describe(_type(arg))[3]) > 0
-def is_host_v(arg): return is_array_v(arg) and _core.is_host(_type(arg))
-def is_jit_v(arg): return is_array_v(arg) and not _core.is_host(_type(arg))
-def is_dynamic_v(arg): return is_jit_v(arg) or is_array_v(arg) and Dynamic in describe(_type(arg))[3]
-def is_diff_v(arg): return is_jit_v(arg)  # of integers too: gradients pass through structures of them
-def is_mask_v(arg): return _element(_type(arg)) == 1
-def is_float_v(arg): return _element(_type(arg)) in _float_types
-def is_half_v(arg): return _element(_type(arg)) == 10
-def is_integral_v(arg): return 2 <= _element(_type(arg)) <= 9
-def is_arithmetic_v(arg): return 2 <= _element(_type(arg)) <= 12
-def is_signed_v(arg): return _element(_type(arg)) in _signed
-def is_unsigned_v(arg): return _element(_type(arg)) in (1, 3, 5, 7, 9)
-def is_iterable_v(arg): return is_array_v(arg)
+def is_tensor_v(arg):
+    """Whether the argument is a tensor, or its type."""
+    return is_array_v(arg) and describe(_type(arg))[1] == Tensor
+
+
+def is_matrix_v(arg):
+    """Whether the argument is a matrix, or its type."""
+    return is_array_v(arg) and describe(_type(arg))[1] == Matrix
+
+
+def is_complex_v(arg):
+    """Whether the argument is a complex number, or its type."""
+    return is_array_v(arg) and describe(_type(arg))[1] == Complex
+
+
+def is_quaternion_v(arg):
+    """Whether the argument is a quaternion, or its type."""
+    return is_array_v(arg) and describe(_type(arg))[1] == Quaternion
+
+
+def is_special_v(arg):
+    """Whether the argument is a matrix, a complex number or a quaternion, or its type."""
+    return is_array_v(arg) and describe(_type(arg))[1] in (Matrix, Complex, Quaternion)
+
+
+def is_vector_v(arg):
+    """Whether the argument is an array of arrays, or its type."""
+    return is_array_v(arg) and describe(_type(arg))[1] == Array and len(describe(_type(arg))[3]) > 0
+
+
+def is_host_v(arg):
+    """Whether the argument is an array of Python numbers, or its type."""
+    return is_array_v(arg) and _core.is_host(_type(arg))
+
+
+def is_jit_v(arg):
+    """Whether the argument is an array that is computed by kernels, or its type."""
+    return is_array_v(arg) and not _core.is_host(_type(arg))
+
+
+def is_dynamic_v(arg):
+    """Whether an object of the type has as many entries as it likes."""
+    return is_jit_v(arg) or is_array_v(arg) and Dynamic in describe(_type(arg))[3]
+
+
+def is_diff_v(arg):
+    """Whether arrays of the type can carry derivatives."""
+    return is_jit_v(arg)  # of integers too: gradients pass through structures of them
+
+
+def is_mask_v(arg):
+    """Whether elements are true or false."""
+    return _element(_type(arg)) == 1
+
+
+def is_float_v(arg):
+    """Whether elements are floats."""
+    return _element(_type(arg)) in _float_types
+
+
+def is_half_v(arg):
+    """Whether elements are floats of 16 bits."""
+    return _element(_type(arg)) == 10
+
+
+def is_integral_v(arg):
+    """Whether elements are integers."""
+    return 2 <= _element(_type(arg)) <= 9
+
+
+def is_arithmetic_v(arg):
+    """Whether elements are integers or floats."""
+    return 2 <= _element(_type(arg)) <= 12
+
+
+def is_signed_v(arg):
+    """Whether elements have a sign."""
+    return _element(_type(arg)) in _signed
+
+
+def is_unsigned_v(arg):
+    """Whether elements have no sign."""
+    return _element(_type(arg)) in (1, 3, 5, 7, 9)
+
+
+def is_iterable_v(arg):
+    """Whether one can iterate over the argument as over an array."""
+    return is_array_v(arg)
 
 
 def depth_v(arg):
@@ -243,11 +313,18 @@ def float_array_t(arg):
 
 
 def reinterpret_array_t(arg, vt):
+    """The same type with elements of type `vt`, of the same size."""
     return replace_type_t(arg, vt)
 
 
-def detached_t(arg): return _type(arg)
-def diff_array_t(arg): return _type(arg)
+def detached_t(arg):
+    """The type of values without derivatives: the same one."""
+    return _type(arg)
+
+
+def diff_array_t(arg):
+    """The type of values with derivatives: the same one."""
+    return _type(arg)
 
 
 _python_rank = {bool: 1, int: 6, float: 11}

@@ -125,7 +125,9 @@ def advance_scope(backend, n):
 _leaks = False
 
 
-def leak_warnings(): return _leaks
+def leak_warnings():
+    """Whether objects that are left over at the end are reported."""
+    return _leaks
 
 
 def set_leak_warnings(value):
@@ -144,10 +146,22 @@ def llvm_version():
     return tuple(int(x) for x in _core.llvm_fingerprint().split()[0].removeprefix("llvm-").split("."))
 
 
-def cuda_version(): return 0, 0
-def cuda_compute_capability(): return 0
-def clear_registry(): pass
-def freeze_discard(backend, reason): pass
+def cuda_version():
+    """The version of CUDA; there is none."""
+    return 0, 0
+
+
+def cuda_compute_capability():
+    """Of the GPU; there is none."""
+    return 0
+
+
+def clear_registry():
+    """Does nothing: objects leave the registry by themselves."""
+
+
+def freeze_discard(backend, reason):
+    """Accepted: there are no recordings that must go."""
 
 
 def traverse_py_cb_ro(tree, f):

@@ -447,4 +447,6 @@ def rng(seed=0, method="philox4x32", symbolic=False):
     return Philox4x32Generator(seed, symbolic=symbolic)
 
 
-def seed(value=0): return rng(value)
+def seed(value=0):
+    """A generator with this seed, as rng() makes it."""
+    return rng(value)

@@ -39,7 +39,7 @@ from ._pointers import BSDFPtr, EmitterPtr, MediumPtr, PhaseFunctionPtr, SensorP
 SamplingIntegrator = MonteCarloIntegrator = AdjointIntegrator = Integrator  # one interface for all
 from ._params import SceneParameters, traverse
 from . import ad
-from . import _end
+from . import _end, notebook
 
 ScalarRay2f, ScalarRay2d, ScalarRay3f, ScalarRay3d = Ray2f, Ray2d, Ray3f, Ray3d  # scalars are arrays of one lane
 math_py, BitmapReconstructionFilter = math, ReconstructionFilter

@@ -13,22 +13,32 @@ live_parameters = weakref.WeakSet()  # what traverse() has returned, to find cha
 
 
 class Progress:
-    """A bar for work that takes more than a second, on terminals and in notebooks."""
+    """A bar for work that takes more than a second: on terminals, and in notebooks, where the image so far is below it."""
 
     def __init__(self, what):
-        self._what, self._begin, self._shown = what, time.perf_counter(), False
+        from .notebook import Live
+        self._what, self._begin, self._shown, self._live = what, time.perf_counter(), False, Live(what, every=1)
 
-    def __call__(self, fraction):
+    def __call__(self, fraction, picture=None):
+        """`picture` is a function that returns the image so far."""
         spent = time.perf_counter() - self._begin
-        if spent < 1 or not (sys.stderr.isatty() or "ipykernel" in sys.modules):
+        if spent < 1:
             return
         left = spent / max(fraction, 1e-6) - spent
+        if fraction >= 1:
+            self._live.done()
+        else:
+            self._live(picture, f"{100 * fraction:.0f} %, {left:.0f} s left", fraction)
+        if not sys.stderr.isatty():
+            return
         done = int(30 * fraction)
         self._shown = True
         print(f"\r{self._what} |{'#' * done}{' ' * (30 - done)}| {100 * fraction:3.0f} %, {left:.0f} s left ",
               end="" if fraction < 1 else "\n", file=sys.stderr, flush=True)
 
     def stop(self):
+        """When it is given up."""
+        self._live.done()
         if self._shown:
             print(file=sys.stderr)
 

@@ -189,7 +189,7 @@ nb::object render(const Ref<Scene> &scene, uintptr_t params, nb::object sensor,
             progress.attr("stop")();
             throw e;
         }
-        progress(r.progress());
+        progress(r.progress(), nb::cpp_function([&r] { return r.image(); }));
     };
     std::array<size_t, 3> shape;
     Float image = render_image(scene, reinterpret_cast<const SceneParameters *>(params), primal,

@@ -110,6 +110,8 @@ def test_the_installed_library_has_headers_and_a_program(tmp_path):
     run("cmake", "--install", BUILD, "--component", "sdk", "--prefix", tmp_path)
     assert (tmp_path / "include/umbel/render/bsdf.h").exists() and (tmp_path / "lib/cmake/umbel/umbelConfig.cmake").exists()
     assert "lommel" not in run(tmp_path / "bin/umbel", "help", "bsdf")
+    (tmp_path / "CMakeLists.txt").write_text(PROJECT)
+    run("cmake", "-S", tmp_path, "-B", tmp_path / "build", "-G", "Ninja", f"-DCMAKE_PREFIX_PATH={tmp_path}")
 
 
 # ---- the program

@@ -61,9 +61,11 @@ bool has_word(const Param &p, std::string_view word) {
     return words.find(fmt::format(" | {} | ", word)) != words.npos;
 }
 
-/// Whether nothing would read it. Objects of a kind may have any name, but for textures, which have the parameter's.
+/// Whether nothing would read it. Objects of a kind may have any name, but for textures, which have the parameter's. A plugin that
+/// declares `*` reads whatever it finds.
 bool is_unread(const Property &p, const std::vector<Param> &known) {
-    if (p.name.empty() || std::holds_alternative<Reference>(p.value) || find(known, p.name))
+    if (p.name.empty() || std::holds_alternative<Reference>(p.value) || find(known, p.name) ||
+        find(known, "*"))
         return false;
     return !p.object() || ((*p.object())->kind == "texture" && !find(known, "texture"));
 }

@@ -5,6 +5,7 @@
 #include "support/serialized_file.h"
 #include "support/tensor_files.h"
 #include "support/volume_file.h"
+#include "support/weave_files.h"
 #include <fstream>
 #include <set>
 #include <unistd.h>
@@ -31,6 +32,8 @@ const std::filesystem::path &example_files() {
                                            "-1 .7 0 .1\n-.3 .8 -.2 .1\n.3 .8 0 .2\n1 .6 .1 .1\n";
         std::ofstream(f / "hair.txt") << "-1 -.3 0\n0 .2 .2\n1 -.2 0\n\n-1 .5 0\n1 .4 .1\n";
         std::ofstream(f / "scene.gltf") << gltf_triangle();
+        std::ofstream(f / "staple.wv") << staple_weave();
+        std::ofstream(f / "filament.wv") << filament_weave();
         SerializedMesh triangle;
         triangle.positions = { -1, -1, 0, 1, -1, 0, 0, 1, 0 };
         triangle.uvs = { 0, 0, 1, 0, .5, 1 };

@@ -2,6 +2,8 @@
 #include "ad/ad.h"
 #include "render/accelerator.h"
 #include "render/arena.h"
+#include "render/follows_data.h"
+#include <algorithm>
 
 namespace umbel {
 
@@ -89,6 +91,13 @@ std::pair<Vector3, Vector3> per_uv(const Triangle &t, const Vector3 &e1, const V
 
 bool is_followed(const Vector3 &v) {
     return ad::grad_enabled(v.x) || ad::grad_enabled(v.y) || ad::grad_enabled(v.z);
+}
+
+bool any_follows_data(const std::vector<const AnalyticShape *> &shapes) {
+    return std::any_of(shapes.begin(), shapes.end(), [](const AnalyticShape *s) {
+        auto *data = dynamic_cast<const FollowsData *>(s);
+        return data && data->follows_data();
+    });
 }
 
 } // namespace
@@ -190,7 +199,9 @@ Arena::Attached Arena::interaction(const Ray &ray, const Hit &found, const Mask 
     SurfaceInteraction si;
     Hit hit = found;
     Mask valid = active & (hit.t < std::numeric_limits<double>::infinity());
-    bool moves = (follow == Follow::Ray || follow == Follow::Shape) && m_followed.is_any();
+    bool moves = (follow == Follow::Ray || follow == Follow::Shape) &&
+                 (m_followed.is_any() || any_follows_data(m_analytic.objects()));
+    FollowsData::Following following(moves);
     Followed followed = moves ? this->followed() : Followed();
     const Float &vertices = followed.vertices.valid() ? followed.vertices : m_vertices;
     Mask triangle = valid;

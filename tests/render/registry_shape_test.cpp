@@ -1,5 +1,6 @@
 // tests/render/registry_shape_test.cpp: what holds for every shape that there is, as a surface; as lights they are in
 // registry_endpoint_test.cpp. See support/registry.h.
+#include "render/ellipsoid_shape.h"
 #include "support/parameter_gradients.h"
 #include "support/registry.h"
 
@@ -24,17 +25,21 @@ TEST_P(BackendSurfaces, DerivativesMatchDifferences) {
     Ray ray{
         through - d * Float(5), d, Float(std::numeric_limits<double>::infinity()), Float(0), {}
     };
-    auto *mesh = dynamic_cast<Mesh *>(shape.get());
+    std::vector<std::string> names;
+    if (auto *mesh = dynamic_cast<Mesh *>(shape.get()))
+        for (auto &[name, attribute] : mesh->attributes())
+            names.push_back(name);
+    if (auto *cloud = dynamic_cast<EllipsoidShape *>(shape.get()))
+        names = cloud->attribute_names();
     auto seen = [&] {
         Hit hit = scene->trace(ray, true);
         SurfaceInteraction si = scene->interaction(ray, hit, true, Scene::Follow::Ray);
         std::vector<Float> out{ si.t,    si.p.x,          si.p.y,          si.p.z,
                                 si.uv.x, si.uv.y,         si.n.x,          si.n.y,
                                 si.n.z,  si.sh_frame.n.x, si.sh_frame.n.y, si.sh_frame.n.z };
-        if (mesh)
-            for (auto &[name, attribute] : mesh->attributes())
-                for (const Float &v : mesh->eval_attribute_x(name, si, hit.is_valid()))
-                    out.push_back(v);
+        for (const std::string &name : names)
+            for (const Float &v : shape->eval_attribute_x(name, si, hit.is_valid()))
+                out.push_back(v);
         for (Float &v : out)
             v = select(hit.is_valid(), v, through.x * 0);
         return out;

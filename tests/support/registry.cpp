@@ -1,6 +1,7 @@
 // support/registry.cpp: see support/registry.h.
 #include "support/registry.h"
 #include "core/image_io.h"
+#include "support/ellipsoid_files.h"
 #include "support/gltf_file.h"
 #include "support/serialized_file.h"
 #include "support/tensor_files.h"
@@ -32,6 +33,8 @@ const std::filesystem::path &example_files() {
                                            "-1 .7 0 .1\n-.3 .8 -.2 .1\n.3 .8 0 .2\n1 .6 .1 .1\n";
         std::ofstream(f / "hair.txt") << "-1 -.3 0\n0 .2 .2\n1 -.2 0\n\n-1 .5 0\n1 .4 .1\n";
         std::ofstream(f / "scene.gltf") << gltf_triangle();
+        std::ofstream(f / "gaussians.ply") << gaussians_ply();
+        std::ofstream(f / "ellipsoids.ply") << ellipsoids_ply();
         std::ofstream(f / "staple.wv") << staple_weave();
         std::ofstream(f / "filament.wv") << filament_weave();
         SerializedMesh triangle;
@@ -66,6 +69,7 @@ const std::filesystem::path &example_files() {
                 flakes.values.push_back(c < 3 ? 0.4f + 0.07f * float((i + 3 * c) % 8)
                                               : 0.02f * float((3 * i + c) % 8) - 0.08f);
         std::ofstream(f / "flakes.vol", std::ios::binary) << flakes.bytes();
+        std::ofstream(f / "ball.vol", std::ios::binary) << ball_of_distances({ 7, 6, 8 }).bytes();
         return f;
     }();
     return folder;

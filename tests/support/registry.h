@@ -2,9 +2,9 @@
 //
 // A plugin enters the tests by being registered. Where its defaults do not suffice, or do not show all that it can, its
 // declaration has examples (Params::example); each of them is tried. Files that examples name lie in `$files`: mesh.obj,
-// mesh.ply (with texture coordinates and colours), mesh.serialized (two meshes), curves.txt, hair.txt, staple.wv, filament.wv,
-// scene.gltf, image.png, environment.exr, measured.bsdf, measured_anisotropic.bsdf, measured.pbsdf, grey.vol, colour.vol and
-// flakes.vol.
+// mesh.ply (with texture coordinates and colours), mesh.serialized (two meshes), gaussians.ply, ellipsoids.ply, curves.txt, hair.txt,
+// staple.wv, filament.wv, scene.gltf, image.png, environment.exr, measured.bsdf, measured_anisotropic.bsdf, measured.pbsdf, grey.vol,
+// colour.vol, flakes.vol and ball.vol (distances).
 #pragma once
 #include "support/scenes.h"
 

@@ -1,6 +1,7 @@
 // support/volume_file.h: files of volume data.
 #pragma once
 #include <array>
+#include <cmath>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -30,5 +31,19 @@ struct VolumeFile {
         return out;
     }
 };
+
+/// Distances to a ball in the unit cube, at points that reach its faces.
+inline VolumeFile ball_of_distances(std::array<int32_t, 3> size, double radius = 0.38,
+                                    std::array<double, 3> centre = { 0.5, 0.48, 0.52 }) {
+    VolumeFile file{ size };
+    for (int z = 0; z < size[2]; ++z)
+        for (int y = 0; y < size[1]; ++y)
+            for (int x = 0; x < size[0]; ++x)
+                file.values.push_back(float(std::hypot(x / double(size[0] - 1) - centre[0],
+                                                       y / double(size[1] - 1) - centre[1],
+                                                       z / double(size[2] - 1) - centre[2]) -
+                                            radius));
+    return file;
+}
 
 } // namespace umbel::test

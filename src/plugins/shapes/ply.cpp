@@ -10,18 +10,16 @@
 #include "core/file_text.h"
 #include "core/host_array.h"
 #include "core/reads_files.h"
+#include "render/ply_file.h"
 #include "render/shape.h"
 #include <algorithm>
 #include <atomic>
-#include <bit>
-#include <charconv>
-#include <cstring>
 #include <deque>
 #include <tbb/parallel_for.h>
 
 namespace umbel {
 
-class Ply final : public Mesh, public ReadsFiles {
+class Ply final : public Mesh, public ReadsFiles, private PlyFile {
 public:
     void declare(Params &p) override {
         p.example("<string name='filename' value='$files/mesh.ply'/>");
@@ -33,12 +31,9 @@ public:
 
     void read_files() override {
         positions.clear(), normals.clear(), uvs.clear(), indices.clear();
-        m_elements.clear();
         m_extras.clear();
         FileBytes file(m_file);
-        m_begin = m_at = file.view().data();
-        m_end = m_at + file.view().size();
-        read_header();
+        open(m_file, file.view());
         for (const Element &e : m_elements)
             e.name == "vertex" ? read_vertices(e) : e.name == "face" ? read_faces(e) : skip(e);
         if (indices.empty())
@@ -61,221 +56,11 @@ public:
     }
 
 private:
-    enum class Type { I8, U8, I16, U16, I32, U32, F32, F64 };
-    struct Property {
-        std::string name;
-        Type type;
-        bool is_list = false;
-        Type count_type = Type::U8;
-    };
-    /// Where a property goes: list and place in it.
-    struct Target {
-        std::vector<double> *list = nullptr;
-        size_t stride = 0, offset = 0;
-        explicit operator bool() const { return list != nullptr; }
-    };
     struct Extra { // an attribute
         std::string name;
         uint32_t size;
         std::vector<double> values;
     };
-    struct Element {
-        std::string name;
-        uint64_t count = 0;
-        std::vector<Property> properties;
-    };
-
-    /// At a place in the file: as a line of text, or as an offset.
-    [[noreturn]] void bad(std::string_view what, const char *at = nullptr) const {
-        at = at ? at : m_at;
-        throw UserError(
-            m_is_text
-                ? fmt::format("{}:{}: {}", m_file.string(), 1 + std::count(m_begin, at, '\n'), what)
-                : fmt::format("{}: offset {}: {}", m_file.string(), at - m_begin, what));
-    }
-
-    // ---- header
-
-    std::string_view line() {
-        const char *end = static_cast<const char *>(std::memchr(m_at, '\n', size_t(m_end - m_at)));
-        if (!end)
-            bad("the header does not end; is this a PLY file?");
-        std::string_view l(m_at, size_t(end - m_at));
-        m_at = end + 1;
-        if (l.ends_with('\r'))
-            l.remove_suffix(1);
-        return l;
-    }
-    static std::vector<std::string_view> words(std::string_view l) {
-        std::vector<std::string_view> out;
-        while (true) {
-            size_t first = l.find_first_not_of(" \t");
-            if (first == l.npos)
-                return out;
-            l.remove_prefix(first);
-            out.push_back(l.substr(0, l.find_first_of(" \t")));
-            l.remove_prefix(out.back().size());
-        }
-    }
-    Type type_of(std::string_view name) const {
-        struct Entry {
-            const char *a, *b;
-            Type type;
-        };
-        static const Entry table[] = {
-            { "char", "int8", Type::I8 },      { "uchar", "uint8", Type::U8 },
-            { "short", "int16", Type::I16 },   { "ushort", "uint16", Type::U16 },
-            { "int", "int32", Type::I32 },     { "uint", "uint32", Type::U32 },
-            { "float", "float32", Type::F32 }, { "double", "float64", Type::F64 },
-        };
-        for (const Entry &e : table)
-            if (name == e.a || name == e.b)
-                return e.type;
-        bad(fmt::format("unknown type {} in the header", quote(name)));
-    }
-
-    void read_header() {
-        m_is_text = true;
-        if (line() != "ply")
-            bad("the first line is not \"ply\"; is this a PLY file?");
-        while (true) {
-            std::string_view l = line();
-            auto w = words(l);
-            if (w.empty() || w[0] == "comment" || w[0] == "obj_info")
-                continue;
-            if (w[0] == "end_header") {
-                m_is_text = m_ascii;
-                return;
-            }
-            if (w[0] == "format" && w.size() >= 2)
-                read_format(w[1]);
-            else if (w[0] == "element" && w.size() == 3)
-                add_element(w[1], integer(w[2]));
-            else if (w[0] == "property" && !m_elements.empty() && w.size() == 3)
-                m_elements.back().properties.push_back(
-                    { std::string(w[2]), type_of(w[1]), false, Type::U8 });
-            else if (w[0] == "property" && !m_elements.empty() && w.size() == 5 && w[1] == "list")
-                m_elements.back().properties.push_back(
-                    { std::string(w[4]), type_of(w[3]), true, type_of(w[2]) });
-            else
-                bad(fmt::format("cannot make sense of {} in the header", quote(l)));
-        }
-    }
-    void add_element(std::string_view name, uint64_t count) {
-        for (const Element &e : m_elements)
-            if (e.name == name)
-                bad(fmt::format("the header has two elements {}; keep one", quote(name)));
-        m_elements.push_back({ std::string(name), count, {} });
-    }
-    void read_format(std::string_view f) {
-        if (f != "ascii" && f != "binary_little_endian" && f != "binary_big_endian")
-            bad(fmt::format("unknown format {}", quote(f)));
-        m_ascii = f == "ascii";
-        m_swap = f == "binary_big_endian";
-    }
-    uint64_t integer(std::string_view w) const {
-        uint64_t v = 0;
-        auto [end, error] = std::from_chars(w.data(), w.data() + w.size(), v);
-        if (error != std::errc() || end != w.data() + w.size())
-            bad(fmt::format("{} is not a count", quote(w)));
-        return v;
-    }
-
-    // ---- data
-
-    /// Calls f with a zero of a type.
-    template <class F> static auto with_type(Type type, F &&f) {
-        switch (type) {
-        case Type::I8: return f(int8_t());
-        case Type::U8: return f(uint8_t());
-        case Type::I16: return f(int16_t());
-        case Type::U16: return f(uint16_t());
-        case Type::I32: return f(int32_t());
-        case Type::U32: return f(uint32_t());
-        case Type::F32: return f(float());
-        case Type::F64: break;
-        }
-        return f(double());
-    }
-    static size_t size_of(Type type) {
-        return with_type(type, [](auto v) { return sizeof v; });
-    }
-    template <class T> T load(const char *from) const {
-        char bytes[sizeof(T)];
-        std::memcpy(bytes, from, sizeof(T));
-        if (m_swap)
-            std::reverse(bytes, bytes + sizeof(T));
-        return std::bit_cast<T>(bytes);
-    }
-    double number(Type type) {
-        if (m_ascii) {
-            while (m_at < m_end &&
-                   (*m_at == ' ' || *m_at == '\n' || *m_at == '\r' || *m_at == '\t'))
-                ++m_at;
-            double v;
-            auto [end, error] = std::from_chars(m_at, m_end, v);
-            if (error != std::errc())
-                bad("the file ends too early, or holds something that is not a number");
-            m_at = end;
-            return v;
-        }
-        return with_type(type, [&]<class T>(T) {
-            if (size_t(m_end - m_at) < sizeof(T))
-                bad("the file ends too early");
-            m_at += sizeof(T);
-            return double(load<T>(m_at - sizeof(T)));
-        });
-    }
-    uint64_t list_length(const Property &p) {
-        double n = number(p.count_type);
-        // An element of a list takes a byte at least
-        if (!(n >= 0 && n <= double(m_end - m_at)))
-            bad(fmt::format("a list of {} elements does not fit the file", n));
-        return uint64_t(n);
-    }
-    void skip(const Property &p) {
-        for (uint64_t i = p.is_list ? list_length(p) : 1; i > 0; --i)
-            number(p.type);
-    }
-    void skip(const Element &e) {
-        if (e.properties.empty()) // nothing to read, however large the count
-            return;
-        for (uint64_t i = 0; i < e.count; ++i)
-            for (const Property &p : e.properties)
-                skip(p);
-    }
-
-    // Binary records without lists, by all cores; false if these are others.
-    bool read_records(const Element &e, const std::vector<Target> &targets) {
-        size_t bytes = 0;
-        std::vector<size_t> offsets;
-        for (const Property &p : e.properties) {
-            if (m_ascii || p.is_list)
-                return false;
-            offsets.push_back(bytes);
-            bytes += size_of(p.type);
-        }
-        if (e.count > uint64_t(m_end - m_at) / bytes) {
-            m_at = m_end;
-            bad("the file ends too early");
-        }
-        tbb::parallel_for(tbb::blocked_range<size_t>(0, e.count, 4096), [&](const auto &range) {
-            for (size_t k = 0; k < targets.size(); ++k)
-                if (const Target &t = targets[k])
-                    with_type(e.properties[k].type, [&]<class T>(T) {
-                        const char *from = m_at + bytes * range.begin() + offsets[k];
-                        double *to = t.list->data() + t.stride * range.begin() + t.offset;
-                        for (size_t i = range.begin(); i < range.end(); ++i) {
-                            *to = double(load<T>(from));
-                            from += bytes;
-                            to += t.stride;
-                        }
-                    });
-        });
-        m_at += bytes * e.count;
-        return true;
-    }
-
     void read_vertices(const Element &e) {
         // Each takes a byte at least: a damaged count must not allocate.
         if (e.count > uint64_t(m_end - m_at) || e.count >= (1u << 31))
@@ -309,15 +94,7 @@ private:
         }
         if (!has[0] || !has[1] || !has[2])
             bad("vertices have no x, y and z");
-        if (!read_records(e, targets))
-            for (uint64_t i = 0; i < e.count; ++i)
-                for (size_t k = 0; k < targets.size(); ++k) {
-                    const Target &t = targets[k];
-                    if (!t)
-                        skip(e.properties[k]);
-                    else
-                        (*t.list)[t.stride * i + t.offset] = number(e.properties[k].type);
-                }
+        read_element(e, targets);
         if (m_flip_v)
             for (size_t i = 1; i < uvs.size(); i += 2)
                 uvs[i] = 1 - uvs[i];
@@ -521,10 +298,6 @@ private:
     std::filesystem::path m_file;
     bool m_flip_v = false;
     bool m_normals_came_along = false;
-    bool m_ascii = true, m_swap = false;
-    bool m_is_text = true; // where it is being read
-    const char *m_begin = nullptr, *m_at = nullptr, *m_end = nullptr;
-    std::vector<Element> m_elements;
     std::deque<Extra> m_extras; // lists keep their places
 };
 

@@ -1,0 +1,370 @@
+// sdfgrid: the surface where distances on a grid, interpolated trilinearly, are zero [Hansson-Soderlund 2022].
+//
+// The grid's corner points are those of the unit cube, which `to_world` places. Numbers above zero are outside, and need not be exact
+// distances. Normals of shading are those of the interpolated numbers (`analytic`), which jump between voxels, or blend those of the eight
+// voxels around the nearest grid point (`smooth`). There are no texture coordinates; the surface emits no light.
+//
+// Files are those of `gridvolume`, of one channel. Each voxel that has a part of the surface is a primitive, in the tightest box
+// around that part.
+#include "ad/ad.h"
+#include "core/host_array.h"
+#include "core/image.h"
+#include "core/voxels.h"
+#include "jit/array.h"
+#include "render/follows_data.h"
+#include "render/shape.h"
+#include "render/voxel_math.h"
+#include <algorithm>
+#include <cmath>
+
+namespace umbel {
+
+namespace {
+
+constexpr double Infinity = std::numeric_limits<double>::infinity();
+using LaneBracket = voxels::Bracket<Float, Mask>;
+
+double choose(bool m, double a, double b) { return m ? a : b; }
+Float choose_lane(const Mask &m, const Float &a, const Float &b) { return select(m, a, b); }
+
+} // namespace
+
+class SdfGrid final : public ManyPrimitives, public FollowsData {
+public:
+    void declare(Params &p) override {
+        p.example("<string name='filename' value='$files/ball.vol'/><transform name='to_world'>"
+                  "<translate x='-.5' y='-.5' z='-.5'/><scale value='2'/></transform>");
+        p.example(
+            "<string name='filename' value='$files/ball.vol'/><string name='normals' "
+            "value='analytic'/><transform name='to_world'><translate x='-.5' y='-.5' "
+            "z='-.5'/><scale x='2' y='3' z='2'/><rotate x='1' y='2' angle='30'/></transform>");
+        Shape::declare(p);
+        p.image("grid", m_image)
+            .doc("In place of `filename`, in scripts: an array of z, y, x and one channel");
+        if (!p.loading() || !m_image)
+            p.file("filename", m_file).doc("The distances");
+        p.choice("normals", m_normals, "smooth", { "smooth", "analytic" }).doc("Of shading");
+        p.boolean("watertight", m_watertight, true)
+            .doc("For scenes that say so: no ray slips through between voxels in any case");
+        if (p.traversing())
+            p.exposed("grid", TensorSlot{ &m_grid, &m_shape }).differentiable();
+    }
+    void configure() override {
+        if (m_emitter)
+            complain("a grid of distances cannot emit light; give the emitter to a mesh");
+        if (!m_grid.valid())
+            load();
+        find_voxels();
+    }
+    void changed(std::span<const std::string> names) override {
+        if (std::find(names.begin(), names.end(), "grid") != names.end())
+            m_values = read_floats(Float(m_grid.detached()));
+        Shape::changed(names);
+    }
+
+    bool follows_data() const override { return ad::grad_enabled(m_grid); }
+
+    BoundingBox bounds() const override {
+        BoundingBox b;
+        for (const BoundingBox &box : m_boxes)
+            b.extend(box);
+        return b;
+    }
+    double area() const override { return 0; } // as in Mitsuba: it is not known
+    uint32_t type() const override { return ShapeType::SDFGrid; }
+    size_t primitive_count() const override { return m_boxes.size(); }
+    BoundingBox primitive_bounds(size_t voxel) const override { return m_boxes[voxel]; }
+
+    HostHit intersect_primitive_host(size_t voxel, const std::array<double, 3> &from,
+                                     const std::array<double, 3> &along, double mint,
+                                     double maxt) const override {
+        auto p = m_to_grid.apply_point(from), v = m_to_grid.apply_vector(along);
+        const uint32_t *at = &m_voxels_host[4 * voxel];
+        double corner[3] = { double(at[0]), double(at[1]), double(at[2]) },
+               o[3] = { p[0], p[1], p[2] }, d[3] = { v[0], v[1], v[2] };
+        auto b = voxels::first_crossing<double, bool>(corners_host(at), corner, o, d, mint,
+                                                      Infinity, choose);
+        if (!b.found)
+            return { Infinity, 0, 0 };
+        for (int i = 0; i < MostSteps; ++i) {
+            auto next = b.next(choose);
+            bool ends = std::abs(next.s - b.s) <= 0x1p-50 * (b.begin + b.s);
+            b = next;
+            if (ends)
+                break;
+        }
+        double t = b.begin + b.s;
+        return { t >= mint && t <= maxt ? t : Infinity, 0, 0 };
+    }
+
+    // Found without derivatives; a last step of Newton's method has them.
+    PrimitiveHit intersect_primitive(const Ray &ray, const UInt32 &voxel,
+                                     const Mask &active) const override {
+        Lane lane = lane_at(m_still, voxel, active);
+        Float o[3], d[3], still_o[3], still_d[3];
+        place(ray, o, d);
+        for (size_t i = 0; i < 3; ++i) {
+            still_o[i] = Float(ad::detach(o[i]));
+            still_d[i] = Float(ad::detach(d[i]));
+        }
+        LaneBracket b = voxels::first_crossing<Float, Mask>(lane.corners, lane.at, still_o, still_d,
+                                                            Float(0), Float(Infinity), choose_lane);
+        struct State {
+            Float s, low, high;
+            UInt32 steps;
+            Mask ends;
+            UMBEL_STRUCT(s, low, high, steps, ends)
+        };
+        double tolerance = variant().double_precision ? 0x1p-50 : 0x1p-21;
+        State s{ b.s, b.low, b.high, UInt32(0u), !(active & b.found) };
+        s = jit::loop(
+            s, [](const State &s) { return !s.ends; },
+            [&](State &s) {
+                LaneBracket now{ b.cubic, b.begin, s.low, s.high, s.s, b.from_below, b.found };
+                LaneBracket next = now.next(choose_lane);
+                s.ends = (abs(next.s - s.s) <= tolerance * (b.begin + s.s)) |
+                         (s.steps >= UInt32(uint32_t(MostSteps)));
+                s = { next.s, next.low, next.high, s.steps + UInt32(1u), s.ends };
+            },
+            "sdf");
+        Float t = b.begin + s.s;
+        bool is_followed = is_following() && follows_data();
+        for (size_t i = 0; i < 3; ++i)
+            is_followed |= ad::grad_enabled(o[i]) || ad::grad_enabled(d[i]);
+        if (is_followed) {
+            lane = lane_at(numbers(), voxel, active);
+            t = Float(ad::detach(t));
+            Float p[3], slope[3];
+            for (size_t i = 0; i < 3; ++i)
+                p[i] = o[i] + t * d[i] - lane.at[i];
+            voxels::gradient(lane.corners, p, slope);
+            Float down = slope[0] * d[0] + slope[1] * d[1] + slope[2] * d[2];
+            down = Float(ad::detach(down));
+            Mask good = b.found & (down != 0);
+            Float step = t - voxels::value(lane.corners, p) / select(good, down, Float(1));
+            t = select(good, Float(ad::replace_grad(t, step)), t);
+        }
+        Mask hit = b.found & (t >= 0) & (t <= ray.maxt);
+        return { select(hit, t, Float(Infinity)), Float(0), Float(0) };
+    }
+
+    void fill_primitive(const Ray &ray, const PrimitiveHit &hit, const UInt32 &voxel,
+                        const Mask &active, SurfaceInteraction &si) const override {
+        Lane lane = lane_at(numbers(), voxel, active);
+        Transform grid = m_place;
+        si.p = ray(hit.t);
+        Vector3 at = grid.inverse().point(si.p);
+        Float p[3] = { at.x - lane.at[0], at.y - lane.at[1], at.z - lane.at[2] }, slope[3];
+        voxels::gradient(lane.corners, p, slope);
+        auto to_normal = [&](const Vector3 &v) { return normalize(grid.normal(v)) * m_sign; };
+        si.n = to_normal({ slope[0], slope[1], slope[2] });
+        si.sh_frame.n = si.n;
+        if (m_normals == "smooth")
+            si.sh_frame.n = to_normal(smooth_slope(lane, p, active));
+        si.uv = { Float(0), Float(0) };
+        si.dp_du = si.dp_dv = Vector3(Float(0));
+    }
+
+protected:
+    PositionSample sample_rest_position(const Float &, const Vector2 &,
+                                        const Mask &) const override {
+        complain("points on a grid of distances cannot be sampled");
+    }
+
+private:
+    // What a lane knows of its voxel: its least corner, in units of voxels, and the numbers around.
+    struct Lane {
+        UInt32 x, y, z;
+        Float at[3];
+        voxels::Corners<Float> corners;
+    };
+
+    void load() {
+        if (m_image)
+            take(*m_image);
+        else
+            try {
+                Voxels v = read_voxels(m_file);
+                m_shape = { v.size[2], v.size[1], v.size[0], v.channels };
+                for (size_t i = 0; i < v.count(); ++i)
+                    m_values.push_back(v.number(i));
+            } catch (const UserError &e) {
+                complain("{}", e.what());
+            }
+        m_grid = float_array(m_values);
+    }
+    // Of a script: slices of z, one below the other.
+    void take(const Image &slices) {
+        auto depth = slices.metadata.find("depth");
+        if (depth == slices.metadata.end())
+            complain("the grid must be an array of z, y, x and one channel");
+        auto z = size_t(std::get<int64_t>(depth->second));
+        m_shape = { z, slices.height() / z, slices.width(), slices.channel_count() };
+        size_t row = slices.width() * slices.channel_count();
+        m_values.resize(row * slices.height());
+        for (size_t y = 0; y < slices.height(); ++y)
+            slices.read_row(y, &m_values[y * row]);
+    }
+
+    // ---- voxels with a part of the surface
+    void find_voxels() {
+        if (m_shape.size() != 4 || m_shape[3] != 1 ||
+            m_values.size() != m_shape[0] * m_shape[1] * m_shape[2])
+            complain("a grid of distances has one channel: an array of z, y, x and 1");
+        for (size_t i = 0; i < 3; ++i)
+            if (m_shape[i] < 2)
+                complain("the grid has {} x {} x {} points; there must be two at least along each "
+                         "axis",
+                         m_shape[2], m_shape[1], m_shape[0]);
+        if (!std::all_of(m_values.begin(), m_values.end(),
+                         [](double v) { return std::isfinite(v); }))
+            complain("a number of the grid is not finite");
+        TransformData from_grid =
+            m_to_world *
+            TransformData::scale({ 1.0 / double(m_shape[2] - 1), 1.0 / double(m_shape[1] - 1),
+                                   1.0 / double(m_shape[0] - 1) });
+        auto inverse = from_grid.inverse();
+        if (!inverse)
+            complain("to_world is singular: it squeezes space into a plane, a line or a point");
+        m_to_grid = *inverse;
+        m_place = HostTransform(from_grid, m_to_grid);
+        m_sign = HostFloat(m_flip_normals ? -1 : 1);
+        m_boxes.clear();
+        m_voxels_host.clear();
+        for (uint32_t z = 0; z + 1 < m_shape[0]; ++z)
+            for (uint32_t y = 0; y + 1 < m_shape[1]; ++y)
+                for (uint32_t x = 0; x + 1 < m_shape[2]; ++x) {
+                    const uint32_t at[4] = { x, y, z, 0 };
+                    BoundingBox box = surface_in(at);
+                    if (box.is_empty())
+                        continue;
+                    m_voxels_host.insert(m_voxels_host.end(), at, at + 4);
+                    m_boxes.push_back(transform_bounds({ from_grid }, box));
+                }
+        if (m_boxes.empty())
+            complain("the grid has no surface: its numbers are all on one side of zero");
+        m_voxels = jit::copy(m_voxels_host);
+        m_still = float_array(m_values); // of its own: loops know arrays, not who follows them
+    }
+    // The surface ends on edges: where a plane cuts it, numbers have saddles only [Hansson-Soderlund 2023]. A little wider, for
+    // roundings.
+    BoundingBox surface_in(const uint32_t *at) const {
+        BoundingBox b;
+        voxels::Corners<double> c = corners_host(at);
+        auto corner = [&](size_t k) {
+            return std::array{ double(at[0]) + double(k & 1), double(at[1]) + double(k >> 1 & 1),
+                               double(at[2]) + double(k >> 2) };
+        };
+        for (size_t k = 0; k < 8; ++k)
+            for (size_t axis = 0; axis < 3; ++axis) {
+                size_t other = k | size_t(1) << axis;
+                if (other == k || (c.f[k] < 0) == (c.f[other] < 0))
+                    continue;
+                auto p = corner(k);
+                p[axis] += c.f[k] / (c.f[k] - c.f[other]);
+                b.extend(p);
+            }
+        for (size_t i = 0; i < 3 && !b.is_empty(); ++i) {
+            b.min[i] -= 1e-4;
+            b.max[i] += 1e-4;
+        }
+        return b;
+    }
+    size_t index(size_t x, size_t y, size_t z) const {
+        return (z * m_shape[1] + y) * m_shape[2] + x;
+    }
+    voxels::Corners<double> corners_host(const uint32_t *at) const {
+        voxels::Corners<double> c;
+        for (size_t k = 0; k < 8; ++k)
+            c.f[k] = m_values[index(at[0] + (k & 1), at[1] + (k >> 1 & 1), at[2] + (k >> 2))];
+        return c;
+    }
+
+    // ---- lanes
+    const Value &numbers() const { return is_following() ? m_grid : m_still; }
+    Float number(const Value &grid, const UInt32 &x, const UInt32 &y, const UInt32 &z,
+                 const Mask &active) const {
+        UInt32 row = z * UInt32(uint32_t(m_shape[1])) + y;
+        return Float(jit::gather(grid, row * UInt32(uint32_t(m_shape[2])) + x, active));
+    }
+    Lane lane_at(const Value &grid, const UInt32 &voxel, const Mask &active) const {
+        auto [x, y, z, none] = jit::gather_packet<uint32_t, 4>(m_voxels, voxel, active);
+        Lane lane{ x, y, z, { Float(x), Float(y), Float(z) }, {} };
+        for (uint32_t k = 0; k < 8; ++k)
+            lane.corners.f[k] =
+                number(grid, x + UInt32(k & 1), y + UInt32(k >> 1 & 1), z + UInt32(k >> 2), active);
+        return lane;
+    }
+    void place(const Ray &ray, Float (&o)[3], Float (&d)[3]) const {
+        Transform to_grid = Transform(m_place).inverse();
+        Vector3 p = to_grid.point(ray.o), v = to_grid.vector(ray.d);
+        o[0] = p.x, o[1] = p.y, o[2] = p.z;
+        d[0] = v.x, d[1] = v.y, d[2] = v.z;
+    }
+    // Slopes of the eight voxels around the nearest grid point, each of unit length in the shape's space, blended. Along an axis the
+    // slope of a voxel is the difference of numbers on two of its faces, opposite to the place.
+    Vector3 smooth_slope(const Lane &lane, const Float (&p)[3], const Mask &active) const {
+        const UInt32 *cell[3] = { &lane.x, &lane.y, &lane.z };
+        const uint32_t one = 1;
+        Float low[3], high[3], weight[3]; // of the voxels on both sides of the nearest grid point
+        for (size_t a = 0; a < 3; ++a) {
+            size_t b = (a + 1) % 3, c = (a + 2) % 3;
+            auto most = uint32_t(m_shape[2 - a] - 1);
+            Mask upper = p[a] >= 0.5; // the nearest point is the voxel's upper one
+            Mask lacks = (upper & (*cell[a] + UInt32(one) == UInt32(most))) |
+                         ((!upper) & (*cell[a] == UInt32(0u)));
+            // The next face on that side, opposite to the place
+            UInt32 beyond = select(upper, *cell[a] + UInt32(2u), *cell[a] - UInt32(one));
+            beyond = select(lacks, *cell[a], beyond);
+            auto face = [&](const UInt32 &at) {
+                Float f[4];
+                for (uint32_t k = 0; k < 4; ++k) {
+                    UInt32 q[3];
+                    q[a] = at;
+                    q[b] = *cell[b] + UInt32(k & 1);
+                    q[c] = *cell[c] + UInt32(k >> 1);
+                    f[k] = number(numbers(), q[0], q[1], q[2], active);
+                }
+                return voxels::bilinear(f[0], f[1], f[2], f[3], p[b], p[c]);
+            };
+            Float f0 = face(*cell[a]), f1 = face(*cell[a] + UInt32(one)), next = face(beyond);
+            Float own = f1 - f0, other = select(upper, next - f1, f0 - next);
+            double size = double(most); // to the shape's space
+            low[a] = select(upper, own, other) * size;
+            high[a] = select(upper, other, own) * size;
+            weight[a] = select(upper, p[a] - 0.5, p[a] + 0.5);
+            weight[a] = select(lacks, select(upper, Float(0), Float(1)), weight[a]);
+        }
+        Vector3 n[8];
+        for (size_t k = 0; k < 8; ++k)
+            n[k] = normalize(
+                { k & 1 ? high[0] : low[0], k & 2 ? high[1] : low[1], k & 4 ? high[2] : low[2] });
+        auto mix = [](const Vector3 &a, const Vector3 &b, const Float &t) {
+            return a * (1 - t) + b * t;
+        };
+        Vector3 sum =
+            mix(mix(mix(n[0], n[1], weight[0]), mix(n[2], n[3], weight[0]), weight[1]),
+                mix(mix(n[4], n[5], weight[0]), mix(n[6], n[7], weight[0]), weight[1]), weight[2]);
+        return { sum.x / double(m_shape[2] - 1), sum.y / double(m_shape[1] - 1),
+                 sum.z / double(m_shape[0] - 1) };
+    }
+
+    static constexpr int MostSteps = 60;
+    std::filesystem::path m_file;
+    std::shared_ptr<const Image> m_image;
+    std::string m_normals;
+    bool m_watertight = true;
+    Value m_grid;                // as scripts see it
+    std::vector<size_t> m_shape; // z, y, x and one channel
+    std::vector<double> m_values;
+    Float m_still;           // the same, without derivatives
+    TransformData m_to_grid; // from the scene to units of voxels
+    HostTransform m_place;   // and back
+    HostFloat m_sign;
+    std::vector<BoundingBox> m_boxes;    // of voxels with a part of the surface
+    std::vector<uint32_t> m_voxels_host; // their least corners: x, y, z, 0
+    UInt32 m_voxels;
+};
+
+UMBEL_PLUGIN(Shape, SdfGrid, "sdfgrid")
+} // namespace umbel

@@ -116,6 +116,22 @@ static std::shared_ptr<const Image> volume_from(nb::handle array, nb::handle box
     return image;
 }
 
+// Whether it is an array of one or two dimensions, and neither a vector nor a matrix of four by four.
+static bool is_table(nb::handle h) {
+    if (!nb::hasattr(h, "shape"))
+        return false;
+    auto shape = nb::cast<std::vector<size_t>>(h.attr("shape"));
+    return shape.size() == 2 ? shape[0] != 4 || shape[1] != 4 : shape.size() == 1 && shape[0] > 16;
+}
+// As an image of one channel, a number a pixel.
+static std::shared_ptr<const Image> table_from(nb::handle array) {
+    auto shape = nb::cast<std::vector<size_t>>(array.attr("shape"));
+    nb::object rows =
+        nb::hasattr(array, "numpy") ? nb::object(array.attr("numpy")()) : nb::borrow(array);
+    return std::make_shared<const Image>(nb::cast<const Image &>(nb::object(
+        from_package("Bitmap")(rows.attr("reshape")(shape.size() > 1 ? shape[0] : 1, -1, 1)))));
+}
+
 PropertyValue value_from(nb::handle h, const std::string &key, const Plugin &owner) {
     PyObject *o = h.ptr();
     if (PyBool_Check(o))
@@ -163,6 +179,8 @@ PropertyValue value_from(nb::handle h, const std::string &key, const Plugin &own
         return volume_from(h.attr("_data"), h.attr("_box"));
     if (nb::hasattr(h, "shape") && nb::len(nb::object(h.attr("shape"))) == 4)
         return volume_from(h, nb::none());
+    if (is_table(h))
+        return table_from(h);
     try {
         std::vector<double> v = numbers(h);
         if (v.size() == 1)

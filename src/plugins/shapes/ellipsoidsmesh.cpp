@@ -28,13 +28,14 @@ Vec cross_host(const Vec &a, const Vec &b) {
 }
 double dot_host(const Vec &a, const Vec &b) { return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]; }
 
-// Rings of vertices around the y axis, from one pole to the other. Neighbouring rings may be turned against each other by half a step.
-Shell rings(const std::vector<double> &heights, uint32_t around, double step) {
+// Rings of vertices around the y axis, from one pole to the other. `first` is where they begin, and `turn` by how much each is turned against
+// the one before, both in steps from one vertex to the next.
+Shell rings(const std::vector<double> &heights, uint32_t around, double first, double turn) {
     Shell s;
     auto count = uint32_t(heights.size());
     for (uint32_t r = 0; r < count; ++r)
         for (uint32_t k = 0; k < around; ++k) {
-            double a = (k + step * r) * 2 * Pi / around,
+            double a = (k + first + turn * r) * 2 * Pi / around,
                    radius = std::sqrt(1 - heights[r] * heights[r]);
             s.vertices.push_back({ radius * std::cos(a), heights[r], radius * std::sin(a) });
         }
@@ -110,9 +111,9 @@ private:
         else if (m_shell == "uv_sphere")
             s = rings({ -std::cos(Pi / 5), -std::cos(2 * Pi / 5), std::cos(2 * Pi / 5),
                         std::cos(Pi / 5) },
-                      9, 0);
+                      9, 0.75, 0);
         else // an icosahedron
-            s = rings({ -1 / std::sqrt(5.0), 1 / std::sqrt(5.0) }, 5, 0.5);
+            s = rings({ -1 / std::sqrt(5.0), 1 / std::sqrt(5.0) }, 5, 0.5, 0.5);
         double nearest = Infinity;
         m_reach = 0;
         for (const auto &f : s.faces) {

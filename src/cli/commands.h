@@ -10,6 +10,9 @@ namespace umbel {
 std::map<std::string, std::string, std::less<>>
 read_definitions(const std::vector<std::string> &given);
 
+/// Runs a command; what it throws is printed. Returns the exit code: 1 for mistakes of users, 2 for the machine's, 3 for ours.
+int reporting_errors(const std::function<int()> &command);
+
 void add_render_command(CLI::App &app, std::function<int()> &run);
 /// upgrade
 void add_scene_commands(CLI::App &app, std::function<int()> &run);

@@ -1,5 +1,6 @@
 // cli/images.cpp: `umbel tonemap`, `umbel compare`.
 #include "cli/commands.h"
+#include "core/file_text.h"
 #include "core/image_io.h"
 #include "core/image_ops.h"
 
@@ -25,6 +26,12 @@ int tonemap_files(const TonemapOptions &o) {
         std::filesystem::path out = o.output;
         if (out.empty())
             out = std::filesystem::path(file).replace_extension(o.format);
+        std::error_code ignored; // where one of them does not exist, they are two
+        if (std::filesystem::equivalent(file, out, ignored))
+            fail("{}: the picture would replace the image that it is made of; name another file "
+                 "with -o, or another format with -f",
+                 out.string());
+        check_writable(out);
         write_image(out, tonemap(read_image(file), map));
         fmt::print("{}\n", out.string());
     }

@@ -1,8 +1,11 @@
 // cli/information.cpp: `umbel variants`, `umbel help`, `umbel info`.
 #include "cli/commands.h"
 #include "cli/manual.h"
+#include "core/image_io.h"
 #include "core/scene_file.h"
 #include "render/scene.h"
+#include <algorithm>
+#include <cmath>
 
 namespace umbel {
 
@@ -25,7 +28,49 @@ int help(const std::string &topic, bool markdown, const std::string &sources) {
     return 0;
 }
 
-int info(const std::string &path, const std::string &variant_name) {
+std::string metadata_text(const ImageValue &value) {
+    if (auto *s = std::get_if<std::string>(&value))
+        return quote(*s);
+    if (auto *d = std::get_if<double>(&value))
+        return fmt::format("{:g}", *d);
+    if (auto *i = std::get_if<int64_t>(&value))
+        return fmt::format("{}", *i);
+    if (auto *v = std::get_if<std::array<double, 3>>(&value))
+        return fmt::format("{:g}, {:g}, {:g}", (*v)[0], (*v)[1], (*v)[2]);
+    return fmt::format("{:g}", fmt::join(std::get<TransformData>(value).m, ", "));
+}
+
+int image_info(const std::string &path, const std::string &format) {
+    Image image = read_image(path);
+    fmt::print("format      {}\nsize        {} x {}\nchannels    {}\ncomponents  {}, {}\n", format,
+               image.width(), image.height(), fmt::join(image.channels(), ", "),
+               name(image.component()), image.srgb() ? "sRGB" : "linear");
+    // Over all pixels, channel by channel
+    size_t n = image.channel_count(), odd = 0;
+    std::vector<double> row(image.width() * n), low(n, INFINITY), high(n, -INFINITY), sum(n);
+    for (size_t y = 0; y < image.height(); ++y) {
+        image.read_row(y, row.data());
+        for (size_t i = 0; i < row.size(); ++i) {
+            if (!std::isfinite(row[i])) {
+                ++odd;
+                continue;
+            }
+            low[i % n] = std::min(low[i % n], row[i]);
+            high[i % n] = std::max(high[i % n], row[i]);
+            sum[i % n] += row[i] / double(image.pixels());
+        }
+    }
+    for (size_t c = 0; c < n; ++c)
+        fmt::print("{:<11} {:g} to {:g}, mean {:g}\n", image.channels()[c], low[c], high[c],
+                   sum[c]);
+    if (odd)
+        fmt::print("not finite  {} components\n", odd);
+    for (auto &[key, value] : image.metadata)
+        fmt::print("{:<11} {}\n", key, metadata_text(value));
+    return 0;
+}
+
+int scene_info(const std::string &path, const std::string &variant_name) {
     VariantScope scope(find_variant(variant_name));
     Ref<Scene> scene = load_scene(parse_scene_file(path));
     size_t triangles = 0;
@@ -47,6 +92,11 @@ int info(const std::string &path, const std::string &variant_name) {
     return 0;
 }
 
+int info(const std::string &path, const std::string &variant_name) {
+    std::string format = std::filesystem::is_regular_file(path) ? image_format(path) : "";
+    return format.empty() ? scene_info(path, variant_name) : image_info(path, format);
+}
+
 } // namespace
 
 void add_information_commands(CLI::App &app, std::function<int()> &run) {
@@ -62,8 +112,8 @@ void add_information_commands(CLI::App &app, std::function<int()> &run) {
 
     auto scene = std::make_shared<std::string>(),
          name = std::make_shared<std::string>("interp_rgb");
-    CLI::App *i = app.add_subcommand("info", "Say what a scene holds");
-    i->add_option("scene", *scene, "Scene file")->required();
+    CLI::App *i = app.add_subcommand("info", "Say what a scene, or an image, holds");
+    i->add_option("scene", *scene, "Scene or image file")->required();
     i->add_option("-m,--variant", *name, "Variant to load it in");
     i->callback([scene, name, &run] { run = [scene, name] { return info(*scene, *name); }; });
 }

@@ -1,13 +1,125 @@
 // cli/progress.cpp: progress bars.
 #include "cli/progress.h"
+#include <algorithm>
+#include <cstdio>
 #include <fmt/format.h>
+#include <mutex>
+#include <sys/ioctl.h>
 #include <unistd.h>
+#include <vector>
 
 namespace umbel {
 
-namespace {
+/// The last line of the terminal, which all renders share.
+struct Board {
+    static Board &instance() {
+        static Board *b = new Board; // signals may end the program at any time
+        return *b;
+    }
+
+    void print(const std::string &line) {
+        std::fprintf(stderr, "%s%s\n", m_drawn ? "\r\033[K" : "", line.c_str());
+        m_drawn = false;
+    }
+    void show(const Progress &p) {
+        if (std::find(m_shown.begin(), m_shown.end(), &p) == m_shown.end())
+            m_shown.push_back(&p);
+        auto now = std::chrono::steady_clock::now();
+        if (now - m_last < std::chrono::milliseconds(100) && p.m_fraction < 1) // often enough
+            return;
+        m_last = now;
+        draw();
+    }
+    void drop(const Progress &p) {
+        if (std::erase(m_shown, &p) && m_drawn) {
+            std::fprintf(stderr, "\r\033[K");
+            m_drawn = false;
+        }
+    }
+
+    std::mutex mutex; // of all methods
+    const bool is_terminal = isatty(STDERR_FILENO);
+
+private:
+    void draw() {
+        std::string line;
+        if (m_shown.size() == 1) {
+            const Progress &p = *m_shown[0];
+            int filled = int(p.m_fraction * 30);
+            line = fmt::format("{} [{:=<{}}{: <{}}] {:3.0f} %  {}", p.m_title, "", filled, "",
+                               30 - filled, p.m_fraction * 100, p.m_rest);
+        } else
+            for (const Progress *p : m_shown)
+                line += fmt::format("{}{} {:.0f} %", line.empty() ? "" : " | ", p->m_title,
+                                    p->m_fraction * 100);
+        winsize size{};
+        if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1)
+            line.resize(std::min(line.size(), size_t(size.ws_col - 1))); // it must not wrap
+        std::fprintf(stderr, "\r%s\033[K", line.c_str());
+        std::fflush(stderr);
+        m_drawn = true;
+    }
+
+    std::vector<const Progress *> m_shown;
+    std::chrono::steady_clock::time_point m_last;
+    bool m_drawn = false;
+};
+
+void say(const std::string &line) {
+    Board &board = Board::instance();
+    std::lock_guard lock(board.mutex);
+    board.print(line);
+}
+
+Progress::Progress(std::string title, Show show)
+    : m_title(std::move(title)), m_show(show), m_start(std::chrono::steady_clock::now()) {}
+
+Progress::~Progress() {
+    Board &board = Board::instance();
+    std::lock_guard lock(board.mutex);
+    board.drop(*this);
+}
+
+double Progress::seconds() const {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - m_start).count();
+}
+
+void Progress::restart() {
+    m_start = std::chrono::steady_clock::now();
+    m_next_line = 3;
+}
+
+void Progress::update(double fraction, double left, const std::string &detail) {
+    if (m_show != Show::All)
+        return;
+    Board &board = Board::instance();
+    std::lock_guard lock(board.mutex);
+    double t = seconds();
+    m_fraction = std::clamp(fraction, 0.0, 1.0);
+    if (left < 0 && fraction > 0)
+        left = t * (1 - fraction) / fraction;
+    m_rest = detail;
+    if (left >= 0 && left < 1e9)
+        m_rest += fmt::format("{}{} left", detail.empty() ? "" : ", ", duration(left));
+    if (board.is_terminal)
+        board.show(*this);
+    else if (t >= m_next_line) { // a log is told now and then
+        m_next_line = t + 10;
+        board.print(fmt::format("{}: {:.0f} %, {}", m_title, m_fraction * 100, m_rest));
+    }
+}
+
+void Progress::finish(const std::string &result) {
+    Board &board = Board::instance();
+    std::lock_guard lock(board.mutex);
+    board.drop(*this);
+    if (m_show != Show::Nothing)
+        board.print(fmt::format("{}: {}", m_title, result));
+}
 
 std::string duration(double s) {
+    if (s < 0.1)
+        return fmt::format("{:.0f} ms", s * 1000);
     if (s < 10)
         return fmt::format("{:.1f} s", s);
     if (s < 120)
@@ -17,46 +129,10 @@ std::string duration(double s) {
     return fmt::format("{:.1f} h", s / 3600);
 }
 
-std::string rate(double per_second) {
-    return per_second >= 1e6 ? fmt::format("{:.1f} M samples/s", per_second / 1e6)
-                             : fmt::format("{:.0f} k samples/s", per_second / 1e3);
-}
-
-} // namespace
-
-Progress::Progress(std::string title, uint64_t samples, Show show, double done)
-    : m_title(std::move(title)), m_samples(samples), m_show(show), m_terminal(isatty(2)),
-      m_start(std::chrono::steady_clock::now()), m_done(done) {}
-
-double Progress::seconds() const {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - m_start).count();
-}
-
-void Progress::update(double fraction) {
-    double t = seconds();
-    // A terminal is updated often, a log now and then.
-    if (m_show != Show::All || t - m_last < (m_terminal ? 0.1 : 10) ||
-        (!m_terminal && m_last < 0 && t < 10))
-        return;
-    m_last = t;
-    double here = fraction - m_done, left = here > 0 ? t * (1 - fraction) / here : 0;
-    std::string rest = duration(left) + " left";
-    if (m_samples)
-        rest = rate(double(m_samples) * here / std::max(t, 1e-9)) + ", " + rest;
-    if (m_terminal) {
-        int filled = int(fraction * 30);
-        fmt::print(stderr, "\r{} [{:=<{}}{: <{}}] {:3.0f} %  {} \033[K", m_title, "", filled, "",
-                   30 - filled, fraction * 100, rest);
-    } else
-        fmt::print(stderr, "{}: {:.0f} %, {}\n", m_title, fraction * 100, rest);
-}
-
-void Progress::finish(const std::string &file, double fraction) {
-    if (m_show == Show::Nothing)
-        return;
-    double t = seconds();
-    fmt::print(stderr, "{}{}: {} in {}, {}\n", m_terminal ? "\r\033[K" : "", m_title, file,
-               duration(t), rate(double(m_samples) * (fraction - m_done) / std::max(t, 1e-9)));
+std::string sample_rate(double samples, double seconds) {
+    double rate = samples / std::max(seconds, 1e-9);
+    return rate >= 1e6 ? fmt::format("{:.1f} M samples/s", rate / 1e6)
+                       : fmt::format("{:.0f} k samples/s", rate / 1e3);
 }
 
 } // namespace umbel

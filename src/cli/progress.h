@@ -1,29 +1,43 @@
-// cli/progress.h: how far a render is: a bar on a terminal, lines elsewhere.
+// cli/progress.h: how far renders are: a bar on a terminal, lines elsewhere. Several at a time share a line.
 #pragma once
 #include <chrono>
-#include <cstdint>
 #include <string>
 
 namespace umbel {
 
+/// Prints a line to stderr that no bar writes over.
+void say(const std::string &line);
+
 class Progress {
 public:
     enum class Show { Nothing, Result, All }; // Result: one line at the end
-    /// `samples`: of the whole, or 0 for work that is not counted in samples. `done`: the fraction that was finished before.
-    Progress(std::string title, uint64_t samples, Show show, double done = 0);
-    /// `fraction` from 0 to 1.
-    void update(double fraction);
-    void finish(const std::string &file, double fraction);
+    Progress(std::string title, Show show);
+    ~Progress();
+    Progress(const Progress &) = delete;
+
+    const std::string &title() const { return m_title; }
+    /// Since it was made, or since restart().
+    double seconds() const;
+    void restart();
+    /// `fraction`: from 0 to 1. `left`: in seconds; below 0: as the fraction says. `detail`: what else there is to say.
+    void update(double fraction, double left = -1, const std::string &detail = {});
+    /// Ends with a line about the result.
+    void finish(const std::string &result);
 
 private:
-    double seconds() const;
-
     std::string m_title;
-    uint64_t m_samples;
     Show m_show;
-    bool m_terminal;
     std::chrono::steady_clock::time_point m_start;
-    double m_last = -1, m_done;
+    double m_next_line = 3; // seconds; of a log
+    double m_fraction = 0;
+    std::string m_rest;
+
+    friend struct Board;
 };
+
+/// `3.2 s`, `15 min`
+std::string duration(double seconds);
+/// `4.1 M samples/s`
+std::string sample_rate(double samples, double seconds);
 
 } // namespace umbel

@@ -1,13 +1,12 @@
 // cli/render.cpp: `umbel render`.
 #include "cli/commands.h"
-#include "cli/progress.h"
 #include "cli/render_run.h"
 #include "core/file_text.h"
 #include "core/scene_file.h"
 #include "render/strips.h"
+#include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <mutex>
 #include <tbb/global_control.h>
 #include <thread>
 #undef check // of jit/error.h; it is a method of the parser's options here
@@ -65,11 +64,18 @@ void set_window(const Options &o, Sensor &sensor) {
     sensor.configure();
 }
 
-/// Tells checkpoints of different scenes apart [FNV-1a].
+/// Tells checkpoints of different scenes apart [FNV-1a]; the number of samples may differ.
 std::string fingerprint(const Properties &root) {
+    std::vector<std::pair<Property *, PropertyValue>> counts;
+    for (const PropertiesPtr &sensor : root.objects("sensor"))
+        for (const PropertiesPtr &sampler : sensor->objects("sampler"))
+            if (Property *p = sampler->find("sample_count"))
+                counts.emplace_back(p, std::exchange(p->value, int64_t(0)));
     uint64_t hash = 0xcbf29ce484222325u;
     for (unsigned char c : to_xml(root))
         hash = (hash ^ c) * 0x100000001b3u;
+    for (auto &[property, value] : counts)
+        property->value = std::move(value);
     return fmt::format("scene {:016x}", hash);
 }
 
@@ -78,12 +84,11 @@ void report_scene(const std::string &title, const Scene &scene, double read, dou
     for (const Shape *s : scene.surfaces())
         if (auto *mesh = dynamic_cast<const Mesh *>(s))
             triangles += mesh->triangle_count();
-    fmt::print(stderr,
-               "{}: read in {:.2f} s, loaded in {:.2f} s for {}\n"
-               "{}: {} shapes of {} triangles, {} instances, {} bsdfs, {} emitters\n",
-               title, read, loaded, scene.scene_variant().name, title, scene.surfaces().size(),
-               triangles, scene.instance_count(), scene.bsdfs().objects().size(),
-               scene.emitters().objects().size());
+    say(fmt::format("{}: read in {:.2f} s, loaded in {:.2f} s for {}\n"
+                    "{}: {} shapes of {} triangles, {} instances, {} bsdfs, {} emitters",
+                    title, read, loaded, scene.scene_variant().name, title, scene.surfaces().size(),
+                    triangles, scene.instance_count(), scene.bsdfs().objects().size(),
+                    scene.emitters().objects().size()));
 }
 
 /// From 0, and of how many.
@@ -101,7 +106,7 @@ std::pair<int, int> part_of(const Options &o) {
     return { part - 1, parts };
 }
 
-void merge_parts(const Options &o, Render &render, const Sensor &sensor,
+void merge_parts(const Options &o, Render &render, const Film &film,
                  const std::filesystem::path &out) {
     int wanted = render.spp();
     for (const std::string &file : o.merged)
@@ -110,47 +115,43 @@ void merge_parts(const Options &o, Render &render, const Sensor &sensor,
         } catch (const UserError &e) {
             fail("{}: {}", file, e.what());
         }
-    std::filesystem::path image = sensor.film().write(out, render.image());
+    std::filesystem::path image = write_result(film, out, render.image());
     if (render.spp() != wanted)
-        fmt::print(stderr, "umbel: these parts have {} of {} samples a pixel\n", render.spp(),
-                   wanted);
+        say(fmt::format("umbel: these parts have {} of {} samples a pixel", render.spp(), wanted));
     if (!o.run.quiet)
-        fmt::print(stderr, "umbel: {} parts merged into {}\n", o.merged.size(), image.string());
+        say(fmt::format("umbel: {} parts merged into {}", o.merged.size(), image.string()));
 }
 
 /// For films whose image is never in memory as a whole.
 void run_strips(const Options &o, const Scene &scene, const Integrator::Progress &prepared,
-                const std::string &title, const std::filesystem::path &out) {
+                Progress &progress, const std::filesystem::path &out) {
     const Film &film = scene.sensors()[size_t(o.sensor)]->film();
     if (!o.run.checkpoint.empty() || !o.merged.empty() || o.run.target_error > 0 ||
         o.run.time > 0 || o.run.refresh > 0)
         film.complain("is written strip by strip: checkpoints, parts, limits of time or error and "
                       "unfinished images need the image as a whole; use hdrfilm");
-    using Show = Progress::Show;
     int spp = o.spp > 0 ? o.spp : scene.sensors()[size_t(o.sensor)]->sampler().sample_count();
     uint64_t samples = uint64_t(film.crop().width) * uint64_t(film.crop().height) * uint64_t(spp);
-    Progress progress(title, samples,
-                      o.run.quiet         ? Show::Nothing
-                      : o.run.no_progress ? Show::Result
-                                          : Show::All);
     auto go_on = [&](double done) {
-        progress.update(done);
+        progress.update(done, -1, sample_rate(done * double(samples), progress.seconds()));
         return !stop_requested();
     };
     std::filesystem::path file = render_strips(
         scene, { .sensor = o.sensor, .spp = o.spp, .seed = o.seed, .progress = prepared }, out,
         go_on);
     if (file.empty())
-        fmt::print(stderr, "umbel: stopped; there is no image, as it is not complete\n");
+        say("umbel: stopped; there is no image, as it is not complete");
     else
-        progress.finish(file.string(), 1);
+        progress.finish(fmt::format("{}: {} samples a pixel in {}, {}", file.string(), spp,
+                                    duration(progress.seconds()),
+                                    sample_rate(double(samples), progress.seconds())));
 }
 
 void render_one(const Options &o, const std::string &path) {
     std::filesystem::path out = o.output.empty() ? std::filesystem::path(path).replace_extension()
                                                  : std::filesystem::path(o.output);
     VariantScope scope(find_variant(o.variant));
-    variant().context().set(jit::Flag::History, o.run.verbose);
+    variant().context().set(jit::Flag::History, true); // which kernels are compiled
     auto start = std::chrono::steady_clock::now();
     auto seconds = [&] {
         return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
@@ -160,7 +161,7 @@ void render_one(const Options &o, const std::string &path) {
     double read = seconds();
     for (const std::string &w : warnings)
         if (!o.run.quiet)
-            fmt::print(stderr, "umbel: {}\n", w);
+            say("umbel: " + w);
     if (o.strict && !warnings.empty())
         fail("{}; with -w, warnings are errors", warnings[0]);
     if (o.skip_existing && std::filesystem::exists(image_file(o, root, out)))
@@ -177,20 +178,25 @@ void render_one(const Options &o, const std::string &path) {
         fail("--sensor {}: the scene has {}, counted from 0", o.sensor, scene->sensors().size());
     Sensor &sensor = *scene->sensors()[size_t(o.sensor)];
     set_window(o, sensor);
+    const Film &film = sensor.film();
+    const Integrator &integrator = *scene->integrator();
+    check_output(film, film.image_names(film.channel_names(integrator.aov_names())), out);
     auto [part, parts] = part_of(o);
-    bool shows = !o.run.quiet && !o.run.no_progress;
-    Progress preparing(title + ": preparing", 0,
-                       shows ? Progress::Show::All : Progress::Show::Nothing);
+    using Show = Progress::Show;
+    Progress progress(title, o.run.quiet         ? Show::Nothing
+                             : o.run.no_progress ? Show::Result
+                                                 : Show::All);
     auto prepared = [&](double done) {
-        preparing.update(done);
+        progress.update(done, -1, "preparing");
         return !stop_requested();
     };
-    if (sensor.film().strip_rows() > 0)
-        return run_strips(o, *scene, prepared, title, out);
+    if (film.strip_rows() > 0)
+        return run_strips(o, *scene, prepared, progress, out);
+    bool has_estimate = !film.splats() && !integrator.splats();
     Render render(*scene, { .sensor = o.sensor,
                             .spp = o.spp,
                             .seed = o.seed,
-                            .estimate_error = o.run.target_error > 0,
+                            .estimate_error = has_estimate || o.run.target_error > 0,
                             .launch_pixels = uint32_t(o.block) * uint32_t(o.block),
                             .launch_seconds = 0.1,
                             .part = part,
@@ -198,25 +204,20 @@ void render_one(const Options &o, const std::string &path) {
                             .progress = prepared,
                             .label = label });
     if (!o.merged.empty())
-        return merge_parts(o, render, sensor, out);
-    run_render(o.run, render, sensor, title, out);
+        return merge_parts(o, render, film, out);
+    run_render(o.run, render, film, progress, out);
 }
 
-/// Several at a time; the first error ends it all after the scenes under way.
-void render_all(const Options &o) {
+/// Several at a time. A scene that fails does not keep the others from being rendered; returns the exit code.
+int render_all(const Options &o) {
     std::atomic<size_t> next = 0;
-    std::mutex mutex;
-    std::exception_ptr error;
+    std::vector<int> codes(o.scenes.size());
     auto work = [&] {
         for (size_t i; !stop_requested() && (i = next++) < o.scenes.size();)
-            try {
+            codes[i] = reporting_errors([&] {
                 render_one(o, o.scenes[i]);
-            } catch (...) {
-                std::lock_guard lock(mutex);
-                if (!error)
-                    error = std::current_exception();
-                next = o.scenes.size();
-            }
+                return 0;
+            });
     };
     std::vector<std::thread> others;
     for (int i = 1; i < std::min(o.jobs, int(o.scenes.size())); ++i)
@@ -224,8 +225,16 @@ void render_all(const Options &o) {
     work();
     for (std::thread &t : others)
         t.join();
-    if (error)
-        std::rethrow_exception(error);
+
+    std::string failed;
+    for (size_t i = 0; i < codes.size(); ++i)
+        if (codes[i] != 0)
+            failed += "\n  " + o.scenes[i];
+    if (o.scenes.size() > 1 && !failed.empty())
+        say(fmt::format("umbel: {} of {} scenes failed:{}",
+                        codes.size() - size_t(std::count(codes.begin(), codes.end(), 0)),
+                        codes.size(), failed));
+    return *std::max_element(codes.begin(), codes.end());
 }
 
 int render_command(const Options &given) {
@@ -240,11 +249,12 @@ int render_command(const Options &given) {
                 fail("{} names one file, and there are {} scenes; leave it out", option,
                      o.scenes.size());
     o.run.is_part = !o.part.empty();
-    o.run.no_progress |= o.jobs > 1; // bars would write over each other
+    if (o.run.keep_checkpoint && o.run.checkpoint.empty())
+        fail("--keep-checkpoint: name the file with --checkpoint");
     install_signal_handlers();
     PluginRegistry::instance().load_libraries(); // before there are threads
-    render_all(o);
-    return stop_requested() ? 130 : 0;
+    int code = render_all(o);
+    return stop_requested() ? 130 : code;
 }
 
 } // namespace
@@ -297,9 +307,15 @@ void add_render_command(CLI::App &app, std::function<int()> &run) {
     c->add_option("--target-error", o->run.target_error,
                   "Stop when the image's estimated relative error is below this, such as 0.01")
         ->check(CLI::PositiveNumber);
+    c->add_option("--error-measure", o->run.measure,
+                  "What --target-error is compared with: the error of the whole `image`, or of its "
+                  "`median` pixel")
+        ->check(CLI::IsMember({ "image", "median" }));
     c->add_option(
         "--checkpoint", o->run.checkpoint,
         "File to save the state to, now and then and when interrupted, and to go on from");
+    c->add_flag("--keep-checkpoint", o->run.keep_checkpoint,
+                "Leave that file after the last sample: with a greater --spp, the render goes on");
     c->add_option("--checkpoint-every", o->run.save_every, "In seconds; 30 by default")
         ->check(CLI::NonNegativeNumber);
     c->add_option("-r,--refresh", o->run.refresh,

@@ -1,20 +1,23 @@
 // cli/render_run.cpp: the loop around a render.
 #include "cli/render_run.h"
-#include "cli/progress.h"
 #include "core/file_text.h"
+#include "core/image_io.h"
 #include <atomic>
 #include <chrono>
 #include <csignal>
-#include <cstring>
+#include <sys/resource.h>
+#include <unistd.h>
 
 namespace umbel {
 
 namespace {
 
+namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 double since(Clock::time_point t) {
     return std::chrono::duration<double>(Clock::now() - t).count();
 }
+constexpr double Infinity = std::numeric_limits<double>::infinity();
 
 // What signals ask for is done between two launches.
 volatile std::sig_atomic_t g_stop = 0, g_hang_ups = 0;
@@ -25,27 +28,142 @@ struct UnderWay {
 };
 
 void write_checkpoint(const std::string &file, const Render &render) {
-    std::string bytes = render.save(), temporary = file + ".new";
-    std::unique_ptr<FILE, int (*)(FILE *)> f(std::fopen(temporary.c_str(), "wb"), &std::fclose);
-    bool ok = f && std::fwrite(bytes.data(), 1, bytes.size(), f.get()) == bytes.size() &&
-              std::fflush(f.get()) == 0;
-    if (!ok)
-        throw DeviceError(
-            fmt::format("{}: the checkpoint cannot be written: {}", file, std::strerror(errno)));
-    f.reset();
-    std::filesystem::rename(temporary, file); // whoever kills us finds the old one or the new one
+    try {
+        write_file(file, render.save()); // whoever kills us finds the old one or the new one
+    } catch (const UserError &e) {
+        throw DeviceError(fmt::format("the checkpoint is not saved: {}", e.what()));
+    }
 }
 
-// New kernels since the last call.
-void report_kernels(const std::string &title, const Variant &v) {
-    for (const jit::KernelRecord &r : v.context().take_history()) {
-        if (r.memory_hit || r.operations == 0)
-            continue;
-        std::string how = r.disk_hit ? "read from the cache"
-                                     : fmt::format("compiled in {:.2f} s", r.backend_seconds);
-        fmt::print(stderr, "{}: {}: {} operations, {} functions, {} kB, {}\n", title, r.name,
-                   r.operations, r.functions, r.code_bytes / 1024, how);
+void resume(const RunOptions &o, Render &render) {
+    check_writable(o.checkpoint);
+    if (!fs::exists(o.checkpoint))
+        return;
+    render.restore(read_text_file(o.checkpoint));
+    if (!o.quiet)
+        say(fmt::format("umbel: going on from {}, at {:.0f} %", o.checkpoint,
+                        render.progress() * 100));
+}
+
+/// For what is of use, but not worth an image if it fails.
+template <class F> void attempt(const F &f) {
+    try {
+        f();
+    } catch (const std::exception &e) {
+        say(fmt::format("umbel: {}; rendering goes on", e.what()));
     }
+}
+
+/// Counts the kernels that a render needs.
+class Kernels {
+public:
+    explicit Kernels(bool verbose) : m_verbose(verbose) {}
+    /// Those since the last call.
+    void look(const std::string &title) {
+        for (const jit::KernelRecord &r : variant().context().take_history()) {
+            if (r.memory_hit || r.operations == 0)
+                continue;
+            m_compiled += !r.disk_hit;
+            m_seconds += r.backend_seconds;
+            if (m_verbose)
+                say(fmt::format("{}: {}: {} operations, {} functions, {} kB, {}", title, r.name,
+                                r.operations, r.functions, r.code_bytes / 1024,
+                                r.disk_hit ? "read from the cache"
+                                           : "compiled in " + duration(r.backend_seconds)));
+        }
+    }
+    std::string summary() const {
+        if (m_compiled == 0)
+            return "no kernels compiled";
+        return fmt::format("{} kernel{} compiled in {}", m_compiled, m_compiled == 1 ? "" : "s",
+                           duration(m_seconds));
+    }
+
+private:
+    bool m_verbose;
+    int m_compiled = 0;
+    double m_seconds = 0;
+};
+
+std::string memory() {
+    rusage usage{};
+    getrusage(RUSAGE_SELF, &usage);
+    double megabytes = double(usage.ru_maxrss) * 1024 / 1e6; // of KiB
+    return megabytes < 1000 ? fmt::format("{:.0f} MB", megabytes)
+                            : fmt::format("{:.1f} GB", megabytes / 1000);
+}
+
+// ---- limits
+
+/// What ends a render: its last sample, the time, or the error.
+class Limits {
+public:
+    Limits(const RunOptions &o, const Render &render)
+        : m_options(o), m_render(render), m_before(render.progress()) {}
+
+    /// To be called after each launch; whether a limit is reached.
+    bool reached(double seconds) {
+        double done = m_render.progress();
+        if (m_options.target_error > 0 && m_render.at_full_group()) {
+            m_error =
+                m_options.measure == "image" ? m_render.relative_error() : m_render.median_error();
+            if (m_error < Infinity) // it falls with the square root of the number of samples
+                m_needed = done * std::pow(m_error / m_options.target_error, 2);
+        }
+        m_good_enough = m_error <= m_options.target_error;
+        fraction = done;
+        left = left_until(1, seconds);
+        auto nearer = [&](double f, double time) {
+            if (time <= left)
+                fraction = f, left = time;
+        };
+        if (m_options.time > 0)
+            nearer(seconds / m_options.time, m_options.time - seconds);
+        if (m_needed > 0)
+            nearer(done / m_needed, left_until(m_needed, seconds));
+        return m_good_enough || (m_options.time > 0 && seconds >= m_options.time);
+    }
+    bool good_enough() const { return m_good_enough; }
+    std::string detail(double seconds) const {
+        std::string text =
+            fmt::format("{} of {} samples a pixel", m_render.samples_done(), m_render.spp());
+        if (m_error < Infinity)
+            text += fmt::format(", error {:.2g}", m_error);
+        double samples = double(m_render.total_samples()) * (m_render.progress() - m_before);
+        return text + ", " + sample_rate(samples, seconds);
+    }
+
+    double fraction = 0, left = Infinity; // towards the limit that will be the first
+
+private:
+    double left_until(double progress, double seconds) const {
+        double rate = (m_render.progress() - m_before) / seconds;
+        return rate > 0 ? std::max(0.0, (progress - m_render.progress()) / rate) : Infinity;
+    }
+
+    const RunOptions &m_options;
+    const Render &m_render;
+    double m_before; // the fraction that was done by another run
+    double m_error = Infinity;
+    double m_needed = 0; // fraction of all samples that the error needs; 0: not known
+    bool m_good_enough = false;
+};
+
+/// `64 samples a pixel in 3.2 s, 4.1 M samples/s, relative error 0.02 (median pixel 0.01), 312 MB, 3 kernels compiled`
+std::string summary(const Render &render, double before, double seconds, const Kernels &kernels) {
+    int done = render.samples_done();
+    std::string text = fmt::format("{} samples a pixel", done);
+    if (!render.at_full_group()) // stopped in the middle of a group
+        text = fmt::format("{} samples a pixel and more", done);
+    double samples = double(render.total_samples()) * (render.progress() - before);
+    text += fmt::format(" in {}, {}", duration(seconds), sample_rate(samples, seconds));
+    if (render.estimates_error()) {
+        double error = render.relative_error();
+        text += error < Infinity ? fmt::format(", relative error {:.2g} (median pixel {:.2g})",
+                                               error, render.median_error())
+                                 : std::string(", relative error unknown for so few samples");
+    }
+    return fmt::format("{}, {}, {}", text, memory(), kernels.summary());
 }
 
 } // namespace
@@ -63,69 +181,107 @@ void install_signal_handlers() {
 
 bool stop_requested() { return g_stop; }
 
-void run_render(const RunOptions &o, Render &render, const Sensor &sensor, const std::string &title,
-                const std::filesystem::path &out) {
+// A picture of one pixel goes all the way, elsewhere: channels that a format has no place for are found, too.
+void check_output(const Film &film, const std::vector<std::string> &channels, const fs::path &out) {
+    fs::path file = film.file_name(out);
+    check_writable(file);
+    std::string name = (fs::temp_directory_path() / "umbel-XXXXXX").string();
+    if (!mkdtemp(name.data()))
+        return; // it was only a trial
+    struct Folder {
+        fs::path path;
+        ~Folder() {
+            std::error_code ignored;
+            fs::remove_all(path, ignored);
+        }
+    } folder{ name };
+    try {
+        film.write(folder.path / file.filename(), Image(1, 1, channels));
+    } catch (const UserError &e) {
+        fail("{}: the image could not be written: {}", file.string(), e.what());
+    }
+}
+
+fs::path write_result(const Film &film, const fs::path &out, const Image &image) {
+    try {
+        return film.write(out, image);
+    } catch (const std::exception &e) {
+        std::string stem = film.file_name(out).stem().string();
+        fs::path other = fs::temp_directory_path() / fmt::format("umbel-{}-{}.exr", getpid(), stem);
+        try {
+            write_image(other, image);
+        } catch (const std::exception &second) {
+            fail("{}\nnor can the image be saved elsewhere: {}", e.what(), second.what());
+        }
+        fail("{}\nthe image is saved as {}", e.what(), other.string());
+    }
+}
+
+void run_render(const RunOptions &o, Render &render, const Film &film, Progress &progress,
+                const fs::path &out) {
     UnderWay counted;
     bool has_checkpoint = !o.checkpoint.empty();
-    if (has_checkpoint && std::filesystem::exists(o.checkpoint)) {
-        render.restore(read_text_file(o.checkpoint));
-        if (!o.quiet)
-            fmt::print(stderr, "umbel: going on from {}, at {:.0f} %\n", o.checkpoint,
-                       render.progress() * 100);
-    }
-    using Show = Progress::Show;
-    Show show = o.quiet ? Show::Nothing : o.no_progress ? Show::Result : Show::All;
-    Progress progress(title, render.total_samples(), show, render.progress());
+    if (has_checkpoint)
+        resume(o, render);
+    progress.restart();
+    double before = render.progress();
+    Limits limits(o, render);
+    Kernels kernels(o.verbose);
     auto start = Clock::now(), written = start, saved = start;
     int hang_ups = g_hang_ups;
-    bool good_enough = false;
+    bool is_kept = false; // the state from which more samples can follow
     while (!render.stopped() && !g_stop) {
+        if (o.keep_checkpoint && !is_kept && render.at_full_group() && render.next_group_is_small())
+            attempt([&] {
+                write_checkpoint(o.checkpoint, render);
+                is_kept = true;
+            });
         render.step();
         render.wait();
-        progress.update(render.progress());
-        if (o.verbose)
-            report_kernels(title, variant());
-        if (o.target_error > 0 && render.at_full_group() &&
-            render.relative_error() <= o.target_error) {
-            good_enough = true;
-            break;
-        }
-        if (g_stop || (o.time > 0 && since(start) >= o.time))
+        kernels.look(progress.title());
+        double seconds = since(start);
+        bool is_reached = limits.reached(seconds);
+        progress.update(limits.fraction, limits.left, limits.detail(seconds));
+        if (g_stop || is_reached)
             break;
         if (hang_ups != g_hang_ups || (o.refresh > 0 && since(written) >= o.refresh)) {
             hang_ups = g_hang_ups;
-            sensor.film().write(out, render.image());
+            attempt([&] { film.write(out, render.image()); });
             written = Clock::now();
         }
-        if (has_checkpoint && since(saved) >= o.save_every) {
-            write_checkpoint(o.checkpoint, render);
+        if (has_checkpoint && !is_kept && since(saved) >= o.save_every) {
+            attempt([&] { write_checkpoint(o.checkpoint, render); });
             saved = Clock::now();
         }
     }
     if (render.progress() == 0) { // stopped before the first launch
-        fmt::print(stderr, "umbel: stopped; there is no image yet\n");
+        say("umbel: stopped; there is no image yet");
         return;
     }
-    std::filesystem::path file = sensor.film().write(out, render.image());
-    progress.finish(file.string(), render.progress());
-    if (o.target_error > 0 && !o.quiet)
-        fmt::print(stderr, "{}: relative error {:.3g} after {} samples a pixel\n", title,
-                   render.relative_error(), render.samples_done());
-
-    if (render.done() || good_enough) {
-        if (o.is_part)
+    double seconds = since(start);
+    bool is_complete = render.done() || limits.good_enough(),
+         keeps = o.keep_checkpoint || o.is_part || !is_complete;
+    std::string unsaved; // the image comes first
+    if (has_checkpoint && !is_kept && keeps)
+        try {
             write_checkpoint(o.checkpoint, render);
-        else if (has_checkpoint)
-            std::filesystem::remove(o.checkpoint);
-        return;
-    }
-    if (has_checkpoint) {
-        write_checkpoint(o.checkpoint, render);
-        fmt::print(stderr, "umbel: stopped; the same command goes on from {}\n", o.checkpoint);
-    } else if (g_stop)
-        fmt::print(
-            stderr,
-            "umbel: stopped; with --checkpoint FILE the same command would go on from there\n");
+        } catch (const DeviceError &e) {
+            unsaved = e.what();
+        }
+    fs::path file = write_result(film, out, render.image());
+    kernels.look(progress.title());
+    progress.finish(
+        fmt::format("{}: {}", file.string(), summary(render, before, seconds, kernels)));
+
+    if (!unsaved.empty())
+        throw DeviceError(unsaved);
+    if (is_complete) {
+        if (has_checkpoint && !keeps)
+            fs::remove(o.checkpoint);
+    } else if (has_checkpoint)
+        say(fmt::format("umbel: stopped; the same command goes on from {}", o.checkpoint));
+    else if (g_stop)
+        say("umbel: stopped; with --checkpoint FILE the same command would go on from there");
 }
 
 } // namespace umbel

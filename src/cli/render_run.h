@@ -1,27 +1,38 @@
 // cli/render_run.h: one image from its first launch to its file: progress, limits, checkpoints, signals.
 #pragma once
+#include "cli/progress.h"
 #include "render/driver.h"
 
 namespace umbel {
 
 struct RunOptions {
-    std::string checkpoint;   // empty: none
-    double save_every = 30;   // seconds between checkpoints
-    double time = 0;          // seconds; 0: no limit
-    double refresh = 0;       // seconds between unfinished images; 0: none
-    double target_error = 0;  // see Render::relative_error(); 0: all samples are taken
-    bool quiet = false;       // errors only
+    std::string checkpoint;       // empty: none
+    double save_every = 30;       // seconds between checkpoints
+    bool keep_checkpoint = false; // also after the last sample, so that more can follow
+    bool is_part = false;         // the checkpoint is the result, and stays
+    double time = 0;              // seconds; 0: no limit
+    double refresh = 0;           // seconds between unfinished images; 0: none
+    double target_error = 0;      // 0: all samples are taken
+    std::string measure =
+        "image";        // what errors are compared with it: of the image, or of the median pixel
+    bool quiet = false; // errors only
     bool no_progress = false; // no bar
     bool verbose = false;     // what is compiled, too
-    bool is_part = false;     // the checkpoint is a result, and stays
 };
 
 /// INT and TERM stop at the next launch, the second one, or one before the first launch, at once; HUP writes the unfinished image.
 void install_signal_handlers();
 bool stop_requested();
 
-/// Renders and writes the image; `title` begins messages about it.
-void run_render(const RunOptions &o, Render &render, const Sensor &sensor, const std::string &title,
+/// UserError where the film could not write an image of these channels there. To be asked before the first sample.
+void check_output(const Film &film, const std::vector<std::string> &channels,
+                  const std::filesystem::path &out);
+/// Film::write(); where that fails, the image is saved in the folder for temporary files, and the error says so.
+std::filesystem::path write_result(const Film &film, const std::filesystem::path &out,
+                                   const Image &image);
+
+/// Renders and writes the image.
+void run_render(const RunOptions &o, Render &render, const Film &film, Progress &progress,
                 const std::filesystem::path &out);
 
 } // namespace umbel

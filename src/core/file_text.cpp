@@ -57,22 +57,44 @@ std::filesystem::path temporary_name(const std::filesystem::path &path) {
     return fmt::format("{}.{}-{}.part", path.string(), getpid(), counter++);
 }
 
-void write_file(const std::filesystem::path &path, const std::string &bytes) {
-    std::string name = path.string(), temporary = temporary_name(path).string();
-    auto give_up = [&](const char *what) {
+namespace {
+
+/// A file that becomes another one, or goes.
+struct NewFile {
+    explicit NewFile(const std::filesystem::path &path)
+        : name(path.string()), temporary(temporary_name(path).string()) {
+        std::error_code ignored;
+        if (std::filesystem::is_directory(path, ignored))
+            fail("{}: this is a folder; name a file", name);
+        f = std::fopen(temporary.c_str(), "wb");
+        if (!f)
+            give_up("cannot be written");
+    }
+    [[noreturn]] void give_up(const char *what) {
         std::string reason = std::strerror(errno);
         std::remove(temporary.c_str());
         fail("{}: {} ({}); check the folder and the space on its disk", name, what, reason);
-    };
-    FILE *f = std::fopen(temporary.c_str(), "wb");
-    if (!f)
-        give_up("cannot be written");
-    bool good = std::fwrite(bytes.data(), 1, bytes.size(), f) == bytes.size();
-    good = std::fclose(f) == 0 && good;
+    }
+    std::string name, temporary;
+    FILE *f;
+};
+
+} // namespace
+
+void check_writable(const std::filesystem::path &path) {
+    NewFile file(path);
+    std::fclose(file.f);
+    std::remove(file.temporary.c_str());
+}
+
+void write_file(const std::filesystem::path &path, const std::string &bytes) {
+    NewFile file(path);
+    bool good = std::fwrite(bytes.data(), 1, bytes.size(), file.f) == bytes.size();
+    good = std::fclose(file.f) == 0 && good;
     if (!good)
-        give_up("writing failed");
-    if (std::rename(temporary.c_str(), name.c_str()) != 0)
-        give_up("cannot be replaced");
+        file.give_up("writing failed");
+    if (std::rename(file.temporary.c_str(), file.name.c_str()) != 0)
+        file.give_up("cannot be replaced");
 }
 
 } // namespace umbel

@@ -71,12 +71,6 @@ const std::vector<Format> &formats() {
     return all;
 }
 
-std::string extension_of(const std::string &name) {
-    std::string e = fs::path(name).extension().string();
-    std::transform(e.begin(), e.end(), e.begin(), [](unsigned char c) { return std::tolower(c); });
-    return e.empty() ? e : e.substr(1);
-}
-
 const Format &format_for(std::string_view extension, const std::string &where) {
     std::string known;
     for (const Format &f : formats()) {
@@ -226,6 +220,42 @@ std::vector<std::string> image_extensions() {
     for (const Format &f : formats())
         out.insert(out.end(), f.extensions.begin(), f.extensions.end());
     return out;
+}
+
+std::string extension_of(const fs::path &path) {
+    std::string e = path.extension().string();
+    std::transform(e.begin(), e.end(), e.begin(), [](unsigned char c) { return std::tolower(c); });
+    return e.empty() ? e : e.substr(1);
+}
+
+void check_extension(const fs::path &path) { format_for(extension_of(path), path.string()); }
+
+fs::path with_only_extension(const fs::path &path, std::string_view extension) {
+    std::string own = extension_of(path);
+    if ("." + own == extension)
+        return path;
+    if (names_image_format(own))
+        fail("{}: the film writes {} files and no others; name it so, or take another film",
+             path.string(), extension);
+    return fs::path(path) += extension;
+}
+
+bool names_image_format(std::string_view extension) {
+    static constexpr std::string_view Foreign[] = { "avif", "dds", "dpx", "gif",  "heic", "heif",
+                                                    "ico",  "jp2", "jxl", "pbm",  "pdf",  "pnm",
+                                                    "psd",  "svg", "tif", "tiff", "tx",   "webp" };
+    std::vector<std::string> known = image_extensions();
+    return std::find(known.begin(), known.end(), extension) != known.end() ||
+           std::find(std::begin(Foreign), std::end(Foreign), extension) != std::end(Foreign);
+}
+
+std::string image_format(const fs::path &path) {
+    FileBytes file(path);
+    Bytes bytes(reinterpret_cast<const uint8_t *>(file.view().data()), file.view().size());
+    for (const Format &f : formats())
+        if (f.matches(bytes, extension_of(path)))
+            return f.name;
+    return {};
 }
 
 } // namespace umbel

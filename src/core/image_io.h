@@ -35,5 +35,16 @@ std::string encode_image(std::string_view extension, const Image &image,
                          const ImageWriteOptions &options = {});
 /// Extensions that can be written, and all formats that can be read.
 std::vector<std::string> image_extensions();
+/// The extension of a file's name in lower case, without its dot.
+std::string extension_of(const std::filesystem::path &path);
+/// UserError, with the formats that there are, unless this is the extension of one.
+void check_extension(const std::filesystem::path &path);
+/// `path` if it has this extension, such as ".exr"; with it behind it if not. UserError where it has that of another image format.
+std::filesystem::path with_only_extension(const std::filesystem::path &path,
+                                          std::string_view extension);
+/// Whether an extension stands for an image format, be it one that cannot be written here.
+bool names_image_format(std::string_view extension);
+/// The format of a file's content, such as "EXR"; empty where that is no image.
+std::string image_format(const std::filesystem::path &path);
 
 } // namespace umbel

@@ -1,5 +1,6 @@
 // core/scene_xml.cpp: reading scene files: files and includes, objects and their structure.
 #include "core/gltf.h"
+#include "core/image_io.h"
 #include "core/nearest_name.h"
 #include "core/scene_parser.h"
 #include "jit/error.h"
@@ -355,7 +356,29 @@ void SceneParser::warn(std::string text) const {
 
 } // namespace scene_xml
 
+// What is no scene file, though it has the name of one that exists.
+static void check_scene_name(const std::filesystem::path &path) {
+    constexpr const char *Extensions[] = { ".xml", ".gltf", ".glb" };
+    std::error_code ignored;
+    if (std::filesystem::is_directory(path, ignored)) {
+        std::vector<std::string> scenes;
+        for (const auto &entry : std::filesystem::directory_iterator(path, ignored))
+            if (std::ranges::find(Extensions, entry.path().extension()) != std::end(Extensions))
+                scenes.push_back(entry.path().string());
+        std::ranges::sort(scenes);
+        if (scenes.size() > 5) {
+            scenes.resize(5);
+            scenes.push_back("...");
+        }
+        fail("{}: this is a folder; name a scene file{}{}", path.string(),
+             scenes.empty() ? ", of which it has none" : ": ", fmt::join(scenes, ", "));
+    }
+    if (names_image_format(extension_of(path)) && std::filesystem::exists(path, ignored))
+        fail("{}: this is an image; scene files end with .xml, .gltf or .glb", path.string());
+}
+
 Properties parse_scene_file(const std::filesystem::path &path, const SceneFileOptions &options) {
+    check_scene_name(path);
     if (path.extension() == ".gltf" || path.extension() == ".glb")
         return gltf_scene(path, options);
     return scene_xml::SceneParser(options).parse_file(path);

@@ -95,6 +95,13 @@ const Variant &find_variant(std::string_view name) {
     for (const Variant &v : all_variants())
         if (v.name == name)
             return v;
+    // What Mitsuba calls scalar is one lane at a time, without a compiler
+    if (name.starts_with("scalar_") && !name.starts_with("scalar_ad_"))
+        return find_variant(fmt::format("interp_{}", name.substr(7)));
+    if (name.starts_with("cuda_"))
+        fail("variant \"{}\": there is no CUDA backend yet; \"llvm_{}\" computes the same on the "
+             "CPU",
+             name, name.substr(5));
     fail("unknown variant \"{}\"; a name is backend[_ad]_colour[_polarized][_double] with backend "
          "llvm or "
          "interp and colour mono, rgb or spectral, such as llvm_rgb or llvm_ad_spectral_double",

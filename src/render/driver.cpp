@@ -1,6 +1,7 @@
 // render/driver.cpp: passes over the image.
 #include "render/driver.h"
 #include "core/host_array.h"
+#include <algorithm>
 #include <bit>
 #include <cmath>
 
@@ -300,8 +301,11 @@ void Render::collect(const Band &band, std::vector<Float> values) {
                               film().filter());
         return;
     }
-    if (m_options
-            .estimate_error) { // deviations from the mean without and with this group [Welford 1962]
+    if (m_options.estimate_error && next_group_is_small())
+        values.emplace_back( // it is no sum like the others
+            jit::full(variant().float_type(), 0, band.count));
+    else if (m_options.estimate_error) {
+        // Deviations from the mean without and with this group [Welford 1962]
         int n = m_group - m_first + 1;
         Float sum = film().brightness(values),
               before = film().brightness(m_buffer.at(band.first, band.count));
@@ -313,32 +317,53 @@ void Render::collect(const Band &band, std::vector<Float> values) {
 }
 
 // What lies before the next launch has a group more than the rest.
-Float Render::groups_of(const UInt32 &slot) const {
-    UInt32 next = jit::opaque(m_next);
-    Float done = opaque_float(m_group - m_first);
-    return select(slot < next, done + 1, done);
-}
-
 Float Render::samples_of(const UInt32 &slot) const {
     int first = samples_before(m_first);
     return select(slot < jit::opaque(m_next), opaque_float(samples_before(m_group + 1) - first),
                   opaque_float(samples_before(m_group) - first));
 }
 
-double Render::relative_error() const {
+// Of sums of full groups: their variance by n - 1, that of their mean by n, or more if there is a small group. Slots beyond the
+// image hold zeros.
+std::pair<Float, Float> Render::spread() const {
     check(m_options.estimate_error);
-    if (m_group - m_first < 4)
+    uint32_t slots = m_buffer.slots();
+    std::vector<Float> sums = m_buffer.at(0, slots);
+    Float all = samples_of(UInt32(jit::lane_index(slots))) / opaque_float(m_group_size);
+    Float n = floor(all);
+    return { sums.back() / (all * (n - 1)), film().brightness(sums) / all };
+}
+
+double Render::median_error() const {
+    if (full_groups() < 2)
+        return std::numeric_limits<double>::infinity();
+    VariantScope scope(m_scene.scene_variant());
+    auto [variance, mean] = spread();
+    std::vector<double> v = read_floats(variance), y = read_floats(mean), errors;
+    for (size_t i = 0; i < v.size(); ++i) {
+        constexpr double Rounding = 1e-6; // what is below is no noise
+        if (double e = std::sqrt(v[i]) / std::abs(y[i]); e > Rounding && std::isfinite(e))
+            errors.push_back(e);
+    }
+    if (errors.empty())
+        return 0;
+    auto middle = errors.begin() + long(errors.size() / 2);
+    std::nth_element(errors.begin(), middle, errors.end());
+    // Of few groups, more than half of all variances are estimated too low [Wilson and Hilferty 1931]
+    double low = std::pow(1 - 2 / (9.0 * (full_groups() - 1)), 3);
+    return *middle / std::sqrt(low);
+}
+
+double Render::relative_error() const {
+    if (full_groups() < 2)
         return std::numeric_limits<double>::infinity();
     VariantScope scope(m_scene.scene_variant());
     const Film::Crop &crop = film().crop();
-    uint32_t slots = m_buffer.slots();
-    std::vector<Float> sums = m_buffer.at(0, slots);
-    // Of sums of groups: their variance by n - 1, that of their mean by n. Slots beyond the image hold zeros.
-    Float n = groups_of(UInt32(jit::lane_index(slots)));
     auto total = [](const Float &v) {
         return read_floats(Float(jit::reduce(jit::ReduceOp::Add, v)))[0];
     };
-    double variance = total(sums.back() / (n * (n - 1))), sum = total(film().brightness(sums) / n);
+    auto [variances, means] = spread();
+    double variance = total(variances), sum = total(means);
     if (variance == 0)
         return 0;
     double pixels = double(crop.width) * crop.height, mean = std::abs(sum) / pixels;

@@ -67,9 +67,18 @@ public:
     }
     /// Whether all pixels have the same number of samples now.
     bool at_full_group() const { return m_next == 0; }
+    /// Whether the group of samples that comes next is the last and smaller than the others: states from then on cannot go on
+    /// to more samples.
+    bool next_group_is_small() const {
+        return !done() && samples_before(m_group + 1) - samples_before(m_group) < m_group_size;
+    }
+    bool estimates_error() const { return m_options.estimate_error; }
     /// Root mean square of the pixels' standard errors over the mean of all pixels, in luminance: estimated from the spread
-    /// of groups of samples. Infinite before the fourth group. Waits. See docs/cli.md.
+    /// of groups of samples. Infinite before the second group. Waits. See docs/cli.md.
     double relative_error() const;
+    /// The median of the pixels' standard errors, each over the pixel itself, among those that have noise: it does not depend on
+    /// a few bright edges. Infinite before the second group. Waits. See docs/cli.md.
+    double median_error() const;
     /// What has been collected so far, as the film develops it. Waits.
     Image image() const;
     /// The same as data of the program, before it is developed: the means of the film's channels by rows and columns.
@@ -83,7 +92,8 @@ public:
     Float forward();
 
     /// The state between two steps as bytes, and back; UserError if they belong to another render. A restored render
-    /// goes on as if it had never stopped. Saving waits.
+    /// goes on as if it had never stopped. It may have another number of samples, if the sampler's do not depend on that
+    /// and all groups so far were full ones. Saving waits.
     std::string save() const;
     void restore(std::string_view bytes);
     /// Adds what another render has saved: the part that follows this one, both of them done; or the first part, if this one has
@@ -104,11 +114,15 @@ private:
         Spectrum ray_weight;
     };
     struct State { // that a checkpoint holds
-        int first, last, group;
+        int spp, group_size, first, last, group;
         uint32_t next;
         FilmBuffer buffer, light;
     };
     State parse(std::string_view bytes) const;
+    /// UserError if a state of another number of samples cannot go on here.
+    void check_extension(const State &s) const;
+    /// Of each slot, in sums of groups: the variance of its mean, and its mean.
+    std::pair<Float, Float> spread() const;
     class Launch;
     /// Sets up all that depends on the camera.
     void begin();
@@ -140,8 +154,7 @@ private:
     Radiance primal_of(const Samples &samples) const;
     std::vector<Float> film_channels(const Radiance &r, const Samples &samples) const;
     std::vector<std::string> channel_names() const;
-    /// Groups of samples that a slot's pixel has.
-    Float groups_of(const UInt32 &slot) const;
+    /// Samples that a slot's pixel has.
     Float samples_of(const UInt32 &slot) const;
     std::string signature() const;
 
@@ -150,6 +163,8 @@ private:
     const Integrator &integrator() const { return *m_integrator; }
     bool splats() const { return film().splats(); }
 
+    /// Groups of samples that all pixels have, without the last if that is smaller.
+    int full_groups() const { return samples_done() / m_group_size; }
     /// Samples of a pixel that come before a group.
     int samples_before(int group) const { return std::min(group * m_group_size, m_spp); }
 

@@ -121,11 +121,10 @@ Float Film::develop(const Float &means, uint32_t channel_count) const {
 
 std::filesystem::path Film::with_extension(const std::filesystem::path &path,
                                            const char *extension) {
-    std::string own = path.extension().string();
-    std::vector<std::string> known = image_extensions();
-    if (!own.empty() && std::find(known.begin(), known.end(), own.substr(1)) != known.end())
-        return path;
-    return path.string() + extension;
+    if (!names_image_format(extension_of(path)))
+        return path.string() + extension;
+    check_extension(path);
+    return path;
 }
 
 } // namespace umbel

@@ -1,8 +1,10 @@
 // tests/cli/render_test.cpp: `umbel render` as users run it.
 #include "cli/program.h"
 #include "core/image_io.h"
+#include <algorithm>
 #include <chrono>
 #include <csignal>
+#include <pty.h>
 #include <thread>
 
 namespace umbel::test {
@@ -98,9 +100,24 @@ TEST_F(CliRender, SeveralScenesAtATimeGiveTheImagesOfOneAtATime) {
     ASSERT_FALSE(first.empty());
     EXPECT_EQ(contents(path("b.exr")), first);
     EXPECT_EQ(contents(path("c.exr")), first);
-    expect_output(umbel("render -q -m interp_rgb -j 2 missing.xml " + all), 1, "missing.xml");
     expect_output(umbel("render -o x.exr " + all), 1, "-o names one file, and there are 3 scenes");
     expect_output(umbel("render --checkpoint x " + all), 1, "--checkpoint names one file");
+}
+
+TEST_F(CliRender, ASceneThatFailsDoesNotKeepOthersFromBeingRendered) {
+    std::string bad = file("bad.xml", "<scene version='3.0.0'><shape type='spher'/></scene>"),
+                c = file("c.xml", Scene);
+    for (const char *jobs : { "-j 1", "-j 2" }) {
+        std::filesystem::remove(path("a.exr"));
+        std::filesystem::remove(path("c.exr"));
+        Ran r = umbel(
+            fmt::format("render -q -m interp_rgb {} missing.xml {} {} {}", jobs, scene, bad, c));
+        expect_output(r, 1, "did you mean \"sphere\"");
+        expect_output(r, 1, fmt::format("2 of 4 scenes failed:\n  missing.xml\n  {}\n", bad));
+        EXPECT_TRUE(std::filesystem::exists(path("a.exr"))) << r.output;
+        EXPECT_TRUE(std::filesystem::exists(path("c.exr"))) << r.output;
+    }
+    EXPECT_EQ(umbel("render -q missing.xml").output.find("scenes failed"), std::string::npos);
 }
 
 TEST_F(CliRender, ExistingImagesAreSkippedOnDemand) {
@@ -176,11 +193,98 @@ TEST_F(SlowCliRender, StopsAtTheTargetErrorAlsoAfterAnInterruption) {
     expect_output(second, 0, "going on from");
     EXPECT_EQ(contents(path("i.pfm")), reference);
     EXPECT_FALSE(std::filesystem::exists(path("c")));
-    // A checkpoint without what the error needs is another render's
+    // The limit belongs to the command, not to the state
     expect_output(run("--time 1e-9 --checkpoint " + path("c")), 0, "stopped");
-    expect_output(umbel(fmt::format("render {} -m interp_rgb --spp 100000 --checkpoint {}", scene,
-                                    path("c"))),
-                  1, "belongs to another render");
+    expect_output(umbel(fmt::format("render {} -m interp_rgb --spp 100000 --time 1e-9 "
+                                    "--checkpoint {}",
+                                    scene, path("c"))),
+                  0, "going on from");
+}
+
+TEST_F(CliRender, TheErrorIsStatedFromTheSecondGroupOfSamplesOn) {
+    auto run = [&](const char *options) {
+        return umbel(fmt::format("render {} -z -m interp_rgb {}", scene, options)).output;
+    };
+    EXPECT_NE(run("--spp 16").find("relative error unknown for so few samples"), std::string::npos);
+    for (const char *measure : { "image", "median" }) {
+        std::string output =
+            run(fmt::format("--spp 32 --target-error 1e-9 --error-measure {}", measure).c_str());
+        EXPECT_NE(output.find("32 samples a pixel in "), std::string::npos) << output;
+        EXPECT_NE(output.find("relative error 0."), std::string::npos) << output;
+        EXPECT_NE(output.find("(median pixel 0."), std::string::npos) << output;
+    }
+    // Half of this image is a sky without noise, which does not count as a pixel that is good already
+    std::string stopped = run("--spp 100000 --target-error 0.02 --error-measure median");
+    size_t at = stopped.find("median pixel ");
+    ASSERT_NE(at, std::string::npos) << stopped;
+    double median = std::stod(stopped.substr(at + 13));
+    EXPECT_LE(median, 0.02) << stopped;
+    EXPECT_GT(median, 0.005) << stopped;
+}
+
+TEST_F(CliRender, EndsWithALineThatTellsWhatItTook) {
+    Ran r = umbel(fmt::format("render {} -m llvm_rgb", scene), "UMBEL_CACHE=");
+    for (const char *part : { "a.xml: ", "a.exr: 40 samples a pixel in ", " samples/s, ",
+                              "relative error 0.0", " MB, ", " compiled in " })
+        expect_output(r, 0, part);
+    EXPECT_EQ(std::count(r.output.begin(), r.output.end(), '\n'), 1) << r.output;
+}
+
+TEST_F(CliRender, WhatCannotBeWrittenIsFoundBeforeTheFirstSample) {
+    auto start = std::chrono::steady_clock::now();
+    auto refused = [&](const std::string &out, const char *why) {
+        expect_output(umbel(fmt::format("render {} -m interp_rgb --spp 100000000 --time 60 -o {}",
+                                        scene, out)),
+                      1, why);
+    };
+    refused(path("no/a.exr"), "check the folder");
+    refused(path("a.gif"), "no image format has the extension \"gif\"; use one of .exr");
+    refused(path("a.webp"), "no image format has the extension \"webp\"");
+    std::filesystem::create_directory(folder / "b.exr");
+    refused(path("b.exr"), "this is a folder");
+    expect_output(umbel(fmt::format("render {} -m interp_rgb --spp 100000000 --time 60 "
+                                    "--checkpoint {}",
+                                    scene, path("no/c"))),
+                  1, "check the folder");
+    EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(60));
+    // A dot alone makes no format
+    expect_output(umbel(fmt::format("render {} -q -m interp_rgb -o {}", scene, path("frame.0001"))),
+                  0, "");
+    EXPECT_TRUE(std::filesystem::exists(path("frame.0001.exr")));
+    for (const auto &entry : std::filesystem::directory_iterator(folder))
+        EXPECT_EQ(entry.path().string().find(".part"), std::string::npos) << entry.path();
+}
+
+TEST_F(CliRender, ScenesThatAreNoneAreCalledWhatTheyAre) {
+    expect_output(umbel("render " + path("")), 1, "this is a folder; name a scene file: " + scene);
+    std::string image = path("i.exr");
+    write_image(image, Image(2, 2, { "R", "G", "B" }));
+    expect_output(umbel("render " + image), 1, "this is an image");
+}
+
+TEST_F(CliRender, VariantsOfMitsubaAreUnderstood) {
+    expect_output(umbel(fmt::format("render {} -q -m scalar_rgb -o {}", scene, path("s.pfm"))), 0,
+                  "");
+    EXPECT_EQ(contents(path("s.pfm")), image(""));
+    expect_output(umbel("render -m cuda_ad_rgb " + scene), 1,
+                  "there is no CUDA backend yet; \"llvm_ad_rgb\" computes the same on the CPU");
+    expect_output(umbel("render -m lvm_rgb " + scene), 1, "unknown variant");
+}
+
+TEST_F(CliRender, MoreSamplesGoOnFromAKeptCheckpoint) {
+    for (int spp : { 32, 40 }) {
+        std::string state = fmt::format("--checkpoint {} --keep-checkpoint", path("c"));
+        std::string few = image(fmt::format("--spp {}", spp));
+        EXPECT_EQ(image(fmt::format("--spp {} {}", spp, state)), few);
+        EXPECT_EQ(image(fmt::format("--spp {} {}", spp, state)), few); // nothing is left to do
+        Ran r = umbel(fmt::format("render {} -m interp_rgb --spp 100 -o {} --checkpoint {}", scene,
+                                  path("i.pfm"), path("c")));
+        expect_output(r, 0, "going on from");
+        std::string extended = contents(path("i.pfm"));
+        EXPECT_EQ(extended, image("--spp 100"));
+        EXPECT_FALSE(std::filesystem::exists(path("c")));
+    }
+    expect_output(umbel("render --keep-checkpoint " + scene), 1, "name the file with --checkpoint");
 }
 
 TEST_F(CliRender, ACheckpointOfAnotherSceneIsRefused) {
@@ -192,19 +296,46 @@ TEST_F(CliRender, ACheckpointOfAnotherSceneIsRefused) {
 
 namespace {
 
-/// Runs the program without a shell, so that signals reach it.
-pid_t start(std::vector<std::string> arguments) {
+[[noreturn]] void become(std::vector<std::string> arguments) {
     arguments.insert(arguments.begin(), program().string());
     std::vector<char *> argv;
     for (std::string &a : arguments)
         argv.push_back(a.data());
     argv.push_back(nullptr);
+    execv(argv[0], argv.data());
+    _exit(127);
+}
+/// Runs the program without a shell, so that signals reach it. What it says goes to the file `log`, if given.
+pid_t start(const std::vector<std::string> &arguments, const std::string &log = "") {
     pid_t pid = fork();
-    if (pid == 0) {
-        execv(argv[0], argv.data());
+    if (pid != 0)
+        return pid;
+    if (!log.empty() && !freopen(log.c_str(), "w", stderr))
         _exit(127);
+    become(arguments);
+}
+/// All that it says on a terminal.
+std::string on_terminal(const std::vector<std::string> &arguments) {
+    int terminal = -1;
+    pid_t pid = forkpty(&terminal, nullptr, nullptr, nullptr);
+    if (pid == 0)
+        become(arguments);
+    std::string output;
+    char buffer[4096];
+    for (ssize_t n; (n = read(terminal, buffer, sizeof buffer)) > 0;)
+        output.append(buffer, size_t(n));
+    close(terminal);
+    waitpid(pid, nullptr, 0);
+    return output;
+}
+/// The numbers before " %", in order.
+std::vector<int> percents(const std::string &text) {
+    std::vector<int> out;
+    for (size_t at = 0; (at = text.find(" %", at)) != std::string::npos; ++at) {
+        size_t first = text.find_last_not_of("0123456789", at - 1) + 1;
+        out.push_back(std::stoi(text.substr(first, at - first)));
     }
-    return pid;
+    return out;
 }
 int end(pid_t pid) {
     int status = 0;
@@ -253,6 +384,63 @@ TEST_F(SlowCliRender, AHangUpWritesTheUnfinishedImageAndAnInterruptEnds) {
     EXPECT_EQ(WEXITSTATUS(status), 130);
     EXPECT_TRUE(std::filesystem::exists(path("i.pfm")));
     EXPECT_TRUE(std::filesystem::exists(path("c")));
+}
+
+TEST_F(SlowCliRender, TheBarKnowsItsLimit) {
+    auto shown = [&](std::vector<std::string> limit) {
+        limit.insert(limit.begin(), { "render", scene, "-m", "llvm_rgb", "--spp", "100000000" });
+        return on_terminal(limit);
+    };
+    std::string timed = shown({ "--time", "2" });
+    std::vector<int> all = percents(timed);
+    ASSERT_FALSE(all.empty()) << timed;
+    EXPECT_TRUE(std::is_sorted(all.begin(), all.end())) << timed;
+    EXPECT_GE(all.back(), 80) << timed;
+    EXPECT_EQ(timed.find(" min left"), std::string::npos) << timed;
+
+    std::string good = shown({ "--time", "60", "--target-error", "0.002" });
+    ASSERT_FALSE(percents(good).empty()) << good;
+    EXPECT_GE(percents(good).back(), 60) << good;
+    EXPECT_NE(good.find("error 0.00"), std::string::npos) << good;
+}
+
+TEST_F(SlowCliRender, SeveralScenesShareALine) {
+    std::string b = file("b.xml", Scene);
+    std::string shown = on_terminal(
+        { "render", scene, b, "-j", "2", "-m", "llvm_rgb", "--spp", "100000000", "--time", "3" });
+    size_t at = shown.find(" % | ");
+    ASSERT_NE(at, std::string::npos) << shown;
+    size_t first = shown.rfind('\r', at);
+    std::string line = shown.substr(first, shown.find('\r', at) - first);
+    EXPECT_NE(line.find("a.xml"), std::string::npos) << shown;
+    EXPECT_NE(line.find("b.xml"), std::string::npos) << shown;
+    for (const char *name : { "a.exr: ", "b.exr: " })
+        EXPECT_NE(shown.find(name), std::string::npos) << shown;
+}
+
+TEST_F(SlowCliRender, AnImageWhoseFolderIsGoneIsSavedElsewhere) {
+    std::filesystem::create_directories(folder / "out");
+    std::filesystem::create_directories(folder / "temporary");
+    setenv("TMPDIR", path("temporary").c_str(), 1);
+    pid_t pid =
+        start({ "render", scene, "-m", "llvm_rgb", "--spp", "100000000", "-o", path("out/i.png"),
+                "--checkpoint", path("c"), "--checkpoint-every", "0.01" },
+              path("log"));
+    unsetenv("TMPDIR");
+    ASSERT_TRUE(appears(path("c"))); // it is under way
+    std::filesystem::remove_all(folder / "out");
+    kill(pid, SIGINT);
+    int status = end(pid);
+    EXPECT_TRUE(WIFEXITED(status));
+    EXPECT_NE(WEXITSTATUS(status), 0);
+    std::string log = contents(path("log")), mark = "the image is saved as ";
+    size_t at = log.find(mark);
+    ASSERT_NE(at, std::string::npos) << log;
+    std::string saved = log.substr(at + mark.size());
+    saved.resize(saved.find('\n'));
+    EXPECT_EQ(saved.find(path("temporary")), 0u) << saved;
+    EXPECT_EQ(read_image(saved).width(), 24u);
+    EXPECT_TRUE(std::filesystem::exists(path("c"))) << "the same command goes on from it";
 }
 
 } // namespace umbel::test

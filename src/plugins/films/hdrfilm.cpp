@@ -36,7 +36,7 @@ public:
                                 const Image &image) const override {
         std::filesystem::path file = file_name(path);
         ImageWriteOptions options;
-        if (file.extension() == ".exr")
+        if (extension_of(file) == "exr")
             options.component = component();
         write_image(file, image, options);
         return file;

@@ -3,6 +3,7 @@
 // One channel is a matrix of rows and columns, several are one each: data(:, :, k) in MATLAB, the innermost lists in
 // Mathematica, the last axis in NumPy.
 #include "core/file_text.h"
+#include "core/image_io.h"
 #include "render/colour_film.h"
 #include <cctype>
 
@@ -35,9 +36,7 @@ public:
     }
 
     std::filesystem::path file_name(const std::filesystem::path &path) const override {
-        const char *extension = m_format == "numpy" ? ".npy" : ".m";
-        return path.extension() == extension ? path
-                                             : std::filesystem::path(path.string() + extension);
+        return with_only_extension(path, m_format == "numpy" ? ".npy" : ".m");
     }
     std::filesystem::path write(const std::filesystem::path &path,
                                 const Image &image) const override {

@@ -59,9 +59,10 @@ private:
 
     /// Without the extension of an image, if it has one.
     static std::filesystem::path stem(const std::filesystem::path &path) {
-        return with_extension(path, ".").string().back() == '.'
-                   ? path
-                   : std::filesystem::path(path).replace_extension();
+        if (!names_image_format(extension_of(path)))
+            return path;
+        check_extension(path);
+        return std::filesystem::path(path).replace_extension();
     }
     std::filesystem::path file_of(const std::filesystem::path &stem,
                                   const std::string &layer) const {

@@ -20,7 +20,7 @@ public:
     }
 
     std::filesystem::path file_name(const std::filesystem::path &path) const override {
-        return path.extension() == ".exr" ? path : std::filesystem::path(path.string() + ".exr");
+        return with_only_extension(path, ".exr");
     }
     std::filesystem::path write(const std::filesystem::path &path,
                                 const Image &image) const override {

@@ -16,6 +16,7 @@
 #include <ImfMultiPartInputFile.h>
 #include <ImfOutputFile.h>
 #include <ImfPartType.h>
+#include <ImfRgbaFile.h>
 #include <ImfStandardAttributes.h>
 #include <ImfStringAttribute.h>
 #include <ImfTiledOutputFile.h>
@@ -71,8 +72,35 @@ private:
     size_t m_at = 0;
 };
 
-/// Customary order within a layer: R G B, X Y Z, others as they come, alpha.
+/// By letters, but numbers by their value: ch2 before ch10.
+bool is_before(std::string_view a, std::string_view b) {
+    auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+    size_t i = 0, j = 0;
+    while (i < a.size() && j < b.size()) {
+        if (!is_digit(a[i]) || !is_digit(b[j])) {
+            if (a[i] != b[j])
+                return a[i] < b[j];
+            ++i, ++j;
+            continue;
+        }
+        auto take = [&](std::string_view s, size_t &at) { // without leading zeros
+            while (at + 1 < s.size() && s[at] == '0' && is_digit(s[at + 1]))
+                ++at;
+            size_t first = at;
+            while (at < s.size() && is_digit(s[at]))
+                ++at;
+            return s.substr(first, at - first);
+        };
+        std::string_view m = take(a, i), n = take(b, j);
+        if (m != n)
+            return m.size() != n.size() ? m.size() < n.size() : m < n;
+    }
+    return a.size() - i < b.size() - j || (a.size() - i == b.size() - j && a < b);
+}
+
+/// Customary order within a layer: R G B, X Y Z, others by name, alpha.
 std::vector<std::string> in_order(std::vector<std::string> names) {
+    std::sort(names.begin(), names.end(), is_before);
     std::vector<std::string> seen;
     auto split = [](const std::string &n) {
         size_t dot = n.rfind('.');
@@ -307,6 +335,73 @@ double packing(Imf::Compression c, Component component) {
     }
 }
 
+/// Luminance at full resolution and chroma at half of it, as OpenEXR's own tools write pictures.
+bool has_chroma(const Imf::Header &header) {
+    auto is_sampled = [&](const char *name, int step) {
+        const Imf::Channel *c = header.channels().findChannel(name);
+        return c && c->xSampling == step && c->ySampling == step;
+    };
+    return is_sampled("Y", 1) && is_sampled("RY", 2) && is_sampled("BY", 2);
+}
+
+/// Such a picture as RGB; the library interpolates chroma.
+Image read_chroma(ImageInput &in, const Imf::Header &header, uint64_t width, uint64_t height) {
+    std::vector<std::string> names = { "R", "G", "B" };
+    if (header.channels().findChannel("A"))
+        names.push_back("A");
+    // The file has half of the numbers, or somewhat more
+    Image image = in.allocate(width, height, names, Component::F16, false,
+                              2 * packing(header.compression(), Component::F16));
+    image.metadata = read_metadata(header);
+    const Imath::Box2i box = header.dataWindow();
+    in.seek(0);
+    InputStream stream(in);
+    Imf::RgbaInputFile file(stream, 0);
+    std::vector<Imf::Rgba> row(width);
+    for (int y = box.min.y; y <= box.max.y; ++y) {
+        // The library wants the address of pixel (0, 0), which may lie outside: in integers, that is defined
+        intptr_t base =
+            reinterpret_cast<intptr_t>(row.data()) - intptr_t(sizeof(Imf::Rgba)) * box.min.x;
+        file.setFrameBuffer(reinterpret_cast<Imf::Rgba *>(base), 1, 0);
+        file.readPixels(y);
+        std::vector<double> numbers;
+        for (const Imf::Rgba &p : row) {
+            for (half v : { p.r, p.g, p.b })
+                numbers.push_back(double(float(v)));
+            if (names.size() == 4)
+                numbers.push_back(double(float(p.a)));
+        }
+        image.write_row(size_t(y - box.min.y), numbers.data());
+    }
+    return image;
+}
+
+/// A channel with one number for several pixels.
+struct Coarse {
+    size_t channel, step_x, step_y, width;
+    std::vector<float> numbers;
+};
+
+/// Such channels, as a file's part is to be read into them in place of the image.
+std::vector<Coarse> coarse_channels(const Imf::Header &header, const Image &image,
+                                    Imf::FrameBuffer &buffer) {
+    std::vector<Coarse> out;
+    for (size_t i = 0; i < image.channel_count(); ++i) {
+        const char *name = image.channels()[i].c_str();
+        const Imf::Channel &c = header.channels()[name];
+        if (c.xSampling == 1 && c.ySampling == 1)
+            continue;
+        size_t step_x = size_t(c.xSampling), step_y = size_t(c.ySampling),
+               width = (image.width() + step_x - 1) / step_x,
+               height = (image.height() + step_y - 1) / step_y;
+        out.push_back({ i, step_x, step_y, width, std::vector<float>(width * height) });
+        buffer.insert(name, Imf::Slice::Make(Imf::FLOAT, out.back().numbers.data(),
+                                             header.dataWindow(), sizeof(float),
+                                             sizeof(float) * width, c.xSampling, c.ySampling));
+    }
+    return out;
+}
+
 Image read_part(ImageInput &in) {
     check_headers(in);
     InputStream stream(in);
@@ -325,10 +420,14 @@ Image read_part(ImageInput &in) {
     uint64_t height = uint64_t(int64_t(box.max.y) - box.min.y + 1);
     std::vector<std::string> names;
     bool half = true, uint = true;
+    if (part == 0 && has_chroma(header))
+        return read_chroma(in, header, width, height);
+    double coarsest = 1; // pixels that a number stands for
     for (auto c = header.channels().begin(); c != header.channels().end(); ++c) {
-        if (c.channel().xSampling != 1 || c.channel().ySampling != 1)
-            in.error("channel \"{}\" is subsampled; store all channels at full resolution",
-                     c.name());
+        coarsest = std::max(coarsest, double(c.channel().xSampling) * c.channel().ySampling);
+        if (coarsest > 16)
+            in.error("channel \"{}\" has a number for {} x {} pixels; store it at full resolution",
+                     c.name(), c.channel().xSampling, c.channel().ySampling);
         names.push_back(c.name());
         half &= c.channel().type == Imf::HALF;
         uint &= c.channel().type == Imf::UINT;
@@ -346,11 +445,18 @@ Image read_part(ImageInput &in) {
                      t.xSize, t.ySize, width, height);
     }
     Image image = in.allocate(width, height, in_order(std::move(names)), component, false,
-                              packing(header.compression(), component));
+                              coarsest * packing(header.compression(), component));
     image.metadata = read_metadata(header);
     Imf::InputPart pixels(file, part);
-    pixels.setFrameBuffer(frame_buffer(image, box.min.x, box.min.y));
+    Imf::FrameBuffer buffer = frame_buffer(image, box.min.x, box.min.y);
+    std::vector<Coarse> coarse = coarse_channels(header, image, buffer);
+    pixels.setFrameBuffer(buffer);
     pixels.readPixels(box.min.y, box.max.y);
+    for (const Coarse &c : coarse)
+        for (size_t y = 0; y < height; ++y)
+            for (size_t x = 0; x < width; ++x)
+                image.set(x, y, c.channel,
+                          double(c.numbers[y / c.step_y * c.width + x / c.step_x]));
     return image;
 }
 

@@ -138,7 +138,8 @@ def bitmap(self, raw=False):
     image = self.develop(raw)
     dr.eval(image)
     was_put = "storage" in state_of(self)
-    names = state_of(self)["names"] if raw and was_put else _output_names(self, _further(self) if was_put else [])
+    further = _further(self) if was_put else _core.last_channels(self)
+    names = state_of(self)["names"] if raw and was_put else _output_names(self, further)
     if len(names) != image.shape[2]:
         return Bitmap(image)
     plain = {("R", "G", "B"): "RGB", ("R", "G", "B", "A"): "RGBA", ("X", "Y", "Z"): "XYZ", ("X", "Y", "Z", "A"): "XYZA",

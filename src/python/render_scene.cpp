@@ -9,6 +9,7 @@
 #include <mutex>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
@@ -65,17 +66,25 @@ struct Shown {
     std::weak_ptr<Film> film;
     Float image;
     std::vector<size_t> shape;
+    std::vector<std::string> further; // channels beyond the film's own
 };
 std::vector<Shown> &shown() {
     static std::vector<Shown> list;
     return list;
 }
-void show(const Ref<Film> &film, const Float &image, std::vector<size_t> shape) {
+std::vector<std::string> last_channels(const Ref<Film> &film) {
+    for (const Shown &s : shown())
+        if (s.film.lock() == film)
+            return s.further;
+    return {};
+}
+void show(const Ref<Film> &film, const Float &image, std::vector<size_t> shape,
+          std::vector<std::string> further) {
     std::erase_if(shown(), [&](const Shown &s) {
         Ref<Film> other = s.film.lock();
         return !other || other == film;
     });
-    shown().push_back({ film, Float(ad::detach(image)), std::move(shape) });
+    shown().push_back({ film, Float(ad::detach(image)), std::move(shape), std::move(further) });
     forget_state(*film, "storage"); // of blocks that were put before
 }
 nb::object last_image(const Ref<Film> &film) {
@@ -195,7 +204,7 @@ nb::object render(const Ref<Scene> &scene, uintptr_t params, nb::object sensor,
     Float image = render_image(scene, reinterpret_cast<const SceneParameters *>(params), primal,
                                gradient, &shape, between);
     std::vector<size_t> dims(shape.begin(), shape.end());
-    show(o.film, image, dims);
+    show(o.film, image, dims, o.integrator->aov_names());
     image = o.film->develop(image, uint32_t(dims[2]));
     dims[2] = image.size() / (dims[0] * dims[1]);
     return steal(wrap_tensor(tensor_class(image.type()), image, dims));
@@ -214,7 +223,7 @@ Value shown_image(const Ref<Film> &film, std::vector<size_t> *shape) {
 }
 
 void show_image(const Ref<Film> &film, const Value &image, std::vector<size_t> shape) {
-    show(film, Float(image), std::move(shape));
+    show(film, Float(image), std::move(shape), last_channels(film));
 }
 
 void bind_scene(nb::module_ &m) {
@@ -360,6 +369,7 @@ void bind_scene(nb::module_ &m) {
                                  const Vector3 &b) { return si.to_world_mueller(s, a, b); });
     m.def("mis_weight", mis_weight);
     m.def("last_image", &last_image);
+    m.def("last_channels", &last_channels);
     m.def("forget_images", [] { // before Python ends
         shown().clear();
         drop_retired();

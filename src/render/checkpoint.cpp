@@ -99,7 +99,7 @@ void Render::check_extension(const State &s) const {
         fail("a checkpoint of {} samples a pixel cannot go on to {}: the sampler {} arranges them "
              "by "
              "their number; {}",
-             s.spp, m_spp, m_sampler->plugin(), Remedy);
+             s.spp, m_spp, sensor().sampler().plugin(), Remedy);
     if (AsksForPartials::any())
         fail("a checkpoint of {} samples a pixel cannot go on to {}: textures or channels of the "
              "scene are filtered by their number; {}",

@@ -5,11 +5,23 @@
 #include "render/shape_list.h"
 #include "render/subsurface.h"
 #include <malloc.h>
+#include <set>
 
 namespace umbel {
 
 Scene::Scene() : m_variant(variant()) {}
 Scene::~Scene() = default;
+
+// Definitions that nothing refers to are not made, but files that they name must exist.
+static void check_files(const Properties &p, std::set<const Properties *> &seen) {
+    if (p.instance || !seen.insert(&p).second)
+        return;
+    if (const Property *file = p.find("filename"); file && std::get_if<std::string>(&file->value))
+        p.get_file("filename");
+    for (const Property &property : p.all())
+        if (const PropertiesPtr *o = property.object(); o && *o)
+            check_files(**o, seen);
+}
 
 void Scene::declare(Params &p) {
     p.objects("shape", m_shapes).doc("Surfaces");
@@ -43,6 +55,10 @@ void Scene::declare(Params &p) {
             sensors.push_back(p.loader()->load_as<Sensor>(*o));
     }
     m_sensors = std::move(sensors); // those of shapes among them
+    std::set<const Properties *> seen;
+    for (const Property &property : p.properties()->all())
+        if (const PropertiesPtr *o = property.object(); o && (*o)->kind != "shape")
+            check_files(**o, seen);
     if (!m_integrator)
         m_integrator =
             p.loader()->load_as<Integrator>(std::make_shared<Properties>("integrator", "path"));

@@ -64,8 +64,26 @@ TEST_P(BackendAov, LeavesTheImageInsideAsItIs) {
             EXPECT_EQ(image.get(x, y, 0), image.get(x, y, size_t(image.find_channel("d.T"))));
 }
 
+TEST_P(BackendAov, ShowsTheImagesOfAllIntegratorsInside) {
+    Image image = image_with("d:depth", "<integrator type='path'/><integrator type='depth' "
+                                        "name='far'/><integrator type='aov'><string name='aovs' "
+                                        "value='n:sh_normal'/></integrator>");
+    EXPECT_EQ(
+        image.channels(),
+        (std::vector<std::string>{ "R", "G", "B", "far.R", "far.G", "far.B", "image3.R", "image3.G",
+                                   "image3.B", "image3.n.X", "image3.n.Y", "image3.n.Z", "d.T" }));
+    EXPECT_EQ(middle(image, "far.G"), middle(image, "d.T"));
+    EXPECT_NEAR(middle(image, "image3.n.Z"), 1, 1e-6);
+    EXPECT_GT(middle(image, "R"), 0.1); // of white light all around
+    EXPECT_NEAR(middle(image, "G"), 2 * middle(image, "R"), 1e-5);
+}
+
 TEST(Aov, SaysWhatItDoesNotKnow) {
     VariantScope scope(find_variant("interp_rgb"));
+    EXPECT_NE(user_error([] {
+                  make_object<Integrator>(Properties("integrator", "aov"));
+              }).find("has no `aovs`"),
+              std::string::npos);
     auto refuse = [](const char *aovs, const char *part) {
         std::string m = user_error([&] { image_with(aovs); });
         EXPECT_NE(m.find(part), std::string::npos) << m;

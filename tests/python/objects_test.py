@@ -462,6 +462,25 @@ def test_prb_basic_agrees_with_prb_but_for_noise():
         mi.load_dict({"type": "prb_basic", "rr_depth": 3})
 
 
+# ---- further channels
+
+def test_films_name_the_channels_of_their_last_image():
+    d = room(sky={"type": "constant", "radiance": 1.})
+    d["integrator"] = {"type": "aov", "aovs": "dd:depth,nn:sh_normal", "image": {"type": "path"}, "far": {"type": "depth"}}
+    scene = mi.load_dict(d)
+    image = mi.render(scene, spp=4)
+    bitmap = scene.sensors()[0].film().bitmap()
+    assert bitmap.channel_names() == ["R", "G", "B", "far.R", "far.G", "far.B", "dd.T", "nn.X", "nn.Y", "nn.Z"]
+    assert np.array_equal(bitmap, image)
+    layers = dict(bitmap.split())
+    assert list(layers) == ["<root>", "far", "dd", "nn"]
+    assert layers["<root>"].pixel_format() == layers["far"].pixel_format() == mi.Bitmap.PixelFormat.RGB
+    assert np.array_equal(np.array(layers["far"])[..., 0], np.array(layers["dd"]).squeeze())
+    # Another integrator, other channels
+    mi.render(scene, integrator=mi.load_dict({"type": "path"}), spp=1)
+    assert scene.sensors()[0].film().bitmap().channel_names() == ["R", "G", "B"]
+
+
 # ---- second moments
 
 def test_moments_give_the_variance_of_an_image():
@@ -482,7 +501,8 @@ def test_integrators_around_others_hide_lights(kind):
     def centre(hidden):
         d = room(lamp={"type": "rectangle", "emitter": {"type": "area", "radiance": 3.}})
         del d["wall"]
-        d["integrator"] = {"type": kind, "hide_emitters": hidden, "inner": {"type": "path"}}
+        d["integrator"] = {"type": kind, "hide_emitters": hidden, "inner": {"type": "path"},
+                           **({"aovs": "d:depth"} if kind == "aov" else {})}
         return mi.render(mi.load_dict(d), spp=4).numpy()[4, 4, 0]
     assert centre(False) == pytest.approx(3) and centre(True) == 0
 

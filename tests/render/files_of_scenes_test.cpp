@@ -35,6 +35,20 @@ TEST_F(FilesOfScenes, ReportsTheFirstOfSeveralMistakes) {
                   std::string::npos);
 }
 
+// Who names a file wants it, even where nothing refers to the texture.
+TEST_F(FilesOfScenes, FilesOfUnusedDefinitionsMustExist) {
+    auto scene = [](const std::string &file) {
+        return scene_xml("<bsdf type='diffuse' id='unused'><texture type='bitmap' "
+                         "name='reflectance'><string name='filename' value='" +
+                             file + "'/></texture></bsdf><shape type='sphere'/>",
+                         4, 1);
+    };
+    std::string m = user_error([&] { scene_from(scene("nowhere.png")); });
+    EXPECT_NE(m.find("nowhere.png"), std::string::npos) << m;
+    write_image(folder / "a.png", Image(4, 4, { "R", "G", "B" }, Component::U8, true));
+    scene_from(scene((folder / "a.png").string()));
+}
+
 TEST_F(FilesOfScenes, LargeMeshesComeBackWhenTheyAreAskedFor) {
     const int n = 300; // 180,000 triangles
     std::string text;

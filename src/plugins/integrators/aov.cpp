@@ -1,6 +1,8 @@
 // aov: quantities of the first surface besides its radiance, as further channels of the image.
 //
-// `aovs` lists channels as name:kind, separated by commas. With integrators inside, their image comes first.
+// `aovs` lists channels as name:kind, separated by commas. With integrators inside, their images come first: that of the first
+// one is the colour, those of others are channels name.R, name.G and name.B (mono: name.Y), followed by channels of their own.
+// Names are those that the scene gives to the integrators; without one, the second is image2, the third image3 and so on.
 //
 // duv_dx and duv_dy say how texture coordinates change from a pixel to the next one, over the square root of the number of
 // samples a pixel: so far do neighbouring samples lie apart.
@@ -23,9 +25,22 @@ public:
         p.string("aovs", m_list, "")
             .doc("Such as dd:depth,nn:sh_normal; kinds: depth, position, uv, geo_normal, "
                  "sh_normal, dp_du, dp_dv, duv_dx, duv_dy, prim_index, shape_index, albedo");
-        p.object("integrator", m_inner).doc("What computes the colour; black if absent");
-        if (p.loading() && m_inner && m_hide_emitters)
-            m_inner->set_hide_emitters(true);
+        p.objects("integrator", m_inner)
+            .doc("What computes the colour, black if absent; several give further images");
+        if (!p.loading())
+            return;
+        if (!p.properties()->has("aovs"))
+            complain("has no `aovs`, the list of its channels, such as \"dd:depth,nn:sh_normal\"");
+        for (const Property &q : p.properties()->all())
+            if (q.object() && (*q.object())->kind == Kind)
+                m_inner_names.push_back(q.name);
+        m_inner_names.resize(m_inner.size());
+        for (size_t i = 0; i < m_inner.size(); ++i) {
+            if (m_inner_names[i].empty())
+                m_inner_names[i] = fmt::format("image{}", i + 1);
+            if (m_hide_emitters)
+                m_inner[i]->set_hide_emitters(true);
+        }
     }
 
     void configure() override {
@@ -50,12 +65,24 @@ public:
         }
     }
     bool prepare(const Scene &scene, const Progress &progress) const override {
-        return !m_inner || m_inner->make_ready(scene, progress);
+        return std::all_of(m_inner.begin(), m_inner.end(), [&](const Ref<Integrator> &i) {
+            return i->make_ready(scene, progress);
+        });
     }
-    bool repeats() const override { return !m_inner || m_inner->repeats(); }
+    bool repeats() const override {
+        return std::all_of(m_inner.begin(), m_inner.end(),
+                           [](const Ref<Integrator> &i) { return i->repeats(); });
+    }
     std::vector<std::string> aov_names() const override {
-        std::vector<std::string> names =
-            m_inner ? m_inner->aov_names() : std::vector<std::string>();
+        std::vector<std::string> names;
+        for (size_t i = 0; i < m_inner.size(); ++i) {
+            std::string layer = i == 0 ? "" : m_inner_names[i] + ".";
+            if (i > 0)
+                for (char c : std::string(variant().colour == Colour::Mono ? "Y" : "RGB"))
+                    names.push_back(layer + c);
+            for (const std::string &name : m_inner[i]->aov_names())
+                names.push_back(layer + name);
+        }
         names.insert(names.end(), m_names.begin(), m_names.end());
         return names;
     }
@@ -66,8 +93,16 @@ public:
         si.compute_uv_partials(ray, active);
         Mask valid = active & si.is_valid();
         Radiance r{ black(), valid, {} };
-        if (m_inner)
-            r = m_inner->sample(scene, sampler, ray, medium, active);
+        for (size_t i = 0; i < m_inner.size(); ++i) {
+            Radiance inner = m_inner[i]->sample(scene, sampler, ray, medium, active);
+            if (i == 0) {
+                r = std::move(inner);
+                continue;
+            }
+            for (const Float &v : further_colours(inner.L, ray.wavelengths))
+                r.aovs.push_back(v);
+            r.aovs.insert(r.aovs.end(), inner.aovs.begin(), inner.aovs.end());
+        }
         for (const Float &v : channels(scene, si, valid))
             r.aovs.push_back(v);
         return r;
@@ -79,13 +114,15 @@ public:
                                      const RadianceDerivative &gradient,
                                      const Mask &active) const override {
         refuse_polarization();
+        if (m_inner.size() > 1)
+            complain("derivatives of the images of several integrators are not there; leave one");
         RadianceDerivative out{ Spectrum(0), {} }, inner = gradient;
         size_t own = inner.aovs.size() - std::min(inner.aovs.size(), m_names.size());
         inner.aovs.resize(own);
-        if (m_inner)
-            out = m_inner->differentiate(mode, scene, sampler, ray, medium, primal, inner, active);
-        if (m_inner)
-            out.aovs.resize(m_inner->aov_names().size(), Float(0));
+        for (const Ref<Integrator> &i : m_inner) {
+            out = i->differentiate(mode, scene, sampler, ray, medium, primal, inner, active);
+            out.aovs.resize(i->aov_names().size(), Float(0));
+        }
         Hit hit = scene.trace(ray, active, true);
         SurfaceInteraction si = scene.interaction(ray, hit, active, Scene::Follow::Ray);
         si.compute_uv_partials(ray, active);
@@ -160,7 +197,8 @@ private:
 
     std::string m_list;
     std::vector<std::string> m_kinds, m_names;
-    Ref<Integrator> m_inner;
+    std::vector<Ref<Integrator>> m_inner;
+    std::vector<std::string> m_inner_names;
     std::optional<AsksForPartials> m_asks; // where a channel shows them
 };
 

@@ -6,6 +6,7 @@ import base64
 import enum
 import io
 import os
+import tempfile
 import threading
 
 from . import _core
@@ -465,33 +466,60 @@ def write(self, path, format=FileFormat.Auto, quality=-1):
     _core.bitmap_write(self, path, *_options(format, quality, extension))
 
 
-_tasks = []
+_tasks = []  # (thread, its errors)
 
 
 def write_async(self, path, format=FileFormat.Auto, quality=-1):
-    """Writes a file while the program goes on. Errors show when wait_for_tasks() is called, or at the end."""
+    """Writes a file while the program goes on. A name that cannot be written is an error at once. What goes wrong later, such as
+    a full disk, is raised by the next write_async(), dr.sync_thread() or wait_for_tasks(); the image is then kept in
+    the folder for temporary files."""
+    _raise_errors()
+    if not hasattr(path, "write"):
+        _core.check_bitmap_file(os.fspath(path), format not in (FileFormat.Auto, FileFormat.Unknown))
     copy = _core.bitmap_copy(self)
 
     def task():
         try:
             write(copy, path, format, quality)
         except Exception as e:  # belongs to whoever waits
-            errors.append(e)
+            errors.append(_rescued(copy, path, e))
     errors = []
     thread = threading.Thread(target=task, name=f"write {path}")
     thread.start()
     _tasks.append((thread, errors))
 
 
-def wait_for_tasks():
-    """Until all files are written; raises the first error of their writing."""
+def _rescued(bitmap, path, error):
+    """The error, with the place where the image is instead."""
+    if hasattr(path, "write"):
+        return error
+    stem = os.path.splitext(os.path.basename(os.fspath(path)))[0]
+    other = os.path.join(tempfile.gettempdir(), f"umbel-{os.getpid()}-{stem}.exr")
+    try:
+        _core.bitmap_write(bitmap, other, None, "zip")
+    except Exception:
+        return error
+    return dr.UserError(f"{error}; the image is saved as {other}")
+
+
+def _raise_errors(wait=False):
+    """Of files that were to be written: those that are done, or all."""
+    done = [t for t in _tasks if wait or not t[0].is_alive()]
     errors = []
-    while _tasks:
-        thread, failed = _tasks.pop(0)
-        thread.join()
-        errors += failed
+    for task in done:
+        task[0].join()
+        errors += task[1]
+        _tasks.remove(task)
     if errors:
         raise errors[0]
+
+
+def wait_for_tasks():
+    """Until all files are written; raises the first error of their writing."""
+    _raise_errors(wait=True)
+
+
+dr._eval._at_sync.append(wait_for_tasks)
 
 
 # ---- display

@@ -61,5 +61,13 @@ def ray_intersect_triangle(self, index, ray, active=True):
     return pi
 
 
-for f in (add_attribute, face_normal, edge_indices, opposite_dedge, ray_intersect_triangle):
+def write_ply(self, filename):
+    """Writes a binary PLY file, or to a stream; with parameters that were changed and not passed on by update() yet."""
+    from ._integrators import live_parameters
+    for p in list(live_parameters):
+        p._pass_on(self)
+    self._write_ply(filename)
+
+
+for f in (write_ply, add_attribute, face_normal, edge_indices, opposite_dedge, ray_intersect_triangle):
     setattr(Mesh, f.__name__, f)

@@ -53,6 +53,9 @@ class SceneParameters:
 
     def __setitem__(self, key, value):
         current = self[key]
+        if isinstance(value, str) and not isinstance(current, str):
+            raise dr.UserError(f"parameter \"{key}\" is of type {type(current).__name__}; the text \"{value}\" cannot take its "
+                               "place: give numbers")
         if isinstance(current, dr.ArrayBase) and type(value) is not type(current):
             value = type(current)(value)
         self._values[key] = value
@@ -96,6 +99,13 @@ class SceneParameters:
         if changed:
             self._core.update(changed)
         return changed
+
+    def _pass_on(self, owner):
+        """Changes of one object, which is asked for them before update(); that will tell of them all the same."""
+        changed = [k for k, v in self._values.items() if self._core.owner(k).ptr == owner.ptr and self._core.set(k, v)]
+        if changed:
+            self._core.update(changed)
+            self._dirty = getattr(self, "_dirty", set()).union(changed)
 
     def update(self, values=None):
         """Passes changes on to the scene. Returns [(object, set of its parameters that changed)], the innermost first; what

@@ -118,7 +118,13 @@ _kinds = ("bsdf", "emitter", "texture", "sensor", "integrator", "film", "sampler
 def _register(kind):
     def register(name, constructor):
         from ._properties import Properties
-        _core.register_plugin(kind, name, lambda core: constructor(Properties(core)))
+
+        def make(core):
+            props = Properties(core)
+            made = constructor(props)
+            props._loaded()
+            return made
+        _core.register_plugin(kind, name, make)
     register.__name__ = f"register_{kind}"
     register.__doc__ = f"Makes `constructor(props)`, usually a class, the {kind} plugin of that name."
     return register

@@ -199,11 +199,13 @@ class Properties:
         self._core = None  # of a plugin that is being loaded
         self._name = self._id = ""
         self._entries, self._queried = {}, set()
+        self._asked = set()  # while a plugin is made: also names that there are not
         if isinstance(source, str):
             self._name = source
         elif isinstance(source, Properties):
             self._core, self._name, self._id = source._core, source._name, source._id
             self._entries, self._queried = dict(source._entries), set(source._queried)
+            self._asked = source._asked  # a copy asks for the same plugin
         elif source is not None:
             self._core, self._name, self._id = source, source.type, source.id
             self._entries = dict.fromkeys(source.keys())
@@ -219,18 +221,29 @@ class Properties:
         if key not in self._entries:
             raise MissingProperty(message.format(key))
         if self._entries[key] is None:  # not fetched yet
+            if self._core is None:
+                raise dr.UserError(f"Properties: \"{key}\" can be read while the plugin is made, and not any longer")
             value = self._core.get(key)
             self._entries[key] = (Type.Any, None) if value is None else _read_loaded(key, value)
         return self._entries[key]
 
     def __getitem__(self, key):
         value = self._entry(key)[1]
+        self._asked.add(key)
         self._queried.add(key)
         return value
 
     def get(self, key, def_value=None):
         """The value of that name, or `def_value`."""
+        self._asked.add(key)
         return self[key] if key in self._entries else def_value
+
+    def _loaded(self):
+        """The plugin has been made: what it has not asked for, the scene's loader complains about."""
+        if self._core is not None:
+            for key in self._asked | self._queried:
+                self._core.ask(key)
+        self._core = None
 
     def __setitem__(self, key, value):
         if value is None:
@@ -245,7 +258,10 @@ class Properties:
     def __contains__(self, key): return key in self._entries
     def __iter__(self): return iter(self.keys())
     def keys(self): return list(self._entries)
-    def items(self): return [(k, self._entry(k)[1]) for k in self._entries]
+
+    def items(self):
+        self._asked.update(self._entries)
+        return [(k, self._entry(k)[1]) for k in self._entries]
 
     def has_property(self, key):
         """Deprecated: use `key in props`."""
@@ -327,6 +343,7 @@ class Properties:
         return self._texture(name, default, 0)
 
     def _texture(self, name, default, intent):
+        self._asked.add(name)
         if name not in self._entries:
             if default is None:
                 raise RuntimeError(f"Property \"{name}\" cannot be found!")

@@ -2,6 +2,7 @@
 //
 // What needs pixels is here; python/umbel/_bitmap.py has the interface that scripts see and adds it to the
 // class. A bitmap offers its memory through the buffer protocol: NumPy and arrays use it in place.
+#include "core/file_text.h"
 #include "core/image_io.h"
 #include "core/image_ops.h"
 #include "python/buffers.h"
@@ -191,6 +192,12 @@ void bind_bitmap(nb::module_ &m) {
                              const std::string &compression) {
         nb::gil_scoped_release release;
         write_image(path, i, write_options(quality, compression));
+    });
+    // Whether a file of that name can be written, before anything is
+    m.def("check_bitmap_file", [](const std::string &path, bool has_format) {
+        if (!has_format)
+            check_extension(path);
+        check_writable(path);
     });
     m.def("bitmap_encode", [](const Image &i, const std::string &extension,
                               std::optional<int> quality, const std::string &compression) {

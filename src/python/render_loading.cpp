@@ -2,11 +2,12 @@
 #include "core/image.h"
 #include "core/scene_file.h"
 #include "python/helpers.h"
-#include "python/render.h"
+#include "python/render_plugins.h"
 #include "render/scene.h"
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
+#include <set>
 
 namespace umbel::python {
 
@@ -132,6 +133,17 @@ static std::shared_ptr<const Image> table_from(nb::handle array) {
         from_package("Bitmap")(rows.attr("reshape")(shape.size() > 1 ? shape[0] : 1, -1, 1)))));
 }
 
+// Not one of the few numbers that make a vector or a matrix.
+static bool is_tensor_like(nb::handle h) {
+    if (is_array(h.ptr()))
+        return is_tensor(as_array(h.ptr()));
+    if (!nb::hasattr(h, "dtype") || !nb::hasattr(h, "shape"))
+        return false;
+    auto shape = nb::cast<std::vector<size_t>>(h.attr("shape"));
+    return shape.size() > 2 || (shape.size() == 1 && shape[0] > 3) ||
+           (shape.size() == 2 && (shape[0] != shape[1] || shape[0] > 4));
+}
+
 PropertyValue value_from(nb::handle h, const std::string &key, const Plugin &owner) {
     PyObject *o = h.ptr();
     if (PyBool_Check(o))
@@ -171,6 +183,12 @@ PropertyValue value_from(nb::handle h, const std::string &key, const Plugin &own
         return std::make_shared<const Image>(nb::cast<const Image &>(h));
     if (!is_array(o) && nb::hasattr(h, "dtype") && nb::len(nb::object(h.attr("shape"))) == 0)
         return value_from(h.attr("item")(), key, owner); // a number of NumPy's
+    if (is_written_in_python(owner) && is_tensor_like(h)) {
+        auto p = std::make_shared<Properties>("value", "tensor");
+        p->instance = std::make_shared<PyValue>(
+            is_array(o) ? nb::borrow(h) : nb::object(from_package("TensorXf")(h)));
+        return p;
+    }
     if (nb::hasattr(h, "shape") &&
         nb::len(nb::object(h.attr("shape"))) == 3) // rows, columns and channels
         return std::make_shared<const Image>(
@@ -203,8 +221,32 @@ SceneFileOptions options_from(nb::dict definitions) {
     return o;
 }
 
+static void collect_ids(const Properties &p, std::set<std::string> &ids) {
+    for (const Property &property : p.all())
+        if (const PropertiesPtr *o = property.object(); o && *o) {
+            ids.insert((*o)->id);
+            collect_ids(**o, ids);
+        }
+}
+
+// What has an id of its own is found by the key of the dictionary, too, unless that is the id of another.
+static std::vector<Alias> keys_as_ids(const Properties &root) {
+    std::vector<Alias> aliases;
+    std::set<std::string> ids;
+    for (const Property &property : root.all()) {
+        const PropertiesPtr *o = property.object();
+        if (!o || !*o || (*o)->id.empty() || (*o)->id == property.name || property.name.empty())
+            continue;
+        if (ids.empty())
+            collect_ids(root, ids);
+        if (ids.insert(property.name).second)
+            aliases.push_back({ (*o)->id, property.name, {} });
+    }
+    return aliases;
+}
+
 nb::object load_resolved(Properties &root) {
-    resolve_references(root);
+    resolve_references(root, 100, keys_as_ids(root));
     auto files = std::make_shared<FileResolver>();
     for (const std::filesystem::path &folder : search_folders())
         files->add_folder(folder);

@@ -284,7 +284,7 @@ void bind_mesh(nb::module_ &m) {
         .def(
             "build_directed_edges", [](const Mesh &) {}, "Edges are found when they are asked for.")
         .def("merge", &merged, nb::arg("other"), "A mesh of the triangles of both.")
-        .def("write_ply", &write_ply, nb::arg("filename"),
+        .def("_write_ply", &write_ply, nb::arg("filename"),
              "Writes a binary PLY file: to a path, or to what has a write() method.");
 }
 

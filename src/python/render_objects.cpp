@@ -304,6 +304,8 @@ nb::object to_python(const Ref<SceneObject> &o) {
         return nb::none();
     if (PyObject *known = python_side(*o))
         return nb::borrow(known);
+    if (auto *held = dynamic_cast<const PyValue *>(o.get()))
+        return held->value;
     return cast_to_first<Scene, Mesh, Shape, BSDF, Texture, Emitter, Sensor, Film, Sampler,
                          Integrator, Filter, Medium, PhaseFunction, Volume, SceneObject>(o);
 }

@@ -32,6 +32,19 @@ TransformData to_transform(nb::handle h) {
     return t;
 }
 
+bool same_value(const Value &a, const Value &b) {
+    if (a.grad_id() != b.grad_id() || !a.valid() || !b.valid())
+        return a.id() == b.id() && a.grad_id() == b.grad_id();
+    const jit::Graph &graph = a.context().graph;
+    auto is_zero = [&](jit::NodeId id) {
+        return graph[id].op == jit::Op::Literal && graph[id].imm == 0;
+    };
+    const jit::Node &n = a.node();
+    bool plus_zero = n.op == jit::Op::Add && ((n.dep[0] == b.id() && is_zero(n.dep[1])) ||
+                                              (n.dep[1] == b.id() && is_zero(n.dep[0])));
+    return a.id() == b.id() || (plus_zero && n.size == b.size());
+}
+
 nb::object from_transform(const TransformData &t) {
     nb::list rows;
     for (int i = 0; i < 4; ++i)
@@ -87,9 +100,6 @@ struct Reader {
         return from_values({ jit::copy(*v) }, Sense::Plain);
     }
 };
-
-// Whether a Python array is the value that a slot has, handle for handle.
-bool same(const Value &a, const Value &b) { return a.id() == b.id() && a.grad_id() == b.grad_id(); }
 
 std::vector<double> numbers(nb::handle h) {
     nb::object numpy = nb::module_::import_("numpy");
@@ -187,7 +197,7 @@ private:
         if (!is_array(h.ptr()) || as_array(h.ptr())->cls != cls)
             array = steal(convert(cls, h.ptr()));
         Object *o = as_array(array.ptr());
-        if (same(o->v[0], *slot.data))
+        if (same_value(o->v[0], *slot.data))
             return false;
         params.assign(key, std::span<const Value>(o->v, 1));
         o->v[0] = *slot.data; // the script's object stays in step
@@ -211,7 +221,7 @@ private:
         Object *o = as_array(array.ptr());
         bool equal = true;
         for (size_t i = 0; i < slots.size(); ++i)
-            equal = equal && same(o->v[i], *slots[i]);
+            equal = equal && same_value(o->v[i], *slots[i]);
         if (equal)
             return false;
         params.assign(key, std::span<const Value>(o->v, slots.size()));
@@ -251,7 +261,7 @@ private:
             as_array(h.ptr())->cls->type != t.data->type())
             array = nb::borrow(reinterpret_cast<PyObject *>(tensor_class(t.data->type())->py))(h);
         TensorObject *o = as_tensor(as_array(array.ptr()));
-        if (same(o->value, *t.data) && o->shape == *t.shape)
+        if (same_value(o->value, *t.data) && o->shape == *t.shape)
             return false;
         *t.shape = o->shape;
         params.assign(key, std::array<Value, 1>{ o->value });

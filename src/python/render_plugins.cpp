@@ -267,6 +267,12 @@ std::vector<Registered> &registered() {
 }
 } // namespace
 
+bool is_written_in_python(const Plugin &plugin) {
+    return std::any_of(registered().begin(), registered().end(), [&](const Registered &r) {
+        return r.kind == plugin.kind && r.name == plugin.name;
+    });
+}
+
 void bind_plugins(nb::module_ &m) {
     nb::class_<Properties>(m, "_Properties")
         .def_ro("kind", &Properties::kind)
@@ -279,9 +285,10 @@ void bind_plugins(nb::module_ &m) {
                      names.push_back(q.name);
                  return names;
              })
+        .def("ask", [](const Properties &p, const std::string &n) { p.query(n); })
         .def("has", [](const Properties &p, const std::string &n) { return p.has(n); })
         .def("get", [](const Properties &p, const std::string &name) -> nb::object {
-            const Property *q = p.query(name);
+            const Property *q = p.find(name);
             if (!q)
                 return nb::none();
             struct Visitor {
@@ -303,13 +310,17 @@ void bind_plugins(nb::module_ &m) {
                     return from_transform(v.transforms.at(0));
                 }
                 nb::object operator()(const PropertiesPtr &v) {
+                    if (auto *held = dynamic_cast<const PyValue *>(v->instance.get()))
+                        return held->value;
                     Loader loader;
                     if (!v->instance)
                         v->instance = loader.load(v);
                     return to_python(v->instance);
                 }
                 nb::object operator()(const Reference &) { return nb::none(); }
-                nb::object operator()(const std::shared_ptr<const Image> &) { return nb::none(); }
+                nb::object operator()(const std::shared_ptr<const Image> &v) {
+                    return nb::cast(Image(*v));
+                }
             };
             return std::visit(Visitor(), q->value);
         });

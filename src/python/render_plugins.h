@@ -40,6 +40,16 @@ private:
 PyObject *python_side(const SceneObject &object);
 /// The method, if the class of `self` overrides that of `base`.
 nb::object overridden(nb::handle self, nb::handle base, const char *name);
+/// A value of Python's in the place of an object, for plugins that are written in Python.
+class PyValue final : public SceneObject {
+public:
+    explicit PyValue(nb::object v) : value(std::move(v)) {}
+    void declare(Params &) override {}
+    nb::object value;
+};
+bool is_written_in_python(const Plugin &plugin);
+/// Whether an array of a script is the value that a parameter has, or that plus zero; contents are not compared.
+bool same_value(const Value &a, const Value &b);
 void set_components(BSDF &bsdf, std::vector<uint32_t> components);
 
 /// The channels of a block, whose colours are three in all variants; see render_block.cpp.
@@ -67,7 +77,7 @@ public:
             PySide::traverse(p);
         else if (p.loading())
             for (const Property &q : p.properties()->all())
-                q.queried = true; // the constructor has seen them
+                q.queried = q.queried || q.name.empty(); // objects that it may have gone through
     }
     void configure() override {}
     bool is_scripted() const override { return true; }

@@ -106,8 +106,7 @@ bool PySide::set(std::string_view name, nb::handle value) {
              quote(name), mine->n, theirs->n);
     bool same = !is_tensor(mine) || as_tensor(mine)->shape == as_tensor(theirs)->shape;
     for (uint32_t i = 0; i < mine->n; ++i)
-        same = same && mine->v[i].id() == theirs->v[i].id() &&
-               mine->v[i].grad_id() == theirs->v[i].grad_id();
+        same = same && same_value(theirs->v[i], mine->v[i]);
     if (same)
         return false;
     for (uint32_t i = 0; i < mine->n; ++i) {

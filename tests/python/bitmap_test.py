@@ -2,6 +2,7 @@
 import copy
 import io
 import pickle
+import tempfile
 
 import numpy as np
 import pytest
@@ -114,9 +115,44 @@ def test_write_async_takes_the_pixels_of_the_moment(tmp_path):
     b.clear()
     mi.Thread.wait_for_tasks()
     assert np.allclose(mi.Bitmap(tmp_path / "a.exr"), 1)
-    b.write_async(tmp_path / "no" / "a.exr")
-    with pytest.raises(mi.UserError):
-        mi.Thread.wait_for_tasks()
+
+
+@pytest.mark.parametrize("name, what", [("no/a.exr", "check the folder"), ("a.webp", "no image format has the extension"),
+                                        ("taken.exr", "this is a folder"), ("a", "no image format")])
+def test_a_file_that_cannot_be_written_is_an_error_at_once(tmp_path, name, what):
+    (tmp_path / "taken.exr").mkdir()
+    with pytest.raises(mi.UserError, match=what):
+        mi.util.write_bitmap(tmp_path / name, image(2, 2, 3))
+    mi.Thread.wait_for_tasks()
+    assert [p.name for p in tmp_path.iterdir()] == ["taken.exr"]
+
+
+@pytest.mark.parametrize("wait", [dr.sync_thread, mi.Thread.wait_for_tasks])
+def test_an_image_that_is_lost_while_it_is_written_is_saved_elsewhere(tmp_path, monkeypatch, wait):
+    (tmp_path / "out").mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    write = mi._bitmap.write
+
+    def late(*args):
+        (tmp_path / "out").rmdir()
+        write(*args)
+    monkeypatch.setattr(mi._bitmap, "write", late)
+    mi.util.write_bitmap(tmp_path / "out" / "a.png", image(2, 3, 3))
+    with pytest.raises(mi.UserError, match="the image is saved as") as error:
+        wait()
+    assert mi.Bitmap(str(error.value).split("saved as ")[1]).width() == 3
+    wait()  # it is told once
+
+
+def test_an_error_of_writing_is_told_by_the_next_write(tmp_path, monkeypatch):
+    def fails(*args): raise mi.UserError("the disk is full")
+    with monkeypatch.context() as m:
+        m.setattr(tempfile, "tempdir", str(tmp_path))
+        m.setattr(mi._bitmap, "write", fails)
+        mi.util.write_bitmap(tmp_path / "a.png", image(2, 3, 3))
+        mi._bitmap._tasks[0][0].join()
+    with pytest.raises(mi.UserError, match="the disk is full"):
+        mi.util.write_bitmap(tmp_path / "b.png", image(2, 3, 3))
 
 
 @pytest.mark.parametrize("extension", ["png", "exr"])

@@ -63,6 +63,18 @@ def test_file_of_a_mesh_has_the_same_mesh(tmp_path):
         assert np.array_equal(getattr(mesh, buffer)(), getattr(again, buffer)()), buffer
 
 
+def test_file_of_a_mesh_has_vertices_that_were_not_passed_on_yet(tmp_path):
+    mesh = triangle()
+    params = mi.traverse(mesh)
+    moved = mi.Float(params["vertex_positions"]) + 2
+    params["vertex_positions"] = moved
+    mesh.write_ply(tmp_path / "triangle.ply")
+    again = mi.load_dict({"type": "ply", "filename": str(tmp_path / "triangle.ply")})
+    assert np.array_equal(again.vertex_positions_buffer(), moved)
+    assert [names for _, names in params.update()] == [{"vertex_positions"}]  # told all the same
+    assert params.update() == []
+
+
 def test_mesh_in_a_missing_folder_is_an_error(tmp_path):
     with pytest.raises(mi.UserError, match="cannot be written"):
         triangle().write_ply(tmp_path / "missing" / "triangle.ply")

@@ -109,3 +109,75 @@ def test_callbacks_hear_of_new_variants(variant):
     with mi.set_variant("llvm_mono"):
         pass
     assert heard == [(variant, "llvm_mono"), ("llvm_mono", variant)]
+
+
+# ---- plugins in Python
+
+class Holder(mi.Texture):
+    """A texture that keeps what it is given."""
+    last = None
+
+    def __init__(self, props):
+        mi.Texture.__init__(self, props)
+        self.table = props.get("table")
+        self.level = props.get("level", 1.)
+        Holder.last = self
+
+    def eval(self, si, active=True): return mi.Spectrum(self.level)
+
+
+def test_a_plugin_in_python_refuses_parameters_that_it_does_not_ask_for():
+    mi.register_texture("holder", Holder)
+    with pytest.raises(mi.UserError, match='unknown parameter "levl"; did you mean "level"'):
+        mi.load_dict({"type": "holder", "levl": 2.})
+    with pytest.raises(mi.UserError, match="unknown parameter"):
+        mi.load_dict({"type": "holder", "inside": {"type": "uniform"}})
+    assert mi.load_dict({"type": "holder", "level": 2.}).level == 2
+
+
+@pytest.mark.parametrize("shape", [(7,), (2, 5), (2, 3, 4), (2, 3, 4, 5), (2, 3, 4, 5, 6)])
+def test_tensors_arrive_at_plugins_in_python(shape):
+    mi.register_texture("holder", Holder)
+    numbers = np.arange(np.prod(shape), dtype=np.float32).reshape(shape)
+    for given in (mi.TensorXf(numbers), numbers):
+        mi.load_dict({"type": "diffuse", "reflectance": {"type": "holder", "table": given}})
+        table = Holder.last.table
+        assert isinstance(table, mi.TensorXf) and np.array_equal(table, numbers)
+
+
+def test_bitmaps_arrive_at_plugins_in_python():
+    mi.register_texture("holder", Holder)
+    mi.load_dict({"type": "holder", "table": mi.Bitmap(np.ones((2, 3, 3), np.float32))})
+    assert isinstance(Holder.last.table, mi.Bitmap) and Holder.last.table.width() == 3
+
+
+# ---- ids and parameters
+
+def test_objects_are_found_by_their_key_and_by_their_id():
+    scene = mi.load_dict({"type": "scene", "red": {"type": "diffuse", "id": "paint"},
+                          "a": {"type": "sphere", "bsdf": {"type": "ref", "id": "red"}},
+                          "b": {"type": "sphere", "bsdf": {"type": "ref", "id": "paint"}}})
+    a, b = scene.shapes()
+    assert a.bsdf() is b.bsdf() and a.bsdf().id() == "paint"
+    # An id goes before a key
+    scene = mi.load_dict({"type": "scene", "red": {"type": "diffuse", "id": "paint"}, "paint": {"type": "conductor", "id": "red"},
+                          "a": {"type": "sphere", "bsdf": {"type": "ref", "id": "red"}}})
+    assert scene.shapes()[0].bsdf().class_name() == "SmoothConductor"
+
+
+def test_text_in_the_place_of_numbers_is_called_so():
+    params = mi.traverse(mi.load_dict({"type": "diffuse"}))
+    key = next(iter(params))
+    with pytest.raises(mi.UserError, match='the text "blue" cannot take its place: give numbers'):
+        params[key] = "blue"
+
+
+@pytest.mark.parametrize("key", ["bsdf.reflectance.value", "bsdf.reflectance.data"])
+def test_adding_nothing_is_no_change(key):
+    reflectance = {"type": "rgb", "value": [.1, .2, .3]} if "value" in key else \
+        {"type": "bitmap", "data": mi.TensorXf(np.full((2, 2, 3), .5, np.float32)), "raw": True}
+    params = mi.traverse(mi.load_dict({"type": "sphere", "bsdf": {"type": "diffuse", "reflectance": reflectance}}))
+    params[key] += 0
+    assert params.update() == []
+    params[key] += .1
+    assert len(params.update()) > 0

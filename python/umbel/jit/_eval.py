@@ -38,20 +38,25 @@ def make_opaque(*args):
         _core.opaque(a)
 
 
+_at_sync = []  # functions that wait for what else is under way, such as files that are being written
+
+
 def sync_thread():
-    """Waits for all kernels and reports their errors."""
+    """Waits for all kernels, and for files that are being written, and reports their errors."""
     _core.synchronize()
     _print.flush()
+    for wait in _at_sync:
+        wait()
 
 
 def sync_device():
-    """Waits until all kernels have run."""
-    _core.synchronize()
+    """The same as sync_thread()."""
+    sync_thread()
 
 
 def sync_all_devices():
-    """Waits until all kernels have run."""
-    _core.synchronize()
+    """The same as sync_thread()."""
+    sync_thread()
 
 
 def flush_malloc_cache():

@@ -56,6 +56,8 @@ def world_transform(self):
     """From its own coordinates to the scene's."""
     from . import Transform4f
     from ._params import traverse
+    if self._is_python():  # its traverse() may ask for this
+        return self.__dict__.get("m_to_world") or Transform4f()
     params = traverse(self)
     if "to_world" in params:
         return params["to_world"]
@@ -73,7 +75,19 @@ for _f in (needs_sample_2, needs_sample_3, world_transform):
 Sensor.m_needs_sample_2, Sensor.m_needs_sample_3 = True, False
 Sensor.needs_sample_2 = lambda self: bool(self.m_needs_sample_2)
 Sensor.needs_sample_3 = lambda self: bool(self.needs_aperture_sample())
-Sensor.world_transform = world_transform
+
+
+def _sensor_to_world(self):
+    """From its own coordinates to the scene's. A plugin in Python has a copy of what the scene says, which it may change and
+    report in traverse()."""
+    if not self._is_python():
+        return world_transform(self)
+    if "m_to_world" not in self.__dict__:
+        self.__dict__["m_to_world"] = self._to_world()
+    return self.__dict__["m_to_world"]
+
+
+Sensor.world_transform = _sensor_to_world
 
 
 def _number(name, doc):
@@ -137,7 +151,7 @@ def _m_film(self): return self.__dict__.get("m_film") or self.film()
 
 
 Sensor.m_film = property(_m_film, lambda self, film: self.__dict__.__setitem__("m_film", film))
-Sensor.m_to_world = property(lambda self: self.__dict__.get("m_to_world") or self.world_transform(),
+Sensor.m_to_world = property(_sensor_to_world,
                              lambda self, t: self.__dict__.__setitem__("m_to_world", t))
 ProjectiveCamera = Sensor
 

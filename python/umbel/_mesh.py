@@ -17,6 +17,30 @@ Mesh.vertex_texcoord = _rows("Point2f", "vertex_texcoords_buffer")
 Mesh.face_indices = _rows("Vector3u", "faces_buffer")
 
 
+def from_arrays(name, faces, positions, normals=None, texcoords=None, props=None):
+    """A mesh with this contents: tables with a row for each triangle or vertex, or arrays of vectors and points."""
+    from ._params import traverse
+
+    def flat(value, kind, columns, what):
+        is_nested = isinstance(value, dr.ArrayBase) and not dr.is_tensor_v(value) and dr.depth_v(value) > 1
+        shape = (dr.width(value), len(value)) if is_nested else tuple(getattr(value, "shape", ())) or (len(value), columns)
+        if shape[-1] != columns and len(shape) > 1:
+            raise dr.UserError(f"Mesh: {what} have {columns} numbers a row, not {shape[-1]}")
+        if is_nested or dr.is_tensor_v(value):
+            return _mi(kind)(dr.ravel(value))
+        import numpy as np
+        return _mi(kind)(np.ravel(np.asarray(value)))
+    data = {"faces": flat(faces, "UInt", 3, "faces"), "vertex_positions": flat(positions, "Float", 3, "positions")}
+    if normals is not None:
+        data["vertex_normals"] = flat(normals, "Float", 3, "normals")
+    if texcoords is not None:
+        data["vertex_texcoords"] = flat(texcoords, "Float", 2, "texcoords")
+    mesh = Mesh(name, len(data["vertex_positions"]) // 3, len(data["faces"]) // 3, props, normals is not None,
+                texcoords is not None)
+    traverse(mesh).update(data)
+    return mesh
+
+
 def add_attribute(self, name, size, buffer):
     """Gives each vertex (`vertex_...`) or face (`face_...`) `size` numbers under a name."""
     self._add_attribute(name, size, _mi("Float")(buffer))

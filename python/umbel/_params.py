@@ -22,10 +22,11 @@ class SceneParameters:
         self._core = core or _core._Parameters(root)
         self._keys = list(self._core.keys()) if keys is None else keys
         self._values = {}  # what the script has been given, or has set
+        self._tables = {}  # by newer names: what it has been given, and what that and the buffer were then
         live_parameters.add(self)
 
     # ---- a dictionary
-    def __contains__(self, key): return key in self._keys
+    def __contains__(self, key): return key in self._keys or self._buffer_of(key) in self._keys
     def __len__(self): return len(self._keys)
     def __iter__(self): return iter(self._keys)
     def keys(self): return list(self._keys)
@@ -33,13 +34,33 @@ class SceneParameters:
     def items(self): return [(k, self[k]) for k in self._keys]
     def _umbel_items(self): return [(k, self[k]) for k in self._keys if self.flags(k) == 0]
 
+    def _buffer_of(self, key):
+        """The flat buffer of a mesh that a newer name shows as a table: `mesh.positions` is `mesh.vertex_positions`."""
+        owner, dot, name = key.rpartition(".")
+        buffer = f"{owner}{dot}vertex_{name}"
+        return buffer if name in _mesh_tables and key not in self._keys and buffer in self._keys else None
+
     def __getitem__(self, key):
+        buffer = self._buffer_of(key)
+        if buffer is not None:
+            return self._table(key, buffer)
         if key not in self._values:
             if key not in self._keys:
                 self._core.describe(key)  # complains, with the nearest key
                 raise KeyError(key)
             self._values[key] = self._core.get(key)
         return self._values[key]
+
+    def _table(self, key, buffer):
+        """What is seen under that name, as long as the buffer is what it was made of."""
+        flat = self[buffer]
+        known = self._tables.get(key)
+        if known is None or known[1] != _identity(flat):
+            columns = _mesh_tables[key.rpartition(".")[2]]
+            self._keep_table(key, flat, dr.tensor_t(type(flat))(flat, (len(flat) // columns, columns)))
+        return self._tables[key][0]
+
+    def _keep_table(self, key, flat, table): self._tables[key] = table, _identity(flat), _identity(table.array)
 
     def copy(self):
         """The same parameters; what is kept and dropped in one does not affect the other."""
@@ -52,6 +73,12 @@ class SceneParameters:
     def get(self, key, default=None): return self[key] if key in self else default
 
     def __setitem__(self, key, value):
+        buffer = self._buffer_of(key)
+        if buffer is not None:
+            table = _as_table(dr.tensor_t(type(self[buffer])), value)
+            self[buffer] = dr.ravel(table)
+            self._keep_table(key, self[buffer], table)
+            return
         current = self[key]
         if isinstance(value, str) and not isinstance(current, str):
             raise dr.UserError(f"parameter \"{key}\" is of type {type(current).__name__}; the text \"{value}\" cannot take its "
@@ -66,12 +93,12 @@ class SceneParameters:
 
     def flags(self, key):
         """ParamFlags of a parameter: 0 where it is differentiable."""
-        return self._core.describe(key)[0]
+        return self._core.describe(self._buffer_of(key) or key)[0]
 
     def set_dirty(self, key):
         """update() will pass this parameter on, whether it has changed or not."""
         self[key]
-        self._dirty = getattr(self, "_dirty", set()) | {key}
+        self._dirty = getattr(self, "_dirty", set()) | {self._buffer_of(key) or key}
 
     def keep(self, keys):
         """Drops all parameters but these: a list of names, or a pattern such as "*.reflectance.value"."""
@@ -87,9 +114,16 @@ class SceneParameters:
 
     # ---- changes
     def _sync(self):
+        for key, (table, _, before) in self._tables.items():  # changed in place, as by enable_grad()
+            if _identity(table.array) != before:
+                self[key] = table
         changed = [k for k, v in self._values.items() if self._core.set(k, v)]
+        for k, v in self._values.items():
+            dr._grad.unfollowed.discard(k)
+            if self.flags(k) & 1 and dr.grad_enabled(v):
+                dr._grad.unfollowed.add(k)
         for k in changed:
-            if self.flags(k) & 1 and dr.grad_enabled(self._values[k]):
+            if k in dr._grad.unfollowed:
                 from . import Log, LogLevel
                 Log(LogLevel.Warn, f"Parameter '{k}' is marked as non-differentiable but has gradients enabled, unexpected "
                                    "results may occur!")
@@ -112,7 +146,7 @@ class SceneParameters:
         changed inside of an object counts as a change of it."""
         if values is not None:
             for k in values.keys():
-                if k in self._keys:
+                if k in self:
                     self[k] = values[k]
         found = {}  # by address: depth, object, names
         for key in self._sync():
@@ -132,6 +166,19 @@ class SceneParameters:
         head = line(("Name", "Flags", "Type", "Parent"))
         rule = "  " + "-" * (sum(widths))
         return "SceneParameters[\n" + "\n".join([rule, head, rule] + [line(r) for r in rows] + [rule]) + "\n]"
+
+
+_mesh_tables = {"positions": 3, "normals": 3, "texcoords": 2}  # columns
+
+
+def _identity(array): return array.index, array.index_ad
+
+
+def _as_table(cls, value):
+    """Rows of a tensor, of a NumPy array, or of an array of points."""
+    if isinstance(value, dr.ArrayBase) and not dr.is_tensor_v(value):
+        return cls(dr.ravel(value), (dr.width(value), len(value)))
+    return value if type(value) is cls else cls(value)
 
 
 def _is_glob(text):

@@ -2,6 +2,8 @@
 #
 # A lane holds a number, 1 for the first object of a list and 0 for none. The list is that of a scene, whose own calls are
 # then used, or any other; two arrays with different lists have one in common before they meet.
+import atexit
+
 from . import _core
 from . import jit as dr
 from ._records import _mi
@@ -37,6 +39,10 @@ class _List:
 
 def _place(objects, o):
     return next((i + 1 for i, p in enumerate(objects) if p is o), 0)
+
+
+_numbered = []  # objects that scripts hold the numbers of
+atexit.register(_numbered.clear)  # before the interpreter looks for what was left behind
 
 
 class Pointer:
@@ -143,6 +149,33 @@ class Pointer:
         out = cls.__new__(cls)
         out._list, x, y = a._together(b)
         out._number = dr.select(mask, x, y)
+        return out
+
+    # Written to by scatter(): the list becomes one that has all objects
+    def _umbel_merge(self, value):
+        value = self._as(value)
+        if value is None:
+            raise TypeError(f"scatter(): only {self._base.__name__} objects can be written into a '{type(self).__name__}'")
+        out = type(self).__new__(type(self))
+        self._list, _, out._number = self._together(value)
+        out._list = self._list
+        return out
+
+    # For reinterpret_array(): numbers that last as long as the process, as objects that have one do
+    def _umbel_bits(self):
+        UInt, table = _mi("UInt"), [0]
+        for o in self._list.objects():
+            if not _place(_numbered, o):
+                _numbered.append(o)
+            table.append(_place(_numbered, o))
+        return dr.gather(UInt, UInt(table), self._number)
+
+    @classmethod
+    def _umbel_from_bits(cls, bits):
+        """What those numbers stand for, as far as they are objects of this kind."""
+        UInt, out = _mi("UInt"), cls([o for o in _numbered if isinstance(o, cls._base)])
+        table = UInt([0] + [_place(out._list.objects(), o) for o in _numbered])
+        out._number = dr.gather(UInt, table, UInt(bits), UInt(bits) < len(table))
         return out
 
     def _call(self, method, *args, active=True, **kwargs):

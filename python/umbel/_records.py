@@ -18,6 +18,7 @@ def frame(n=None):
 class _Record(Typed):
     """Fields that are given by name; the others are zero."""
     _fields = {}
+    _beside = ("_scene", "has_differentials")  # what copies share that is no array
 
     def __init_subclass__(cls, **kw):
         cls._kinds = cls._fields
@@ -46,9 +47,13 @@ class _Record(Typed):
         object.__setattr__(self, name, value)
 
     def assign(self, other):
-        """Takes over all fields of another record."""
+        """Takes over the fields of another record, as far as it has them; later changes of one do not show in the other."""
         for name in self._fields:
-            setattr(self, name, dr.copy(getattr(other, name)))
+            if name in other._fields:
+                setattr(self, name, dr.copy(getattr(other, name)))
+        for name in self._beside:
+            if hasattr(type(self), name) and hasattr(other, name):
+                object.__setattr__(self, name, getattr(other, name))
 
     def zero_(self, size=1):
         """Sets all fields to zeros of that many lanes."""
@@ -64,7 +69,7 @@ def _zero(kind, size=1):
     if kind == "distance":  # to nothing
         return dr.full(_mi("Float"), float("inf"), size)
     if kind == "wavelengths":
-        return dr.zeros(_mi("UnpolarizedSpectrum"), size) if "spectral" in _core.variant() else []
+        return dr.zeros(_mi("UnpolarizedSpectrum"), size) if "spectral" in _core.variant() else _mi("Color0f")()
     if kind == "frame":
         out = frame()
         for n, k in (("s", "Vector3f"), ("t", "Vector3f"), ("n", "Normal3f")):
@@ -92,11 +97,8 @@ class Ray3f(_Record):
     _fields = _ray_fields(3, "f")
 
     def __init__(self, o=None, d=None, *args, maxt=None, time=0., wavelengths=None):
-        if isinstance(o, Ray3f):  # a copy
-            for n in o._fields:
-                if n in self._fields:
-                    setattr(self, n, getattr(o, n))
-            return
+        if isinstance(o, Ray3f):
+            return self.assign(o)
         if o is None:
             return self.zero_()
         if len(args) >= 3:
@@ -134,11 +136,6 @@ class RayDifferential3f(Ray3f):
     _fields = {**Ray3f._fields, "o_x": "Point3f", "o_y": "Point3f", "d_x": "Vector3f", "d_y": "Vector3f"}
     has_differentials = False
 
-    def __init__(self, *args, **kwargs):
-        super().__init__(*args, **kwargs)
-        if args and isinstance(args[0], RayDifferential3f):
-            self.has_differentials = args[0].has_differentials
-
     def scale_differential(self, amount):
         """Moves the neighbours closer, or farther away."""
         for a, a_x, a_y in (("o", "o_x", "o_y"), ("d", "d_x", "d_y")):
@@ -155,8 +152,7 @@ class Interaction3f(_Record):
 
     def __init__(self, *args, **fields):
         if args and isinstance(args[0], Interaction3f):
-            for n in Interaction3f._fields:
-                setattr(self, n, getattr(args[0], n))
+            self.assign(args[0])
         else:
             for n, v in list(zip(("t", "time", "wavelengths", "p", "n"), args)) + list(fields.items()):
                 setattr(self, n, _convert(self._fields[n], v))
@@ -316,6 +312,10 @@ class PreliminaryIntersection3f(_Record):
                "_instance": "UInt"}
     _scene = None
 
+    def __init__(self, other=None):
+        if other is not None:
+            self.assign(other)
+
     def _shown(self): return ["t", "prim_uv", "prim_index", "shape_index", "shape", "instance"]
 
     def is_valid(self): return self.t < float("inf")
@@ -383,7 +383,9 @@ class DirectionSample3f(PositionSample3f):
     _scene = None
 
     def __init__(self, scene=None, si=None, ref=None):
-        if si is not None:
+        if isinstance(scene, PositionSample3f):
+            self.assign(scene)
+        elif si is not None:
             ref, self._scene = ref if ref is not None else Interaction3f(), scene
             if scene is None:  # geometry alone
                 PositionSample3f.__init__(self, si)
@@ -406,6 +408,8 @@ class BSDFSample3f(_Record):
     _fields = {"wo": "Vector3f", "pdf": "Float", "eta": "Float", "sampled_type": "UInt", "sampled_component": "UInt"}
 
     def __init__(self, wo=None):
+        if isinstance(wo, BSDFSample3f):
+            return self.assign(wo)
         self.eta = _mi("Float")(1)
         if wo is not None:
             self.wo = wo

@@ -49,9 +49,14 @@ class Resampler:
         return 0, 0.0 if self._boundary is B.Zero else 1.0
 
     def resample(self, source, source_stride, target, target_stride, channels):
-        """Fills `target`; the strides count samples of `channels` numbers."""
+        """Fills `target`, an array of this package or of NumPy; the strides count samples of `channels` numbers."""
         import numpy as np
-        s, t = (a.reshape(-1) for a in (source, target))
+        if isinstance(target, dr.ArrayBase):
+            filled = np.array(target, dtype=np.float64)
+            self.resample(source, source_stride, filled, target_stride, channels)
+            target[:] = type(target)(filled)
+            return
+        s, t = np.asarray(source).reshape(-1), target.reshape(-1)
         for name, a, n, stride in (("source", s, self._source, source_stride), ("target", t, self._target, target_stride)):
             if a.size != n * stride * channels:
                 raise RuntimeError(f"Resampler: '{name}' has an incompatible size! It has {a.size} numbers; {n} samples need "

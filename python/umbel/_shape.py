@@ -220,6 +220,12 @@ class _ShapePointer:
         numbers = [] if not dr.width(self.index) else dr.detach(self.index).numpy().tolist()
         return "[" + ", ".join(f"{n:#x}" for n in numbers) + "]"
 
+    # What reinterpret_array() asks
+    def _umbel_bits(self): return self.index
+
+    @classmethod
+    def _umbel_from_bits(cls, bits): return cls(bits)
+
     # What dispatch() asks
     def _umbel_numbers(self):
         return _lookup(_mi("UInt"), self.index, [(n, i + 1) for i, (n, _) in enumerate(_live(self))])

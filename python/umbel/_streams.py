@@ -116,8 +116,10 @@ class MemoryStream(Stream):
         self._data = self._data[:size] + bytes(max(0, size - len(self._data)))
         self._position = min(self._position, size)
 
-    def read(self, n):
+    def read(self, n=None):
+        """That many bytes; all that are left unless it is said how many."""
         self._check(self._open, "read")
+        n = len(self._data) - self._position if n is None else n
         if self._position + n > len(self._data):
             raise RuntimeError(f"MemoryStream: cannot read {n} bytes at {self._position} of {len(self._data)}")
         self._position += n
@@ -147,7 +149,7 @@ class DummyStream(Stream):
     def tell(self): return self._position
     def seek(self, position): self._position = position
     def size(self): return self._size
-    def read(self, n): self._check(False, "read")
+    def read(self, n=None): self._check(False, "read")
 
     def truncate(self, size):
         self._check(self._open, "truncate")
@@ -198,8 +200,10 @@ class FileStream(Stream):
         self._file.truncate(size)
         self._file.seek(min(position, size))
 
-    def read(self, n):
+    def read(self, n=None):
+        """That many bytes; all that are left unless it is said how many."""
         self._check(self.can_read(), "read")
+        n = self.size() - self.tell() if n is None else n
         data = self._file.read(n)
         if len(data) != n:
             raise RuntimeError(f"FileStream: \"{self._path}\" ends after {len(data)} of {n} bytes")

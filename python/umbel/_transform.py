@@ -103,7 +103,10 @@ def _matrix(m, n, prefix=""):
 
 
 def _read_matrix(value, n):
-    """Entries, row by row, of anything that is a matrix."""
+    """Entries, row by row, of anything that is a matrix; of n x n x k numbers, those of k matrices."""
+    is_flat = isinstance(value, dr.ArrayBase) and dr.depth_v(value) == 1 and not dr.is_tensor_v(value)
+    if isinstance(value, numbers.Real) or is_flat and len(value) != n * n:  # along the diagonal
+        return [_entry(value) if i == j else 0.0 for i in range(n) for j in range(n)]
     if isinstance(value, dr.ArrayBase) and dr.is_matrix_v(value):
         entries = _core.entries(value)
     elif isinstance(value, (list, tuple)):
@@ -112,7 +115,9 @@ def _read_matrix(value, n):
             entries.extend(row if isinstance(row, (list, tuple)) or getattr(row, "ndim", 0) else [row])
     else:
         import numpy as np
-        entries = np.asarray(value, dtype=np.float64).ravel().tolist()
+        a = np.asarray(value, dtype=np.float64)
+        many = a.ndim == 3 and a.shape[:2] == (n, n)
+        entries = [resolve("Float")(row) for row in a.reshape(n * n, -1)] if many else a.ravel().tolist()
     if len(entries) != n * n:
         raise ValueError(f"a transform of {n} by {n} entries cannot be made of {len(entries)}")
     return [_entry(e) for e in entries]
@@ -134,6 +139,7 @@ class _Step:
 class _Transform:
     """A homogeneous matrix, together with the transpose of its inverse."""
     _n = 4
+    _is_projective = False  # else the last row is that of the identity, whatever a script says
 
     def __init__(self, matrix=None, inverse_transpose=None):
         n = self._n
@@ -143,9 +149,9 @@ class _Transform:
         elif isinstance(matrix, _Transform):
             if matrix._n != n:
                 raise TypeError(f"{type(matrix).__name__} is no {type(self).__name__}")
-            self._m, self._it = list(matrix._entries()), list(matrix._inverse_entries())
+            self._m, self._it = self._rows_of(matrix._entries()), list(matrix._inverse_entries())
         else:
-            self._m = _read_matrix(matrix, n)
+            self._m = self._rows_of(_read_matrix(matrix, n))
             if inverse_transpose is not None:
                 self._it = _read_matrix(inverse_transpose, n)
 
@@ -155,15 +161,24 @@ class _Transform:
         t._m, t._it, t._matrix, t._inverse_transpose = m, it, None, None
         return t
 
+    @classmethod
+    def _projective(cls):
+        """The class whose last row counts."""
+        return cls if cls._is_projective else globals()[cls.__name__.replace("Transform", "ProjectiveTransform")]
+
     _prefix = ""
 
     def _prefix_of(self, entries, wanted=None):
         """Of the names of arrays of these entries: those of scalar transforms have no lanes."""
         return (self._prefix if wanted is None else wanted) if all(isinstance(e, float) for e in entries) else ""
 
+    def _rows_of(self, entries):
+        n = self._n
+        return list(entries) if self._is_projective else entries[:n * (n - 1)] + _identity(n)[n * (n - 1):]
+
     # A matrix that was handed out may be changed by its new owner: from then on it is what counts.
     def _entries(self):
-        return self._m if self._matrix is None else [_entry(e) for e in _core.entries(self._matrix)]
+        return self._m if self._matrix is None else self._rows_of([_entry(e) for e in _core.entries(self._matrix)])
 
     def _inverse_entries(self):
         if self._inverse_transpose is not None:
@@ -192,7 +207,7 @@ class _Transform:
     @matrix.setter
     def matrix(self, value):
         self._keep_inverse()
-        self._m, self._matrix = _read_matrix(value, self._n), None
+        self._m, self._matrix = self._rows_of(_read_matrix(value, self._n)), None
 
     @property
     def inverse_transpose(self):
@@ -216,6 +231,13 @@ class _Transform:
     def assign(self, other):
         """Takes the value of another one."""
         self.__init__(other)
+
+    def _is_same(self, other):
+        """Whether it has the same numbers and the same arrays, with their derivatives."""
+        other = other if isinstance(other, _Transform) else type(self)(other)
+        return all(a == b if isinstance(a, float) and isinstance(b, float) else
+                   isinstance(a, dr.ArrayBase) and isinstance(b, dr.ArrayBase) and (a.index, a.index_ad) == (b.index, b.index_ad)
+                   for a, b in zip(self._entries(), other._entries()))
 
     def inverse(self):
         """The transform that undoes this one."""
@@ -280,7 +302,7 @@ class _Transform:
         if sense == 1:
             return self._vector(out, sense, v)
         out = [_add(e, m[i * n + n - 1]) for i, e in enumerate(out)]
-        if not affine and not self._is_affine(m):
+        if self._is_projective and not affine and not self._is_affine(m):
             w = _add(_dot(m[n * (n - 1):n * n - 1], p), m[-1])
             out = [e / w for e in out]
         return self._vector(out, _Point, v)
@@ -301,7 +323,8 @@ class _Transform:
                 return NotImplemented
             n, both = self._n, self._it is not None and other._it is not None
             it = _product(self._inverse_entries(), other._inverse_entries(), n) if both else None
-            return self._of(_product(self._entries(), other._entries(), n), it)
+            cls = other if other._is_projective else self
+            return cls._of(_product(self._entries(), other._entries(), n), it)
         if hasattr(other, "o") and hasattr(other, "d"):
             return self._apply_ray(other)
         return self._apply(other, False)
@@ -418,7 +441,7 @@ class Transform4f(_Transform):
         z = [0.0] * 3
         m = [1 / tan, *z, 0.0, 1 / tan, *z[:2], 0.0, 0.0, far * r, -near * far * r, 0.0, 0.0, 1.0, 0.0]
         inv = [tan, *z, 0.0, tan, *z[:2], *z, 1.0, 0.0, 0.0, (near - far) / (far * near), 1 / near]
-        return cls._of(m, _transposed(inv, 4))
+        return cls._projective()._of(m, _transposed(inv, 4))
 
     @_Step
     def orthographic(cls, near, far):
@@ -476,6 +499,16 @@ def orthographic_projection(film_size, crop_size, crop_offset, near_clip, far_cl
     return _projection(film_size, crop_size, crop_offset, Transform4f.orthographic(near_clip, far_clip))
 
 
+class ProjectiveTransform3f(Transform3f):
+    """A transform of the plane whose last row counts: points are divided by their last coordinate."""
+    _is_projective = True
+
+
+class ProjectiveTransform4f(Transform4f):
+    """A transform of space whose last row counts: points are divided by their last coordinate."""
+    _is_projective = True
+
+
 class ScalarTransform3f(Transform3f):
     """A transform of the plane made of numbers: its arrays have no lanes."""
     _prefix = "Scalar"
@@ -486,10 +519,20 @@ class ScalarTransform4f(Transform4f):
     _prefix = "Scalar"
 
 
-# Affine and projective ones, in single and double precision, are all of a kind here.
+class ScalarProjectiveTransform3f(ProjectiveTransform3f):
+    """A projective transform of the plane made of numbers: its arrays have no lanes."""
+    _prefix = "Scalar"
+
+
+class ScalarProjectiveTransform4f(ProjectiveTransform4f):
+    """A projective transform of space made of numbers: its arrays have no lanes."""
+    _prefix = "Scalar"
+
+
+# Those in double precision are of a kind with the others, and plain transforms are affine ones.
 for _cls in (Transform3f, Transform4f, ScalarTransform3f, ScalarTransform4f):
-    for _word in ("Transform", "AffineTransform", "ProjectiveTransform"):
+    for _word, _made in (("Transform", _cls), ("AffineTransform", _cls), ("ProjectiveTransform", _cls._projective())):
         for _suffix in ("f", "d"):
-            globals()[_cls.__name__.replace("Transform", _word)[:-1] + _suffix] = _cls
+            globals()[_cls.__name__.replace("Transform", _word)[:-1] + _suffix] = _made
 __all__ = [_k for _k in globals() if "Transform" in _k and not _k.startswith("_")] + [
     "perspective_projection", "orthographic_projection"]

@@ -89,11 +89,12 @@ Spectrum specular_transmission(const Float &cos_theta_i, const Spectrum &eta) {
     for (const Float &e : eta.c) {
         Float eta_it = select(outside, e, rcp(e));
         Float cos_t_2 = 1 - (1 - sqr(cos_i)) / sqr(eta_it), cos_t = safe_sqrt(cos_t_2);
-        Float t_s = 2 * cos_i / (cos_i + eta_it * cos_t),
-              t_p = 2 * cos_i / (eta_it * cos_i + cos_t);
-        // Amplitudes squared become powers by the ratio of indices and of the beams' cross sections
-        Float factor = select(cos_t_2 > 0, eta_it * cos_t / cos_i, Float(0));
-        factor = select(cos_i > 1e-8, factor, Float(0));
+        // Amplitudes over 2 cos_i; nothing passes where both cosines are zero
+        Mask passes = (cos_i > 1e-8) & (cos_t_2 > 0);
+        Float t_s = select(passes, rcp(cos_i + eta_it * cos_t), Float(0)),
+              t_p = select(passes, rcp(eta_it * cos_i + cos_t), Float(0));
+        // Their squares become powers by the ratio of indices and of the beams' cross sections
+        Float factor = 4 * eta_it * cos_t * cos_i;
         a.c.push_back(0.5 * factor * (sqr(t_s) + sqr(t_p)));
         b.c.push_back(0.5 * factor * (sqr(t_s) - sqr(t_p)));
         c.c.push_back(factor * t_s * t_p);

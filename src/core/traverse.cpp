@@ -1,5 +1,6 @@
 // core/traverse.cpp: collecting parameters and passing on changes.
 #include "core/traverse.h"
+#include "core/before_changes.h"
 #include "core/host_array.h"
 #include "core/nearest_name.h"
 #include <atomic>
@@ -115,6 +116,7 @@ void SceneParameters::assign(std::string_view key, std::span<const Value> values
 }
 
 void SceneParameters::update(const std::vector<std::string> &keys) {
+    BeforeChanges::finish_all();
     note_change();
     std::map<Object *, std::vector<std::string>> owners;
     for (const std::string &key : keys) {

@@ -505,6 +505,22 @@ std::vector<Value> CallTracer::evaluate() {
         Value lanes = compress(here);
         if (lanes.size() == 0) // also because effects of size 1 would run
             continue;
+        if (m_args.empty()) { // what it computes with is all of the lanes', as it found it
+            c.masks = { here.id() };
+            auto out = m_callee(i);
+            c.masks.clear();
+            if (!out)
+                continue;
+            if (!known)
+                results = zeros_like(*out);
+            known = true;
+            for (size_t k = 0; k < out->size(); ++k)
+                results[k] = ternary(Op::Select, here, (*out)[k], results[k]);
+            for (const Value &v : results)
+                c.schedule(v.id());
+            c.evaluate({});
+            continue;
+        }
         for (size_t k = 0; k < m_args.size(); ++k)
             *m_args[k] = m_saved[k].size() == 1 ? m_saved[k]
                                                 : gather(m_saved[k], lanes, literal(Type::Bool, 1));

@@ -69,14 +69,15 @@ PyObject *swizzle(Object *o, const std::vector<int> &list) {
 }
 
 // A Python integer as an index; false where the key is something else.
-bool as_index(PyObject *key, size_t length, const Object *o, size_t &index) {
+bool as_index(PyObject *key, size_t length, const Object *o, size_t &index,
+              bool broadcasts = false) {
     if (is_array(key) || PyBool_Check(key) || !PyIndex_Check(key))
         return false;
     Py_ssize_t i = PyNumber_AsSsize_t(key, PyExc_IndexError);
     if (i == -1 && PyErr_Occurred())
         throw PythonError();
     Py_ssize_t k = i < 0 ? i + Py_ssize_t(length) : i;
-    if (k < 0 || size_t(k) >= length)
+    if (k < 0 || (size_t(k) >= length && !broadcasts))
         raise(PyExc_IndexError,
               fmt::format("{}: entry {} is out of bounds (the array is of size {})", o->cls->name,
                           i, length));
@@ -108,6 +109,23 @@ void evaluate_and_wait(const Value &v) {
     jit::eval(v);
     if (!v.context().stream().idle())
         wait_for(v.context());
+}
+
+void bring_numbers_home(Object *o) {
+    for (uint32_t i = 0; i < o->n; ++i) {
+        Value &v = o->v[i];
+        if (!v.valid() || &v.context() == &context())
+            continue;
+        uint64_t bits = 0;
+        if (v.is_literal())
+            bits = v.literal_bits();
+        else {
+            evaluate_and_wait(v);
+            jit::read(v, &bits, 0, 1);
+        }
+        enter();
+        v = jit::literal(v.type(), bits);
+    }
 }
 
 // A value of its own: while it waits, another thread may change the object.
@@ -198,14 +216,16 @@ Py_ssize_t array_length(PyObject *self) {
     return Py_ssize_t(o->cls->depth ? dim(o, 0) : o->v[0].size());
 }
 
-PyObject *array_getitem(PyObject *self, PyObject *key) {
+// `broadcasts`: one lane stands for as many as one likes; not where a sequence ends with the first index that fails.
+PyObject *item_of(PyObject *self, PyObject *key, bool broadcasts) {
     return guarded([&]() -> PyObject * {
         Object *o = as_array(self);
         size_t i;
         if (is_tensor(o))
             return PyObject_CallFunctionObjArgs(hook("tensor_get"), self, key, nullptr);
         if (o->cls->depth == 0) {
-            if (as_index(key, o->v[0].size(), o, i))
+            size_t length = o->v[0].size();
+            if (as_index(key, length, o, i, broadcasts && length == 1 && !o->cls->host))
                 return element(o->v[0], uint32_t(i));
         } else if (as_index(key, dim(o, 0), o, i)) {
             return get_entry(o, i);
@@ -214,8 +234,10 @@ PyObject *array_getitem(PyObject *self, PyObject *key) {
     });
 }
 
+PyObject *array_getitem(PyObject *self, PyObject *key) { return item_of(self, key, true); }
+
 PyObject *array_item(PyObject *self, Py_ssize_t i) {
-    PyObject *key = PyLong_FromSsize_t(i), *r = key ? array_getitem(self, key) : nullptr;
+    PyObject *key = PyLong_FromSsize_t(i), *r = key ? item_of(self, key, false) : nullptr;
     Py_XDECREF(key);
     return r;
 }

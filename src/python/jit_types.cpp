@@ -345,7 +345,7 @@ void replace_values(Object *o, Object *by) {
 }
 
 void array_dealloc(PyObject *self) {
-    Object *o = as_array(self);
+    auto *o = reinterpret_cast<Object *>(self);
     PyTypeObject *type = Py_TYPE(self);
     const Class *c = o->cls;
     if (c->depth == 0 && c->plain && o->v == own_values(o) && type == c->py &&

@@ -76,7 +76,14 @@ Class *class_of(PyTypeObject *type);
 inline bool is_array(PyObject *o) {
     return Py_TYPE(o)->tp_dealloc == array_dealloc || PyObject_TypeCheck(o, array_base);
 }
-inline Object *as_array(PyObject *o) { return reinterpret_cast<Object *>(o); }
+/// Makes numbers of Python's, which belong to no variant, literals of the present one.
+void bring_numbers_home(Object *o);
+inline Object *as_array(PyObject *o) {
+    auto *array = reinterpret_cast<Object *>(o);
+    if (array->cls->host) [[unlikely]]
+        bring_numbers_home(array);
+    return array;
+}
 inline TensorObject *as_tensor(Object *o) { return static_cast<TensorObject *>(o); }
 inline bool is_tensor(const Object *o) { return o->cls->kind == Kind::Tensor; }
 inline PyObject *as_py(Object *o) { return reinterpret_cast<PyObject *>(o); }

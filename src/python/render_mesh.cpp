@@ -91,6 +91,13 @@ Ref<Mesh> make_mesh(const std::string &name, int vertices, int faces, nb::object
     return loader.load_as<Mesh>(p);
 }
 
+// All of it at once: tables of numbers, or arrays of points and of triangles.
+Ref<Mesh> mesh_of_arrays(const std::string &name, nb::object faces, nb::object positions,
+                         nb::object normals, nb::object texcoords, nb::object props) {
+    return nb::cast<Ref<Mesh>>(
+        from_package("_mesh.from_arrays")(name, faces, positions, normals, texcoords, props));
+}
+
 template <class T> void put(std::string &f, T v) {
     static_assert(std::endian::native == std::endian::little);
     f.append(reinterpret_cast<const char *>(&v), sizeof v);
@@ -212,6 +219,11 @@ void bind_mesh(nb::module_ &m) {
              nb::arg("has_vertex_texcoords") = false,
              "Room for a mesh; traverse() gives its arrays to be filled in. `props` has its BSDF "
              "and the like.")
+        .def(nb::new_(&mesh_of_arrays), nb::arg("name"), nb::arg("faces"), nb::arg("positions"),
+             nb::arg("normals") = nb::none(), nb::arg("texcoords") = nb::none(),
+             nb::arg("props") = nb::none(),
+             "A mesh of these triangles and vertices: tables with a row for each, or arrays of "
+             "vectors and points.")
         .def("vertex_count", &Mesh::vertex_count, "Number of vertices.")
         .def("face_count", &Mesh::triangle_count, "Number of triangles.")
         .def(

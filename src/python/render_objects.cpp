@@ -4,6 +4,7 @@
 #include "python/render_plugins.h"
 #include "python/render_records.h"
 #include "render/integrator.h"
+#include <algorithm>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
@@ -39,17 +40,35 @@ template <class... Ts> nb::object cast_to_first(const Ref<SceneObject> &o) {
     return out;
 }
 
-// What a BSDF has under a name: a texture, a number, or nothing.
+// What a BSDF has under a name: a texture, a number, or nothing. Those of `twosided` are those of its sides.
 struct Attribute {
     std::shared_ptr<Texture> texture;
     Value number;
-    bool found() const { return texture || number.valid(); }
+    std::vector<Attribute> sides; // front and back
+    bool found() const {
+        return texture || number.valid() ||
+               std::any_of(sides.begin(), sides.end(),
+                           [](const Attribute &side) { return side.found(); });
+    }
+    /// `of` the texture or the number; `none` where there is neither.
+    template <class R, class Fn>
+    R eval(const SurfaceInteraction &si, const R &none, const Fn &of) const {
+        if (sides.size() == 2)
+            return select(si.wi.z > 0, sides[0].eval(si, none, of), sides[1].eval(si, none, of));
+        if (!sides.empty())
+            return sides[0].eval(si, none, of);
+        return texture ? of(*texture) : number.valid() ? R(Float(number)) : none;
+    }
 };
 Attribute attribute_of(const BSDF &b, const std::string &name) {
     Params params(Params::Mode::Traverse);
     const_cast<BSDF &>(b).declare(params);
     Attribute a;
     for (const Param &p : params.all()) {
+        if (b.plugin() == "twosided")
+            for (const Ref<SceneObject> &o : p.objects)
+                if (auto side = std::dynamic_pointer_cast<BSDF>(o))
+                    a.sides.push_back(attribute_of(*side, name));
         if (p.name != name)
             continue;
         if (auto *slot = std::get_if<Float *>(&p.slot))
@@ -72,9 +91,8 @@ void bind_attributes(nb::class_<BSDF, SceneObject, PyBSDF> &c) {
         "eval_attribute",
         [](const BSDF &b, const std::string &name, const SurfaceInteraction &si,
            const Mask &active) {
-            Attribute a = attribute_of(b, name);
-            return a.texture ? a.texture->eval(si, active)
-                             : Spectrum(a.found() ? Float(a.number) : Float(0));
+            return attribute_of(b, name).eval(si, Spectrum(0),
+                                              [&](const Texture &t) { return t.eval(si, active); });
         },
         nb::arg("name"), nb::arg("si"), nb::arg("active") = true,
         "The texture or number of that name; 0 where there is none.");
@@ -82,19 +100,16 @@ void bind_attributes(nb::class_<BSDF, SceneObject, PyBSDF> &c) {
         "eval_attribute_1",
         [](const BSDF &b, const std::string &name, const SurfaceInteraction &si,
            const Mask &active) {
-            Attribute a = attribute_of(b, name);
-            return a.texture   ? a.texture->eval_1(si, active)
-                   : a.found() ? Float(a.number)
-                               : Float(0);
+            return attribute_of(b, name).eval(
+                si, Float(0), [&](const Texture &t) { return t.eval_1(si, active); });
         },
         nb::arg("name"), nb::arg("si"), nb::arg("active") = true, "Likewise, as one number.");
     c.def(
         "eval_attribute_3",
         [](const BSDF &b, const std::string &name, const SurfaceInteraction &si,
            const Mask &active) {
-            Attribute a = attribute_of(b, name);
-            return as_color(a.texture ? a.texture->eval_3(si, active)
-                                      : Vector3(a.found() ? Float(a.number) : Float(0)));
+            return as_color(attribute_of(b, name).eval(
+                si, Vector3(Float(0)), [&](const Texture &t) { return t.eval_3(si, active); }));
         },
         nb::arg("name"), nb::arg("si"), nb::arg("active") = true, "Likewise, as a colour.");
 }
@@ -439,6 +454,8 @@ void bind_objects(nb::module_ &m) {
                                    as_point(c.aperture));
              })
         .def("_up", &Sensor::up)
+        .def("_to_world", // of those that are written in Python
+             [](const Sensor &s) { return dynamic_cast<const PySensor &>(s).to_world(); })
         .def("needs_aperture_sample", &Sensor::needs_aperture_sample);
     nb::class_<Integrator, SceneObject, PyIntegrator>(m, "Integrator", "A method of rendering.")
         .def(nb::init<nb::object>(), nb::arg("props") = nb::none())

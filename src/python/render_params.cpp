@@ -13,6 +13,9 @@ bool is_transform(nb::handle h) {
     return nb::hasattr(h, "_umbel_transform") || nb::hasattr(h, "inverse_transpose");
 }
 
+// Where a transform of texture coordinates, of 3 x 3 numbers, lies in one of space.
+static constexpr int PlaneRows[] = { 0, 1, 3 };
+
 TransformData to_transform(nb::handle h) {
     nb::object numpy = nb::module_::import_("numpy");
     nb::object a = nb::hasattr(h, "numpy") ? h.attr("numpy")() : nb::borrow(h);
@@ -23,12 +26,10 @@ TransformData to_transform(nb::handle h) {
         fail("a transform has 4 x 4 numbers, not {}", n);
     for (int i = 0; i < 16 && n == 16; ++i)
         t.m[size_t(i)] = nb::cast<double>(flat[size_t(i)]);
-    if (n == 9) { // of texture coordinates
-        const int at[] = { 0, 1, 3 };
+    if (n == 9)
         for (int i = 0; i < 3; ++i)
             for (int j = 0; j < 3; ++j)
-                t(at[i] == 3 ? 3 : at[i], at[j]) = nb::cast<double>(flat[size_t(3 * i + j)]);
-    }
+                t(PlaneRows[i], PlaneRows[j]) = nb::cast<double>(flat[size_t(3 * i + j)]);
     return t;
 }
 
@@ -53,6 +54,13 @@ nb::object from_transform(const TransformData &t) {
 }
 
 namespace {
+
+nb::object from_plane_transform(const TransformData &t) {
+    nb::list rows;
+    for (int i : PlaneRows)
+        rows.append(nb::make_tuple(t(i, 0), t(i, 1), t(i, 3)));
+    return from_package("ScalarTransform3f")(rows);
+}
 
 nb::object from_values(std::initializer_list<Value> values, Sense sense) {
     std::vector<Value> v(values);
@@ -100,6 +108,13 @@ struct Reader {
         return from_values({ jit::copy(*v) }, Sense::Plain);
     }
 };
+
+// The value of a parameter written in C++.
+nb::object read(const Param &p) {
+    if (auto *t = std::get_if<TransformData *>(&p.slot); t && p.name == "to_uv")
+        return from_plane_transform(**t);
+    return std::visit(Reader(), p.slot);
+}
 
 std::vector<double> numbers(nb::handle h) {
     nb::object numpy = nb::module_::import_("numpy");
@@ -162,7 +177,7 @@ public:
         if (auto *side = dynamic_cast<PySide *>(p.owner))
             if (nb::object value = side->get(p.param.name); value.is_valid())
                 return value;
-        return std::visit(Reader(), p.param.slot);
+        return read(p.param);
     }
 
     /// ParamFlags: what is inside of something that is not differentiable is not, either.
@@ -283,7 +298,7 @@ static void report(SceneObject &o, nb::handle callback) {
     for (const Param &q : p.all()) {
         int flags = q.is_differentiable ? 0 : 1;
         if (!std::holds_alternative<std::monostate>(q.slot))
-            callback.attr("put")(q.name, std::visit(Reader(), q.slot), flags);
+            callback.attr("put")(q.name, read(q), flags);
         for (const Ref<SceneObject> &child : q.objects)
             if (child)
                 callback.attr("put")(q.name, to_python(child), flags);

@@ -3,6 +3,7 @@
 #include "core/image_io.h"
 #include "python/helpers.h"
 #include "python/render_records.h"
+#include <algorithm>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -107,11 +108,30 @@ Spectrum PyEmitter::eval_direction(const Interaction &it, const DirectionSample 
     return nb::cast<Spectrum>(need("eval_direction")(it, ds, active));
 }
 
+PySensor::PySensor(nb::object props) : PyObjectOf(props) {
+    if (!nb::cast<bool>(props.attr("__contains__")("to_world")))
+        return;
+    nb::object where = props["to_world"];
+    if (is_transform(where)) // else it moves
+        m_to_world = { { 0 }, { to_transform(where) } };
+}
+nb::object PySensor::to_world() const {
+    return from_transform(m_to_world.transforms.empty() ? TransformData()
+                                                        : m_to_world.transforms[0]);
+}
 void PySensor::declare(Params &p) {
-    Sensor::declare(p);
     PyObjectOf::declare(p);
+    if (p.traversing() && get("to_world").is_valid())
+        declare_measurement(p); // the transform is Python's
+    else
+        Sensor::declare(p);
 }
 void PySensor::changed(std::span<const std::string> names) {
+    bool is_moved = std::find(names.begin(), names.end(), "to_world") != names.end();
+    if (nb::object mine = get("to_world"); is_moved && mine.is_valid())
+        m_to_world = { { 0 }, { to_transform(mine) } };
+    else if (is_moved)
+        python().attr("__dict__").attr("pop")("m_to_world", nb::none()); // a copy of the old one
     Sensor::configure();
     notify(names);
 }

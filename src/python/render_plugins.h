@@ -133,7 +133,10 @@ public:
 
 class PySensor final : public PyObjectOf<Sensor> {
 public:
-    using PyObjectOf::PyObjectOf;
+    /// Its constructor in Python may ask where it is.
+    explicit PySensor(nb::object props);
+    /// Where it is, or where its motion begins.
+    nb::object to_world() const;
     void declare(Params &p) override;
     void configure() override { Sensor::configure(); }
     void changed(std::span<const std::string> names) override;

@@ -91,6 +91,13 @@ nb::object PySide::get(std::string_view name) const {
 bool PySide::set(std::string_view name, nb::handle value) {
     auto *e = const_cast<Exposed *>(find(name));
     if (!is_array(e->value.ptr())) {
+        if (nb::hasattr(e->value,
+                        "_is_same")) { // a transform: equal numbers may have other derivatives
+            if (nb::cast<bool>(e->value.attr("_is_same")(value)))
+                return false;
+            e->value.attr("assign")(value);
+            return true;
+        }
         if (e->value.equal(value))
             return false;
         e->value = nb::borrow(value);

@@ -107,7 +107,7 @@ inline nb::object field_to_python(const Vector2 &v, Sense s) {
     return nb::steal(store_values(values, 2, s));
 }
 inline nb::object field_to_python(const Spectrum &v, Sense) {
-    return v.c.empty() ? nb::object(nb::list()) : nb::steal(store_spectrum(v));
+    return v.c.empty() ? from_package("Color0f")() : nb::steal(store_spectrum(v));
 }
 template <class T>
     requires std::is_base_of_v<Value, T>
@@ -137,7 +137,8 @@ nb::object field_to_python(const T &v, Sense) {
 
 template <class T> void record_from_python(nb::handle h, T &r);
 inline void field_from_python(nb::handle h, Spectrum &out) {
-    if (nb::isinstance<nb::list>(h) && nb::len(h) == 0) {
+    bool is_list = nb::isinstance<nb::list>(h) || nb::isinstance<nb::tuple>(h);
+    if (is_list ? nb::len(h) == 0 : is_array(h.ptr()) && as_array(h.ptr())->n == 0) {
         out.c.clear();
         return;
     }

@@ -3,6 +3,7 @@
 #include "ad/ad.h"
 #include "core/host_array.h"
 #include "render/accelerator.h"
+#include "render/followed_once.h"
 #include <algorithm>
 #include <malloc.h>
 #include <numeric>
@@ -356,7 +357,7 @@ std::vector<Value> Arena::followed_shapes() const {
 
 // Afresh for each question; in a recording, as it was before that.
 Arena::Followed Arena::followed() const {
-    if (variant().context().region != 0)
+    if (variant().context().region != 0 || FollowedOnce::is_on())
         return m_followed;
     return { follow_meshes(), follow_transforms() };
 }

@@ -2,6 +2,7 @@
 //
 // Kernels call back once a packet. The frame of such a call is laid out like Embree's own packet of rays, so it is
 // handed over as it is; only blocks of other widths (the interpreter's) are copied.
+#include "core/before_changes.h"
 #include "jit/host_pointer.h"
 #include "render/accelerator.h"
 #include <algorithm>
@@ -36,7 +37,8 @@ RTCDevice device() {
 
 class EmbreeAccelerator final : public Accelerator {
 public:
-    explicit EmbreeAccelerator(const Geometry &g) : m_instances(*g.table) {
+    explicit EmbreeAccelerator(const Geometry &g)
+        : m_instances(*g.table), m_has_analytic(!g.analytic.empty()) {
         m_trees = std::make_shared<Trees>(g.parts.size(), g.meshes);
         std::vector<Part> &parts = m_trees->parts;
         for (size_t i = g.parts.size(); i-- > 0;) { // the scene last: it refers to the others
@@ -71,6 +73,8 @@ public:
                                       Type::F32, Type::U32, Type::U32, Type::U32 };
         std::vector<Value> in = ray_inputs(ray, coherent);
         auto out = jit::call_host("embree intersect", &trace_packet, m_scene, in, types, active);
+        if (m_has_analytic)
+            m_before_changes.add(out);
         // In place of the normal's first component: the distance.
         UInt32 prim(out[5]), geometry(out[6]), instance(0u);
         if (m_first_prims.valid()) { // a hit on an instance numbers what is in its own tree
@@ -96,6 +100,8 @@ public:
         static const jit::Type types[] = { jit::Type::U32 };
         std::vector<Value> in = ray_inputs(ray, false);
         auto out = jit::call_host("embree occluded", &test_packet, m_scene, in, types, active);
+        if (m_has_analytic)
+            m_before_changes.add(out);
         return UInt32(out[0]) != UInt32(0u);
     }
 
@@ -411,6 +417,8 @@ private:
         m_curve_prims; // of each geometry of curves: its first among the analytic primitives of its part
     uint32_t m_first_curve = 0;       // the first of these geometries
     const InstanceTable &m_instances; // the scene's
+    bool m_has_analytic;
+    mutable BeforeChanges m_before_changes; // hits, which look at analytic shapes
 };
 
 } // namespace

@@ -1,6 +1,8 @@
 // render/integrator.cpp: what all integrators share.
 #include "render/integrator.h"
 #include "core/traverse.h"
+#include "render/followed_once.h"
+#include <algorithm>
 
 namespace umbel {
 
@@ -50,10 +52,13 @@ RadianceDerivative Integrator::differentiate(ad::Mode mode, const Scene &scene,
                                              const RadianceDerivative &gradient,
                                              const Mask &active) const {
     refuse_polarization();
+    FollowedOnce followed;
     Radiance r = sample(scene, sampler, ray, medium, active);
     std::vector<Float> values = r.L.c, gradients = gradient.L.c;
     values.insert(values.end(), r.aovs.begin(), r.aovs.end());
     gradients.insert(gradients.end(), gradient.aovs.begin(), gradient.aovs.end());
+    if (scene.follows_shapes() && std::none_of(values.begin(), values.end(), ad::grad_enabled))
+        complain("has no derivatives by shapes; use `path`, `prb` or `direct`");
     std::vector<Float> tangents = differentiate_values(mode, values, gradients);
     if (mode == ad::Mode::Backward)
         return {};

@@ -1,9 +1,19 @@
 // render/lobe_choice.h: which of two lobes a sample is drawn from: what BSDFs of a gloss on a base share.
 #pragma once
+#include "ad/ad.h"
 #include "core/host_array.h"
 #include "render/bsdf.h"
 
 namespace umbel {
+
+/// What a lobe is multiplied by that was chosen with probability `p`, its own share: p / p, which is 1. A choice has no
+/// derivative, the share has.
+inline Float share_of_choice(const Float &p) {
+    if (!ad::grad_enabled(p))
+        return Float(1);
+    Float chosen(ad::detach(p));
+    return Float(ad::replace_grad(Float(1), p / select(chosen > 0, chosen, Float(1))));
+}
 
 /// The gloss's part of the sum of both means, between 0 and 1; data of the program, without derivatives. Textures that do
 /// not know their mean, such as attributes of meshes, count as grey.

@@ -1,4 +1,4 @@
-"""umbel.ad: optimizers, those of umbel.jit.opt, and integrators that are differentiated."""
+"""umbel.ad: optimizers, those of umbel.jit.opt, integrators that are differentiated, and what helps with inverse problems."""
 import sys as _sys
 
 from ..jit import opt as optimizers
@@ -8,7 +8,9 @@ _sys.modules[__name__ + ".optimizers"] = optimizers
 
 
 def __getattr__(name):
-    if name in ("integrators", "common"):  # rarely needed, so loaded when asked for
-        import importlib
+    import importlib
+    if name in ("integrators", "common", "largesteps", "loaders"):  # rarely needed, so loaded when asked for
         return importlib.import_module(f"{__name__}.{name}")
+    if name == "LargeSteps":
+        return importlib.import_module(f"{__name__}.largesteps").LargeSteps
     raise AttributeError(f"umbel.ad has no attribute '{name}'")

@@ -7,7 +7,7 @@ from ._control import check_mode, guarded, mode_scope, with_derivatives_inside
 from ._eval import JitFlag, flag, scoped_set_flag
 from ._hooks import UserError
 from ._state import Copies, arrays, parts, type_name
-from ._tree import rebuild
+from ._tree import empty, rebuild
 from ._types import ArrayBase, is_mask_v
 
 
@@ -61,7 +61,8 @@ def _call(where, name, number, mask, count, function, args, kwargs, mode):
     """function(i)(*args, **kwargs) where `number` is i + 1; zeros elsewhere."""
     tree = (args, kwargs)
     flat = arrays(tree)
-    sizes = {n for a in (number, *flat, *([mask] if isinstance(mask, ArrayBase) else [])) if (n := _core.width(a)) != 1}
+    sizes = {n for a in (number, *flat, *([mask] if isinstance(mask, ArrayBase) else []))
+             if type(a) not in empty and (n := _core.width(a)) != 1}
     if len(sizes) > 1:
         first = _core.width(number)
         other = next(n for n in sizes if n != first)

@@ -156,6 +156,9 @@ def traverse(mode, flags=ADFlag.Default):
     _core.traverse(mode == ADMode.Forward, int(flags) & 7)
 
 
+unfollowed = set()  # names of scene parameters whose gradients are enabled, though images have no derivative by them
+
+
 def _check(what, args, flags):
     if not isinstance(flags, (int, ADFlag)):
         raise TypeError(f"{what}(): flags must be of type ADFlag, not '{type(flags).__name__}'")
@@ -165,7 +168,7 @@ def _check(what, args, flags):
         from ._hooks import UserError
         raise UserError(f"{what}(): the argument does not depend on the input variable(s) being differentiated; call "
                         "enable_grad() on an input before it is used, or add ADFlag.AllowNoGrad to the flags if that is "
-                        "intended")
+                        "intended" + ("; images have no derivative by " + ", ".join(sorted(unfollowed)) if unfollowed else ""))
     return True
 
 

@@ -93,6 +93,8 @@ def number_unary(op, x):
     if not isinstance(x, (int, float)):
         if type(x) in vectors:
             return x._umbel_call(lambda e: _core.unary(op, e), x)
+        if type(x) in (list, tuple):
+            return type(x)(_core.unary(op, e) if isinstance(e, ArrayBase) else number_unary(op, e) for e in x)
         raise TypeError(f"{name.lower()}(): not defined for an object of type '{type(x).__name__}'")
     return _number_unary[name](x)
 

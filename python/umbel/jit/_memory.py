@@ -103,6 +103,9 @@ def _scatter(what, target, value, index, active, op):
         active = _checked(what, "write to", _core.width(target) // builtins.max(entries, 1), index, active)
         _core.scatter(target, value, index, _mask(active), int(op))
         return
+    merge = getattr(type(target), "_umbel_merge", None)  # of references to objects: numbers in one list
+    if merge is not None:
+        value = merge(target, value)
     a, b = children(target), children(value)
     if a is None or b is None or len(a) != len(b):
         raise TypeError(f"{what}(): cannot write a '{type(value).__name__}' into a '{type(target).__name__}'")
@@ -343,10 +346,12 @@ def repeat(value, repeats, axis=None):
 
 
 def reinterpret_array(dtype, value):
-    """The same bits as elements of another type of the same width."""
+    """The same bits as elements of another type of the same width. Lanes that refer to objects have numbers for bits."""
+    if not isinstance(value, ArrayBase):
+        value = value._umbel_bits()
+    if hasattr(dtype, "_umbel_from_bits"):
+        return dtype._umbel_from_bits(value)
     e = describe(dtype)[0]
-    if not isinstance(value, ArrayBase):  # lanes that refer to objects, by number
-        value = value.index
     from ._types import itemsize_v
     if itemsize_v(dtype) != itemsize_v(value):
         raise ShapeError("reinterpret_array(): cannot reinterpret-cast between types of different size: "

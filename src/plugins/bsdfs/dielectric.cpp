@@ -5,6 +5,7 @@
 #include "core/fresnel.h"
 #include "core/mueller.h"
 #include "render/dielectric_ior.h"
+#include "render/lobe_choice.h"
 #include "render/polarization.h"
 
 namespace umbel {
@@ -46,9 +47,10 @@ public:
                      mt = mueller::specular_transmission(si.wi.z, Spectrum(m_ior.eta));
             weight = to_implied_basis(ctx, select(reflected, mr * r_value, mt * t_value), si.wi, wo,
                                       Vector3(0, 0, 1)) *
-                     rcp(pdf);
-        } else if (reflects && transmits)
-            weight = select(reflected, r_value, t_value);
+                     rcp(ad::grad_enabled(pdf) ? Float(ad::detach(pdf)) : pdf);
+        } else if (reflects && transmits) // the choice has no derivative, what it is divided by has
+            weight =
+                select(reflected, r_value * share_of_choice(f.r), t_value * share_of_choice(t));
         else
             weight = reflects ? r_value * f.r : t_value * t;
         if (ctx.mode == BSDFContext::Mode::Radiance)

@@ -4,6 +4,7 @@
 #include "core/fresnel.h"
 #include "render/bsdf.h"
 #include "render/dielectric_ior.h"
+#include "render/lobe_choice.h"
 #include "render/microfacet.h"
 #include "render/roughness.h"
 
@@ -95,9 +96,11 @@ public:
         Float pdf = m_pdf * jacobian;
         Float weight = surface.visible() ? surface.smith_g1(wo, m)
                                          : surface.g(si.wi, wo, m) * abs(wi_m / (si.wi.z * m.z));
-        if (reflects && transmits)
-            pdf = pdf * select(reflected, f.r, 1 - f.r);
-        else
+        if (reflects && transmits) {
+            Float choice = select(reflected, f.r, 1 - f.r);
+            pdf = pdf * choice;
+            weight = weight * share_of_choice(choice);
+        } else
             weight = weight * (reflects ? f.r : 1 - f.r);
         if (ctx.mode == BSDFContext::Mode::Radiance)
             weight = weight * select(reflected, Float(1), sqr(f.eta_ti));

@@ -9,7 +9,10 @@ public:
                     const Mask &active) const override {
         Hit hit = scene.trace(ray, active, true);
         Mask valid = active & (hit.t < std::numeric_limits<double>::infinity());
-        return { Spectrum(select(valid, hit.t, Float(0))), valid, {} };
+        Float t = scene.follows_shapes() // with derivatives of where they are
+                      ? scene.interaction(ray, hit, active, Scene::Follow::Ray).t
+                      : hit.t;
+        return { Spectrum(select(valid, t, Float(0))), valid, {} };
     }
 };
 

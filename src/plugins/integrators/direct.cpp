@@ -23,7 +23,13 @@ public:
     Radiance sample(const Scene &scene, SampleStream &sampler, const Ray &ray, const Medium *,
                     const Mask &active) const override {
         BSDFContext ctx;
-        SurfaceInteraction si = scene.ray_intersect(ray, active, true);
+        // What scripts follow of shapes has derivatives wherever rays meet it
+        auto meet = [&](const Ray &r, const Mask &on, bool coherent) {
+            return scene.interaction(r, scene.trace(r, on, coherent), on,
+                                     scene.follows_shapes() ? Scene::Follow::Ray
+                                                            : Scene::Follow::Nothing);
+        };
+        SurfaceInteraction si = meet(ray, active, true);
         si.compute_uv_partials(ray, active);
         Mask valid = active & si.is_valid();
         Spectrum L = black();
@@ -49,7 +55,7 @@ public:
             const BSDFSample &bs = r.sample;
             Mask go = valid & (bs.pdf > 0);
             Ray next = si.spawn_ray(si.to_world(bs.wo));
-            SurfaceInteraction hit = scene.ray_intersect(next, go);
+            SurfaceInteraction hit = meet(next, go, false);
             auto [emitted, light_pdf] = scene.eval_emitter_pdf(si, hit, go);
             Float mis =
                 select(bs.is_delta(), Float(1), mis_weight(bs.pdf * part_b, light_pdf * part_e));

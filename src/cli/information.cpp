@@ -17,14 +17,8 @@ int list_variants() {
     return 0;
 }
 
-int help(const std::string &topic, bool markdown, const std::string &sources) {
-    size_t slash = topic.find('/');
-    if (markdown)
-        fmt::print("{}", plugin_manual(sources));
-    else if (slash == std::string::npos)
-        fmt::print("{}", list_plugins(topic));
-    else
-        fmt::print("{}", describe_plugin(topic.substr(0, slash), topic.substr(slash + 1)));
+int help(const std::string &topic, bool markdown) {
+    fmt::print("{}", markdown ? plugin_manual() : describe(topic));
     return 0;
 }
 
@@ -102,13 +96,13 @@ int info(const std::string &path, const std::string &variant_name) {
 void add_information_commands(CLI::App &app, std::function<int()> &run) {
     app.add_subcommand("variants", "List the variants")->callback([&run] { run = list_variants; });
 
-    auto topic = std::make_shared<std::string>(), sources = std::make_shared<std::string>();
+    auto topic = std::make_shared<std::string>();
     auto markdown = std::make_shared<bool>(false);
-    CLI::App *h = app.add_subcommand("help", "List plugins, or describe one: bsdf/diffuse");
-    h->add_option("topic", *topic, "A kind, or kind/plugin");
+    CLI::App *h =
+        app.add_subcommand("help", "List plugins, or describe one: diffuse, bsdf/diffuse");
+    h->add_option("topic", *topic, "A kind, a plugin, or kind/plugin");
     h->add_flag("--markdown", *markdown, "The manual of all plugins");
-    h->add_option("--sources", *sources, "Repository whose comments the manual takes prose from");
-    h->callback([=, &run] { run = [=] { return help(*topic, *markdown, *sources); }; });
+    h->callback([=, &run] { run = [=] { return help(*topic, *markdown); }; });
 
     auto scene = std::make_shared<std::string>(),
          name = std::make_shared<std::string>("interp_rgb");

@@ -1,6 +1,6 @@
 // cli/manual.cpp: the manual of plugins.
 #include "cli/manual.h"
-#include "core/file_text.h"
+#include "cli/snippets.h"
 #include "core/nearest_name.h"
 #include "core/object.h"
 #include <set>
@@ -29,26 +29,25 @@ Params declared(const Plugin &plugin) {
 }
 
 /// The comment at the top of a plugin's file, without its first word, which is the plugin's name.
-std::string prose(const Plugin &plugin, const std::filesystem::path &sources) {
+std::string prose(const Plugin &plugin) {
     std::string folder = plugin.kind == "rfilter"  ? "filters"
                          : plugin.kind == "medium" ? "media"
-                                                   : plugin.kind + "s";
-    auto file = sources / "src" / "plugins" / folder / (plugin.name + ".cpp");
-    if (sources.empty() || !std::filesystem::exists(file))
-        return {};
-    std::string text = read_text_file(file), out;
-    for (size_t at = 0; text.compare(at, 2, "//") == 0;) {
-        size_t end = text.find('\n', at);
-        std::string line = text.substr(at + 2, end - at - 2);
-        out += (line.starts_with(' ') ? line.substr(1) : line) + "\n";
-        at = end + 1;
-    }
+                                                   : plugin.kind + "s",
+                out;
+    for (const PluginProse *p = plugin_prose; p->name; ++p)
+        if (p->folder == folder && p->name == plugin.name)
+            out = p->text;
     std::string name = plugin.name + ": ";
     if (out.starts_with(name))
         out.erase(0, name.size());
     if (!out.empty())
         out[0] = char(std::toupper(out[0]));
     return out;
+}
+
+/// Its first example.
+Snippet snippet(const Plugin &plugin, const Params &params) {
+    return snippet_of(plugin, params.examples().empty() ? "" : params.examples()[0]);
 }
 
 std::string cell(std::string_view text) {
@@ -90,34 +89,56 @@ std::string list_plugins(const std::string &kind) {
     return out;
 }
 
-std::string describe_plugin(const std::string &kind, const std::string &name) {
-    const Plugin *plugin = registry().find(kind, name);
-    if (!plugin) {
-        list_plugins(kind); // complains about unknown kinds
-        std::vector<std::string> names;
-        for (const Plugin *p : registry().all(kind))
-            names.push_back(p->name);
-        fail("there is no {} {}{}", kind, quote(name), suggestion(name, names, "plugins"));
-    }
-    std::string out = fmt::format("{} ({})\n\n", plugin->name, plugin->kind);
-    Params params = declared(*plugin);
+static std::string describe_plugin(const Plugin &plugin) {
+    Params params = declared(plugin);
+    std::string text = prose(plugin), out = fmt::format("{} ({})\n\n{}{}", plugin.name, plugin.kind,
+                                                        text, text.empty() ? "" : "\n");
     for (const Param &p : params.all())
-        out += fmt::format("  {:<24} {:<12} {}\n      {}\n", p.name, p.type,
-                           p.is_required ? "required" : "default: " + p.otherwise, p.text);
+        out += fmt::format("  {:<24} {:<12} {}\n      {}{}\n", p.name, p.type,
+                           p.is_required ? "required" : "default: " + p.otherwise, p.text,
+                           p.is_differentiable ? " (differentiable)" : "");
+    if (params.all().empty())
+        out += "It has no parameters.\n";
+    auto [xml, python] = snippet(plugin, params);
+    return out + "\nIn a scene file:\n\n" + xml + "\nIn Python:\n\n" + python;
+}
+
+std::string describe(const std::string &topic) {
+    size_t slash = topic.find('/');
+    std::vector<std::string> known = kinds(), names;
+    if (topic.empty() || std::find(known.begin(), known.end(), topic) != known.end())
+        return list_plugins(topic);
+    std::string kind = slash == topic.npos ? "" : topic.substr(0, slash),
+                name = topic.substr(slash + 1), out; // the whole topic where there is no slash
+    list_plugins(kind);                              // complains about unknown kinds
+    for (const Plugin *p : registry().all(kind)) {
+        names.push_back(p->name);
+        if (p->name == name)
+            out += (out.empty() ? "" : "\n") + describe_plugin(*p);
+    }
+    if (slash == topic.npos)
+        names.insert(names.end(), known.begin(), known.end());
+    if (out.empty())
+        fail("there is no {} {}{}", kind.empty() ? "plugin" : kind, quote(name),
+             suggestion(name, names, "plugins"));
     return out;
 }
 
-std::string plugin_manual(const std::filesystem::path &sources) {
+std::string plugin_manual() {
     std::string out =
-        "# Plugins\n\nWhat scenes are made of, and the parameters of each. This page is made from "
-        "the plugins' declarations by\n`./umbel docs`; `umbel help KIND/PLUGIN` says the same. An "
-        "own plugin: see [extending.md](extending.md).\n";
+        "# Plugins\n\nWhat scenes are made of, and the parameters of each, with an example. This "
+        "page is made from the plugins' declarations by\n`./umbel docs`; `umbel help PLUGIN` says "
+        "the same. The site that `./umbel docs` makes in `build/site` shows a picture of\neach "
+        "example. Files that examples name are those of `python/tools/gallery_files.py`. An own "
+        "plugin: see [extending.md](extending.md).\n";
     for (const std::string &kind : kinds()) {
         out += fmt::format("\n## {}\n", kind);
         for (const Plugin *p : registry().all(kind)) {
-            std::string text = prose(*p, sources);
-            out += fmt::format("\n### `{}`\n{}{}{}", p->name, text, text.empty() ? "" : "\n",
-                               table(declared(*p)));
+            std::string text = prose(*p);
+            Params params = declared(*p);
+            auto [xml, python] = snippet(*p, params);
+            out += fmt::format("\n### `{}`\n{}{}{}\n```xml\n{}```\n\n```python\n{}```\n", p->name,
+                               text, text.empty() ? "" : "\n", table(params), xml, python);
         }
     }
     return out;

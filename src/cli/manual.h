@@ -1,16 +1,20 @@
 // cli/manual.h: what plugins take, from their declarations, as text for terminals and for docs/plugins.md.
 #pragma once
-#include <filesystem>
 #include <string>
 
 namespace umbel {
 
 /// All kinds and their plugins, or those of one kind.
 std::string list_plugins(const std::string &kind = {});
-/// One plugin's parameters.
-std::string describe_plugin(const std::string &kind, const std::string &name);
-/// The manual of all plugins in Markdown. Prose comes from the comments that begin their files below `sources`, the
-/// repository's root; without it there are tables only.
-std::string plugin_manual(const std::filesystem::path &sources);
+/// What there is to say about a kind (`bsdf`), a plugin (`roughconductor`, `bsdf/roughconductor`), or plugins of the same name.
+std::string describe(const std::string &topic);
+/// The manual of all plugins in Markdown.
+std::string plugin_manual();
+
+/// What the comment says that begins the file plugins/FOLDER/NAME.cpp. The build makes the table, the last of which is empty.
+struct PluginProse {
+    const char *folder, *name, *text;
+};
+extern const PluginProse plugin_prose[];
 
 } // namespace umbel

@@ -24,6 +24,11 @@ static void check_files(const Properties &p, std::set<const Properties *> &seen)
 }
 
 void Scene::declare(Params &p) {
+    p.example(
+        "<integrator type='path'/><sensor type='perspective'><transform name='to_world'>"
+        "<lookat origin='3,3,6' target='0,0,0' up='0,1,0'/></transform></sensor>"
+        "<emitter type='point'><point name='position' x='2' y='3' z='2'/></emitter>"
+        "<emitter type='constant'><rgb name='radiance' value='.3'/></emitter><shape type='cube'/>");
     p.objects("shape", m_shapes).doc("Surfaces");
     p.objects("sensor", m_sensors).doc("Cameras");
     p.choice("light_sampler", m_light_choice.kind, "auto", LightSamplerNames)

@@ -20,8 +20,8 @@ def write_tensors(path, fields):
         f.write(head + body)
 
 
-def measured(path, phi_i=(0.0,), jacobian=1, seed=1, rgb=False):
-    """Light is reflected as by GGX facets, in a colour that is noise."""
+def measured(path, phi_i=(0.0,), jacobian=1, seed=1, rgb=False, noise=1):
+    """Light is reflected as by GGX facets, in a colour that is noise; without it, a reddish one."""
     rng = np.random.default_rng(seed)
     theta_i, n, wavelengths = np.linspace(0, 1.5, 5), 6, np.linspace(400, 700, 4)
     theta = lambda u: u * u * np.pi / 2
@@ -37,19 +37,20 @@ def measured(path, phi_i=(0.0,), jacobian=1, seed=1, rgb=False):
     f32 = lambda a: np.asarray(a, dtype=np.float32)
     shape = (len(phi_i), len(theta_i))
     channels = 3 if rgb else len(wavelengths)
-    colours = {"rgb" if rgb else "spectra": f32(0.2 + 0.3 * rng.random(shape + (channels, n, n)))}
+    tint = 0.2 + (1 - noise) * np.linspace(-0.18, -0.06, channels)[:, None, None]
+    colours = {"rgb" if rgb else "spectra": f32(tint + 0.3 * noise * rng.random(shape + (channels, n, n)))}
     write_tensors(path, colours | ({} if rgb else {"wavelengths": f32(wavelengths)}) | {
         "description": np.frombuffer(b"made up", dtype=np.uint8), "jacobian": np.array([jacobian], dtype=np.uint8),
         "phi_i": f32(phi_i), "theta_i": f32(theta_i),
         "ndf": f32(np.broadcast_to(d(theta(x)), (2, len(x)))), "sigma": f32(np.broadcast_to(np.cos(theta(x)) + 0.3, (2, len(x)))),
-        "vndf": f32(vndf), "luminance": f32(1 + 0.5 * rng.random(shape + (n, n)))})
+        "vndf": f32(vndf), "luminance": f32(1 + 0.5 * noise * rng.random(shape + (n, n)))})
 
 
-def measured_polarized(path, seed=1):
+def measured_polarized(path, seed=1, noise=1):
     """Mueller matrices that are noise, not quite depolarizing."""
     rng = np.random.default_rng(seed)
     phi_d, theta_d, theta_h = np.linspace(-np.pi, np.pi, 9), np.linspace(0, np.pi / 2, 5), np.linspace(0, np.pi / 2, 6)
-    m = rng.uniform(-0.05, 0.05, (len(phi_d), len(theta_d), len(theta_h), 5, 4, 4))
+    m = noise * rng.uniform(-0.05, 0.05, (len(phi_d), len(theta_d), len(theta_h), 5, 4, 4))
     m[..., 0, 0] += 0.15
     f32 = lambda a: np.asarray(a, dtype=np.float32)
     write_tensors(path, {"phi_d": f32([phi_d]), "theta_d": f32([theta_d]), "theta_h": f32([theta_h]),

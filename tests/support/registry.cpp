@@ -181,8 +181,9 @@ std::string scene_of(const Example &e, bool alone) {
                                        "<integer name='height' value='8'/>" +
                                            filter + "</film>");
     std::string sampler = or_else("sampler", "<sampler type='independent'/>");
-    if (plugin.name == "irradiancemeter" || plugin.name == "radiancemeter" ||
-        plugin.name == "distant") // of one pixel
+    if (plugin.kind == "sensor" && inside.find("<film ") != inside.npos) // its own
+        film = "";
+    if (plugin.name == "irradiancemeter") // of one pixel
         film = "<film type='hdrfilm'><integer name='width' value='1'/><integer name='height' "
                "value='1'/>" +
                filter + "</film>";

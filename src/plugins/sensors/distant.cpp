@@ -14,9 +14,13 @@ namespace umbel {
 class Distant final : public Sensor {
 public:
     void declare(Params &p) override {
-        p.example("<vector name='direction' x='.1' y='-.2' z='1'/>");
-        p.example("<point name='target' x='.1' y='.2' z='.3'/>");
-        p.example("<shape name='target' type='rectangle'/>");
+        for (const char *it : { "<vector name='direction' x='.1' y='-.2' z='1'/>",
+                                "<point name='target' x='.1' y='.2' z='.3'/>",
+                                "<shape name='target' type='rectangle'/>" })
+            p.example((std::string(it) + "<film type='hdrfilm'><integer name='width' value='1'/>"
+                                         "<integer name='height' value='1'/>"
+                                         "<rfilter type='box'/></film>")
+                          .c_str());
         Sensor::declare(p);
         p.vector("direction", m_direction, { 0, 0, 1 }).fixed().doc("Where the rays go");
         const Property *target = p.loading() ? p.properties()->find("target") : nullptr;

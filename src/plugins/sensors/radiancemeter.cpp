@@ -10,7 +10,8 @@ namespace umbel {
 class RadianceMeter final : public Sensor {
 public:
     void declare(Params &p) override {
-        p.example("");
+        p.example("<film type='hdrfilm'><integer name='width' value='1'/><integer name='height' "
+                  "value='1'/><rfilter type='box'/></film>");
         Sensor::declare(p);
         p.vector("origin", m_origin, { 0, 0, 0 }).fixed().doc("Where the ray begins");
         p.vector("direction", m_direction, { 0, 0, 1 }).fixed().doc("Where it goes");

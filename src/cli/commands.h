@@ -18,7 +18,7 @@ void add_render_command(CLI::App &app, std::function<int()> &run);
 void add_scene_commands(CLI::App &app, std::function<int()> &run);
 /// variants, help, info
 void add_information_commands(CLI::App &app, std::function<int()> &run);
-/// tonemap, compare
+/// tonemap, compare, view
 void add_image_commands(CLI::App &app, std::function<int()> &run);
 
 } // namespace umbel

@@ -1,5 +1,6 @@
-// cli/images.cpp: `umbel tonemap`, `umbel compare`.
+// cli/images.cpp: `umbel tonemap`, `umbel compare`, `umbel view`.
 #include "cli/commands.h"
+#include "cli/viewer.h"
 #include "core/file_text.h"
 #include "core/image_io.h"
 #include "core/image_ops.h"
@@ -38,14 +39,44 @@ int tonemap_files(const TonemapOptions &o) {
     return 0;
 }
 
-int compare(const std::string &a, const std::string &b, double tolerance) {
-    ImageDifference d = compare_images(read_image(a), read_image(b));
+void write_page(const std::filesystem::path &path, const std::vector<ViewedImage> &images,
+                const std::string &note = {}) {
+    if (path.extension() != ".html" && path.extension() != ".htm")
+        fail("{}: what is written is a page for browsers; give it a name that ends with .html",
+             path.string());
+    write_file(path, viewer_page(images, note));
+    fmt::print("{}\n", path.string());
+}
+
+int view(const std::vector<std::string> &files, const std::string &output) {
+    std::vector<ViewedImage> images;
+    for (const std::string &file : files)
+        images.push_back({ std::filesystem::path(file).filename().string(), read_image(file) });
+    std::filesystem::path page = output;
+    if (output.empty())
+        page = std::filesystem::path(files[0]).replace_extension("html");
+    write_page(page, images);
+    return 0;
+}
+
+struct CompareOptions {
+    std::string a, b, output;
+    double tolerance = std::numeric_limits<double>::infinity();
+};
+
+int compare(const CompareOptions &o) {
+    Image a = read_image(o.a), b = read_image(o.b);
+    ImageDifference d = compare_images(a, b);
     fmt::print("mean           {:g} and {:g}\nmse            {:g}\nrmse           {:g}\n"
                "relative mse   {:g}\nlargest        {:g} at ({}, {}), channel {}\n",
                d.mean_a, d.mean_b, d.mse, d.rmse, d.relative_mse, d.maximum, d.x, d.y, d.channel);
     if (d.not_finite)
         fmt::print("not finite     {} components\n", d.not_finite);
-    return d.not_finite || d.rmse > tolerance ? 1 : 0;
+    if (!o.output.empty())
+        write_page(o.output, { { o.a, std::move(a) }, { o.b, std::move(b) } },
+                   fmt::format("rmse {:g}, relative mse {:g}, largest {:g} at ({}, {})", d.rmse,
+                               d.relative_mse, d.maximum, d.x, d.y));
+    return d.not_finite || d.rmse > o.tolerance ? 1 : 0;
 }
 
 } // namespace
@@ -65,13 +96,21 @@ void add_image_commands(CLI::App &app, std::function<int()> &run) {
     c->add_option("--burn", t->burn, "How far highlights may burn out, in [0, 1)");
     c->callback([t, &run] { run = [t] { return tonemap_files(*t); }; });
 
-    auto a = std::make_shared<std::string>(), b = std::make_shared<std::string>();
-    auto tolerance = std::make_shared<double>(std::numeric_limits<double>::infinity());
+    auto o = std::make_shared<CompareOptions>();
     CLI::App *d = app.add_subcommand("compare", "Measure how two images differ");
-    d->add_option("a", *a, "First image")->required();
-    d->add_option("b", *b, "Second image, the reference")->required();
-    d->add_option("--tolerance", *tolerance, "Fail if the root mean square difference is larger");
-    d->callback([a, b, tolerance, &run] { run = [=] { return compare(*a, *b, *tolerance); }; });
+    d->add_option("a", o->a, "First image")->required();
+    d->add_option("b", o->b, "Second image, the reference")->required();
+    d->add_option("-o,--output", o->output, "Page that shows both and their difference: .html");
+    d->add_option("--tolerance", o->tolerance, "Fail if the root mean square difference is larger");
+    d->callback([o, &run] { run = [o] { return compare(*o); }; });
+
+    auto files = std::make_shared<std::vector<std::string>>();
+    auto page = std::make_shared<std::string>();
+    CLI::App *v = app.add_subcommand("view", "Write a page for browsers that shows images");
+    v->add_option("image", *files, "Images of any format; the last is what others are compared to")
+        ->required();
+    v->add_option("-o,--output", *page, "The page; by default beside the first image, with .html");
+    v->callback([=, &run] { run = [=] { return view(*files, *page); }; });
 }
 
 } // namespace umbel

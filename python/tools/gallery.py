@@ -2,6 +2,8 @@
 #
 #     ./umbel python python/tools/gallery.py FOLDER [REGEX]     # FOLDER/KIND_NAME.jpg; those that changed, or match
 #
+# Likewise of each scene in scenes/, as scenes_NAME.jpg.
+#
 # Examples are those of docs/plugins.md. A plugin enters by its kind: for each, there is a scene in which an example has
 # something to do. Files that examples name are made by gallery_files.py.
 import hashlib
@@ -270,16 +272,41 @@ def take(entry, path, taken=None):
         picture.convert(mi.Bitmap.PixelFormat.RGB, mi.Struct.Type.UInt8, srgb_gamma=True).write(path)
 
 
+def scene_files():
+    """The scenes of the repository."""
+    folder = os.path.join(ROOT, "scenes")
+    return [os.path.join(folder, name) for name in sorted(os.listdir(folder)) if name.endswith(".xml")]
+
+
+def take_scene(source, path):
+    """Renders a scene as it is."""
+    image = mi.render(mi.load_file(source))
+    mi.util.write_bitmap(path, colours(np.array(image, dtype=np.float32)), write_async=False)
+
+
+def scene_picture(source): return f"scenes_{os.path.splitext(os.path.basename(source))[0]}.jpg"
+
+
 def file_name(entry): return f"{entry.kind}_{entry.name}.jpg"
 
 
-def key(entry):
-    """Changes with all that the picture is made of but the renderer."""
-    text = entry.python
-    for module in ("gallery.py", "gallery_files.py"):
-        with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), module)) as f:
-            text += f.read()
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
+def content(*paths):
+    """Of files, in one text."""
+    out = ""
+    for path in paths:
+        with open(path) as f:
+            out += f.read()
+    return out
+
+
+def jobs():
+    """Pictures that there should be: their name, what each is made of besides the renderer, and who takes it."""
+    here = os.path.dirname(os.path.abspath(__file__))
+    tools = content(*(os.path.join(here, name) for name in ("gallery.py", "gallery_files.py")))
+    for entry in entries():
+        yield file_name(entry), entry.python + tools, lambda path, entry=entry: take(entry, path)
+    for source in scene_files():
+        yield scene_picture(source), content(source), lambda path, source=source: take_scene(source, path)
 
 
 def main(folder, pattern=None):
@@ -291,18 +318,17 @@ def main(folder, pattern=None):
     with tempfile.TemporaryDirectory() as files:
         write_files(files)
         mi.file_resolver().prepend(files)
-        for entry in entries():
-            name = file_name(entry)
-            path = os.path.join(folder, name)
-            fresh = os.path.exists(path) and made.get(name) == key(entry)
+        for name, text, work in jobs():
+            path, key = os.path.join(folder, name), hashlib.sha256(text.encode()).hexdigest()[:16]
+            fresh = os.path.exists(path) and made.get(name) == key
             if fresh if pattern is None else not re.search(pattern, name):
                 continue
             print(name, flush=True)
             try:
-                take(entry, path)
+                work(path)
             except Exception as e:
-                raise SystemExit(f"gallery.py: no picture of {entry.kind}/{entry.name}: {e}")
-            made[name] = key(entry)
+                raise SystemExit(f"gallery.py: no picture {name}: {e}")
+            made[name] = key
             with open(notes, "w") as f:
                 json.dump(made, f, indent=1)
 

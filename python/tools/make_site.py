@@ -63,7 +63,8 @@ def text_of(path):
 
 def repository_pages():
     """{page: text} of the README and all that can be reached from it and from docs/."""
-    todo = ["README.md"] + sorted(f"docs/{f}" for f in os.listdir(os.path.join(ROOT, "docs")) if f.endswith(".md"))
+    files = lambda folder, end: sorted(f"{folder}/{f}" for f in os.listdir(os.path.join(ROOT, folder)) if f.endswith(end))
+    todo = ["README.md"] + files("docs", ".md") + files("scenes", ".xml")
     pages, broken = {}, []
     seen = set(todo)
     for path in todo:  # grows meanwhile
@@ -114,6 +115,19 @@ def plugin_pages(manual, pictures):
     return pages | {"plugins.md": "\n".join(overview)}
 
 
+def scene_page(pictures):
+    """The scenes of the repository: a picture of each, what its first comment says, and its source."""
+    out = ["# Scenes\n\nScenes of our own, each a small file in `scenes/`: `./umbel render scenes/glass.xml`.\n"]
+    for file in sorted(f for f in os.listdir(os.path.join(ROOT, "scenes")) if f.endswith(".xml")):
+        name = file.removesuffix(".xml")
+        with open(os.path.join(ROOT, "scenes", file), encoding="utf-8") as f:
+            about = " ".join(re.search(r"<!--(.*?)-->", f.read(), re.S)[1].split())
+        picture = f"scenes_{name}.jpg"
+        shown = f"![{name}](pictures/{picture}){{ .picture loading=lazy }}\n\n" if picture in pictures else ""
+        out.append(f"## [{file}](repository/scenes/{file}.md) {{ #{name} }}\n\n{shown}{about}\n")
+    return "\n".join(out)
+
+
 def tabbed(text):
     """Code of several languages, one behind the other."""
     names = {"xml": "XML", "python": "Python"}
@@ -129,6 +143,7 @@ def pages(pictures=()):
     """{page: text} of the whole site."""
     out = repository_pages()
     out |= plugin_pages(out["plugins.md"], set(pictures))
+    out["scenes.md"] = scene_page(pictures)
     out |= {f"reference/{name}": text for name, text in reference.pages().items()}
     return out
 

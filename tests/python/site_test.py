@@ -13,7 +13,7 @@ sys.path.append(os.path.join(ROOT, "python", "tools"))
 import gallery
 import make_site
 
-PICTURES = {gallery.file_name(e) for e in gallery.entries()}
+PICTURES = {name for name, _, _ in gallery.jobs()}
 
 
 @pytest.fixture(autouse=True)
@@ -61,6 +61,13 @@ def test_every_plugin_has_its_place_with_picture_and_examples(pages):
         for wanted in (f"../pictures/{gallery.file_name(e)}", '=== "XML"', '=== "Python"', "mi.load_dict("):
             assert wanted in part, (e.kind, e.name, wanted)
         assert f"](plugins/{e.kind}.md#{e.name})" in pages["plugins.md"]
+
+
+def test_every_scene_has_its_place_with_picture_and_source(pages):
+    for source in gallery.scene_files():
+        file = os.path.basename(source)
+        assert f"pictures/{gallery.scene_picture(source)}" in pages["scenes.md"]
+        assert f"](repository/scenes/{file}.md)" in pages["scenes.md"] and f"repository/scenes/{file}.md" in pages
 
 
 def test_the_reference_has_functions_and_classes_with_their_signatures(pages):

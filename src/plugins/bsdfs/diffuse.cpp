@@ -11,7 +11,7 @@ namespace umbel {
 class Diffuse final : public BSDF {
 public:
     void declare(Params &p) override {
-        p.example("");
+        p.example("<rgb name='reflectance' value='.2,.25,.7'/>");
         p.example("<texture type='bitmap' name='reflectance'>"
                   "<string name='filename' value='$files/image.png'/></texture>");
         p.texture("reflectance", m_reflectance, 0.5)

@@ -12,7 +12,7 @@ namespace umbel {
 class Phong final : public BSDF {
 public:
     void declare(Params &p) override {
-        p.example("");
+        p.example("<rgb name='diffuse_reflectance' value='.4,.3,.1'/>");
         p.example("<float name='exponent' value='4.5'/><rgb name='specular_reflectance' "
                   "value='.3,.25,.2'/><texture type='bitmap' name='diffuse_reflectance'>"
                   "<string name='filename' value='$files/image.png'/></texture>");

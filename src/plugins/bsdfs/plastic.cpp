@@ -15,7 +15,7 @@ namespace umbel {
 class Plastic final : public BSDF {
 public:
     void declare(Params &p) override {
-        p.example("");
+        p.example("<rgb name='diffuse_reflectance' value='.1,.27,.36'/>");
         p.example("<boolean name='nonlinear' value='true'/><float name='int_ior' value='1.9'/>"
                   "<float name='specular_reflectance' value='.8'/>"
                   "<texture type='bitmap' name='diffuse_reflectance'>"

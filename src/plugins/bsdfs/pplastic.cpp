@@ -18,7 +18,7 @@ namespace umbel {
 class PolarizedPlastic final : public BSDF {
 public:
     void declare(Params &p) override {
-        p.example("");
+        p.example("<rgb name='diffuse_reflectance' value='.1,.3,.1'/>");
         p.example("<string name='distribution' value='ggx'/><float name='alpha_u' value='.2'/>"
                   "<float name='alpha_v' value='.4'/><float name='int_ior' value='1.7'/>"
                   "<rgb name='diffuse_reflectance' value='.6,.3,.1'/><float "

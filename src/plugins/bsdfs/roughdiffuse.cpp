@@ -17,7 +17,7 @@ namespace umbel {
 class RoughDiffuse final : public BSDF {
 public:
     void declare(Params &p) override {
-        p.example("");
+        p.example("<rgb name='reflectance' value='.6,.3,.2'/>");
         p.example("<boolean name='use_fast_approx' value='true'/><float name='alpha' value='.6'/>"
                   "<rgb name='reflectance' value='.6,.5,.4'/>");
         p.example("<texture name='alpha' type='bitmap'><string name='filename' "

@@ -17,7 +17,7 @@ namespace umbel {
 class RoughPlastic final : public BSDF {
 public:
     void declare(Params &p) override {
-        p.example("");
+        p.example("<rgb name='diffuse_reflectance' value='.5,.15,.1'/>");
         p.example("<boolean name='nonlinear' value='true'/><string name='distribution' "
                   "value='ggx'/><float name='alpha' value='.3'/><float name='int_ior' value='1.6'/>"
                   "<float name='specular_reflectance' value='.8'/>"

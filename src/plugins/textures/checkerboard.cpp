@@ -6,7 +6,7 @@ namespace umbel {
 class Checkerboard final : public TextureChoice {
 public:
     void declare(Params &p) override {
-        p.example("");
+        p.example("<rgb name='color0' value='.6,.5,.3'/><rgb name='color1' value='.1,.2,.3'/>");
         p.example("<texture type='bitmap' name='color1'><string name='filename' "
                   "value='$files/image.png'/><boolean name='raw' value='true'/></texture>"
                   "<transform name='to_uv'><scale x='3' y='2'/></transform>");

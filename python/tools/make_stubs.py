@@ -3,8 +3,9 @@
 #     python python/tools/make_stubs.py FOLDER             # into a package's folder; the build does so
 #
 # A stub is needed where Python's own files do not tell: for the compiled module (_core.pyi), for the array
-# classes that it makes from a table (jit/auto.pyi), for names whose type is the variant's (__init__.pyi), and for functions
-# whose types are those of types_table.py (jit/__init__.pyi).
+# classes that it makes from a table (jit/auto.pyi), for names whose type is the variant's (__init__.pyi), for functions
+# whose types are those of types_table.py (jit/__init__.pyi), and for modules that take all functions of a compiled one (warp.pyi,
+# mueller.pyi).
 import ast
 import enum
 import inspect
@@ -259,11 +260,21 @@ def init_stub():
             "\n".join(rest) + "\n")
 
 
+def module_stub(name):
+    import importlib
+    module = importlib.import_module("umbel." + name)
+    functions = [(n, f) for n, f in sorted(vars(module).items()) if not n.startswith("_") and callable(f)
+                 and not isinstance(f, type) and getattr(f, "__module__", None) in (module.__name__, f"umbel._core.{name}")]
+    head = CORE_HEADER.replace("umbel/_core.pyi: the compiled module", f"umbel/{name}.pyi: functions of umbel.{name}")
+    return head + "\n" + "\n".join(line for n, f in functions for line in function(n, f, 0)) + "\n"
+
+
 def stubs():
     """{path: text}"""
     import umbel
     with umbel.set_variant("llvm_ad_rgb"):
-        return {"jit/auto.pyi": array_stub(), "_core.pyi": core_stub(), "__init__.pyi": init_stub(), "jit/__init__.pyi": jit_stub()}
+        return {"jit/auto.pyi": array_stub(), "_core.pyi": core_stub(), "__init__.pyi": init_stub(), "jit/__init__.pyi": jit_stub(),
+                **{f"{name}.pyi": module_stub(name) for name in ("warp", "mueller")}}
 
 
 if __name__ == "__main__":

@@ -75,6 +75,7 @@ def test_the_reference_has_functions_and_classes_with_their_signatures(pages):
     assert "### `load_dict`\n\n```python\nload_dict(dict, parallel=False, optimize=False)" in text
     assert "### `BSDF`" in text and "- `eval_pdf(ctx: BSDFContext" in text
     assert "### `gather`" in pages["reference/umbel.jit.md"]
+    assert "square_to_cosine_hemisphere(sample: ArrayLike)" in pages["reference/umbel.warp.md"]
 
 
 def test_every_page_of_the_manual_can_be_reached(pages):

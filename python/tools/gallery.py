@@ -15,6 +15,7 @@ import tempfile
 import types
 from typing import Any, Callable, NamedTuple
 
+import gallery_files
 import numpy as np
 import umbel as mi
 
@@ -184,6 +185,11 @@ def medium(entry, it):
 def phase(entry, it): return medium(entry, {"type": "homogeneous", "sigma_t": 2.0, "albedo": 0.9, "phase": it})
 
 
+def subsurface(entry, it):
+    wax = {"type": "plastic", "diffuse_reflectance": 0.0}
+    return Shot(scene(it={"type": "sphere", "material": wax, "below": it}, integrator={"type": "volpath", "max_depth": 12}))
+
+
 def volume(entry, it):
     return medium(entry, {"type": "homogeneous", "sigma_t": 6.0, "albedo": it | {"to_world": T().translate(-1).scale(2)}})
 
@@ -241,8 +247,8 @@ def scene_(entry, it):
 
 
 KINDS = {"bsdf": bsdf, "emitter": emitter, "film": film_, "integrator": integrator, "medium": medium, "phase": phase,
-         "rfilter": rfilter, "sampler": sampler, "scene": scene_, "sensor": sensor, "shape": shape, "texture": texture,
-         "volume": volume}
+         "rfilter": rfilter, "sampler": sampler, "scene": scene_, "sensor": sensor, "shape": shape,
+         "subsurface": subsurface, "texture": texture, "volume": volume}
 
 
 def framed(things):
@@ -290,36 +296,35 @@ def scene_picture(source): return f"scenes_{os.path.splitext(os.path.basename(so
 def file_name(entry): return f"{entry.kind}_{entry.name}.jpg"
 
 
-def content(*paths):
-    """Of files, in one text."""
-    out = ""
-    for path in paths:
-        with open(path) as f:
-            out += f.read()
-    return out
+def content(path):
+    with open(path) as f:
+        return f.read()
+
+
+def ingredients(entry):
+    """All that a picture is made of besides the renderer, as text."""
+    taken = shot(entry)
+    return repr((taken.scene, taken.show.__name__, taken.variant, taken.spp)) + content(gallery_files.__file__)
 
 
 def jobs():
-    """Pictures that there should be: their name, what each is made of besides the renderer, and who takes it."""
-    here = os.path.dirname(os.path.abspath(__file__))
-    tools = content(*(os.path.join(here, name) for name in ("gallery.py", "gallery_files.py")))
+    """Pictures that there should be: the name of each, who tells what it is made of, and who takes it."""
     for entry in entries():
-        yield file_name(entry), entry.python + tools, lambda path, entry=entry: take(entry, path)
+        yield file_name(entry), lambda entry=entry: ingredients(entry), lambda path, entry=entry: take(entry, path)
     for source in scene_files():
-        yield scene_picture(source), content(source), lambda path, source=source: take_scene(source, path)
+        yield scene_picture(source), lambda source=source: content(source), lambda path, source=source: take_scene(source, path)
 
 
 def main(folder, pattern=None):
-    from gallery_files import write_files
     os.makedirs(folder, exist_ok=True)
     notes = os.path.join(folder, "made.json")
     made = json.load(open(notes)) if os.path.exists(notes) else {}
     mi.set_variant("llvm_rgb")
     with tempfile.TemporaryDirectory() as files:
-        write_files(files)
+        gallery_files.write_files(files)
         mi.file_resolver().prepend(files)
-        for name, text, work in jobs():
-            path, key = os.path.join(folder, name), hashlib.sha256(text.encode()).hexdigest()[:16]
+        for name, made_of, work in jobs():
+            path, key = os.path.join(folder, name), hashlib.sha256(made_of().encode()).hexdigest()[:16]
             fresh = os.path.exists(path) and made.get(name) == key
             if fresh if pattern is None else not re.search(pattern, name):
                 continue

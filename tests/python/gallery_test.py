@@ -93,3 +93,9 @@ def test_a_picture_is_taken(tmp_path):
     path = str(tmp_path / gallery.file_name(entry))
     gallery.take(entry, path, small)
     assert np.array(mi.Bitmap(path)).shape == (12, 16, 3)
+
+
+def test_a_picture_is_made_of_its_example():
+    entry = next(e for e in ENTRIES if e.name == "roughconductor")
+    assert gallery.ingredients(entry) == gallery.ingredients(entry)
+    assert gallery.ingredients(entry) != gallery.ingredients(entry._replace(python=entry.python.replace("Au", "Cu")))

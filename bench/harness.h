@@ -13,6 +13,7 @@
 #include <chrono>
 #include <cstdio>
 #include <exception>
+#include <functional>
 #include <iostream>
 #include <string>
 #include <vector>
@@ -20,8 +21,8 @@
 namespace umbel::bench {
 
 struct Row {
-    const char *name, *unit;
-    double (*run)();
+    std::string name, unit;
+    std::function<double()> run;
 };
 
 inline std::vector<Row> &rows() {
@@ -30,8 +31,8 @@ inline std::vector<Row> &rows() {
 }
 
 struct Register {
-    Register(const char *name, const char *unit, double (*run)()) {
-        rows().push_back({ name, unit, run });
+    Register(std::string name, std::string unit, std::function<double()> run) {
+        rows().push_back({ std::move(name), std::move(unit), std::move(run) });
     }
 };
 

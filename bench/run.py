@@ -4,12 +4,15 @@
 import argparse
 import glob
 import json
+import math
 import os
 import re
 import shutil
 import subprocess
 import sys
 import threading
+
+import agreement
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(HERE)
@@ -99,6 +102,13 @@ def start(options):
 # ---- Measuring
 
 
+def expanded(bar, rows):
+    """A bar by name as it is; one for all rows that match an expression, once for each."""
+    if "rows" not in bar:
+        return [bar]
+    return [dict(bar, name=name) for name in rows if re.search(bar["rows"], name)]
+
+
 def measure(name, sides, rounds):
     """Best value of each side over interleaved rounds: {side: (value, unit, error)}."""
     best = {}
@@ -127,8 +137,20 @@ def quotient(bar, rows, side):
     return top / bottom if top is not None and bottom else None
 
 
+def geometric_mean(bar, rows):
+    """A derived row: the mean of the ratios of others."""
+    ratios = [row["ratio"] for name, row in rows.items() if re.search(bar["mean"], name)]
+    if not ratios or None in ratios:
+        return None
+    return math.prod(ratios) ** (1 / len(ratios))
+
+
 def make_row(bar, rows, measured):
     name = bar["name"]
+    if "mean" in bar:
+        row = {"name": name, "umbel": None, "rival": None, "ratio": geometric_mean(bar, rows), "unit": "x"}
+        reached = None if row["ratio"] is None else row["ratio"] >= bar["ratio"]
+        return {**row, "bar": f"ratio >= {bar['ratio']:g}", "ok": reached}
     if "quotient" in bar:
         umbel, rival = quotient(bar, rows, "umbel"), quotient(bar, rows, "rival")
         unit, errors = bar.get("unit", "x"), {}
@@ -145,6 +167,11 @@ def make_row(bar, rows, measured):
     if errors:
         row["errors"] = errors
     row["bar"], row["ok"] = judge(bar, row, rows)
+    if "images" in bar:
+        row["bar"] = "the same image"
+        if umbel is not None and rival is not None:
+            row["ok"], row["remark"] = agreement.compare_folder(
+                os.path.join(os.environ["UMBEL_BENCH_FOLDER"], "images", name))
     return row
 
 
@@ -183,15 +210,21 @@ def show(value, unit):
         for scale, name in ((1, "s"), (1e-3, "ms"), (1e-6, "us"), (1e-9, "ns")):
             if abs(value) >= scale or name == "ns":
                 return f"{value / scale:.3g} {name}"
+    if unit == "B":
+        for scale, name in ((1e9, "GB"), (1e6, "MB"), (1, "B")):
+            if abs(value) >= scale or name == "B":
+                return f"{value / scale:.4g} {name}"
     return f"{value:.4g} {unit}"
 
 
 def print_row(row):
     ok = {True: "ok", False: "MISSED", None: ""}[row["ok"]]
     ratio = f"{row['ratio']:.2f}" if row["ratio"] is not None else "-"
-    print(f"{row['name']:<32}{show(row['umbel'], row['unit']):>12}"
+    print(f"{row['name']:<40}{show(row['umbel'], row['unit']):>12}"
           f"{show(row['rival'], row['unit']):>12}{ratio:>8}  {row['bar'] or '':<38}{ok}",
           flush=True)
+    if "remark" in row:
+        print(f"    {row['remark']}", flush=True)
     for side, error in row.get("errors", {}).items():
         print(f"    {side}: {error}", flush=True)
 
@@ -212,6 +245,7 @@ def main():
         bars = json.load(file)
     umbel, rival = start(options)
     sides = [side for side in (umbel, rival) if side]
+    bars = [named for bar in bars for named in expanded(bar, umbel.rows)]
     known = {bar["name"] for bar in bars}
     for side in sides:
         bars += [{"name": name} for name in side.rows if name not in known]
@@ -220,19 +254,22 @@ def main():
     chosen = [bar for bar in bars if re.search(options.filter, bar["name"])]
     needed = {bar["name"] for bar in chosen}
     needed |= {name for bar in chosen for name in bar.get("quotient", [])}
+    needed |= {bar["name"] for bar in bars for other in chosen
+               if "mean" in other and re.search(other["mean"], bar["name"])}
     if any("bytes" in bar for bar in chosen):
         needed.add("memory bandwidth")
 
     print(f"{options.suite}, best of {options.rounds}; a ratio above 1: Umbel is better")
     if rival:
         print("rival: " + " ".join(str(v) for v in rival.about.values()))
-    print(f"{'':<32}{'umbel':>12}{'rival':>12}{'ratio':>8}")
+    print(f"{'':<40}{'umbel':>12}{'rival':>12}{'ratio':>8}")
     rows = {}
     for bar in bars:
         name = bar["name"]
         if name not in needed:
             continue
-        measured = {} if "quotient" in bar else measure(name, sides, options.rounds)
+        rounds = 1 if "images" in bar else options.rounds
+        measured = {} if "quotient" in bar or "mean" in bar else measure(name, sides, rounds)
         rows[name] = make_row(bar, rows, measured)
         print_row(rows[name])
     for side in sides:

@@ -1,14 +1,8 @@
 // bench/render/materials_bench.cpp: how cost grows with the number of objects in a scene.
 #include "ad/ad.h"
 #include "render/render_image.h"
+#include "render_program.h"
 #include "scenes.h"
-#include <filesystem>
-#include <fstream>
-#include <spawn.h>
-#include <sys/wait.h>
-#include <thread>
-
-extern char **environ;
 
 namespace umbel::bench {
 namespace {
@@ -113,48 +107,12 @@ BENCH("rough, gradients over primal", "x") {
 
 // ---- first images: the command line's whole run with an empty cache, less that of a scene with one object
 
-struct Run {
-    double seconds;
-    double bytes; // at most
-};
-
-double peak_memory(pid_t process) {
-    std::ifstream file(fmt::format("/proc/{}/status", process));
-    double kilobytes = 0;
-    for (std::string line; std::getline(file, line);)
-        if (line.starts_with("VmHWM:"))
-            kilobytes = std::atof(line.c_str() + 6);
-    return 1024 * kilobytes;
-}
-
 Run first_image(const std::string &name) {
-    std::string folder = variable("UMBEL_BENCH_FOLDER", "build/bench/render");
-    std::string cache = folder + "/first-cache", image = folder + "/first.exr",
-                program = variable("UMBEL_PROGRAM", "build/release/umbel"),
-                scene = made_scene(name);
     Run best{ 1e300, 1e300 };
     for (int i = 0; i < 3; ++i) {
-        std::filesystem::remove_all(cache);
-        setenv("UMBEL_CACHE", cache.c_str(), 1);
-        const char *argv[] = { program.c_str(), "render", "-q", scene.c_str(), "--variant",
-                               "llvm_rgb",      "--spp",  "1",  "-o",          image.c_str(),
-                               nullptr };
-        auto begin = std::chrono::steady_clock::now();
-        pid_t child;
-        if (posix_spawn(&child, program.c_str(), nullptr, nullptr, const_cast<char **>(argv),
-                        environ))
-            throw std::runtime_error("cannot run " + program);
-        int status = 0;
-        double bytes = 0; // an account of the kernel's would begin with this process's own
-        while (waitpid(child, &status, WNOHANG) == 0) {
-            bytes = std::max(bytes, peak_memory(child));
-            std::this_thread::sleep_for(std::chrono::milliseconds(1));
-        }
-        if (status)
-            throw std::runtime_error(program + " failed on " + scene);
-        std::chrono::duration<double> time = std::chrono::steady_clock::now() - begin;
-        best.seconds = std::min(best.seconds, time.count());
-        best.bytes = std::min(best.bytes, bytes);
+        Run run = render_program(made_scene(name), "llvm_rgb", Cache::Cold);
+        best.seconds = std::min(best.seconds, run.seconds);
+        best.bytes = std::min(best.bytes, run.bytes);
     }
     return best;
 }

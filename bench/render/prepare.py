@@ -2,8 +2,9 @@
 #
 #     prepare.py FOLDER
 #
-# Both sides load the same files. Shared scenes that use plugins which Umbel lacks get `diffuse`, `twosided` and
-# `constant` in their places.
+# Both sides load the same files. Large ones are kept in a folder beside the suite's, and written where they are missing.
+import array
+import math
 import os
 import random
 import struct
@@ -28,11 +29,12 @@ SKY = '<emitter type="constant"/>\n'
 
 def png(path, size, colour):
     """A file of size x size pixels with a pattern of its own."""
-    rows = b""
-    for y in range(size):
-        rows += b"\0" + bytes(
+    def row(y):
+        return b"\0" + bytes(
             int(c * (160 + 95 * ((x * (i + 2) // 16 + y // 16) % 2))) for x in range(size)
             for i, c in enumerate(colour))
+    kinds = row(0), row(16)
+    rows = b"".join(kinds[y // 16 % 2] for y in range(size))
     def chunk(kind, data):
         return (struct.pack(">I", len(data)) + kind + data +
                 struct.pack(">I", zlib.crc32(kind + data)))
@@ -184,27 +186,16 @@ def crowd():
     return text + "".join(parts) + "</scene>\n"
 
 
-def reduced(name):
-    """A shared scene without the plugins that are missing."""
+def shared(name):
+    """A shared scene that can be loaded from anywhere. Opacities are numbers, or the rival refuses them in spectral variants."""
     folder = os.path.abspath(f"{SHARED}/{name}")
     tree = ElementTree.parse(f"{folder}/scene-v3.xml")
     for node in tree.iter():
         if node.get("name") == "filename":
             node.set("value", os.path.join(folder, node.get("value")))
-        if node.get("type") == "envmap":
-            node[:] = []
-            node.set("type", "constant")
-        if node.get("type") == "roughplastic":
-            node.set("type", "diffuse")
-            node[:] = [child for child in node if child.get("name") == "diffuseReflectance"]
-            for child in node:
-                child.set("name", "reflectance")
-        for i, child in enumerate(node):
-            if child.get("type") in ("bumpmap", "mask"):
-                inside = child.find("bsdf")
-                inside.set("id", child.get("id") or inside.get("id"))
-                node[i] = inside
-    return ElementTree.tostring(tree.getroot(), encoding="unicode")
+        if node.get("name") == "opacity":
+            ElementTree.SubElement(node, "boolean", name="raw", value="true")
+    return tree
 
 
 # The middle of rooms: what lamps fill.
@@ -213,7 +204,7 @@ ROOMS = {"staircase": ((-2.8, 1.3, -3.1), (1.2, 5.7, 3.1)), "living-room": ((0.6
 
 def with_lamps(name, count):
     """A shared scene in the light of 10,000 tiny lamps, most of which shine upwards; only `count` of them are lit."""
-    tree = ElementTree.ElementTree(ElementTree.fromstring(reduced(name)))
+    tree = shared(name)
     for node in list(tree.iter()):
         for child in [c for c in node if c.tag == "emitter"]:
             node.remove(child)
@@ -230,6 +221,73 @@ def with_lamps(name, count):
                     f'<rotate x="1" angle="{turn}"/><translate value="{place[0]:.3f},{place[1]:.3f},'
                     f'{place[2]:.3f}"/></transform>{light if count > 1 or k == 0 else ""}</shape>\n')
     return "".join(text) + "</scene>\n"
+
+
+# ---- large files
+
+
+def grid_ply(path, n):
+    """A wavy square of n x n cells, two triangles each: 19 bytes a triangle."""
+    with open(path, "wb") as file:
+        file.write(f"ply\nformat binary_little_endian 1.0\nelement vertex {(n + 1) ** 2}\nproperty float x\n"
+                   f"property float y\nproperty float z\nelement face {2 * n * n}\n"
+                   "property list uchar int vertex_indices\nend_header\n".encode())
+        wave = [0.05 * math.sin(20 * i / n) for i in range(n + 1)]
+        for y in range(n + 1):
+            row = array.array("f")
+            for x in range(n + 1):
+                row.extend((2 * x / n - 1, 2 * y / n - 1, wave[x] * wave[y] * 10))
+            file.write(row.tobytes())
+        face = struct.Struct("<BiiiBiii")
+        for y in range(n):
+            first = y * (n + 1)
+            file.write(b"".join(face.pack(3, i, i + 1, i + n + 1, 3, i + 1, i + n + 2, i + n + 1)
+                                for i in range(first, first + n)))
+
+
+def grid_obj(path, n):
+    """The same as text, with normals and texture coordinates."""
+    with open(path, "w") as file:
+        wave = [0.05 * math.sin(20 * i / n) for i in range(n + 1)]
+        for y in range(n + 1):
+            file.write("".join(f"v {2 * x / n - 1:.6f} {2 * y / n - 1:.6f} {10 * wave[x] * wave[y]:.6f}\n"
+                               f"vt {x / n:.6f} {y / n:.6f}\nvn {wave[x]:.4f} {wave[y]:.4f} 1\n"
+                               for x in range(n + 1)))
+        corner = lambda i: f"{i}/{i}/{i}"
+        for y in range(n):
+            first = y * (n + 1) + 1
+            for i in range(first, first + n):
+                a, b, c, d = (corner(k) for k in (i, i + 1, i + n + 1, i + n + 2))
+                file.write(f"f {a} {b} {c}\nf {b} {d} {c}\n")
+
+
+def texture(path, size):
+    png(path, size, (0.9, 0.6, 0.3))
+
+
+LARGE = {"grid.ply": (grid_ply, 1600), "small.ply": (grid_ply, 4), "grid.obj": (grid_obj, 600),
+         "large.png": (texture, 4096), "small.png": (texture, 16)}
+
+
+def large_files(folder):
+    os.makedirs(folder, exist_ok=True)
+    for name, (make, size) in LARGE.items():
+        path = f"{folder}/{name}"
+        if not os.path.exists(path):
+            make(path + ".part", size)
+            os.replace(path + ".part", path)
+
+
+def one_mesh(file):
+    return HEAD + SKY + f'<shape type="ply"><string name="filename" value="{file}"/></shape></scene>\n'
+
+
+def one_texture(file):
+    return (HEAD + SKY + '<shape type="rectangle"><bsdf type="diffuse"><texture type="bitmap" name="reflectance">'
+            f'<string name="filename" value="{file}"/></texture></bsdf></shape></scene>\n')
+
+
+# ----
 
 
 def write(folder, name, text):
@@ -256,9 +314,14 @@ def main():
     for count in (1, 10000):
         write(folder, f"town-{count}", town(count))
     write(folder, "crowd", crowd())
+    large = os.path.normpath(f"{folder}/../../large")
+    large_files(large)
+    for name, file in (("large", "grid"), ("small", "small")):
+        write(folder, f"{name}-ply", one_mesh(f"{large}/{file}.ply"))
+        write(folder, f"{name}-texture", one_texture(f"{large}/{name}.png"))
     for name in ("staircase", "living-room"):
         if os.path.exists(f"{SHARED}/{name}/scene-v3.xml"):
-            write(folder, name, reduced(name))
+            write(folder, name, ElementTree.tostring(shared(name).getroot(), encoding="unicode"))
             for count in (1, 10000):
                 write(folder, f"{name}-lamps-{count}", with_lamps(name, count))
 

@@ -10,6 +10,7 @@
 #include <map>
 #include <mutex>
 #include <nlohmann/json.hpp>
+#include <set>
 
 namespace umbel {
 
@@ -95,9 +96,22 @@ struct GltfFile::Data {
         bool fits = std::is_same_v<T, std::string> ? v.is_string()
                     : std::is_same_v<T, bool>      ? v.is_boolean()
                                                    : v.is_number();
+        if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>)
+            if (fits) { // 2.0 is 2
+                auto d = v.template get<double>();
+                fits = d == std::floor(d) && (std::is_signed_v<T> || d >= 0) &&
+                       (v.is_number_integer() || std::abs(d) <= 0x1p53);
+            }
         if (!fits)
             bad("{} has a value of another type than it should: {}", quote(name), quote(v.dump()));
         return v.get<T>();
+    }
+    /// A list inside of something; empty if it is not there.
+    const json &list(const json &j, const char *name) const {
+        const json &l = child(j, name);
+        if (!l.is_null() && !l.is_array())
+            bad("{} must be a list", quote(name));
+        return l;
     }
     template <size_t N>
     std::array<double, N> numbers(const json &j, const char *name,
@@ -111,6 +125,15 @@ struct GltfFile::Data {
         for (size_t i = 0; i < N; ++i)
             otherwise[i] = v[i].get<double>();
         return otherwise;
+    }
+    /// The number of one of `count` things; -1 if none is named.
+    int number(const json &j, const char *name, size_t count) const {
+        if (child(j, name).is_null())
+            return -1;
+        auto i = get<int64_t>(j, name, 0);
+        if (i < 0 || size_t(i) >= count)
+            bad("{} is {}, and there are {}", quote(name), i, count);
+        return int(i);
     }
     /// Element i of a list of the file.
     const json &item(const char *list, int64_t i) const {
@@ -155,7 +178,7 @@ struct GltfFile::Data {
         std::string version = get<std::string>(child(root, "asset"), "version", "");
         if (!version.starts_with("2"))
             bad("is not a glTF file of version 2");
-        for (const json &e : child(root, "extensionsRequired")) {
+        for (const json &e : list(root, "extensionsRequired")) {
             static const char *const known[] = { "KHR_lights_punctual", "KHR_texture_transform",
                                                  "KHR_materials_emissive_strength",
                                                  "KHR_mesh_quantization" };
@@ -163,21 +186,31 @@ struct GltfFile::Data {
             if (std::find(std::begin(known), std::end(known), name) == std::end(known))
                 bad("requires {}, which Umbel does not have; export it without", quote(name));
         }
-        buffers.resize(child(root, "buffers").size());
+        buffers.resize(list(root, "buffers").size());
         for (size_t i = 0; i < buffers.size(); ++i)
             open_buffer(i);
         read_materials();
         read_cameras_and_lights();
-        std::vector<int64_t> roots;
-        const json &scenes = child(root, "scenes");
-        if (scenes.empty())
-            for (size_t i = 0; i < child(root, "nodes").size(); ++i)
-                roots.push_back(int64_t(i));
-        else
-            for (const json &n : child(item("scenes", get<int64_t>(root, "scene", 0)), "nodes"))
-                roots.push_back(n.get<int64_t>());
-        for (int64_t n : roots)
+        for (int64_t n : roots())
             add_node(n, {}, 0);
+    }
+
+    /// Nodes at the top of the scene that is shown: where there is none, those that no other node has.
+    std::vector<int64_t> roots() const {
+        std::vector<int64_t> out;
+        if (!list(root, "scenes").empty()) {
+            for (const json &n : list(item("scenes", get<int64_t>(root, "scene", 0)), "nodes"))
+                out.push_back(n.get<int64_t>());
+            return out;
+        }
+        std::set<int64_t> below;
+        for (const json &n : list(root, "nodes"))
+            for (const json &c : list(n, "children"))
+                below.insert(c.get<int64_t>());
+        for (int64_t i = 0; i < int64_t(list(root, "nodes").size()); ++i)
+            if (!below.contains(i))
+                out.push_back(i);
+        return out;
     }
 
     std::filesystem::path resolve(const std::string &uri) const {
@@ -255,6 +288,23 @@ struct GltfFile::Data {
         }
     }
 
+    /// Where rows of numbers lie in a view.
+    struct Rows {
+        const char *data;
+        size_t stride;
+    };
+    /// Of an accessor, or of a part of it; checks that all of them are there.
+    Rows rows_of(const json &part, size_t width, uint64_t count, int64_t accessor) const {
+        auto v = get<int64_t>(part, "bufferView", -1);
+        auto offset = get<uint64_t>(part, "byteOffset", 0);
+        std::string_view data = view(v);
+        size_t stride = get<uint64_t>(item("bufferViews", v), "byteStride", width);
+        if (count && (stride < width || offset > data.size() || width > data.size() - offset ||
+                      count - 1 > (data.size() - offset - width) / stride))
+            bad("accessor {} goes beyond its view", accessor);
+        return { data.data() + (count ? offset : 0), stride };
+    }
+
     /// Numbers of an accessor, `n` a row.
     std::vector<double> accessor(int64_t i, size_t &n) const {
         const json &j = item("accessors", i);
@@ -262,47 +312,51 @@ struct GltfFile::Data {
         auto type = get<int64_t>(j, "componentType", 0);
         auto count = get<uint64_t>(j, "count", 0);
         bool normalized = get<bool>(j, "normalized", false);
-        if (n == 0 || component_size(type) == 0 || count >= (1u << 31))
+        size_t size = component_size(type);
+        if (n == 0 || size == 0 || count >= (1u << 31))
             bad("accessor {} is of a kind that meshes do not have", i);
-        std::vector<double> out(count * n);
-        auto take = [&](int64_t v, uint64_t offset, int64_t type, size_t n, uint64_t count,
-                        auto &&put) {
-            std::string_view data = view(v);
-            size_t size = component_size(type),
-                   stride = get<uint64_t>(item("bufferViews", v), "byteStride", n * size);
-            if (count && (stride < n * size || offset > data.size() ||
-                          (count - 1) * stride + n * size > data.size() - offset))
-                bad("accessor {} goes beyond its view", i);
-            for (uint64_t r = 0; r < count; ++r)
-                for (size_t k = 0; k < n; ++k)
-                    put(r, k,
-                        component(type, data.data() + offset + r * stride + k * size, normalized));
+        std::vector<double> out;
+        auto take = [&](const Rows &rows, uint64_t from, uint64_t to) {
+            for (size_t k = 0; k < n; ++k)
+                out[to * n + k] =
+                    component(type, rows.data + from * rows.stride + k * size, normalized);
         };
-        if (!child(j, "bufferView").is_null())
-            take(get<int64_t>(j, "bufferView", -1), get<uint64_t>(j, "byteOffset", 0), type, n,
-                 count, [&](uint64_t r, size_t k, double v) { out[r * n + k] = v; });
+        if (child(j, "bufferView").is_null()) { // zeros, of which a file can claim any number
+            if (count > all_bytes())
+                bad("accessor {} has {} rows, and all buffers have {} bytes", i, count,
+                    all_bytes());
+            out.resize(count * n);
+        } else {
+            Rows rows = rows_of(j, n * size, count, i);
+            out.resize(count * n);
+            for (uint64_t r = 0; r < count; ++r)
+                take(rows, r, r);
+        }
         const json &sparse = child(j, "sparse");
         if (sparse.is_null())
             return out;
         auto some = get<uint64_t>(sparse, "count", 0);
         const json &at = child(sparse, "indices"), &values = child(sparse, "values");
+        auto index_type = get<int64_t>(at, "componentType", 5125);
+        size_t index_size = component_size(index_type);
         if (some > count)
             bad("accessor {} replaces more than it has", i);
-        std::vector<size_t> rows(some);
-        bool was = std::exchange(normalized, false);
-        auto index_type = get<int64_t>(at, "componentType", 5125);
-        if (component_size(index_type) == 0)
+        if (index_size == 0)
             bad("accessor {} has indices of no type", i);
-        take(get<int64_t>(at, "bufferView", -1), get<uint64_t>(at, "byteOffset", 0), index_type, 1,
-             some, [&](uint64_t r, size_t, double v) {
-                 if (!(v >= 0 && v < double(count)))
-                     bad("accessor {} replaces row {} of {}", i, v, count);
-                 rows[r] = size_t(v);
-             });
-        normalized = was;
-        take(get<int64_t>(values, "bufferView", -1), get<uint64_t>(values, "byteOffset", 0), type,
-             n, some, [&](uint64_t r, size_t k, double v) { out[rows[r] * n + k] = v; });
+        Rows numbers = rows_of(at, index_size, some, i), rows = rows_of(values, n * size, some, i);
+        for (uint64_t r = 0; r < some; ++r) {
+            double v = component(index_type, numbers.data + r * numbers.stride, false);
+            if (!(v >= 0 && v < double(count)))
+                bad("accessor {} replaces row {} of {}", i, v, count);
+            take(rows, r, uint64_t(v));
+        }
         return out;
+    }
+    size_t all_bytes() const {
+        size_t sum = 0;
+        for (const Buffer &b : buffers)
+            sum += b.view.size();
+        return sum;
     }
 
     // ---- what it says
@@ -312,7 +366,7 @@ struct GltfFile::Data {
         if (j.is_null())
             return t;
         const json &info = item("textures", get<int64_t>(j, "index", -1));
-        t.image = int(get<int64_t>(info, "source", -1));
+        t.image = number(info, "source", list(root, "images").size());
         t.scale = get<double>(j, "scale", 1);
         if (auto s = get<int64_t>(info, "sampler", -1); s >= 0) {
             const json &sampler = item("samplers", s);
@@ -334,7 +388,7 @@ struct GltfFile::Data {
     }
 
     void read_materials() {
-        for (const json &j : child(root, "materials")) {
+        for (const json &j : list(root, "materials")) {
             Material m;
             m.name = get<std::string>(j, "name", "");
             const json &pbr = child(j, "pbrMetallicRoughness");
@@ -359,7 +413,7 @@ struct GltfFile::Data {
     }
 
     void read_cameras_and_lights() {
-        for (const json &j : child(root, "cameras")) {
+        for (const json &j : list(root, "cameras")) {
             Camera c;
             c.is_perspective = get<std::string>(j, "type", "") != "orthographic";
             const json &p = child(j, c.is_perspective ? "perspective" : "orthographic");
@@ -373,7 +427,7 @@ struct GltfFile::Data {
             cameras.push_back(c);
         }
         const json &punctual = child(child(root, "extensions"), "KHR_lights_punctual");
-        for (const json &j : child(punctual, "lights")) {
+        for (const json &j : list(punctual, "lights")) {
             Light l;
             l.type = get<std::string>(j, "type", "");
             l.name = get<std::string>(j, "name", "");
@@ -389,14 +443,16 @@ struct GltfFile::Data {
 
     void add_node(int64_t i, const TransformData &parent, int depth) {
         const json &j = item("nodes", i);
-        if (depth > 200 || nodes.size() > 10'000'000)
-            bad("nodes contain themselves, or are nested more than 200 deep");
+        // They should form a tree; if each has the next one twice, a few stand for countless ones
+        if (depth > 200 || nodes.size() > 1000 + 16 * list(root, "nodes").size())
+            bad("nodes contain themselves, are nested more than 200 deep, or are in very many "
+                "places");
         Node n;
         n.name = get<std::string>(j, "name", "");
-        n.mesh = int(get<int64_t>(j, "mesh", -1));
-        n.camera = int(get<int64_t>(j, "camera", -1));
+        n.mesh = number(j, "mesh", list(root, "meshes").size());
+        n.camera = number(j, "camera", cameras.size());
         n.light =
-            int(get<int64_t>(child(child(j, "extensions"), "KHR_lights_punctual"), "light", -1));
+            number(child(child(j, "extensions"), "KHR_lights_punctual"), "light", lights.size());
         TransformData local;
         if (!child(j, "matrix").is_null()) {
             auto m = numbers<16>(j, "matrix", {}); // column by column
@@ -419,13 +475,9 @@ struct GltfFile::Data {
             local = TransformData::translate(t) * turn * TransformData::scale(s);
         }
         n.to_world = parent * local;
-        if (n.mesh >= 0)
-            item("meshes", n.mesh);
-        if (n.camera >= int(cameras.size()) || n.light >= int(lights.size()))
-            bad("node {} refers to a camera or light that is not there", i);
         TransformData world = n.to_world;
         nodes.push_back(std::move(n));
-        for (const json &c : child(j, "children"))
+        for (const json &c : list(j, "children"))
             add_node(c.get<int64_t>(), world, depth + 1);
     }
 };
@@ -465,23 +517,20 @@ const std::vector<GltfFile::Node> &GltfFile::nodes() const { return m->nodes; }
 const std::vector<GltfFile::Material> &GltfFile::materials() const { return m->materials; }
 const GltfFile::Camera &GltfFile::camera(int i) const { return m->cameras[size_t(i)]; }
 const GltfFile::Light &GltfFile::light(int i) const { return m->lights[size_t(i)]; }
-size_t GltfFile::mesh_count() const { return Data::child(m->root, "meshes").size(); }
+size_t GltfFile::mesh_count() const { return m->list(m->root, "meshes").size(); }
 size_t GltfFile::primitive_count(int mesh) const {
-    return Data::child(m->item("meshes", mesh), "primitives").size();
+    return m->list(m->item("meshes", mesh), "primitives").size();
 }
 
 int GltfFile::material_of(int mesh, int primitive) const {
-    const json &all = Data::child(m->item("meshes", mesh), "primitives");
-    auto i = m->get<int64_t>(all[size_t(primitive)], "material", -1);
-    if (i >= int64_t(m->materials.size()))
-        m->bad("mesh {} refers to material {} of {}", mesh, i, m->materials.size());
-    return int(i);
+    const json &all = m->list(m->item("meshes", mesh), "primitives");
+    return m->number(all.at(size_t(primitive)), "material", m->materials.size());
 }
 
 std::array<std::array<double, 3>, 2> GltfFile::bounds_of(int mesh) const {
     std::array<std::array<double, 3>, 2> out{ { { 1e300, 1e300, 1e300 },
                                                 { -1e300, -1e300, -1e300 } } };
-    for (const json &p : Data::child(m->item("meshes", mesh), "primitives")) {
+    for (const json &p : m->list(m->item("meshes", mesh), "primitives")) {
         auto i = m->get<int64_t>(Data::child(p, "attributes"), "POSITION", -1);
         if (i < 0)
             continue;
@@ -496,7 +545,7 @@ std::array<std::array<double, 3>, 2> GltfFile::bounds_of(int mesh) const {
 }
 
 std::optional<GltfFile::Primitive> GltfFile::primitive(int mesh, int primitive) const {
-    const json &all = Data::child(m->item("meshes", mesh), "primitives");
+    const json &all = m->list(m->item("meshes", mesh), "primitives");
     if (primitive < 0 || size_t(primitive) >= all.size())
         m->bad("mesh {} has {} primitives, and number {} is asked for", mesh, all.size(),
                primitive);
@@ -531,7 +580,7 @@ std::optional<GltfFile::Primitive> GltfFile::primitive(int mesh, int primitive) 
     if (auto i = m->get<int64_t>(j, "indices", -1); i >= 0) {
         size_t n = 0;
         for (double v : m->accessor(i, n)) {
-            if (!(v < double(vertices)))
+            if (!(v >= 0 && v < double(vertices)))
                 m->bad("mesh {}, primitive {}: a triangle refers to vertex {} of {}", mesh,
                        primitive, v, vertices);
             list.push_back(uint32_t(v));

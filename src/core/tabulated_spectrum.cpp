@@ -8,6 +8,10 @@
 
 namespace umbel {
 
+namespace {
+constexpr double MostNanometres = 1e6; // far infrared: tables beyond would be large for nothing
+}
+
 TabulatedSpectrum::TabulatedSpectrum(std::span<const double> wavelengths,
                                      std::span<const double> values)
     : m_wavelengths(wavelengths.begin(), wavelengths.end()),
@@ -19,6 +23,9 @@ TabulatedSpectrum::TabulatedSpectrum(std::span<const double> wavelengths,
     for (size_t i = 0; i < m_wavelengths.size(); ++i) {
         if (!std::isfinite(m_values[i]) || !std::isfinite(m_wavelengths[i]))
             fail("a tabulated spectrum holds something that is not a number");
+        if (m_wavelengths[i] < 0 || m_wavelengths[i] > MostNanometres)
+            fail("a tabulated spectrum has a value at {} nm; it must be between 0 and {}",
+                 m_wavelengths[i], MostNanometres);
         if (i && m_wavelengths[i] <= m_wavelengths[i - 1])
             fail("the wavelengths of a tabulated spectrum must increase, and {} follows {}",
                  m_wavelengths[i], m_wavelengths[i - 1]);

@@ -5,6 +5,7 @@
 #include "render/accelerator.h"
 #include "render/followed_once.h"
 #include <algorithm>
+#include <cmath>
 #include <malloc.h>
 #include <numeric>
 #include <tbb/parallel_for.h>
@@ -13,6 +14,9 @@ namespace umbel {
 
 // Meshes of more triangles than this give up their own arrays.
 constexpr size_t KeepUpTo = 100'000;
+
+// Embree ends the program where rays begin farther away, and so may the building of trees, in single precision.
+constexpr double Largest = 1e18;
 
 Arena::Arena() = default;
 Arena::~Arena() = default;
@@ -72,6 +76,12 @@ void Arena::build(bool double_precision) {
         if (time)
             s->set_interval(*time);
     }
+    for (size_t k = 0; k < 3 && !m_bounds.is_empty(); ++k)
+        if (double most = std::max(std::abs(m_bounds.min[k]), std::abs(m_bounds.max[k]));
+            !(most <= Largest))
+            fail("the scene reaches out to {:g} along {}, and trees of what rays may hit to {:g}: "
+                 "scale it down",
+                 most, "xyz"[k], Largest);
     Geometry g;
     g.is_rebuilt = m_accelerator != nullptr;
     HostRecords records;

@@ -119,10 +119,11 @@ void Mesh::to_world_space() {
         Triple to;
         for (int c = 0; c < 3; ++c)
             to[size_t(c)] = inverse(0, c) * n[0] + inverse(1, c) * n[1] + inverse(2, c) * n[2];
-        double length = length_of(to);
-        if (length > 0)
-            for (double &v : to)
-                v /= length;
+        double length = std::hypot(to[0], to[1], to[2]);
+        if (length == 0) // as where triangles have none
+            return Triple{ 0, 0, 1 };
+        for (double &v : to)
+            v /= length;
         return to;
     });
 }
@@ -340,9 +341,13 @@ void Mesh::check_mesh() const {
         if (i >= vertex_count())
             complain("a triangle refers to vertex {} of {}", uint64_t(i) + 1, vertex_count());
     // A sum is finite only if all its terms are, save for those that are huge
-    const std::vector<double> &p = positions;
-    if (!std::isfinite(ordered_sum(p.size(), [&](size_t i) { return p[i] * 0x1p-64; })))
-        complain("a vertex position is not a finite number");
+    auto must_be_finite = [&](const std::vector<double> &list, const char *what) {
+        if (!std::isfinite(ordered_sum(list.size(), [&](size_t i) { return list[i] * 0x1p-64; })))
+            complain("a {} is not a finite number", what);
+    };
+    must_be_finite(positions, "vertex position");
+    must_be_finite(normals, "normal");
+    must_be_finite(uvs, "texture coordinate");
 }
 
 void Mesh::finish_mesh(bool normals_came_along) {

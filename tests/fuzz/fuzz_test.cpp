@@ -1,17 +1,20 @@
-// tests/fuzz/fuzz_test.cpp: damaged scenes, meshes and images, loaded all the way: each gives an error or a scene.
+// tests/fuzz/fuzz_test.cpp: damaged files of all kinds, loaded all the way: each gives an error or a scene.
 //
-// UMBEL_FUZZ_COUNT says how many files are damaged (default: 400), UMBEL_FUZZ_FIRST with which seed to begin. A case that
+// UMBEL_FUZZ_COUNT says how many files are damaged (default: 600), UMBEL_FUZZ_FIRST with which seed to begin. A case that
 // ends the program, or that takes more than a minute, is named on stderr; UMBEL_FUZZ_FIRST=seed UMBEL_FUZZ_COUNT=1 runs it
 // alone.
 #include "core/image_io.h"
 #include "core/scene_file.h"
 #include "fuzz/largest_block.h"
 #include "jit/buffer.h"
+#include "render/driver.h"
 #include "render/scene.h"
-#include "render/texture.h"
+#include "support/gltf_file.h"
 #include "support/image_samples.h"
 #include "support/mutator.h"
 #include "support/serialized_file.h"
+#include "support/tensor_files.h"
+#include "support/volume_file.h"
 #include <csignal>
 #include <cstring>
 #include <fstream>
@@ -169,10 +172,65 @@ std::string ply_mesh(const char *format) {
     return s;
 }
 
+/// A file, and what refers to it in a scene; or, where nothing does, a scene itself.
 struct Sample {
-    enum Kind { Scene, Mesh, Picture } kind;
     std::string name, bytes;
+    std::string object = {}; // as XML, with NAME for the file
+
+    bool is_xml() const { return name.ends_with(".xml"); }
 };
+
+std::string reading(const char *kind, const char *type, const char *more = "") {
+    return fmt::format("<{0} type='{1}'><string name='filename' value='NAME'/>{2}</{0}>", kind,
+                       type, more);
+}
+/// A surface with a material, or with a texture as its colour.
+std::string with_bsdf(const std::string &bsdf) {
+    return "<shape type='rectangle'>" + bsdf + "</shape>";
+}
+std::string with_texture(std::string texture) {
+    texture.insert(texture.find(' '), " name='reflectance'");
+    return with_bsdf("<bsdf type='diffuse'>" + texture + "</bsdf>");
+}
+
+/// A triangle with all that a binary file can have: a picture, a camera, a light, rows that replace others.
+std::string glb_sample(const Image &picture) {
+    const float corners[] = { -1, -1, 0, 1, -1, 0, 0, 1, 0, 0, 0, 1, 0, .5f, 1, .25f };
+    const uint16_t indices[] = { 0, 1, 2, 1 };
+    std::string bytes(reinterpret_cast<const char *>(corners), sizeof corners);
+    bytes.append(reinterpret_cast<const char *>(indices), sizeof indices);
+    std::string png = encode_image("png", picture);
+    std::string text = fmt::format(
+        R"({{"asset": {{"version": "2.0"}}, "scene": 0, "scenes": [{{"nodes": [0, 1]}}],
+"nodes": [{{"mesh": 0, "scale": [2, 1, 1], "children": [2]}}, {{"camera": 0, "translation": [0, 0, 5]}},
+{{"rotation": [0, 0, 0, 1], "extensions": {{"KHR_lights_punctual": {{"light": 0}}}}}}],
+"cameras": [{{"type": "perspective", "perspective": {{"yfov": 0.5, "znear": 0.1}}}}],
+"extensions": {{"KHR_lights_punctual": {{"lights": [{{"type": "spot", "intensity": 2, "spot": {{"outerConeAngle": 0.5}}}}]}}}},
+"meshes": [{{"primitives": [{{"attributes": {{"POSITION": 0, "TEXCOORD_0": 1, "NORMAL": 3}}, "indices": 2, "material": 0}}]}}],
+"materials": [{{"doubleSided": true, "alphaMode": "MASK", "emissiveFactor": [1, 0.5, 0],
+"normalTexture": {{"index": 0, "scale": 0.5}}, "pbrMetallicRoughness": {{"roughnessFactor": 0.5,
+"baseColorTexture": {{"index": 0}}, "metallicRoughnessTexture": {{"index": 0}}}}}}],
+"textures": [{{"source": 0, "sampler": 0}}], "samplers": [{{"wrapS": 33071}}], "images": [{{"bufferView": 3}}],
+"accessors": [{{"bufferView": 0, "componentType": 5126, "count": 3, "type": "VEC3", "min": [-1, -1, 0], "max": [1, 1, 0]}},
+{{"bufferView": 1, "componentType": 5126, "count": 3, "type": "VEC2"}},
+{{"bufferView": 2, "componentType": 5123, "count": 3, "type": "SCALAR"}},
+{{"componentType": 5126, "count": 3, "type": "VEC3", "sparse": {{"count": 1, "indices": {{"bufferView": 2, "byteOffset": 6,
+"componentType": 5123}}, "values": {{"bufferView": 1, "byteOffset": 8}}}}}}],
+"bufferViews": [{{"buffer": 0, "byteLength": 36}}, {{"buffer": 0, "byteOffset": 36, "byteLength": 28}},
+{{"buffer": 0, "byteOffset": 64, "byteLength": 8}}, {{"buffer": 0, "byteOffset": 72, "byteLength": {}}}],
+"buffers": [{{"byteLength": {}}}]}})",
+        png.size(), bytes.size() + png.size());
+    return test::glb(text, bytes + png);
+}
+
+std::string binary_hair() {
+    std::string out = "BINARY_HAIR" + test::bytes_of(uint32_t(5));
+    float infinity = std::numeric_limits<float>::infinity();
+    for (float v : { -1.f, -.3f, 0.f, 0.f, .2f, .2f, 1.f, -.2f, 0.f, infinity, -1.f, .5f, 0.f, 1.f,
+                     .4f, .1f })
+        out += test::bytes_of(v);
+    return out;
+}
 
 std::vector<Sample> samples() {
     Image u8 = test::random_image(21, 13, 9, { "R", "G", "B", "A" }, Component::U8, true);
@@ -180,22 +238,57 @@ std::vector<Sample> samples() {
         for (size_t c = 0; c < 4; ++c)
             u8.set(x, 5, c, 0.5);
     Image f = test::random_image(22, 13, 9, { "R", "G", "B" }, Component::F16);
+    test::VolumeFile volume{ { 3, 2, 4 }, 3 };
+    for (int i = 0; i < 72; ++i)
+        volume.values.push_back(0.1f + float(i * 37 % 100) / 300);
+    test::VolumeFile bytes = volume;
+    bytes.encoding = 3;
+    const char *curves = "-1 -.3 0 .3\n-.3 .2 .2 .35\n.3 -.2 0 .4\n1 .3 .1 .3\n\n"
+                         "-1 .7 0 .1\n-.3 .8 -.2 .1\n.3 .8 0 .2\n1 .6 .1 .1\n";
+    std::string grid = with_texture("<texture type='volume'><volume type='gridvolume' "
+                                    "name='volume'><string name='filename' value='NAME'/>"
+                                    "</volume></texture>"),
+                spectrum = with_bsdf("<bsdf type='diffuse'><spectrum name='reflectance' "
+                                     "filename='NAME'/></bsdf>");
     std::vector<Sample> out = {
-        { Sample::Scene, "new.xml", NewScene },
-        { Sample::Scene, "old.xml", OldScene },
-        { Sample::Mesh, "a.obj", ObjMesh },
-        { Sample::Scene, "new.xml", NewScene },
-        { Sample::Mesh, "ascii.ply", ply_mesh("ascii") },
-        { Sample::Scene, "old.xml", OldScene },
-        { Sample::Mesh, "little.ply", ply_mesh("binary_little_endian") },
-        { Sample::Mesh, "big.ply", ply_mesh("binary_big_endian") },
-        { Sample::Mesh, "a.serialized", test::serialized_file({ test::folded_sheet() }) },
+        { "new.xml", NewScene },
+        { "old.xml", OldScene },
+        { "a.obj", ObjMesh, reading("shape", "obj") },
+        { "ascii.ply", ply_mesh("ascii"), reading("shape", "ply") },
+        { "little.ply", ply_mesh("binary_little_endian"), reading("shape", "ply") },
+        { "big.ply", ply_mesh("binary_big_endian"), reading("shape", "ply") },
+        { "a.serialized", test::serialized_file({ test::folded_sheet() }),
+          reading("shape", "serialized") },
+        { "b.serialized", test::serialized_file({ test::folded_sheet(), test::folded_sheet() }, 3),
+          reading("shape", "serialized",
+                  "<integer name='shape_index' value='1'/><float name='max_smooth_angle' "
+                  "value='30'/>") },
+        { "a.gltf", test::gltf_triangle(), reading("shape", "gltf") },
+        { "b.glb", glb_sample(u8) },
+        { "c.glb", glb_sample(u8), reading("shape", "gltf") },
+        { "linear.txt", curves, reading("shape", "linearcurve") },
+        { "spline.txt", curves, reading("shape", "bsplinecurve") },
+        { "hair.txt", "-1 -.3 0\n0 .2 .2\n1 -.2 0\n\n-1 .5 0\n1 .4 .1\n",
+          reading("shape", "hair") },
+        { "binary.hair", binary_hair(), reading("shape", "hair") },
+        { "a.bsdf", test::measured_file({ 0 }), with_bsdf(reading("bsdf", "measured")) },
+        { "b.bsdf", test::measured_file({ -Pi, -Pi / 2, 0 }),
+          with_bsdf(reading("bsdf", "measured")) },
+        { "a.pbsdf", test::measured_polarized_file(),
+          with_bsdf(
+              reading("bsdf", "measured_polarized", "<float name='wavelength' value='520'/>")) },
+        { "a.vol", volume.bytes(), grid },
+        { "b.vol", bytes.bytes(), grid },
+        { "a.spd", "# a comment\n400 0.3\n500.5 0.6\n555 0.62\n700 0.8\n", spectrum },
     };
     for (const char *e : { "png", "jpg", "tga", "bmp", "ppm", "pfm", "hdr" })
-        out.push_back({ Sample::Picture, std::string("x.") + e, encode_image(e, u8) });
+        out.push_back({ std::string("x.") + e, encode_image(e, u8),
+                        with_texture(reading("texture", "bitmap")) });
     for (const char *c : { "none", "rle", "zip", "piz", "dwaa" })
-        out.push_back({ Sample::Picture, std::string(c) + ".exr",
-                        encode_image("exr", f, { .compression = c }) });
+        out.push_back({ std::string(c) + ".exr", encode_image("exr", f, { .compression = c }),
+                        std::string(c) == "zip"   ? reading("emitter", "envmap")
+                        : std::string(c) == "rle" ? reading("shape", "heightfield")
+                                                  : with_texture(reading("texture", "bitmap")) });
     return out;
 }
 
@@ -223,19 +316,22 @@ protected:
         return (folder / name).string();
     }
 
-    /// All the way to what a renderer would use. Whether there was nothing to object to.
+    /// All the way to what a renderer would use, and a few rays in it. Whether there was nothing to object to.
     bool load(const Sample &s, const std::string &bytes) {
         try {
-            if (s.kind == Sample::Scene) {
-                SceneFileOptions options;
-                options.base_folder = folder;
-                load_scene(parse_scene_string(bytes, options));
-            } else if (s.kind == Sample::Mesh) {
-                std::string type = s.name.substr(s.name.find('.') + 1);
-                make_object<Shape>(Properties("shape", type).set("filename", save(s.name, bytes)));
-            } else
-                make_object<Texture>(
-                    Properties("texture", "bitmap").set("filename", save(s.name, bytes)));
+            SceneFileOptions options;
+            options.base_folder = folder;
+            Ref<Scene> scene;
+            if (s.is_xml())
+                scene = load_scene(parse_scene_string(bytes, options));
+            else if (std::string file = save(s.name, bytes); s.object.empty())
+                scene = load_scene(parse_scene_file(file, options));
+            else {
+                scene = load_scene(parse_scene_string(with_file(s.object, file), options));
+                Render render(*scene);
+                render.run();
+                render.wait();
+            }
             return true;
         } catch (const UserError &e) {
             error = e.what();
@@ -244,6 +340,17 @@ protected:
             ADD_FAILURE() << current_case << e.what();
         }
         return false;
+    }
+    static std::string with_file(std::string object, const std::string &file) {
+        object.replace(object.find("NAME"), 4, file);
+        return "<scene version='3.0.0'><sensor type='perspective'><transform name='to_world'>"
+               "<lookat origin='0, 0, 4' target='0, 0, 0' up='0, 1, 0'/></transform><film "
+               "type='hdrfilm'><integer name='width' value='4'/><integer name='height' value='3'/>"
+               "</film><sampler type='independent'><integer name='sample_count' value='1'/>"
+               "</sampler></sensor><integrator type='path'><integer name='max_depth' value='3'/>"
+               "</integrator>" +
+               object + (object.starts_with("<emitter") ? "" : "<emitter type='constant'/>") +
+               "</scene>";
     }
 
     fs::path folder;
@@ -259,16 +366,17 @@ uint32_t setting(const char *name, uint32_t otherwise) {
 TEST_F(Fuzz, AnExrFileThatClaimsManyRowsOrTilesAllocatesNothing) {
     VariantScope scope(find_variant("interp_rgb"));
     Image f = test::random_image(22, 13, 9, { "R", "G", "B" }, Component::F16);
+    Sample picture{ "rows.exr", {}, with_texture(reading("texture", "bitmap")) };
     for (size_t tile : { 0, 8 }) {
         std::string bytes = encode_image("exr", f, { .compression = "none", .tile = tile });
         size_t window = bytes.find("dataWindow") + sizeof "dataWindow" + sizeof "box2i" + 4;
         bytes[window + 12 + 3] = 0x0e; // the last row's highest byte
         largest_block = 0;
-        EXPECT_FALSE(load({ Sample::Picture, "rows.exr", {} }, bytes));
+        EXPECT_FALSE(load(picture, bytes));
         bytes[window + 12 + 3] = 0;
         bytes[window + 12 + 2] = 0x07; // within the largest side
         bytes[window + 8 + 2] = 0x07;
-        EXPECT_FALSE(load({ Sample::Picture, "rows.exr", {} }, bytes));
+        EXPECT_FALSE(load(picture, bytes));
         EXPECT_LT(largest_block, size_t(16) << 20);
     }
 }
@@ -276,17 +384,35 @@ TEST_F(Fuzz, AnExrFileThatClaimsManyRowsOrTilesAllocatesNothing) {
 // Likewise: elements without properties take no bytes, so that any number of them fits a file.
 TEST_F(Fuzz, APlyFileOfCountlessEmptyElementsEnds) {
     VariantScope scope(find_variant("interp_rgb"));
+    Sample mesh{ "x.ply", {}, reading("shape", "ply") };
     std::string good = ply_mesh("ascii"), bytes = good;
     bytes.insert(bytes.find("element face"), "element nothing 18446744073709551615\n");
-    EXPECT_TRUE(load({ Sample::Mesh, "x.ply", {} }, bytes)) << error;
+    EXPECT_TRUE(load(mesh, bytes)) << error;
     bytes = good;
     bytes.replace(bytes.find("element face 2\nproperty list uchar int vertex_indices"),
                   sizeof "element face 2\nproperty list uchar int vertex_indices" - 1,
                   "element face 18446744073709551615");
-    EXPECT_FALSE(load({ Sample::Mesh, "x.ply", {} }, bytes));
+    EXPECT_FALSE(load(mesh, bytes));
     bytes = good; // the second list of vertices is shorter than what faces refer to
     bytes.insert(bytes.find("end_header"), "element vertex 1\nproperty float x\n");
-    EXPECT_FALSE(load({ Sample::Mesh, "x.ply", {} }, bytes));
+    EXPECT_FALSE(load(mesh, bytes));
+}
+
+// Likewise: rays that begin beyond what single precision can square, or that have no direction, ended the program.
+TEST_F(Fuzz, MeshesThatRaysCannotLeaveAreRefused) {
+    VariantScope scope(find_variant("interp_rgb"));
+    Sample mesh{ "x.obj", {}, reading("shape", "obj") };
+    auto with = [&](const std::string &from, const std::string &to) {
+        std::string text = ObjMesh;
+        return load(mesh, text.replace(text.find(from), from.size(), to));
+    };
+    EXPECT_FALSE(with("v 2 1 0\n", "v 2e30 1 0\n"));
+    EXPECT_NE(error.find("scale it down"), std::string::npos) << error;
+    EXPECT_FALSE(with("vn 0 0 1\n", "vn nan 0 1\n"));
+    EXPECT_NE(error.find("a normal is not"), std::string::npos) << error;
+    EXPECT_FALSE(with("vt 1 1\n", "vt inf 1\n"));
+    EXPECT_TRUE(with("vn 0 0 1\n", "vn 0 0 0\n")) << error;
+    EXPECT_TRUE(with("vn 0 0 1\n", "vn 0 0 1e300\n")) << error;
 }
 
 TEST_F(Fuzz, DamagedFilesGiveAnErrorOrAScene) {
@@ -299,13 +425,13 @@ TEST_F(Fuzz, DamagedFilesGiveAnErrorOrAScene) {
     }
     size_t resident = resident_bytes();
     largest_block = 0;
-    uint32_t first = setting("UMBEL_FUZZ_FIRST", 0), count = setting("UMBEL_FUZZ_COUNT", 400);
+    uint32_t first = setting("UMBEL_FUZZ_FIRST", 0), count = setting("UMBEL_FUZZ_COUNT", 600);
     uint32_t accepted = 0;
     for (uint32_t seed = first; seed < first + count && !HasFailure(); ++seed) {
         const Sample &s = all[seed % all.size()];
         Mutator mutator(seed);
         std::string bytes =
-            s.kind == Sample::Scene ? mutator.damage_xml(s.bytes) : mutator.damage_bytes(s.bytes);
+            s.is_xml() ? mutator.damage_xml(s.bytes) : mutator.damage_bytes(s.bytes);
         VariantScope scope(find_variant(variants[seed / all.size() % std::size(variants)]));
         std::snprintf(current_case, sizeof current_case, "seed %u, %s, %s: ", seed, s.name.c_str(),
                       variant().name.c_str());

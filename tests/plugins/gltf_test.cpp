@@ -43,11 +43,7 @@ TEST_F(GltfFiles, NodesPutMeshesInTheirPlaces) {
 
 TEST_F(GltfFiles, TextAndBinaryAreTheSame) {
     std::string text = gltf_triangle();
-    text.resize((text.size() + 3) / 4 * 4, ' ');
-    auto number = [](uint32_t v) { return std::string(reinterpret_cast<const char *>(&v), 4); };
-    std::string binary = "glTF" + number(2) + number(uint32_t(20 + text.size())) +
-                         number(uint32_t(text.size())) + "JSON" + text;
-    GltfFile a(write("a.gltf", text)), b(write("b.glb", binary));
+    GltfFile a(write("a.gltf", text)), b(write("b.glb", glb(text)));
     EXPECT_EQ(a.primitive(0, 0)->positions, b.primitive(0, 0)->positions);
     EXPECT_EQ(a.primitive(0, 0)->indices, (std::vector<uint32_t>{ 0, 1, 2 }));
 }
@@ -115,6 +111,43 @@ TEST_F(GltfFiles, SayWhatIsWrong) {
     says(good, "\"scene\": 0", "\"extensionsRequired\": [\"KHR_draco_mesh_compression\"]", "draco");
     says(good, "\"mesh\": 0}", "\"children\": [0]}", "themselves");
     says(good, "\"byteLength\": 66", "\"byteLength\": 99", "should have 99");
+}
+
+// What damaged files did: read or ask for memory that is not there
+TEST_F(GltfFiles, NumbersOutOfRangeAreRefused) {
+    auto refused = [&](const std::string &from, const std::string &to, const char *what) {
+        std::string text = gltf_triangle();
+        ASSERT_NE(text.find(from), std::string::npos) << from;
+        text.replace(text.find(from), from.size(), to);
+        std::string complaint = user_error([&] { scene_from(scene_xml(body(text), 4, 1)); });
+        EXPECT_NE(complaint.find(what), std::string::npos) << to << ": " << complaint;
+    };
+    refused("\"material\": 0", "\"material\": -5", "\"material\" is -5");
+    refused("\"mesh\": 0", "\"mesh\": 4294967296", "\"mesh\" is 4294967296");
+    refused("\"byteLength\": 36}", "\"byteLength\": 36, \"byteStride\": 9223372036854775816}",
+            "beyond its view"); // times two rows, it is 16
+    refused("\"byteLength\": 36}", "\"byteLength\": 36, \"byteStride\": 1e300}", "another type");
+    refused("\"byteLength\": 36}", "\"byteLength\": -36}", "another type");
+    refused("\"bufferView\": 0, \"componentType\": 5126, \"count\": 3",
+            "\"componentType\": 5126, \"count\": 2147483647", "all buffers have 68 bytes");
+    refused("\"primitives\": [", "\"primitives\": 1, \"others\": [", "must be a list");
+    refused("\"bufferView\": 2, \"componentType\": 5123", // signed bytes of a float
+            "\"bufferView\": 0, \"byteOffset\": 2, \"componentType\": 5120", "vertex -128 of 3");
+    // 30 nodes, each of which has the next one twice
+    std::string nodes;
+    for (int i = 0; i < 30; ++i)
+        nodes += fmt::format(R"({{"mesh": 0, "children": [{0}, {0}]}}, )", i + 1);
+    std::string complaint = user_error(
+        [&] { scene_from(scene_xml(body(gltf_triangle(nodes + R"({"mesh": 0})")), 4, 1)); });
+    EXPECT_NE(complaint.find("very many places"), std::string::npos) << complaint;
+}
+
+TEST_F(GltfFiles, WithoutAScenePlaceEachNodeOnce) {
+    std::string text = gltf_triangle(R"({"children": [1]}, {"mesh": 0})"),
+                scenes = R"("scene": 0, "scenes": [{"nodes": [0, 1]}], )";
+    EXPECT_EQ(GltfFile(write("x.gltf", text)).nodes().size(), 3u); // as its scene says
+    text.replace(text.find(scenes), scenes.size(), "");
+    EXPECT_EQ(GltfFile(write("x.gltf", text)).nodes().size(), 2u);
 }
 
 } // namespace umbel

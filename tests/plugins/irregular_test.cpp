@@ -79,6 +79,8 @@ TEST(Irregular, SaysWhatIsWrong) {
     refuse("500, 400", "1, 2", "increas");
     refuse("400, 500", "1", "2");
     refuse("400, x", "1, 2", "separated by commas");
+    refuse("400, 1e308", "1, 2", "between 0 and 1000000"); // a table of all in between has no end
+    refuse("-1, 500", "1, 2", "-1 nm");
 }
 
 } // namespace umbel

@@ -1,8 +1,23 @@
 // support/gltf_file.h: a small glTF file.
 #pragma once
+#include <cstdint>
 #include <string>
 
 namespace umbel::test {
+
+/// The binary form: the text, and the bytes of its first buffer.
+inline std::string glb(std::string text, std::string bytes = "") {
+    auto number = [](size_t v) {
+        auto n = uint32_t(v);
+        return std::string(reinterpret_cast<const char *>(&n), 4);
+    };
+    text.resize((text.size() + 3) / 4 * 4, ' ');
+    bytes.resize((bytes.size() + 3) / 4 * 4, '\0');
+    std::string chunks = number(text.size()) + "JSON" + text;
+    if (!bytes.empty())
+        chunks += number(bytes.size()) + std::string("BIN\0", 4) + bytes;
+    return "glTF" + number(2) + number(12 + chunks.size()) + chunks;
+}
 
 /// A triangle from (-1, -1) over (1, -1) to (0, 1), with texture coordinates. `more` goes into the file, `material` into the
 /// only material, and `nodes` are the nodes of its scene.

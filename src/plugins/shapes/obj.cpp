@@ -113,7 +113,7 @@ private:
         for (size_t k = 0; k < 3; ++k) {
             if (k && (m_at == m_end || *m_at != '/'))
                 break;
-            if (k && *++m_at == '/' && k == 1) // v//n
+            if (k && ++m_at < m_end && *m_at == '/' && k == 1) // v//n
                 continue;
             int64_t i = 0;
             auto [end, error] = std::from_chars(m_at, m_end, i);

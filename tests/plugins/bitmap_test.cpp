@@ -138,5 +138,20 @@ TEST_P(BackendBitmap, ShowsItsImageAndBlendsBetweenTexels) {
     EXPECT_NEAR(at(0.0, 0.25), 0.2, 1e-6) << "blends across the seam";
 }
 
+// Old scenes have opacities of colours
+TEST(Bitmap, NumbersOfColoursAreLuminancesWhereColoursAreSpectra) {
+    VariantScope scope(find_variant("interp_spectral"));
+    Image image(1, 1, { "R", "G", "B" }, Component::F32);
+    Colour3 colour{ 0.2, 0.4, 0.8 };
+    for (size_t c = 0; c < 3; ++c)
+        image.set(0, 0, c, colour[c]);
+    Ref<Texture> texture = make_object<Texture>(
+        Properties("texture", "bitmap")
+            .set("bitmap", std::shared_ptr<const Image>(std::make_shared<Image>(image))));
+    SurfaceInteraction si;
+    si.uv = { Float(0.5), Float(0.5) };
+    EXPECT_NEAR(read_floats(texture->eval_1(si, true))[0], luminance(colour), 1e-6);
+}
+
 } // namespace
 } // namespace umbel

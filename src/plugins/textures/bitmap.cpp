@@ -8,7 +8,7 @@
 // v = 0 is the image's top row. Texels stay in memory as the file has them: a byte, a half or a float for greys, and for
 // colours four bytes or packets of four halves or floats. Bytes become numbers in the kernel, with a table of 256 entries
 // that undoes sRGB. In spectral variants a texel is instead one packet of four floats: the coefficients of a smooth spectrum
-// [Jakob 2019] and the luminance. Images that are filtered are such packets, too: colour and luminance, of all levels.
+// [Jakob 2019] and the luminance, which counts where a number is asked for, such as an opacity. Images that are filtered are such packets, too: colour and luminance, of all levels.
 #include "core/host_array.h"
 #include "core/reads_files.h"
 #include "core/upsampling.h"
@@ -136,8 +136,6 @@ public:
         });
     }
     Float eval_1(const SurfaceInteraction &si, const Mask &active) const override {
-        if (m_options.spectral && m_channels == 3)
-            complain("gives a spectrum here; set raw=true for numbers");
         return grey_at(si, active);
     }
     Vector3 eval_3(const SurfaceInteraction &si, const Mask &active) const override {
@@ -151,8 +149,6 @@ public:
     std::array<size_t, 2> resolution() const override { return { m_shape[1], m_shape[0] }; }
 
     Vector2 eval_1_grad(const SurfaceInteraction &si, const Mask &active) const override {
-        if (m_options.spectral && m_channels == 3)
-            complain("gives a spectrum here; set raw=true for numbers");
         if (m_filter == "nearest")
             return { Float(0), Float(0) };
         Corners<Float> k = corners<Float>(si, active, [](const Texel &t) { return t.y; });

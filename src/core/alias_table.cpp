@@ -12,6 +12,7 @@ AliasCells make_alias_cells(std::span<const double> weights, const char *what) {
                       check_weights(weights, what) };
     std::vector<double> share(n);
     std::vector<uint32_t> small, large;
+    small.reserve(n);
     for (size_t i = 0; i < n; ++i) {
         share[i] = weights[i] / cells.sum * double(n);
         cells.alias[i] = uint32_t(i);

@@ -110,6 +110,7 @@ AliasTable2D::AliasTable2D(std::span<const double> weights, size_t width, size_t
     bool wide = variant().double_precision;
     std::vector<double> cells;
     std::vector<float> single;
+    wide ? cells.reserve(4 * n) : single.reserve(4 * n);
     auto put = [&](double v) { wide ? cells.push_back(v) : single.push_back(float(v)); };
     for (size_t i = 0; i < n; ++i) {
         put(threshold[i]);

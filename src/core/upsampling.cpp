@@ -31,6 +31,23 @@ const std::array<double, N> &grid() {
     return g;
 }
 
+/// The layer of the table that a number of [0, 1] lies in, but the last: there is one above it.
+size_t layer_of(double z) {
+    constexpr size_t Places = 1024; // at most of which the search begins
+    static const std::array<uint8_t, Places + 1> starts = [] {
+        std::array<uint8_t, Places + 1> out{};
+        for (size_t i = 0, layer = 0; i <= Places; out[i++] = uint8_t(layer))
+            while (layer + 2 < N && grid()[layer + 1] <= double(i) / Places)
+                ++layer;
+        return out;
+    }();
+    static_assert(N <= 256);
+    size_t layer = starts[size_t(z * Places)];
+    while (layer + 2 < N && grid()[layer + 1] <= z)
+        ++layer;
+    return layer;
+}
+
 /// To [0, 1]; NaN becomes 0.
 Colour3 clamped(const Colour3 &colour) {
     Colour3 out;
@@ -63,22 +80,25 @@ Colour3 table_coefficients(const Colour3 &colour) {
     }
 
     // The cell, and where in it; z > 0 here
-    double x = rgb[(largest + 1) % 3] / z * double(N - 1);
-    double y = rgb[(largest + 2) % 3] / z * double(N - 1);
-    size_t xi = std::min(size_t(x), N - 2), yi = std::min(size_t(y), N - 2);
-    auto above = std::upper_bound(grid().begin(), grid().end(), z);
-    size_t zi = std::clamp<size_t>(size_t(above - grid().begin()), 1, N - 1) - 1;
-    double t[3] = { x - double(xi), y - double(yi),
-                    (z - grid()[zi]) / (grid()[zi + 1] - grid()[zi]) };
+    double scale = double(N - 1) / z;
+    double x = rgb[(largest + 1) % 3] * scale, y = rgb[(largest + 2) % 3] * scale;
+    size_t xi = std::min(size_t(x), N - 2), yi = std::min(size_t(y), N - 2), zi = layer_of(z);
+    double tx = x - double(xi), ty = y - double(yi),
+           tz = (z - grid()[zi]) / (grid()[zi + 1] - grid()[zi]);
 
-    Colour3 out = {};
-    for (size_t corner = 0; corner < 8; ++corner) {
-        size_t dx = corner & 1, dy = corner >> 1 & 1, dz = corner >> 2;
-        double w = (dx ? t[0] : 1 - t[0]) * (dy ? t[1] : 1 - t[1]) * (dz ? t[2] : 1 - t[2]);
-        const float *c =
-            umbel_upsampling_table + (((largest * N + zi + dz) * N + yi + dy) * N + xi + dx) * 3;
-        for (size_t i = 0; i < 3; ++i)
-            out[i] += w * double(c[i]);
+    // Along x, then y, then z
+    const float *first = umbel_upsampling_table + (((largest * N + zi) * N + yi) * N + xi) * 3;
+    Colour3 out;
+    for (size_t i = 0; i < 3; ++i) {
+        auto along_x = [&](const float *c) {
+            return double(c[i]) + tx * (double(c[i + 3]) - double(c[i]));
+        };
+        auto along_y = [&](const float *c) {
+            double a = along_x(c);
+            return a + ty * (along_x(c + 3 * N) - a);
+        };
+        double a = along_y(first);
+        out[i] = a + tz * (along_y(first + 3 * N * N) - a);
     }
     return out;
 }

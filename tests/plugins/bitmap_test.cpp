@@ -136,6 +136,7 @@ TEST_P(BackendBitmap, ShowsItsImageAndBlendsBetweenTexels) {
     EXPECT_NEAR(at(0.5, 0.5), 0.45, 1e-6);
     EXPECT_NEAR(at(1.25, 0.25), 0.1, 1e-6) << "repeats";
     EXPECT_NEAR(at(0.0, 0.25), 0.2, 1e-6) << "blends across the seam";
+    EXPECT_NEAR(read_floats(texture->mean_value())[0], 0.45, 1e-6);
 }
 
 // Old scenes have opacities of colours

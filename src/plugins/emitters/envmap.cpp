@@ -18,6 +18,7 @@
 #include "core/distribution.h"
 #include "core/host_array.h"
 #include "core/image_io.h"
+#include "core/reads_files.h"
 #include "core/spectra.h"
 #include "core/upsampling.h"
 #include "core/warp.h"
@@ -29,7 +30,7 @@
 
 namespace umbel {
 
-class EnvironmentMap final : public Emitter {
+class EnvironmentMap final : public Emitter, public ReadsFiles {
 public:
     void declare(Params &p) override {
         p.example("<string name='filename' value='$files/environment.exr'/>");
@@ -63,14 +64,34 @@ public:
         if (has("data"))
             take_data();
     }
+    void read_files() override {
+        m_read = to_model(convert(m_image ? *m_image : read_image(m_file), Component::F32, false),
+                          ColourModel::Rgb, false);
+        if (m_read.pixels() >= (1u << 29))
+            fail("{}: {} x {} pixels are too many; scale the image down to 2^29 pixels",
+                 m_file.string(), m_read.width(), m_read.height());
+    }
     void configure() override {
+        take_files();
         if (!m_radius.valid())
             set_scene({});
         turn();
-        m_data = read_data();
-        take_data();
-        if (!is_spectral()) // what is needed is in the texels
-            m_data = {};
+        Image image = with_three_rows(std::move(m_read));
+        m_read = {};
+        size_t width = image.width(), height = image.height();
+        m_shape = { height, width + 2, 3 };
+        const float *pixels = image.data<float>();
+        prepare_sampling(pixels, 3 * width, width, height);
+        if (is_spectral()) {
+            m_data = single_floats(padded(pixels, width, height));
+            pack_texels();
+            return;
+        }
+        m_data = {}; // made of the texels if someone asks
+        std::vector<float> packets(4 * width * height);
+        for (size_t i = 0; i < width * height; ++i)
+            std::copy_n(pixels + 3 * i, 3, &packets[4 * i]);
+        m_texels = single_floats(packets);
     }
     uint32_t flags() const override {
         return EndpointFlags::Infinite | EndpointFlags::SpatiallyVarying;
@@ -137,53 +158,50 @@ private:
 
     // ---- the image
 
-    // Its pixels, as the parameter shows them.
-    Value read_data() {
-        Image image =
-            to_model(convert(m_image ? *m_image : read_image(m_file), Component::F32, false),
-                     ColourModel::Rgb, false);
+    // In the variant's precision.
+    static Float single_floats(const std::vector<float> &data) {
+        if (variant().double_precision)
+            return float_array(std::vector<double>(data.begin(), data.end()));
+        return Float(Value(jit::copy(data)));
+    }
+    // Sampling needs a row between the poles.
+    static Image with_three_rows(Image image) {
         size_t width = image.width(), height = image.height();
-        if (image.pixels() >= (1u << 29))
-            complain("{}: {} x {} pixels are too many; scale the image down to 2^29 pixels",
-                     m_file.string(), width, height);
-        std::vector<double> pixels(3 * width * height);
-        for (size_t y = 0; y < height; ++y)
-            image.read_row(y, &pixels[3 * width * y], true);
-        // Sampling needs a row between the poles
-        if (height < 3) {
-            const double *first = pixels.data(), *last = first + 3 * width * (height - 1);
-            std::vector<double> all;
-            for (int y = 0; y < 3; ++y)
-                for (size_t i = 0; i < 3 * width; ++i)
-                    all.push_back(0.5 * ((2 - y) * first[i] + y * last[i]));
-            pixels = std::move(all);
-            height = 3;
+        if (height >= 3)
+            return image;
+        Image out(width, 3, image.channels(), Component::F32);
+        const float *first = image.data<float>(), *last = first + 3 * width * (height - 1);
+        for (size_t y = 0; y < 3; ++y)
+            for (size_t i = 0; i < 3 * width; ++i)
+                out.data<float>()[3 * width * y + i] =
+                    0.5f * (float(2 - y) * first[i] + float(y) * last[i]);
+        return out;
+    }
+    // As the parameter shows them.
+    static std::vector<float> padded(const float *pixels, size_t width, size_t height) {
+        std::vector<float> out(3 * (width + 2) * height);
+        for (size_t y = 0; y < height; ++y) {
+            const float *row = pixels + 3 * width * y;
+            float *to = &out[3 * (width + 2) * y];
+            std::copy_n(row + 3 * (width - 1), 3, to);
+            std::copy_n(row, 3 * width, to + 3);
+            std::copy_n(row, 3, to + 3 * (width + 1));
         }
-        std::vector<double> padded;
-        for (size_t y = 0; y < height; ++y)
-            for (size_t x = 0; x < width + 2; ++x) {
-                const double *pixel = &pixels[3 * (y * width + (x + width - 1) % width)];
-                padded.insert(padded.end(), pixel, pixel + 3);
-            }
-        m_shape = { height, width + 2, 3 };
-        return float_array(padded);
+        return out;
     }
 
-    // Packets of four: colour and nothing, or coefficients and brightness.
     void take_data() {
         if (m_shape.size() != 3 || m_shape[0] < 3 || m_shape[1] < 3 || m_shape[2] != 3)
             complain(
                 "data must be a tensor of at least 3 rows, of 3 columns, of which the outer two "
                 "repeat others, and of 3 channels");
+        std::vector<double> all = read_floats(Float(m_data.detached()));
+        prepare_sampling(all.data() + 3, 3 * m_shape[1], m_shape[1] - 2, m_shape[0]);
+        pack_texels();
+    }
+    // Packets of four: colour and nothing, or coefficients and brightness.
+    void pack_texels() {
         size_t width = m_shape[1] - 2, height = m_shape[0];
-        m_width = opaque_float(double(width));
-        m_rows = opaque_float(double(height - 1));
-        std::vector<double> all = read_floats(Float(m_data.detached())), pixels;
-        for (size_t y = 0; y < height; ++y) {
-            auto row = all.begin() + ptrdiff_t(3 * y * (width + 2));
-            pixels.insert(pixels.end(), row + 3, row + 3 + ptrdiff_t(3 * width));
-        }
-        prepare_sampling(pixels, width, height);
         auto n = uint32_t(width * height);
         UInt32 columns = jit::opaque(uint32_t(width));
         auto first_number = [&](const UInt32 &texel) { // of those that the parameter shows
@@ -220,25 +238,32 @@ private:
         return jit::gather(m_texels, texel * UInt32(4u) + c, Mask(true));
     }
 
-    void prepare_sampling(const std::vector<double> &pixels, size_t width, size_t height) {
+    // Of rows of RGB pixels that are `stride` numbers apart.
+    template <class T>
+    void prepare_sampling(const T *pixels, size_t stride, size_t width, size_t height) {
+        m_width = opaque_float(double(width));
+        m_rows = opaque_float(double(height - 1));
         const Colour3 &y_of = srgb_to_xyz_matrix()[1];
-        std::vector<double> luminances;
+        std::vector<double> luminances(width * height);
         double sum = 0;
         auto sine = [&](size_t row) {
             return row == 0 || row + 1 == height ? 0
                                                  : std::sin(Pi * double(row) / double(height - 1));
         };
-        for (size_t i = 0; i < pixels.size(); i += 3) {
-            for (size_t c = 0; c < 3; ++c)
-                if (!(std::isfinite(pixels[i + c]) && pixels[i + c] >= 0))
-                    complain(
-                        "{}: the pixel in column {}, row {} is {}; radiance must be finite and "
-                        "not negative: mend the image",
-                        m_file.string(), i / 3 % width, i / 3 / width, pixels[i + c]);
-            luminances.push_back(y_of[0] * pixels[i] + y_of[1] * pixels[i + 1] +
-                                 y_of[2] * pixels[i + 2]);
-            sum += luminances.back();
-        }
+        for (size_t y = 0; y < height; ++y)
+            for (size_t x = 0; x < width; ++x) {
+                const T *pixel = pixels + y * stride + 3 * x;
+                for (size_t c = 0; c < 3; ++c)
+                    if (!(std::isfinite(pixel[c]) && pixel[c] >= 0))
+                        complain(
+                            "{}: the pixel in column {}, row {} is {}; radiance must be finite and "
+                            "not negative: mend the image",
+                            m_file.string(), x, y, pixel[c]);
+                double v = y_of[0] * double(pixel[0]) + y_of[1] * double(pixel[1]) +
+                           y_of[2] * double(pixel[2]);
+                luminances[y * width + x] = v;
+                sum += v;
+            }
         // Where the poles count for nothing, their neighbours stand for them
         for (size_t x = 0; x < width; ++x)
             for (auto [pole, next] :
@@ -255,20 +280,23 @@ private:
         }
 
         // At pixels, and as the mean of four neighbours
-        std::vector<double> nodes(luminances.size()), cells;
-        for (size_t i = 0; i < nodes.size(); ++i)
-            nodes[i] = luminances[i] * sine(i / width);
-        double total = 0;
-        for (double v : nodes)
-            total += v;
-        if (!(total > 0)) // black: all directions are alike
-            for (size_t i = 0; i < nodes.size(); ++i)
-                nodes[i] = sine(i / width);
+        std::vector<double> nodes(width * height), cells(width * (height - 1));
+        auto fill_nodes = [&](auto &&value) {
+            double total = 0;
+            for (size_t y = 0; y < height; ++y) {
+                double s = sine(y);
+                for (size_t i = y * width; i < (y + 1) * width; ++i)
+                    total += nodes[i] = value(i) * s;
+            }
+            return total;
+        };
+        if (!(fill_nodes([&](size_t i) { return luminances[i]; }) > 0))
+            fill_nodes([](size_t) { return 1.0; }); // black: all directions are alike
         for (size_t y = 0; y + 1 < height; ++y)
             for (size_t x = 0; x < width; ++x) {
                 const double *row = &nodes[y * width], *next = row + width;
-                size_t right = (x + 1) % width;
-                cells.push_back(0.25 * (row[x] + row[right] + next[x] + next[right]));
+                size_t right = x + 1 < width ? x + 1 : 0;
+                cells[y * width + x] = 0.25 * (row[x] + row[right] + next[x] + next[right]);
             }
         m_cells = AliasTable2D(cells, width, height - 1);
         double scale = double(cells.size()) / m_cells.sum();
@@ -374,6 +402,7 @@ private:
 
     std::filesystem::path m_file;
     std::shared_ptr<const Image> m_image;
+    Image m_read; // while it is being loaded
     bool m_is_compensated = false;
     Float m_scale;
     TransformData m_to_world;

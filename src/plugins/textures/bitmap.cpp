@@ -159,12 +159,19 @@ public:
         return { gx * du.x + gy * du.y, gx * dv.x + gy * dv.y };
     }
     Float mean_value() const override {
-        std::vector<double> w =
-            m_options.spectral ? read_floats(mean_of_coefficients(all_texels().c)) : weights();
         auto [rows, columns] = std::pair(m_shape[0], m_shape[1]);
+        Float all = m_options.spectral ? mean_of_coefficients(all_texels().c) : all_texels().y;
+        if (m_filter == "nearest" || !(is_constant(m_wrap_u) || is_constant(m_wrap_v))) {
+            double sum = 0; // of rows, so that only those come to the host
+            for (double v :
+                 read_floats(Float(jit::block_reduce(jit::ReduceOp::Add, all, uint32_t(columns)))))
+                sum += v;
+            return Float(sum / double(rows * columns));
+        }
+        std::vector<double> w = read_floats(all);
         // Towards a constant beyond the image, the outermost texels fade away: an eighth of them is missing
         auto part = [&](const std::string &mode, size_t i, size_t n) {
-            double missing = is_constant(mode) && m_filter != "nearest" ? 0.125 : 0;
+            double missing = is_constant(mode) ? 0.125 : 0;
             return 1 - missing * (int(i == 0) + int(i + 1 == n));
         };
         double sum = 0, across = 0, down = 0;

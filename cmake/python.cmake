@@ -35,7 +35,8 @@ if(nanobind_FOUND AND Python_FOUND)
         file(CREATE_LINK ${source}/${file} ${package}/${file} SYMBOLIC)
     endforeach()
     set(tools ${PROJECT_SOURCE_DIR}/python/tools)
-    set(stubs ${package}/__init__.pyi ${package}/_core.pyi ${package}/jit/__init__.pyi ${package}/jit/auto.pyi)
+    set(stubs ${package}/__init__.pyi ${package}/_core.pyi ${package}/jit/__init__.pyi ${package}/jit/auto.pyi
+              ${package}/warp.pyi ${package}/mueller.pyi)
     list(TRANSFORM package_files PREPEND ${source}/)
     add_custom_command(OUTPUT ${stubs} VERBATIM COMMENT "Writing stubs of the Python package"
                        DEPENDS umbel_python ${package_files} ${tools}/make_stubs.py ${tools}/array_stubs.py ${tools}/types_table.py

@@ -2,10 +2,11 @@
 #
 # Nothing is imported or run: names are followed from the module that offers them to the file that defines them.
 import ast
+import importlib.util
 import os
 import re
 
-PACKAGE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "umbel")
+PACKAGE = importlib.util.find_spec("umbel").submodule_search_locations[0]  # as built: stubs lie there
 # Modules that scripts import, in the order of the manual.
 MODULES = ["umbel", "umbel.util", "umbel.math", "umbel.warp", "umbel.mueller", "umbel.quad", "umbel.spline", "umbel.chi2",
            "umbel.testing", "umbel.parser", "umbel.xml", "umbel.filesystem", "umbel.misc", "umbel.tensor_io",

@@ -69,7 +69,7 @@ public:
         p.example("<string name='filename' value='$files/filament.wv'/><float name='umax' "
                   "value='30'/><float name='kd_multiplier' value='.9'/><float "
                   "name='ks_multiplier' value='.8'/>");
-        p.file("filename", m_file).doc("A weave; see below");
+        p.file("filename", m_file).doc("A weave, of the grammar above");
         p.scalar("repeat_u", m_repeat_u, 1, 0).doc("Tiles along u");
         p.scalar("repeat_v", m_repeat_v, 1, 0).doc("Tiles along v");
         p.scalar("kd_multiplier", m_kd_scale, 1, 0).differentiable().doc("Multiplies all `kd`");

@@ -110,3 +110,10 @@ def test_variants_of_mitsuba_that_are_scalar_have_numbers_of_python():
 
 def test_all_names_that_are_listed_can_be_had():
     assert "Vector3f" in dir(umbel) and [] == [name for name in dir(umbel) if not hasattr(umbel, name)]
+
+
+def test_the_readme_links_every_page_of_the_manual():
+    with open(os.path.join(ROOT, "README.md")) as f:
+        readme = f.read()
+    for page in os.listdir(os.path.join(ROOT, "docs")):
+        assert not page.endswith(".md") or f"(docs/{page})" in readme, page

@@ -152,7 +152,8 @@ void Render::merge(std::string_view bytes) {
     uint32_t slots = m_buffer.slots();
     std::vector<Float> more = s.buffer.at(0, slots);
     if (m_options.estimate_error && s.last > s.first && m_last > m_first) {
-        // Squared deviations from the mean of all, given those from the means of each [Chan et al. 1983]
+        // Squared deviations from the mean of all, given those from the means of each [Chan et al. 1983]. A small group
+        // counts as a part of one, and is in the mean alone: right on average.
         auto groups = [&](int first, int last) {
             return double(samples_before(last) - samples_before(first)) / m_group_size;
         };

@@ -3,7 +3,6 @@
 #include "core/colour.h"
 #include "core/image_io.h"
 #include "core/traverse.h"
-#include <algorithm>
 
 namespace umbel {
 

@@ -2,6 +2,7 @@
 #include "ad/ad.h"
 #include "python/buffers.h"
 #include "python/objects.h"
+#include "python/older_python.h"
 #include <limits>
 
 namespace umbel::python {

@@ -2,6 +2,7 @@
 //
 // They are plain CPython functions, since they are as hot as operators.
 #include "python/functions.h"
+#include "python/older_python.h"
 #include "python/sequence.h"
 
 namespace umbel::python {

@@ -1,5 +1,6 @@
 // python/jit_operators.cpp: arithmetic and comparison of arrays: promotion, broadcasting, the fast paths.
 #include "python/objects.h"
+#include "python/older_python.h"
 #include "python/sequence.h"
 #include <array>
 

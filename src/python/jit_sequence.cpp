@@ -1,5 +1,6 @@
 // python/jit_sequence.cpp: entries, components by name, lengths, conversion to Python's numbers.
 #include "jit/recording.h"
+#include "python/older_python.h"
 #include "python/sequence.h"
 #include "python/waiting.h"
 #include <cmath>

@@ -1,5 +1,6 @@
 // python/jit_types.cpp: all array classes, made from a table; their objects' memory.
 #include "python/objects.h"
+#include "python/older_python.h"
 #include <map>
 #include <tuple>
 #include <unordered_map>

@@ -7,6 +7,7 @@
 #include "core/image_ops.h"
 #include "python/buffers.h"
 #include "python/helpers.h"
+#include "python/older_python.h"
 #include "python/render.h"
 #include <cstring>
 #include <nanobind/stl/array.h>

@@ -191,6 +191,8 @@ def subsurface(entry, it):
 
 
 def volume(entry, it):
+    if isinstance(it.get("value"), list):  # a direction, such as that of fibres
+        return phase(entry, {"type": "microflake", "stddev": 0.1, "orientation": it})
     return medium(entry, {"type": "homogeneous", "sigma_t": 6.0, "albedo": it | {"to_world": T().translate(-1).scale(2)}})
 
 

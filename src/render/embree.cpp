@@ -292,6 +292,11 @@ private:
                                                  RTCRayN_tfar(rays, n, i));
     }
 
+    // Rays may have no end, and still do not meet what is at infinity.
+    static bool is_met(const AnalyticShape::HostHit &hit, float end) {
+        return hit.t <= end && hit.t < std::numeric_limits<double>::infinity();
+    }
+
     static void analytic_intersect(const RTCIntersectFunctionNArguments *a) {
         auto &part = *static_cast<Part *>(a->geometryUserPtr);
         RTCRayN *rays = RTCRayHitN_RayN(a->rayhit, a->N);
@@ -300,7 +305,7 @@ private:
             if (a->valid[i] != -1)
                 continue;
             AnalyticShape::HostHit hit = analytic_hit(part, rays, a->N, i, a->primID);
-            if (!(hit.t <= RTCRayN_tfar(rays, a->N, i)))
+            if (!is_met(hit, RTCRayN_tfar(rays, a->N, i)))
                 continue;
             RTCRayN_tfar(rays, a->N, i) = float(hit.t);
             RTCHitN_u(hits, a->N, i) = float(hit.u);
@@ -314,8 +319,8 @@ private:
     static void analytic_occluded(const RTCOccludedFunctionNArguments *a) {
         auto &part = *static_cast<Part *>(a->geometryUserPtr);
         for (unsigned i = 0; i < a->N; ++i)
-            if (a->valid[i] == -1 &&
-                analytic_hit(part, a->ray, a->N, i, a->primID).t <= RTCRayN_tfar(a->ray, a->N, i))
+            if (a->valid[i] == -1 && is_met(analytic_hit(part, a->ray, a->N, i, a->primID),
+                                            RTCRayN_tfar(a->ray, a->N, i)))
                 RTCRayN_tfar(a->ray, a->N, i) = -std::numeric_limits<float>::infinity();
     }
 

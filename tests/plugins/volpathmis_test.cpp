@@ -107,4 +107,20 @@ TEST(VolPathMis, IsBetterWhereChannelsDiffer) {
     EXPECT_LT(b, a);
 }
 
+// What is inside of something opaque changes nothing: light of the sky reaches its surface.
+TEST_P(BackendVolPathMis, OpaqueShapesMayBeFilled) {
+    auto mean_of = [&](const char *inside, const char *integrator) {
+        std::string xml = scene_xml(
+            fmt::format("<shape type='sphere'><bsdf type='diffuse'/>{}</shape>", inside) + Sky, 8,
+            16, "volpath", Camera);
+        return means(xml, integrator, 8)[0];
+    };
+    const char *fog = "<medium name='interior' type='homogeneous'/>";
+    for (const char *integrator : { "volpath", "volpathmis", "volpath_simple" }) {
+        Estimate empty = mean_of("", integrator), filled = mean_of(fog, integrator);
+        EXPECT_NEAR(empty.mean, filled.mean, 4.5 * std::hypot(empty.error, filled.error) + 1e-6)
+            << integrator;
+    }
+}
+
 } // namespace umbel

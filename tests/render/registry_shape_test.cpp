@@ -47,4 +47,22 @@ TEST_P(BackendSurfaces, DerivativesMatchDifferences) {
     expect_parameter_gradients(scene, seen, shape.get());
 }
 
+// Whether something is in the way is the same question as where it is, also along rays without end that touch its box only.
+TEST_P(BackendSurfaces, IsInTheWayWhereItIsMet) {
+    const size_t n = 2000;
+    for (const char *name : { "llvm_rgb", "llvm_rgb_double" })
+        for (double end : { 4.0, 1e6, std::numeric_limits<double>::infinity() }) {
+            VariantScope scope(find_variant(name));
+            Ref<Scene> scene = load_example<Shape>(GetParam()).scene;
+            Vector3 d = normalize(Vector3(make(uniform_numbers(3, n)) - 0.5,
+                                          make(uniform_numbers(4, n)) - 0.5, Float(-1)));
+            Vector3 through{ make(uniform_numbers(1, n)) * 3 - 1.5,
+                             make(uniform_numbers(2, n)) * 3 - 1.5, Float(0) };
+            Ray ray{ through - d * Float(5), d, Float(end), Float(0), {} };
+            auto flags = [](const Mask &m) { return read_floats(select(m, Float(1), Float(0))); };
+            EXPECT_EQ(flags(scene->ray_test(ray, true)), flags(scene->trace(ray, true).is_valid()))
+                << name << ", up to " << end;
+        }
+}
+
 } // namespace umbel

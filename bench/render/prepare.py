@@ -223,6 +223,66 @@ def with_lamps(name, count):
     return "".join(text) + "</scene>\n"
 
 
+# ---- media
+
+
+def vol(path, size, density, halves=False):
+    """A cube of size^3 voxels; density(x, y, z) is for x in [0, 1) in lists, and y and z."""
+    with open(path, "wb") as file:
+        file.write(b"VOL\3" + struct.pack("<5i6f", 2 if halves else 1, size, size, size, 1, 0, 0, 0, 1, 1, 1))
+        places = [i / size for i in range(size)]
+        for z in places:
+            for y in places:
+                row = density(places, y, z)
+                file.write(struct.pack(f"<{size}e", *row) if halves else array.array("f", row).tobytes())
+
+
+def plume(xs, y, z):
+    """Thin, and winding upwards through a cube that is empty elsewhere."""
+    cx, cz, rings = 0.5 + 0.1 * math.sin(9 * y), 0.5 + 0.1 * math.cos(7 * y), 0.3 + 0.7 * math.sin(40 * y) ** 2
+    return [rings * max(0, 1 - math.hypot(x - cx, z - cz) / 0.04) for x in xs]
+
+
+def cloud(xs, y, z):
+    """A dense ball with a wavy surface."""
+    waves = lambda x: 0.15 * math.sin(23 * x + 5 * z) * math.sin(19 * y + 3 * x) * math.sin(29 * z + 7 * y)
+    return [min(1, max(0, 4 * (0.45 + waves(x) - math.dist((x, y, z), (0.5, 0.5, 0.5))))) for x in xs]
+
+
+def fog(xs, y, z):
+    return [0.5 + 0.25 * (y + z)] * len(xs)
+
+
+def medium(integrator, body):
+    head = HEAD.replace('type="path"', f'type="{integrator}"').replace('"max_depth" value="6"', '"max_depth" value="32"')
+    return (head + SKY + '<emitter type="point"><point name="position" x="2" y="3" z="2"/><rgb name="intensity" '
+            f'value="20,20,20"/></emitter>\n{body}</scene>\n')
+
+
+def filled_cube(file, scale, more):
+    return ('<shape type="cube"><bsdf type="null"/><medium name="interior" type="heterogeneous"><volume name="sigma_t" '
+            f'type="gridvolume"><string name="filename" value="{file}"/><transform name="to_world"><scale value="2"/>'
+            f'<translate value="-1,-1,-1"/></transform></volume><float name="scale" value="{scale}"/>{more}</medium></shape>')
+
+
+def filled_ball(surface, coefficients):
+    return (f'<shape type="sphere"><bsdf type="{surface}"/><medium name="interior" type="homogeneous">{coefficients}'
+            '<phase type="hg"><float name="g" value="0.3"/></phase></medium></shape>')
+
+
+def media(large):
+    albedo = lambda v: f'<rgb name="albedo" value="{v}"/>'
+    return {
+        "glass": medium("volpath", filled_ball("dielectric", '<float name="sigma_t" value="2"/>' + albedo("0.9,0.8,0.6"))),
+        "cloud": medium("volpath", filled_cube(f"{large}/cloud.vol", 30, '<float name="albedo" value="0.99"/><phase '
+                                               'type="hg"><float name="g" value="0.6"/></phase>')),
+        "plume": medium("volpath", filled_cube(f"{large}/plume.vol", 40, '<float name="albedo" value="0.8"/>')),
+        "spectral": medium("volpathmis", filled_ball("null", '<rgb name="sigma_t" value="0.0625,0.25,1"/><float '
+                                                     'name="scale" value="8"/>' + albedo("0.95,0.95,0.95"))),
+        "halves": medium("volpath", filled_cube(f"{large}/halves.vol", 1, "")),
+    }
+
+
 # ---- large files
 
 
@@ -265,7 +325,8 @@ def texture(path, size):
     png(path, size, (0.9, 0.6, 0.3))
 
 
-LARGE = {"grid.ply": (grid_ply, 1600), "small.ply": (grid_ply, 4), "grid.obj": (grid_obj, 600),
+LARGE = {"cloud.vol": (lambda p, n: vol(p, n, cloud), 64), "plume.vol": (lambda p, n: vol(p, n, plume), 128),
+         "halves.vol": (lambda p, n: vol(p, n, fog, True), 512), "grid.ply": (grid_ply, 1600), "small.ply": (grid_ply, 4), "grid.obj": (grid_obj, 600),
          "large.png": (texture, 4096), "small.png": (texture, 16)}
 
 
@@ -319,6 +380,8 @@ def main():
     for name, file in (("large", "grid"), ("small", "small")):
         write(folder, f"{name}-ply", one_mesh(f"{large}/{file}.ply"))
         write(folder, f"{name}-texture", one_texture(f"{large}/{name}.png"))
+    for name, text in media(large).items():
+        write(folder, f"media-{name}", text)
     for name in ("staircase", "living-room"):
         if os.path.exists(f"{SHARED}/{name}/scene-v3.xml"):
             write(folder, name, ElementTree.tostring(shared(name).getroot(), encoding="unicode"))

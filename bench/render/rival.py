@@ -133,6 +133,19 @@ for name, file, spp, large, small in SCENES:
         compared = f"{SHARED}/cbox/cbox-{colour}.xml" if name == "cbox" else path  # as on Umbel's side
         add_shared(f"{name} {colour}", path, compared, f"llvm_ad_{colour}", spp, large, small)
 
+# ---- media
+
+
+def add_medium(name):
+    path = f"{MADE}/media-{name}.xml"
+    add(f"media, {name}", path, "llvm_ad_rgb", 16)
+    row(f"media, {name}, first image")(lambda: program(path, "llvm_ad_rgb", True)[0])
+    row(f"media, {name}, memory", "B")(lambda: program(path, "llvm_ad_rgb", False, 16)[1])
+
+
+for name in ("glass", "cloud", "plume", "spectral"):
+    add_medium(name)
+
 # ---- large files
 
 LARGE = os.path.normpath(os.environ["UMBEL_BENCH_FOLDER"] + "/../large")

@@ -477,7 +477,7 @@ TEST_F(SceneFolder, BadIncludesAreErrors) {
     expect_contains(error("<scene version='3'><path value='nowhere'/></scene>"),
                     "cannot find the folder \"nowhere\"");
     expect_contains(error_of([&] { parse_scene_file(m_folder / "none.xml"); }), "cannot find");
-    expect_contains(error_of([&] { parse_scene_file(m_folder); }), "cannot find");
+    expect_contains(error_of([&] { parse_scene_file(m_folder); }), "this is a folder");
 
     // Doubling at every level: 2^12 files.
     for (int i = 0; i < 12; ++i)

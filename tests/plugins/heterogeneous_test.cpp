@@ -60,17 +60,22 @@ TEST_P(BackendHeterogeneous, DistancesFollowTheDensity) {
 
 // A white cloud in white light cannot be seen.
 TEST_P(BackendHeterogeneous, AWhiteCloudIsInvisible) {
-    std::string cloud = ramp();
-    cloud.insert(cloud.find('>'), " id='filling'");
-    cloud.replace(cloud.find("</medium>"), 0, "<float name='albedo' value='1'/>");
-    Image image = render_image(*scene_from(
-        scene_xml("<shape type='cube'><transform name='to_world'><scale value='.6'/><translate "
-                  "value='.5,.5,.5'/></transform><bsdf type='null'/><ref name='interior' "
-                  "id='filling'/></shape>" +
-                      cloud + Sky,
-                  12, 64, "volpath", "<lookat origin='.5,.5,-2' target='.5,.5,.5' up='0,1,0'/>")));
-    EXPECT_GT(channel_mean(image, 0).error, 0) << "nothing was scattered";
-    expect_mean(image, 1);
+    for (const char *phase :
+         { "", "<phase type='sggx'><string name='matrix' value='.9 .5 .3 .1 -.05 .1'/></phase>",
+           "<phase type='microflake'/>" }) {
+        std::string cloud = ramp();
+        cloud.insert(cloud.find('>'), " id='filling'");
+        cloud.replace(cloud.find("</medium>"), 0,
+                      std::string("<float name='albedo' value='1'/>") + phase);
+        Image image = render_image(*scene_from(scene_xml(
+            "<shape type='cube'><transform name='to_world'><scale value='.6'/><translate "
+            "value='.5,.5,.5'/></transform><bsdf type='null'/><ref name='interior' "
+            "id='filling'/></shape>" +
+                cloud + Sky,
+            12, 64, "volpath", "<lookat origin='.5,.5,-2' target='.5,.5,.5' up='0,1,0'/>")));
+        EXPECT_GT(channel_mean(image, 0).error, 0) << "nothing was scattered";
+        expect_mean(image, 1);
+    }
 }
 
 } // namespace umbel

@@ -116,7 +116,36 @@ def write_volumes(folder):
     mi.VolumeGrid(colour.astype(np.float32)).write(f"{folder}/colour.vol")
 
 
+def write_weaves(folder):
+    scenes = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "scenes")
+    with open(f"{scenes}/twill.wv") as f:
+        weave = f.read().replace("$weft_kd", "{0.55, 0.5, 0.42}").replace("$warp_ks", "$gloss").replace("$weft_ks", "$gloss")
+    with open(f"{folder}/staple.wv", "w") as f:
+        f.write(weave)
+
+
+def write_ellipsoids(folder):
+    """A ring of beads, as programs for Gaussians write them."""
+    names = "x y z nx ny nz f_dc_0 f_dc_1 f_dc_2 opacity scale_0 scale_1 scale_2 rot_0 rot_1 rot_2 rot_3".split()
+    with open(f"{folder}/gaussians.ply", "w") as f:
+        count = 24
+        f.write(f"ply\nformat ascii 1.0\nelement vertex {count}\n" + "".join(f"property float {n}\n" for n in names) + "end_header\n")
+        for i in range(count):
+            a = 2 * np.pi * i / count
+            row = [0.8 * np.cos(a), 0.8 * np.sin(a), 0.2 * np.cos(3 * a), 0, 0, 0, *(np.cos(a + np.array([0, 2.1, 4.2]))), 2,
+                   *np.log([0.03, 0.08, 0.05]), np.cos(a / 2), 0, 0, np.sin(a / 2)]
+            f.write(" ".join(f"{x:.5g}" for x in row) + "\n")
+
+
+def write_distances(folder):
+    """Two balls that grow together, at points that reach the faces of the unit cube."""
+    z, y, x = np.mgrid[0:48, 0:48, 0:48] / 47 - 0.5
+    balls = [np.sqrt((x - c) ** 2 + (y - 0.6 * c) ** 2 + z ** 2) - 0.24 for c in (-0.16, 0.16)]
+    mi.VolumeGrid((-np.logaddexp(*(-24 * b for b in balls)) / 24)[..., None].astype(np.float32)).write(f"{folder}/ball.vol")
+
+
 def write_files(folder):
     os.makedirs(folder, exist_ok=True)
-    for write in (write_meshes, write_curves, write_images, write_materials, write_volumes):
+    for write in (write_meshes, write_curves, write_images, write_materials, write_volumes, write_weaves, write_ellipsoids,
+                  write_distances):
         write(str(folder))

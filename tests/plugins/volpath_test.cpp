@@ -338,7 +338,7 @@ TEST(VolPath, SaysWhatItCannotDo) {
                  "must be a medium");
     expect_error(load("<shape type='sphere'><medium name='interior' type='fog'/></shape>"),
                  "unknown medium plugin");
-    expect_error(load("<shape type='sphere'><subsurface type='dipole'/></shape>"),
+    expect_error(load("<shape type='sphere'><subsurface type='tripole'/></shape>"),
                  "unknown subsurface plugin");
     // A camera of another scene
     Ref<Scene> other = scene_from(scene_inside(absorbing(1), 1, Sky, 4, 1));

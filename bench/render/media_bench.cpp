@@ -18,7 +18,7 @@ const int registered = [] {
 }();
 
 // A grid of 512^3 halves, 268 MB.
-BENCH("512^3 halves: loading", "s") {
+BENCH("512^3 halves, loading", "s") {
     return seconds(
         [] {
             VariantScope scope(find_variant("llvm_rgb"));
@@ -26,7 +26,7 @@ BENCH("512^3 halves: loading", "s") {
         },
         1, 0);
 }
-BENCH("512^3 halves: memory over size", "x") {
+BENCH("512^3 halves, memory over size", "x") {
     auto peak = [](const char *name) {
         return render_program(made_scene(name), "llvm_rgb", Cache::Warm).bytes;
     };

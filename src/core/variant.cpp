@@ -35,10 +35,7 @@ public:
     ~ThreadContexts() {
         std::lock_guard lock(pool().mutex);
         for (auto &[backend, context] : m_contexts) {
-            try {
-                context->synchronize();
-            } catch (const std::exception &) { // nobody is left to hear of it
-            }
+            context->finish();
             pool().free[backend].push_back(context);
         }
     }

@@ -104,6 +104,8 @@ public:
     /// Reads of a buffer with pending side effects see them: evaluates first.
     void settle(NodeId buffer, const char *what);
     void synchronize() { m_stream.synchronize(); }
+    /// The same at the end of a thread: other threads run what is left, as this one's variables are gone. Errors have no hearer.
+    void finish() noexcept;
     Stream &stream() { return m_stream; }
     void enqueue(std::string name, std::function<void()> job, bool small = false);
 

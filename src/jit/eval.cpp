@@ -1,5 +1,6 @@
 // jit/eval.cpp: from values to kernels on their way: grouping, the cache, binding, launching.
 #include "jit/algorithm.h"
+#include "jit/all_streams.h"
 #include "jit/array.h"
 #include "jit/assemble.h"
 #include "jit/history.h"
@@ -119,11 +120,18 @@ uint64_t flushed_kernels() { return g_flushed; }
 
 Context::Context(Backend &backend) : m_backend(&backend), m_history(std::make_shared<History>()) {}
 
-Context::~Context() {
+void Context::finish() noexcept {
+    if (streams_are_of_another_process())
+        return;
+    InterruptibleWaits by_others([] {});
     try {
         m_stream.synchronize();
     } catch (...) {
     }
+}
+
+Context::~Context() {
+    finish();
     for (NodeId id : m_scheduled)
         graph.release(id);
     for (DirtyBuffer d : m_dirty)

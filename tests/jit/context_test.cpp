@@ -180,6 +180,22 @@ TEST(DefaultContext, TheEnvironmentNamesItsBackend) {
     EXPECT_NE(backend("gpu").find("UMBEL_BACKEND=gpu"), std::string::npos);
 }
 
+// Kernels keep memory for each thread, which is gone when the thread's context goes.
+TEST(DefaultContext, AThreadMayEndBeforeItsKernels) {
+    setenv("UMBEL_BACKEND", "interp", 1);
+    for (int i = 0; i < 500; ++i) {
+        uint32_t first = 0;
+        std::thread([&] {
+            Context::current();
+            first = item(sum(arange<uint32_t>(1000))); // on this thread
+            UInt32 numbers = arange<uint32_t>(1 << 16);
+            eval(numbers); // too many to compute them at once
+        }).join();
+        ASSERT_EQ(first, 499500u);
+    }
+    unsetenv("UMBEL_BACKEND");
+}
+
 TEST(DefaultContext, TheBackendMayChangeBetweenEvaluations) {
     Context context(interp_backend());
     ContextScope scope(context);

@@ -3,12 +3,15 @@
 #include "support/media.h"
 #include "support/volume_file.h"
 
+#include <unistd.h>
+
 namespace umbel {
 using namespace test;
 
 class BackendHeterogeneous : public VariantTest {
 protected:
-    BackendHeterogeneous() : m_file(testing::TempDir() + "umbel_ramp.vol") {
+    BackendHeterogeneous()
+        : m_file(testing::TempDir() + fmt::format("umbel_ramp_{}.vol", getpid())) {
         // Density 0 to 3 along z, in the unit cube; voxels are at their centres
         VolumeFile volume{ { 1, 1, 4 }, 1, { 0, 1, 2, 3 } };
         write_file(m_file, volume.bytes());

@@ -13,9 +13,10 @@ namespace umbel {
 class Heterogeneous final : public Medium {
 public:
     void declare(Params &p) override {
-        p.example("<volume type='gridvolume' name='sigma_t'><string name='filename' "
-                  "value='$files/grey.vol'/><transform name='to_world'><scale value='2'/><translate "
-                  "x='-1' y='-1' z='-1'/></transform></volume><float name='scale' value='4'/>");
+        p.example(
+            "<volume type='gridvolume' name='sigma_t'><string name='filename' "
+            "value='$files/grey.vol'/><transform name='to_world'><scale value='2'/><translate "
+            "x='-1' y='-1' z='-1'/></transform></volume><float name='scale' value='4'/>");
         p.example("<volume type='gridvolume' name='sigma_t'><string name='filename' "
                   "value='$files/colour.vol'/></volume><volume type='gridvolume' name='albedo'>"
                   "<string name='filename' value='$files/colour.vol'/></volume>");

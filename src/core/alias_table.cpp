@@ -3,58 +3,79 @@
 #include "core/distribution_tools.h"
 #include <algorithm>
 #include <bit>
+#include <numeric>
+#include <tbb/parallel_for.h>
 
 namespace umbel {
 
-AliasCells make_alias_cells(std::span<const double> weights, const char *what) {
-    size_t n = weights.size();
-    AliasCells cells{ std::vector<double>(n, 1), std::vector<uint32_t>(n),
-                      check_weights(weights, what) };
-    std::vector<double> share(n);
-    std::vector<uint32_t> small, large;
-    small.reserve(n);
-    for (size_t i = 0; i < n; ++i) {
-        share[i] = weights[i] / cells.sum * double(n);
-        cells.alias[i] = uint32_t(i);
-        (share[i] < 1 ? small : large).push_back(uint32_t(i));
-    }
-    // A cell short of the average is filled up by one that has more
-    while (!small.empty() && !large.empty()) {
-        uint32_t s = small.back(), l = large.back();
-        small.pop_back();
-        cells.threshold[s] = share[s];
-        cells.alias[s] = l;
-        share[l] -= 1 - share[s];
-        if (share[l] < 1) {
-            large.pop_back();
-            small.push_back(l);
+namespace {
+
+// The tables of one thread, used for one distribution after the other.
+class Builder {
+public:
+    explicit Builder(size_t n) : m_share(n), m_small(n), m_large(n) {}
+
+    // Weights that are not negative, of a positive sum.
+    void build(std::span<const double> weights, double sum, uint32_t *table) {
+        size_t n = weights.size(), small = 0, large = 0;
+        double scale = double(n) / sum;
+        auto set = [&](size_t cell, double threshold, size_t alias) {
+            table[2 * cell] = std::bit_cast<uint32_t>(float(threshold));
+            table[2 * cell + 1] = uint32_t(alias);
+        };
+        for (size_t i = 0; i < n; ++i) {
+            m_share[i] = weights[i] * scale;
+            set(i, 1, i);
+            (m_share[i] < 1 ? m_small[small++] : m_large[large++]) = uint32_t(i);
         }
-    }
-    // What rounding leaves over is within an ulp of the average, unless its weight is 0
-    auto heaviest = uint32_t(std::max_element(weights.begin(), weights.end()) - weights.begin());
-    for (uint32_t s : small)
-        if (weights[s] == 0) {
-            cells.threshold[s] = 0;
-            cells.alias[s] = heaviest;
+        // A cell short of the average is filled up by one that has more
+        while (small > 0 && large > 0) {
+            uint32_t s = m_small[--small], l = m_large[large - 1];
+            set(s, m_share[s], l);
+            m_share[l] -= 1 - m_share[s];
+            if (m_share[l] < 1) {
+                --large;
+                m_small[small++] = l;
+            }
         }
-    return cells;
+        // What rounding leaves over is within an ulp of the average, unless its weight is 0
+        while (small > 0)
+            if (uint32_t s = m_small[--small]; weights[s] == 0)
+                set(s, 0, size_t(std::ranges::max_element(weights) - weights.begin()));
+    }
+
+private:
+    std::vector<double> m_share;
+    std::vector<uint32_t> m_small, m_large;
+};
+
+} // namespace
+
+AliasTable::AliasTable(std::span<const double> weights)
+    : m_size(uint32_t(weights.size())), m_sums{ check_weights(weights, "discrete distribution") },
+      m_count(opaque_float(double(weights.size()))) {
+    std::vector<uint32_t> table(2 * weights.size());
+    Builder(weights.size()).build(weights, m_sums[0], table.data());
+    m_table = jit::copy(table);
 }
 
-AliasTable::AliasTable(std::span<const double> weights, size_t size) : m_size(uint32_t(size)) {
-    std::vector<uint32_t> table;
-    size_t first = 0;
-    do {
-        AliasCells cells =
-            make_alias_cells(weights.subspan(first, size), "a discrete distribution");
-        m_sum += cells.sum;
-        for (size_t i = 0; i < size; ++i) {
-            table.push_back(std::bit_cast<uint32_t>(float(cells.threshold[i])));
-            table.push_back(cells.alias[i]);
+AliasTable::AliasTable(size_t count, size_t size, const WeightsOf &weights_of)
+    : m_size(uint32_t(size)), m_sums(count), m_count(opaque_float(double(size))) {
+    if (count * size > 0x3fffffff)
+        fail("discrete distribution: {} x {} values; up to 2^30 are possible: scale it down", count,
+             size);
+    std::vector<uint32_t> table(2 * count * size);
+    tbb::parallel_for(tbb::blocked_range<size_t>(0, count), [&](const auto &range) {
+        Builder builder(size);
+        std::vector<double> weights(size);
+        for (size_t i = range.begin(); i < range.end(); ++i) {
+            weights_of(i, weights);
+            m_sums[i] = std::accumulate(weights.begin(), weights.end(), 0.0);
+            if (m_sums[i] > 0)
+                builder.build(weights, m_sums[i], &table[2 * size * i]);
         }
-        first += size;
-    } while (first < weights.size());
+    });
     m_table = jit::copy(table);
-    m_count = opaque_float(double(size));
 }
 
 std::pair<UInt32, Float> AliasTable::sample_reuse(const Float &u, const Mask &active) const {
@@ -64,14 +85,25 @@ std::pair<UInt32, Float> AliasTable::sample_reuse(const Float &u, const Mask &ac
 std::pair<UInt32, Float> AliasTable::sample_reuse(const Float &u, const Mask &active,
                                                   const UInt32 &number) const {
     Float x = u * m_count;
-    Float cell = min(floor(x), m_count - 1), rest = x - cell;
+    // Rounding must not give 1.
+    Float cell = min(floor(x), m_count - 1), rest = min(x - cell, 1 - 6e-8);
     auto [bits, alias] =
         jit::gather_packet<uint32_t, 2>(m_table, to_uint(cell) + number * to_uint(m_count), active);
     Float threshold(jit::cast(variant().float_type(), jit::reinterpret<float>(bits)));
     Mask stay = rest < threshold;
     Float reuse = select(stay, rest / threshold, (rest - threshold) / (1 - threshold));
-    // Rounding must not give 1.
     return { select(stay, to_uint(cell), alias), min(reuse, 1 - 6e-8) };
+}
+
+// ---- Grids
+
+AliasGrid::AliasGrid(size_t width, size_t height, const AliasTable::WeightsOf &weights_of)
+    : m_cells(height, width, weights_of), m_rows(m_cells.sums()) {}
+
+AliasGrid::Cell AliasGrid::sample(const Vector2 &u, const Mask &active) const {
+    auto [row, y] = m_rows.sample_reuse(u.y, active);
+    auto [column, x] = m_cells.sample_reuse(u.x, active, row);
+    return { column, row, { x, y } };
 }
 
 } // namespace umbel

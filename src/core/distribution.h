@@ -128,22 +128,4 @@ private:
     Float m_values, m_cumulative;  // cumulative: each row's integral from 0 to x
 };
 
-/// A density over the unit square, constant in each cell of a grid, sampled with one fetch whatever the size
-/// [Vose 1991]. Values are row by row, x first.
-class AliasTable2D {
-public:
-    AliasTable2D() = default;
-    AliasTable2D(std::span<const double> weights, size_t width, size_t height);
-
-    double sum() const { return m_sum; }
-    using Sample = MarginalDistribution2D::Sample;
-    Sample sample(const Vector2 &u, const Mask &active = true) const;
-    Float pdf(const Vector2 &p, const Mask &active = true) const;
-
-private:
-    size_t m_width = 0, m_height = 0;
-    double m_sum = 0;
-    Float m_cells; // records of four: threshold, alias, density here, density there
-};
-
 } // namespace umbel

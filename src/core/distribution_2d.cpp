@@ -1,5 +1,4 @@
-// core/distribution_2d.cpp: tables of two dimensions: bilinear through marginals, constant through aliases.
-#include "core/alias_table.h"
+// core/distribution_2d.cpp: tables of two dimensions, bilinear through marginals.
 #include "core/distribution.h"
 #include "core/distribution_tools.h"
 #include <algorithm>
@@ -18,8 +17,6 @@ void check_size(size_t values, size_t width, size_t height, size_t least, const 
 }
 
 } // namespace
-
-// ---- Bilinear
 
 MarginalDistribution2D::MarginalDistribution2D(std::span<const double> values, size_t width,
                                                size_t height)
@@ -84,71 +81,6 @@ Float MarginalDistribution2D::eval(const Vector2 &p, const Mask &active) const {
 
 Float MarginalDistribution2D::pdf(const Vector2 &p, const Mask &active) const {
     return eval(p, active) / integral();
-}
-
-// ---- Aliases
-
-namespace {
-
-/// An index among the numbers of a table. In single precision it is there as bits: floats count to 2^24 only.
-UInt32 load_index(const Value &v) {
-    return v.type() == jit::Type::F64 ? UInt32(jit::cast(jit::Type::U32, v))
-                                      : jit::reinterpret<uint32_t>(jit::Float32(v));
-}
-
-} // namespace
-
-AliasTable2D::AliasTable2D(std::span<const double> weights, size_t width, size_t height)
-    : m_width(width), m_height(height) {
-    check_size(weights.size(), width, height, 1, "alias table");
-    AliasCells entries = make_alias_cells(weights, "alias table");
-    const std::vector<double> &threshold = entries.threshold;
-    const std::vector<uint32_t> &alias = entries.alias;
-    m_sum = entries.sum;
-    size_t n = weights.size();
-
-    bool wide = variant().double_precision;
-    std::vector<double> cells;
-    std::vector<float> single;
-    wide ? cells.reserve(4 * n) : single.reserve(4 * n);
-    auto put = [&](double v) { wide ? cells.push_back(v) : single.push_back(float(v)); };
-    for (size_t i = 0; i < n; ++i) {
-        put(threshold[i]);
-        wide ? cells.push_back(alias[i]) : single.push_back(std::bit_cast<float>(alias[i]));
-        put(weights[i] / m_sum * double(n));
-        put(weights[alias[i]] / m_sum * double(n));
-    }
-    m_cells = wide ? float_array(cells) : Float(Value(jit::copy(single)));
-}
-
-AliasTable2D::Sample AliasTable2D::sample(const Vector2 &u, const Mask &active) const {
-    // A cell of equal chance, then it or its alias: the rest of u.x decides, and is stretched again
-    auto width = uint32_t(m_width), height = uint32_t(m_height);
-    Float fx = below_one(u.x) * double(m_width), fy = below_one(u.y) * double(m_height);
-    UInt32 x = min(to_uint(fx), UInt32(width - 1)), y = min(to_uint(fy), UInt32(height - 1));
-    fx -= Float(x);
-    fy -= Float(y);
-    UInt32 index = y * width + x;
-    std::vector<Value> cell = jit::gather_packet(m_cells, index, 4, active);
-    Float threshold(cell[0]);
-    Mask stay = fx < threshold;
-    fx = select(stay, fx / select(threshold > 0, threshold, 1),
-                (fx - threshold) / select(threshold < 1, 1 - threshold, 1));
-    index = select(stay, index, load_index(cell[1]));
-    y = index / width;
-    x = index - y * width;
-    return { { (Float(x) + clamp(fx, 0, 1)) * (1 / double(m_width)),
-               (Float(y) + fy) * (1 / double(m_height)) },
-             select(stay, Float(cell[2]), Float(cell[3])) };
-}
-
-Float AliasTable2D::pdf(const Vector2 &p, const Mask &active) const {
-    Mask inside = active & (p.x >= 0) & (p.x <= 1) & (p.y >= 0) & (p.y <= 1);
-    auto width = uint32_t(m_width), height = uint32_t(m_height);
-    UInt32 x = min(to_uint(p.x * double(m_width)), UInt32(width - 1));
-    UInt32 y = min(to_uint(p.y * double(m_height)), UInt32(height - 1));
-    Float density(jit::gather_packet(m_cells, y * width + x, 4, inside)[2]);
-    return select(inside, density, 0);
 }
 
 } // namespace umbel

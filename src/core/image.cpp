@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 #include <cstring>
+#include <tbb/parallel_for.h>
 
 namespace umbel {
 
@@ -21,33 +22,40 @@ constexpr ComponentInfo Info[] = {
     { "f16", 2, jit::Type::F16 }, { "f32", 4, jit::Type::F32 }, { "f64", 8, jit::Type::F64 },
 };
 
-double load(Component c, const uint8_t *p, size_t i) {
-    switch (c) {
-    case Component::U8: return p[i] / 255.0;
-    case Component::U16: return reinterpret_cast<const uint16_t *>(p)[i] / 65535.0;
-    case Component::U32: return reinterpret_cast<const uint32_t *>(p)[i];
-    case Component::F16: return jit::half_to_float(reinterpret_cast<const uint16_t *>(p)[i]);
-    case Component::F32: return reinterpret_cast<const float *>(p)[i];
-    case Component::F64: return reinterpret_cast<const double *>(p)[i];
-    }
-    return 0;
-}
-
 /// Nearest integer in [0, top]; the comparison is false for NaN, which becomes 0.
 double quantize(double v, double top) { return v > 0 ? std::floor(std::min(v, top) + 0.5) : 0; }
 
-void store(Component c, uint8_t *p, size_t i, double v) {
+// Calls f with a function that reads the number at an index of p.
+template <class F> auto with_reader(Component c, const uint8_t *p, F &&f) {
+    auto as = [p]<class T>(T) { return reinterpret_cast<const T *>(p); };
     switch (c) {
-    case Component::U8: p[i] = uint8_t(quantize(v * 255, 255)); break;
-    case Component::U16:
-        reinterpret_cast<uint16_t *>(p)[i] = uint16_t(quantize(v * 65535, 65535));
-        break;
-    case Component::U32:
-        reinterpret_cast<uint32_t *>(p)[i] = uint32_t(quantize(v, 4294967295.0));
-        break;
-    case Component::F16: reinterpret_cast<uint16_t *>(p)[i] = jit::float_to_half(float(v)); break;
-    case Component::F32: reinterpret_cast<float *>(p)[i] = float(v); break;
-    case Component::F64: reinterpret_cast<double *>(p)[i] = v; break;
+    case Component::U8: return f([=](size_t i) { return p[i] / 255.0; });
+    case Component::U16: return f([q = as(uint16_t())](size_t i) { return q[i] / 65535.0; });
+    case Component::U32: return f([q = as(uint32_t())](size_t i) { return double(q[i]); });
+    case Component::F16:
+        return f([q = as(uint16_t())](size_t i) { return double(jit::half_to_float(q[i])); });
+    case Component::F32: return f([q = as(float())](size_t i) { return double(q[i]); });
+    case Component::F64: break;
+    }
+    return f([q = as(double())](size_t i) { return q[i]; });
+}
+
+// Calls f with a function that writes it.
+template <class F> void with_writer(Component c, uint8_t *p, F &&f) {
+    auto as = [p]<class T>(T) { return reinterpret_cast<T *>(p); };
+    auto integers = [&](auto *q, double scale, double top) {
+        f([=](size_t i, double v) {
+            q[i] = std::remove_reference_t<decltype(*q)>(quantize(v * scale, top));
+        });
+    };
+    switch (c) {
+    case Component::U8: return integers(p, 255, 255);
+    case Component::U16: return integers(as(uint16_t()), 65535, 65535);
+    case Component::U32: return integers(as(uint32_t()), 1, 4294967295.0);
+    case Component::F16:
+        return f([q = as(uint16_t())](size_t i, double v) { q[i] = jit::float_to_half(float(v)); });
+    case Component::F32: return f([q = as(float())](size_t i, double v) { q[i] = float(v); });
+    case Component::F64: return f([q = as(double())](size_t i, double v) { q[i] = v; });
     }
 }
 
@@ -93,12 +101,14 @@ void Image::check_type(jit::Type t) const {
 
 double Image::get(size_t x, size_t y, size_t channel) const {
     check(x < m_width && y < m_height && channel < m_channels.size());
-    return load(m_component, m_data.data(), (y * m_width + x) * m_channels.size() + channel);
+    size_t i = (y * m_width + x) * m_channels.size() + channel;
+    return with_reader(m_component, m_data.data(), [=](auto &&read) { return read(i); });
 }
 
 void Image::set(size_t x, size_t y, size_t channel, double value) {
     check(x < m_width && y < m_height && channel < m_channels.size());
-    store(m_component, m_data.data(), (y * m_width + x) * m_channels.size() + channel, value);
+    size_t i = (y * m_width + x) * m_channels.size() + channel;
+    with_writer(m_component, m_data.data(), [=](auto &&write) { write(i, value); });
 }
 
 void Image::read_row(size_t y, double *out, bool linear) const {
@@ -111,10 +121,10 @@ void Image::read_row(size_t y, double *out, bool linear) const {
             for (size_t i = c; i < m_width * n; i += n)
                 out[i] = srgb_codes()[row[i]];
         else
-            for (size_t i = c; i < m_width * n; i += n) {
-                double v = load(m_component, row, i);
-                out[i] = decode ? srgb_decode(v) : v;
-            }
+            with_reader(m_component, row, [&](auto &&read) {
+                for (size_t i = c; i < m_width * n; i += n)
+                    out[i] = decode ? srgb_decode(read(i)) : read(i);
+            });
     }
 }
 
@@ -124,8 +134,10 @@ void Image::write_row(size_t y, const double *in, bool linear) {
     size_t n = m_channels.size();
     for (size_t c = 0; c < n; ++c) {
         bool encode = linear && m_srgb && !is_alpha(m_channels[c]);
-        for (size_t i = c; i < m_width * n; i += n)
-            store(m_component, row, i, encode ? srgb_encode(in[i]) : in[i]);
+        with_writer(m_component, row, [&](auto &&write) {
+            for (size_t i = c; i < m_width * n; i += n)
+                write(i, encode ? srgb_encode(in[i]) : in[i]);
+        });
     }
 }
 
@@ -141,11 +153,13 @@ Image convert(const Image &image, Component component, bool srgb) {
     Image out(image.width(), image.height(), image.channels(), component, srgb);
     out.metadata = image.metadata;
     bool recode = image.srgb() != srgb;
-    std::vector<double> row(image.width() * image.channel_count());
-    for (size_t y = 0; y < image.height(); ++y) {
-        image.read_row(y, row.data(), recode);
-        out.write_row(y, row.data(), recode);
-    }
+    tbb::parallel_for(tbb::blocked_range<size_t>(0, image.height(), 16), [&](const auto &rows) {
+        std::vector<double> row(image.width() * image.channel_count());
+        for (size_t y = rows.begin(); y < rows.end(); ++y) {
+            image.read_row(y, row.data(), recode);
+            out.write_row(y, row.data(), recode);
+        }
+    });
     return out;
 }
 

@@ -53,6 +53,8 @@ Picture picture_of(const Image &image) {
 
 Image copy_channels(const Image &image, const std::vector<int> &from,
                     std::vector<std::string> names) {
+    if (names == image.channels()) // each by itself
+        return image;
     Image out = image.with_channels(std::move(names));
     size_t size = bytes(image.component()), n = image.channel_count();
     const uint8_t *src = image.bytes();

@@ -4,6 +4,7 @@
 #include "core/distribution.h"
 #include "support/variant_fixture.h"
 #include <cmath>
+#include <numeric>
 
 namespace umbel {
 namespace {
@@ -154,7 +155,7 @@ TEST_P(BackendDistribution, AliasIndicesHaveTheirProbabilities) {
         auto [index, rest] = d.sample_reuse(make(uniform_numbers(7, samples)), true);
         std::vector<double> observed(n, 0), expected(n), u = values(rest), parts(30, 0);
         for (size_t i = 0; i < n; ++i)
-            expected[i] = w[i] / d.sum() * double(samples);
+            expected[i] = w[i] / d.sums()[0] * double(samples);
         std::vector<uint32_t> at = read(index);
         for (size_t i = 0; i < samples; ++i) {
             ASSERT_LT(at[i], n);
@@ -168,24 +169,30 @@ TEST_P(BackendDistribution, AliasIndicesHaveTheirProbabilities) {
     }
 }
 
-TEST_P(BackendDistribution, AliasSamplesFollowTheirDensity) {
+TEST_P(BackendDistribution, AliasGridsDrawTheirCells) {
     for (auto [w, h] : { std::pair<size_t, size_t>{ 1, 1 }, { 3, 2 }, { 24, 12 }, { 12, 24 } }) {
         std::vector<double> v = w == 1   ? std::vector<double>{ 2 }
-                                : w == 3 ? std::vector<double>{ 0, 0, 5, 1, 0, 0 }
+                                : w == 3 ? std::vector<double>{ 0, 0, 0, 1, 0, 5 }
                                          : bumpy(w * h, 6);
-        AliasTable2D d(v, w, h);
-        expect_chi2(
-            fmt::format("alias {} x {}", w, h), [&](const Vector2 &u) { return d.sample(u).p; },
-            [&](const Vector2 &p) { return d.pdf(p); }, {});
-        Vector2 u{ make(uniform_numbers(1, 1000)), make(uniform_numbers(2, 1000)) };
-        auto s = d.sample(u);
-        std::vector<double> pdf = values(s.pdf), x = values(s.p.x), y = values(s.p.y);
-        for (size_t i = 0; i < pdf.size(); ++i) {
-            size_t cell = std::min(h - 1, size_t(y[i] * double(h))) * w +
-                          std::min(w - 1, size_t(x[i] * double(w)));
-            EXPECT_NEAR(pdf[i], v[cell] / d.sum() * double(w * h), 20 * eps() * (1 + pdf[i]));
-            EXPECT_GT(pdf[i], 0);
-        }
+        AliasGrid d(w, h, [&, w = w](size_t row, std::span<double> weights) {
+            std::copy_n(v.begin() + ptrdiff_t(row * w), w, weights.begin());
+        });
+        EXPECT_NEAR(d.sum(), std::accumulate(v.begin(), v.end(), 0.0), 1e-12 * d.sum());
+        // The place in a cell is what is left of the numbers
+        auto place = [&, w = w, h = h](const Vector2 &u) {
+            auto c = d.sample(u, true);
+            return Vector2((Float(c.column) + c.rest.x) / double(w),
+                           (Float(c.row) + c.rest.y) / double(h));
+        };
+        Float table = make(v);
+        expect_chi2(fmt::format("alias {} x {}", w, h), place,
+                    [&, w = w, h = h](const Vector2 &p) {
+                        UInt32 x = min(to_uint(p.x * double(w)), UInt32(uint32_t(w - 1))),
+                               y = min(to_uint(p.y * double(h)), UInt32(uint32_t(h - 1)));
+                        return Float(jit::gather(table, y * UInt32(uint32_t(w)) + x, Mask(true))) *
+                               (double(w * h) / d.sum());
+                    },
+                    {});
     }
 }
 
@@ -201,22 +208,11 @@ TEST_P(BackendDistribution, BadTablesAreErrors) {
               "continuous distribution: position 1 is 1 after 1; they must increase");
     EXPECT_EQ(user_error([] { MarginalDistribution2D(V{ 1, 1 }, 2, 1); }),
               "2D distribution: 2 values for 2 x 1; sides must be at least 2");
-    EXPECT_NE(user_error([] { AliasTable2D(V{ NAN }, 1, 1); }).find("value 0 is nan"),
-              std::string::npos);
-}
-
-class SlowDistribution : public VariantTest {};
-UMBEL_VARIANTS(SlowDistribution, "llvm_rgb")
-
-TEST_P(SlowDistribution, LargeAliasTablesKeepIndicesBeyondTheReachOfFloats) {
-    size_t n = (1 << 24) + 4; // the last cell, an odd number, has all the weight
-    std::vector<double> v(n, 0);
-    v[n - 1] = 1;
-    AliasTable2D d(v, n, 1);
-    for (double pdf : values(d.sample({ make({ 0.1, 0.6 }), make({ 0.5, 0.5 }) }).pdf))
-        EXPECT_NEAR(pdf / double(n), 1, 1e-6);
-    for (double x : values(d.sample({ make({ 0.1, 0.6 }), make({ 0.5, 0.5 }) }).p.x))
-        EXPECT_EQ(x, 1);
+    for (double bad : { double(NAN), 0.0, -1.0 })
+        EXPECT_NE(user_error([&] {
+                      AliasGrid(1, 1, [&](size_t, std::span<double> w) { w[0] = bad; });
+                  }).find("discrete distribution"),
+                  std::string::npos);
 }
 
 TEST_P(BackendDistribution, OtherNumbersCompileNothing) {
@@ -226,9 +222,9 @@ TEST_P(BackendDistribution, OtherNumbersCompileNothing) {
     auto run = [&](uint64_t seed) {
         ContinuousDistribution d(0, 1, bumpy(33, seed));
         MarginalDistribution2D m(bumpy(64, seed), 8, 8);
-        AliasTable2D a(bumpy(64, seed), 8, 8);
+        AliasTable a(bumpy(64, seed));
         Float u = make(uniform_numbers(seed, 64));
-        values(d.sample(u).x + m.sample({ u, u }).p.x + a.sample({ u, u }).p.x);
+        values(d.sample(u).x + m.sample({ u, u }).p.x + a.sample_reuse(u, true).second);
     };
     run(1);
     c.set(jit::Flag::History, true);

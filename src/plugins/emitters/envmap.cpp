@@ -4,8 +4,8 @@
 // v = theta / pi. Columns lie half a pixel inside of the image, which repeats; the first and the last row lie at the poles.
 // Between pixels radiance is bilinear.
 //
-// Directions are sampled by a density that is bilinear in (u, v), too, between luminance times sin(theta) at the pixels: a
-// table of aliases [Vose 1991] chooses four neighbours, and the place between them follows from inverting their density
+// Directions are sampled by a density that is bilinear in (u, v), too, between luminance times sin(theta) at the pixels:
+// tables of aliases [Vose 1991] choose four neighbours, and the place between them follows from inverting their density
 // exactly. With `mis_compensation` the average is subtracted from it [Karlik 2019]: what is left must then be found by other
 // means, such as the BSDF's samples of a path tracer.
 //
@@ -15,7 +15,7 @@
 // In spectral variants a colour is a smooth spectrum [Jakob 2019] times a brightness and D65; the former two are interpolated
 // each for itself, as in Mitsuba 3.
 #include "ad/ad.h"
-#include "core/distribution.h"
+#include "core/alias_table.h"
 #include "core/host_array.h"
 #include "core/image_io.h"
 #include "core/reads_files.h"
@@ -27,6 +27,8 @@
 #include "render/rotation_of.h"
 #include <algorithm>
 #include <cmath>
+#include <numeric>
+#include <tbb/parallel_for.h>
 
 namespace umbel {
 
@@ -65,8 +67,11 @@ public:
             take_data();
     }
     void read_files() override {
-        m_read = to_model(convert(m_image ? *m_image : read_image(m_file), Component::F32, false),
-                          ColourModel::Rgb, false);
+        Image image = m_image ? *m_image : read_image(m_file);
+        if (colour_model(image) == ColourModel::Rgb) // of fewer bytes
+            m_read = convert(to_model(image, ColourModel::Rgb, false), Component::F32, false);
+        else
+            m_read = to_model(convert(image, Component::F32, false), ColourModel::Rgb, false);
         if (m_read.pixels() >= (1u << 29))
             fail("{}: {} x {} pixels are too many; scale the image down to 2^29 pixels",
                  m_file.string(), m_read.width(), m_read.height());
@@ -89,8 +94,11 @@ public:
         }
         m_data = {}; // made of the texels if someone asks
         std::vector<float> packets(4 * width * height);
-        for (size_t i = 0; i < width * height; ++i)
-            std::copy_n(pixels + 3 * i, 3, &packets[4 * i]);
+        tbb::parallel_for(size_t(0), height, [&](size_t y) {
+            for (size_t i = y * width; i < (y + 1) * width; ++i)
+                std::copy_n(pixels + 3 * i, 3, &packets[4 * i]);
+        });
+        image = {};
         m_texels = single_floats(packets);
     }
     uint32_t flags() const override {
@@ -244,65 +252,79 @@ private:
         m_width = opaque_float(double(width));
         m_rows = opaque_float(double(height - 1));
         const Colour3 &y_of = srgb_to_xyz_matrix()[1];
-        std::vector<double> luminances(width * height);
-        double sum = 0;
-        auto sine = [&](size_t row) {
-            return row == 0 || row + 1 == height ? 0
-                                                 : std::sin(Pi * double(row) / double(height - 1));
+        auto luminance = [&](size_t x, size_t y) {
+            const T *pixel = pixels + y * stride + 3 * x;
+            return y_of[0] * double(pixel[0]) + y_of[1] * double(pixel[1]) +
+                   y_of[2] * double(pixel[2]);
         };
-        for (size_t y = 0; y < height; ++y)
+        auto each_row = [&](auto &&f) {
+            tbb::parallel_for(size_t(0), height, [&](size_t y) { f(y); });
+        };
+        check_pixels(pixels, stride, width, height);
+        std::vector<double> sums(height), least(height);
+        each_row([&](size_t y) {
+            least[y] = luminance(0, y);
             for (size_t x = 0; x < width; ++x) {
-                const T *pixel = pixels + y * stride + 3 * x;
-                for (size_t c = 0; c < 3; ++c)
-                    if (!(std::isfinite(pixel[c]) && pixel[c] >= 0))
-                        complain(
-                            "{}: the pixel in column {}, row {} is {}; radiance must be finite and "
-                            "not negative: mend the image",
-                            m_file.string(), x, y, pixel[c]);
-                double v = y_of[0] * double(pixel[0]) + y_of[1] * double(pixel[1]) +
-                           y_of[2] * double(pixel[2]);
-                luminances[y * width + x] = v;
-                sum += v;
+                sums[y] += luminance(x, y);
+                least[y] = std::min(least[y], luminance(x, y));
             }
-        // Where the poles count for nothing, their neighbours stand for them
-        for (size_t x = 0; x < width; ++x)
-            for (auto [pole, next] :
-                 { std::pair(size_t(0), size_t(1)), std::pair(height - 1, height - 2) }) {
-                double &neighbour = luminances[next * width + x];
-                neighbour = std::max(neighbour, 0.5 * luminances[pole * width + x]);
-            }
+        });
+        double sum = std::accumulate(sums.begin(), sums.end(), 0.0), less = 0;
+        bool is_black = !(sum > 0);
         if (m_is_compensated) {
             // Of pixels, as in Mitsuba 3. Where all are about the same, so is what they say
-            double mean = sum / double(luminances.size());
-            if (*std::min_element(luminances.begin(), luminances.end()) < 0.99 * mean)
-                for (double &v : luminances)
-                    v = std::max(v - mean, 0.0);
+            double mean = sum / double(width * height);
+            if (*std::ranges::min_element(least) < 0.99 * mean)
+                less = mean;
         }
-
-        // At pixels, and as the mean of four neighbours
-        std::vector<double> nodes(width * height), cells(width * (height - 1));
-        auto fill_nodes = [&](auto &&value) {
-            double total = 0;
-            for (size_t y = 0; y < height; ++y) {
-                double s = sine(y);
-                for (size_t i = y * width; i < (y + 1) * width; ++i)
-                    total += nodes[i] = value(i) * s;
-            }
-            return total;
+        // At a pixel, or the same everywhere. Where the poles count for nothing, their neighbours stand for them
+        auto node = [&](size_t x, size_t y) {
+            double v = is_black ? 1 : luminance(x, y);
+            if (y == 1)
+                v = std::max(v, 0.5 * luminance(x, 0));
+            if (y == height - 2)
+                v = std::max(v, 0.5 * luminance(x, height - 1));
+            return std::max(v - less, 0.0);
         };
-        if (!(fill_nodes([&](size_t i) { return luminances[i]; }) > 0))
-            fill_nodes([](size_t) { return 1.0; }); // black: all directions are alike
-        for (size_t y = 0; y + 1 < height; ++y)
+        std::vector<double> sines(height);
+        for (size_t y = 1; y + 1 < height; ++y)
+            sines[y] = std::sin(Pi * double(y) / double(height - 1));
+        m_cells = AliasGrid(width, height - 1, [&](size_t y, std::span<double> means) {
+            auto column = [&](size_t x) {
+                return 0.25 * (sines[y] * node(x, y) + sines[y + 1] * node(x, y + 1));
+            };
+            double first = column(0), here = first;
             for (size_t x = 0; x < width; ++x) {
-                const double *row = &nodes[y * width], *next = row + width;
-                size_t right = x + 1 < width ? x + 1 : 0;
-                cells[y * width + x] = 0.25 * (row[x] + row[right] + next[x] + next[right]);
+                double right = x + 1 < width ? column(x + 1) : first;
+                means[x] = here + right;
+                here = right;
             }
-        m_cells = AliasTable2D(cells, width, height - 1);
-        double scale = double(cells.size()) / m_cells.sum();
-        for (double &v : nodes)
-            v *= scale;
-        m_nodes = float_array(nodes);
+        });
+        double scale = double(width * (height - 1)) / m_cells.sum();
+        auto all_nodes = [&]<class N>(std::vector<N> nodes) {
+            each_row([&](size_t y) {
+                for (size_t x = 0; x < width; ++x)
+                    nodes[y * width + x] = N(scale * sines[y] * node(x, y));
+            });
+            return Value(jit::copy(nodes));
+        };
+        m_nodes = Float(variant().double_precision ? all_nodes(std::vector<double>(width * height))
+                                                   : all_nodes(std::vector<float>(width * height)));
+    }
+
+    template <class T>
+    void check_pixels(const T *pixels, size_t stride, size_t width, size_t height) const {
+        auto is_bad = [](T v) { return !(v >= 0 && v <= std::numeric_limits<T>::max()); };
+        std::vector<size_t> first_bad(height); // number of each row
+        tbb::parallel_for(size_t(0), height, [&](size_t y) {
+            const T *row = pixels + y * stride;
+            first_bad[y] = size_t(std::find_if(row, row + 3 * width, is_bad) - row);
+        });
+        for (size_t y = 0; y < height; ++y)
+            if (size_t i = first_bad[y]; i < 3 * width)
+                complain("{}: the pixel in column {}, row {} is {}; radiance must be finite and "
+                         "not negative: mend the image",
+                         m_file.string(), i / 3, y, pixels[y * stride + i]);
     }
 
     // ---- directions
@@ -318,13 +340,9 @@ private:
     }
     std::pair<Place, Vector3> sample(const Vector2 &u, const Mask &active) const {
         // Four neighbours, then between them
-        Vector2 p = m_cells.sample(u, active).p;
-        Float x = p.x * m_width, y = p.y * m_rows;
-        UInt32 column = min(to_uint(x), to_uint(m_width) - UInt32(1u)),
-               row = min(to_uint(y), to_uint(m_rows) - UInt32(1u));
+        auto [column, row, rest] = m_cells.sample(u, active);
         std::array<Float, 4> f = corners(column, row, active);
-        Vector2 inside{ clamp(x - Float(column), 0, 1), clamp(y - Float(row), 0, 1) };
-        Vector2 q = square_to_bilinear(f[0], f[1], f[2], f[3], inside).first;
+        Vector2 q = square_to_bilinear(f[0], f[1], f[2], f[3], rest).first;
         Float s = (Float(column) + q.x + 0.5) / m_width, v = (Float(row) + q.y) / m_rows;
         s = s - floor(s);
 
@@ -409,8 +427,8 @@ private:
     Transform m_rotation;
     Float m_width, m_rows; // columns, and rows less one
     Value m_texels;
-    Float m_nodes;        // density over the unit square at the pixels
-    AliasTable2D m_cells; // by the mean of four neighbours
+    Float m_nodes;     // density over the unit square at the pixels
+    AliasGrid m_cells; // by the mean of four neighbours
     Vector3 m_centre;
     Float m_radius; // of the scene
     // As a parameter: rows, columns and channels

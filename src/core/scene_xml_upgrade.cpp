@@ -181,6 +181,8 @@ void raise_zenith(Properties &object) {
     object.set("to_world", object.get<TransformData>("to_world", TransformData()) * turn);
     if (!object.has("albedo"))
         object.set("albedo", 0.15);
+    if (!object.has("sun_model")) // that of `sun`
+        object.set("sun_model", std::string("preetham"));
 }
 
 // Coefficients were those of skin where none were given; fibres' directions were the medium's, and are now asked for by those

@@ -1,20 +1,22 @@
-// sunsky, timed_sunsky, sky, sun: daylight of a clear day, by the model of [Preetham 1999]: the sky as a function of the angles to the zenith
-// and to the sun, and the sun's disk, dimmed by the air. Radiance is in W / (m^2 sr nm).
+// sunsky, timed_sunsky, sky, sun: daylight of a clear day: the sky as a function of the angles to the zenith and to the sun [Hosek 2012], and
+// the sun's disk, dimmed by the air [Hosek 2013]. Radiance is in W / (m^2 sr nm).
 //
-// Mitsuba computes skies by [Hosek 2012], whose tables are not part of Umbel: colours and brightness are those of the older
-// model, parameters and directions are Mitsuba's. In its own space, the zenith of `sunsky` is +z, south +x and west +y, as in
-// Mitsuba 3; of `sky` and `sun` the zenith is +y, east +x and south +z, as in Mitsuba 0.5. Where ground is below the horizon,
-// nothing shines, unless `stretch` pulls the sky down; but light that the ground throws back brightens the sky [Bird 1981].
+// The model was fitted to simulations of the air, for colours and for wavelengths from 320 to 720 nm; beyond, it is black. The
+// ground's albedo brightens the sky. The older model of [Preetham 1999] is there by choice, and is what `sun` takes unless told
+// otherwise, as in Mitsuba 0.5; it knows no air that is clearer than a turbidity of 2, and what the ground throws back is
+// added to it after [Bird 1981]. The sun's colour is that of its spectrum; in RGB variants, Mitsuba 3's is 6 % brighter.
 //
-// In spectral variants the sky's colour is CIE's daylight of that chromaticity [Judd 1964]. Directions of the sky are sampled by
-// a table of its brightness, those of the sun uniformly over its disk.
+// In its own space, the zenith of `sunsky` is +z, south +x and west +y, as in Mitsuba 3; of `sky` and `sun` the zenith is +y,
+// east +x and south +z, as in Mitsuba 0.5. Below the horizon nothing shines, unless `stretch` pulls the sky down. The sun has
+// the same power for all its sizes, and is one disk of one brightness unless `complex_sun` is set. Directions of the sky are
+// sampled by a table of its brightness, those of the sun uniformly over its disk.
 #include "core/daylight.h"
+#include "core/hosek_wilkie.h"
 #include "core/host_array.h"
-#include "core/spectra.h"
-#include "core/tabulated_spectrum.h"
 #include "core/warp.h"
-#include "render/colour_value.h"
+#include "render/daylight_model.h"
 #include "render/emitter.h"
+#include "render/height_table.h"
 #include "render/rotation_of.h"
 #include "render/texel_distribution.h"
 #include <algorithm>
@@ -41,8 +43,12 @@ public:
             complain("turbidity is {}; it must lie between 1 and 10", m_turbidity);
         if (!(m_stretch >= 1 && m_stretch <= 2))
             complain("stretch is {}; it must lie between 1 and 2", m_stretch);
-        if (m_albedo && (m_albedo->is_spatially_varying() || m_albedo->max_value() > 1))
-            complain("albedo ({}) must be the same everywhere, and at most 1", m_albedo->plugin());
+        if (m_albedo && m_albedo->is_spatially_varying())
+            complain("albedo ({}) must be the same everywhere: there is one ground under the sky",
+                     m_albedo->plugin());
+        if (m_albedo && m_albedo->max_value() > 1)
+            complain("albedo is {}; the ground reflects between 0 and 1 of what falls on it",
+                     m_albedo->max_value());
         TransformData turn = rotation_of(*this, m_to_world);
         if (m_is_y_up) { // inside, the zenith is +z
             TransformData swap;
@@ -57,15 +63,13 @@ public:
             complain("the sun's aperture is {} degrees; it must lie between 0.012 and 180: use a "
                      "`directional` light for a sun without size",
                      m_aperture * m_radius_scale);
-        double s = std::sin(cone / 2), real = std::sin(0.25 * RealAperture * Pi / 180);
+        double s = std::sin(cone / 2);
         m_chord2 = opaque_float(4 * s * s);
         m_sun_angle = opaque_float(4 * Pi * s * s);
         m_lowest = std::cos(std::min(0.5 * m_stretch, 1.0) * Pi);
         m_inv_stretch = opaque_float(1 / m_stretch);
         m_lowest_z = opaque_float(m_lowest);
-        if (m_has_sky)
-            prepare_sky();
-        prepare_colours(real * real / (s * s));
+        prepare_models(cone);
         prepare_sampling();
     }
 
@@ -121,24 +125,14 @@ public:
     }
 
 protected:
-    /// Where the sun is at a time, and what that means.
+    /// Where the sun is at a time.
     struct Moment {
         Vector3 sun;
-        std::array<Float, 3> factor; // of the sky's three functions
-        Float row;                   // of tables, where there are
+        Float row; // of the models' tables
+        Mask is_day;
     };
     virtual Moment moment(const Float &, const Mask &) const { return m_moment; }
-    /// Of the sun, of what falls on the ground and comes down again, and the part of samples that the sky gets.
-    virtual Spectrum disk(const Moment &, const Wavelengths &wavelengths,
-                          const Mask &active) const {
-        return is_spectral() ? m_sun_spectrum.eval(wavelengths, active)
-                             : m_sun_colour.eval(wavelengths);
-    }
-    virtual Spectrum lit_air(const Moment &, const Wavelengths &wavelengths,
-                             const Mask &active) const {
-        return is_spectral() ? m_ground_spectrum.eval(wavelengths, active)
-                             : m_ground_colour.eval(wavelengths);
-    }
+    /// Of all samples.
     virtual Float sky_part(const Moment &, const Mask &) const { return m_sky_part; }
     Daylight(bool has_sky, bool has_sun, bool is_y_up)
         : m_has_sky(has_sky), m_has_sun(has_sun), m_is_y_up(is_y_up) {}
@@ -146,7 +140,21 @@ protected:
     void declare_air(Params &p) {
         Emitter::declare(p);
         p.number("turbidity", m_turbidity, 3, 1, 10)
-            .doc("How hazy the air is; the model has nothing clearer than 2, and takes it as that");
+            .doc("How hazy the air is: 1 is as clear as it can be, 10 warm and humid");
+    }
+    void declare_sky_model(Params &p, const char *name) {
+        p.choice(name, m_sky_model_name, "hosek", { "hosek", "preetham" })
+            .doc("By whom the sky is computed");
+        if (m_sky_model)
+            m_sky_model->expose(p);
+    }
+    void declare_sun_model(Params &p, const char *name, const char *otherwise) {
+        p.choice(name, m_sun_model_name, otherwise, { "hosek", "preetham" })
+            .doc("By whom the sun is computed");
+    }
+    void declare_complex_sun(Params &p) {
+        p.boolean("complex_sun", m_is_complex, false)
+            .doc("Whether the sun is darker towards its limb, and towards the horizon");
     }
     void declare_ground(Params &p, double albedo) {
         p.texture("albedo", m_albedo, albedo)
@@ -204,12 +212,10 @@ protected:
             .doc("Makes the sun larger, and less bright by as much");
     }
 
-    static constexpr double RealAperture = 0.5358; // of the sun, in degrees
-
     static bool is_spectral() { return variant().colour == Colour::Spectral; }
     Vector3 local(const Vector3 &d) const { return m_rotation.inverse().vector(d); }
 
-    // ---- the model's numbers
+    // ---- the sun's place, and the models
 
     virtual void find_sun(const TransformData &turn) {
         std::array<double, 3> w;
@@ -233,155 +239,59 @@ protected:
             complain("the sun is {:.1f} degrees below the horizon, and the model knows no nights; "
                      "choose another time or sun_direction",
                      (m_sun_zenith - Pi / 2) * 180 / Pi);
-        m_moment.sun = { opaque_float(w[0]), opaque_float(w[1]), opaque_float(w[2]) };
-        set_sun(w);
-        for (size_t i = 0; i < 3; ++i)
-            m_moment.factor[i] = opaque_float(m_perez[i].factor);
+        m_sun_azimuth = std::atan2(w[1], w[0]);
+        m_moment = { { opaque_float(w[0]), opaque_float(w[1]), opaque_float(w[2]) }, 0, true };
     }
     void check_date(double month, double day) const {
         if (!(month >= 1 && month < 13 && day >= 1 && day < 32))
             complain("there is no day {} of month {}", day, month);
     }
-    // Numbers of the model for a place of the sun above the horizon.
-    void set_sun(const std::array<double, 3> &w) {
-        m_host_sun = w;
-        m_sun_zenith = std::acos(std::clamp(w[2], 0.0, 1.0));
-        m_perez = preetham_sky(m_sun_zenith, m_turbidity);
-    }
-
-    static constexpr double LeastCosine = 1e-4;
-    static double perez(const PerezFunction &f, double cosine, double gamma) {
-        double c = std::cos(gamma);
-        return f.factor * (1 + f.a * std::exp(f.b / std::max(cosine, LeastCosine))) *
-               (1 + f.c * std::exp(f.d * gamma) + f.e * c * c);
-    }
-    // Of a direction above the horizon: radiance by which luminance is measured, x and y.
-    std::array<double, 3> sky_at(double z, double phi) const {
-        double r = std::sqrt(std::max(1 - z * z, 0.0));
-        double cosine = std::clamp(r * std::cos(phi) * m_host_sun[0] +
-                                       r * std::sin(phi) * m_host_sun[1] + z * m_host_sun[2],
-                                   -1.0, 1.0),
-               gamma = std::acos(cosine);
-        return { std::max(perez(m_perez[0], z, gamma), 0.0), perez(m_perez[1], z, gamma),
-                 perez(m_perez[2], z, gamma) };
-    }
-
-    // Light of the sun, and of what the ground reflects once and the air throws down: every 10 nm, and as colours.
-    struct Light {
-        std::vector<double> sun, ground;
-        Colour3 sun_rgb{}, ground_rgb{};
-    };
-    Light light_of_sun(double sun_factor) const {
-        Light out;
-        auto positive = [](Colour3 c) {
-            for (double &v : c)
-                v = std::max(v, 0.0);
-            return c;
-        };
-        auto sun = [&](double l) { return sun_radiance(l, m_sun_zenith, m_turbidity); };
-        auto sun_disk = [&](double l) { return sun_factor * sun(l); };
-        for (double l : grid())
-            out.sun.push_back(sun_disk(l));
-        out.sun_rgb = positive(xyz_to_srgb(spectrum_to_xyz(sun_disk)));
-        if (!m_has_sky)
-            return out;
-
-        // On the ground, of sky and sun, over pi
-        const int rows = 32, columns = 64;
-        double irradiance = 0, x = 0, y = 0;
-        for (int i = 0; i < rows; ++i)
-            for (int k = 0; k < columns; ++k) {
-                double z = (i + 0.5) / rows;
-                auto s = sky_at(z, TwoPi * (k + 0.5) / columns);
-                double part = s[0] * z * 2 / (rows * columns);
-                irradiance += part, x += part * s[1], y += part * s[2];
-            }
-        if (irradiance > 0)
-            x /= irradiance, y /= irradiance;
-        double real = std::sin(0.25 * RealAperture * Pi / 180),
-               sun_part = 4 * real * real * m_host_sun[2], air = air_albedo(m_turbidity);
-        auto lit = [&](double l) { // spectral
-            auto [m1, m2] = daylight_weights(x, y);
-            const Colour3 &norm = daylight_luminances();
-            double at = (l - MinWavelength) / 10;
-            auto i = std::min(size_t(at), DaylightCount - 2);
-            double f = at - double(i), s[3];
-            for (size_t c = 0; c < 3; ++c)
-                s[c] = DaylightBasis[i][c] * (1 - f) + DaylightBasis[i + 1][c] * f;
-            double sky = irradiance * (s[0] + m1 * s[1] + m2 * s[2]) /
-                         (norm[0] + m1 * norm[1] + m2 * norm[2]);
-            return air * (std::max(sky, 0.0) + sun_part * sun(l));
-        };
-        for (double l : grid())
-            out.ground.push_back(lit(l));
-        out.ground_rgb = positive(xyz_to_srgb(spectrum_to_xyz(lit)));
-        return out;
-    }
-    static const std::vector<double> &grid() {
-        static const std::vector<double> wavelengths = [] {
-            std::vector<double> w;
-            for (double l = MinWavelength; l <= MaxWavelength; l += 10)
-                w.push_back(l);
-            return w;
-        }();
-        return wavelengths;
-    }
-    virtual void prepare_colours(double sun_factor) {
-        Light light = light_of_sun(sun_factor);
-        m_sun_spectrum = TabulatedSpectrum(grid(), light.sun);
-        m_sun_colour = ColourValue(light.sun_rgb, SpectrumData::Intent::Illuminant);
-        m_sun_luminance = luminance(light.sun_rgb);
-        if (!m_has_sky)
-            return;
-        m_ground_spectrum = TabulatedSpectrum(grid(), light.ground);
-        m_ground_colour = ColourValue(light.ground_rgb, SpectrumData::Intent::Illuminant);
-        m_ground_luminance = luminance(light.ground_rgb) * ground_factor();
-    }
-    double ground_factor() const {
-        double albedo = read_floats(Float(m_albedo->mean_value().detached()))[0];
-        return albedo / (1 - air_albedo(m_turbidity) * albedo);
-    }
-    // What does not depend on where the sun is.
-    void prepare_sky() {
-        for (size_t i = 0; i < 3; ++i) {
-            PerezFunction f = preetham_sky(0, m_turbidity)[i];
-            const double numbers[] = { f.a, f.b, f.c, f.d, f.e };
-            for (size_t k = 0; k < 5; ++k)
-                m_numbers[i][k] = opaque_float(numbers[k]);
+    /// Of the sun, that tables of the models are for.
+    virtual std::vector<double> zeniths() const { return { m_sun_zenith }; }
+    void prepare_models(double half_aperture) {
+        Air air{ m_turbidity, m_albedo.get(), zeniths() };
+        if (m_has_sky) {
+            if (!m_sky_model)
+                m_sky_model =
+                    m_sky_model_name == "preetham" ? make_preetham_sky() : make_hosek_sky();
+            m_sky_model->prepare(air);
         }
-        m_air = opaque_float(air_albedo(m_turbidity));
-        if (!m_basis.valid() && is_spectral()) {
-            std::vector<double> rows;
-            for (auto &row : DaylightBasis)
-                rows.insert(rows.end(), { row[0], row[1], row[2], 0 });
-            m_basis = float_array(rows);
+        if (m_has_sun) {
+            bool is_old = m_sun_model_name == "preetham";
+            if (is_old && m_is_complex)
+                complain("complex_sun is known of the model hosek only; leave it out, or choose "
+                         "that as the sun's model");
+            if (!m_sun_model)
+                m_sun_model = is_old ? make_preetham_sun() : make_hosek_sun(m_is_complex);
+            m_sun_model->prepare(air, half_aperture);
         }
     }
-    // [Judd 1964], of chromaticities.
-    template <class T> static std::pair<T, T> daylight_weights(const T &x, const T &y) {
-        T m = T(0.0241) + x * 0.2562 - y * 0.7341;
-        return { (T(-1.3515) - x * 1.7703 + y * 5.9114) / m,
-                 (T(0.0300) - x * 31.4424 + y * 30.0717) / m };
-    }
 
-    // Luminous power of sky and sun, per area across it.
-    double sky_power(std::vector<double> *weights = nullptr) const {
-        double sum = 0;
-        for (size_t i = 0; i < Rows; ++i)
-            for (size_t k = 0; k < Columns; ++k) {
-                double z = std::lerp(m_lowest, 1.0, (double(i) + 0.5) / Rows);
-                z = std::cos(std::acos(z) / m_stretch);
-                double v = sky_at(z, TwoPi * (double(k) + 0.5) / Columns)[0];
-                v += m_ground_luminance + 1e-8;
+    // ---- on the host: how much light comes from where
+
+    // Luminous power of sky and sun, per area across it, of a row of the models; with weights of the cells.
+    double sky_power(size_t row, double zenith, double azimuth, size_t rows, size_t columns,
+                     std::vector<double> *weights = nullptr) const {
+        double sum = 0, sine = std::sin(zenith), cosine = std::cos(zenith);
+        for (size_t i = 0; i < rows; ++i) {
+            double z = std::lerp(m_lowest, 1.0, (double(i) + 0.5) / double(rows));
+            z = std::cos(std::acos(z) / m_stretch);
+            double r = std::sqrt(std::max(1 - z * z, 0.0));
+            for (size_t k = 0; k < columns; ++k) {
+                double phi = TwoPi * (double(k) + 0.5) / double(columns) - azimuth,
+                       c = r * std::cos(phi) * sine + z * cosine,
+                       v = 1e-8 + m_sky_model->luminance(row, std::max(z, 0.0),
+                                                         std::acos(std::clamp(c, -1.0, 1.0)));
                 sum += v;
                 if (weights)
                     weights->push_back(v);
             }
-        return sum * TwoPi * (1 - m_lowest) / double(Rows * Columns) * scale_of(m_sky_scale);
+        }
+        return sum * TwoPi * (1 - m_lowest) / double(rows * columns) * scale_of(m_sky_scale);
     }
-    double sun_power() const {
+    double sun_power(size_t row) const {
         double s = std::sin(0.25 * m_aperture * m_radius_scale * Pi / 180);
-        return 4 * Pi * s * s * m_sun_luminance * scale_of(m_sun_scale);
+        return 4 * Pi * s * s * m_sun_model->luminance(row) * scale_of(m_sun_scale);
     }
     static double scale_of(const Float &v) {
         return v.valid() ? read_floats(Float(v.detached()))[0] : 0;
@@ -393,11 +303,13 @@ protected:
     }
     // By the brightness of the sky, in cells of equal solid angle.
     virtual void prepare_sampling() {
-        std::vector<double> weights;
-        double sky = m_has_sky ? sky_power(&weights) : 0;
-        if (m_has_sky)
+        double part = 0;
+        if (m_has_sky) {
+            std::vector<double> weights;
+            double sky = sky_power(0, m_sun_zenith, m_sun_azimuth, Rows, Columns, &weights);
             m_cells = TexelDistribution(weights, Columns, Rows);
-        double part = m_has_sky ? part_of_sky(sky, m_has_sun ? sun_power() : 0) : 0;
+            part = part_of_sky(sky, m_has_sun ? sun_power(0) : 0);
+        }
         m_sky_part = opaque_float(part);
     }
 
@@ -418,55 +330,15 @@ protected:
                       r = sin(theta) * rsqrt(max(sqr(w.x) + sqr(w.y), 1e-30));
                 d = { w.x * r, w.y * r, cos(theta) };
             }
-            out = select(active & above, sky(d, m, wavelengths, active) * m_sky_scale, Spectrum(0));
+            Spectrum sky = m_sky_model->eval({ d, m.sun, m.row, wavelengths, active & above });
+            out = select(active & above & m.is_day, sky * m_sky_scale, Spectrum(0));
         }
         if (m_has_sun) {
-            Mask seen = active & is_in_sun(w, m) & (w.z >= 0);
-            out += select(seen, disk(m, wavelengths, active) * m_sun_scale, Spectrum(0));
+            Mask seen = active & is_in_sun(w, m) & (w.z >= 0) & m.is_day;
+            Spectrum sun = m_sun_model->eval({ w, m.sun, m.row, wavelengths, seen });
+            out += select(seen, sun * m_sun_scale, Spectrum(0));
         }
         return out;
-    }
-    Spectrum sky(const Vector3 &w, const Moment &m, const Wavelengths &wavelengths,
-                 const Mask &active) const {
-        Float cosine = dot(w, m.sun), gamma = acos(clamp(cosine, -1, 1)), c2 = sqr(cosine),
-              inv_z = rcp(max(w.z, LeastCosine));
-        auto value = [&](size_t i) {
-            const std::array<Float, 5> &f = m_numbers[i];
-            return m.factor[i] * (1 + f[0] * exp(f[1] * inv_z)) *
-                   (1 + f[2] * exp(f[3] * gamma) + f[4] * c2);
-        };
-        Float Y = max(value(0), 0), x = value(1), y = value(2);
-        if (!is_spectral()) {
-            Float by_y = Y / y;
-            Vector3 xyz(x * by_y, Y, (1 - x - y) * by_y);
-            if (variant().colour == Colour::Mono)
-                return Spectrum(Y) + from_ground(m, wavelengths, active);
-            std::vector<Float> rgb;
-            for (const Colour3 &row : xyz_to_srgb_matrix())
-                rgb.push_back(max(dot(xyz, Vector3(row[0], row[1], row[2])), 0));
-            return Spectrum(rgb) + from_ground(m, wavelengths, active);
-        }
-        auto [m1, m2] = daylight_weights(x, y);
-        const Colour3 &norm = daylight_luminances();
-        Float scale = Y / (norm[0] + m1 * norm[1] + m2 * norm[2]);
-        Spectrum day = map(wavelengths, [&](const Float &l) {
-            Float at = clamp((l - MinWavelength) * 0.1, 0, double(DaylightCount - 1)),
-                  i = min(floor(at), double(DaylightCount - 2)), f = at - i;
-            std::vector<Value> a = jit::gather_packet(m_basis, to_uint(i), 4, active),
-                               b = jit::gather_packet(m_basis, to_uint(i) + UInt32(1u), 4, active);
-            auto s = [&](size_t c) { return lerp(Float(a[c]), Float(b[c]), f); };
-            return max(s(0) + m1 * s(1) + m2 * s(2), 0) * scale;
-        });
-        return day + from_ground(m, wavelengths, active);
-    }
-    // What the air throws down again of light that the ground reflects, over and over.
-    Spectrum from_ground(const Moment &m, const Wavelengths &wavelengths,
-                         const Mask &active) const {
-        SurfaceInteraction si;
-        si.wavelengths = wavelengths;
-        si.uv = { Float(0), Float(0) };
-        return map(lit_air(m, wavelengths, active), m_albedo->eval(si, active),
-                   [&](const Float &l, const Float &a) { return l * a / (1 - m_air * a); });
     }
 
     virtual Vector3 sample_sky(const Vector2 &u, const Mask &active) const {
@@ -508,32 +380,30 @@ protected:
         return sum;
     }
 
-    double m_aperture = RealAperture;
-    Float m_sky_scale, m_sun_scale;
     static constexpr size_t Rows = 64, Columns = 128;
 
     const bool m_has_sky, m_has_sun, m_is_y_up;
-    double m_turbidity = 3, m_stretch = 1, m_radius_scale = 1, m_lowest = 0;
+    double m_turbidity = 3, m_stretch = 1, m_lowest = 0;
+    double m_aperture = SunAperture, m_radius_scale = 1;
+    bool m_is_complex = false;
+    Float m_sky_scale, m_sun_scale;
+    std::string m_sky_model_name, m_sun_model_name;
     ObserverTime m_time;
     bool m_is_sun_given = false;
-    std::array<double, 3> m_sun_direction{}, m_host_sun{};
+    std::array<double, 3> m_sun_direction{};
     TransformData m_to_world;
     Ref<Texture> m_albedo;
-    // The model
-    double m_sun_zenith = 0, m_sun_luminance = 0, m_ground_luminance = 0;
-    std::array<PerezFunction, 3> m_perez;
-    std::array<std::array<Float, 5>, 3> m_numbers; // the same, recorded
+
+    std::unique_ptr<SkyModel> m_sky_model;
+    std::unique_ptr<SunModel> m_sun_model;
+    double m_sun_zenith = 0, m_sun_azimuth = 0; // where +z is up
     Moment m_moment;
-    TabulatedSpectrum m_sun_spectrum, m_ground_spectrum;
-    ColourValue m_sun_colour, m_ground_colour;
-    Float m_air;   // how much of what goes up comes down again
-    Float m_basis; // of daylight
     Transform m_rotation;
     Vector3 m_centre;
     Float m_radius; // of the scene
     Float m_lowest_z, m_inv_stretch;
     Float m_chord2, m_sun_angle; // of the sun's radius, squared; solid angle
-    Float m_sky_part;            // of all samples
+    Float m_sky_part;
     TexelDistribution m_cells;
 };
 
@@ -544,13 +414,19 @@ public:
         p.example("<float name='sun_aperture' value='40'/>");
         p.example("<vector name='sun_direction' x='1' y='-1' z='1.5'/><float name='sun_aperture' "
                   "value='30'/><float name='turbidity' value='6'/><float name='sky_scale' "
-                  "value='2'/><float name='stretch' value='1.5'/>");
+                  "value='2'/><float name='stretch' value='1.5'/><boolean name='complex_sun' "
+                  "value='true'/>");
+        p.example("<string name='sky_model' value='preetham'/><string name='sun_model' "
+                  "value='preetham'/><float name='sun_aperture' value='50'/>");
         declare_air(p);
         declare_ground(p, 0.3);
+        declare_sky_model(p, "sky_model");
+        declare_sun_model(p, "sun_model", "hosek");
+        declare_complex_sun(p);
         declare_place(p);
         p.scalar("sun_scale", m_sun_scale, 1, 0).differentiable().doc("Multiplies the sun's light");
         p.scalar("sky_scale", m_sky_scale, 1, 0).differentiable().doc("Multiplies the sky's");
-        p.number("sun_aperture", m_aperture, RealAperture, 0, 180)
+        p.number("sun_aperture", m_aperture, SunAperture, 0, 180)
             .doc("Angle of the sun's disk, in degrees; its light is the same for all sizes");
         declare_sun_size(p);
         declare_shape_of_sky(p);
@@ -567,6 +443,7 @@ public:
                   "</transform>");
         declare_air(p);
         declare_ground(p, 0.15);
+        declare_sky_model(p, "model");
         declare_place(p);
         declare_shape_of_sky(p);
         p.scalar("scale", m_sky_scale, 1, 0).differentiable().doc("Multiplies its light");
@@ -579,6 +456,7 @@ public:
     void declare(Params &p) override {
         p.example("<float name='sun_radius_scale' value='60'/>");
         declare_air(p);
+        declare_sun_model(p, "model", "preetham");
         declare_place(p);
         declare_sun_size(p);
         p.scalar("scale", m_sun_scale, 1, 0).differentiable().doc("Multiplies its light");
@@ -595,6 +473,9 @@ public:
                   "value='10'/>");
         declare_air(p);
         declare_ground(p, 0.3);
+        declare_sky_model(p, "sky_model");
+        declare_sun_model(p, "sun_model", "hosek");
+        declare_complex_sun(p);
         p.number("latitude", m_time.latitude, 35.6894, -90, 90)
             .doc("Of the place, in degrees north");
         p.number("longitude", m_time.longitude, 139.6917, -180, 180).doc("In degrees east");
@@ -614,13 +495,13 @@ public:
         p.number("shutter_close", m_close, 1).fixed().doc("At which the last one ends");
         p.scalar("sun_scale", m_sun_scale, 1, 0).differentiable().doc("Multiplies the sun's light");
         p.scalar("sky_scale", m_sky_scale, 1, 0).differentiable().doc("Multiplies the sky's");
-        p.number("sun_aperture", m_aperture, RealAperture, 0, 180)
+        p.number("sun_aperture", m_aperture, SunAperture, 0, 180)
             .doc("Angle of the sun's disk, in degrees; its light is the same for all sizes");
         declare_turn(p);
     }
 
 private:
-    static constexpr size_t Heights = 91; // of the sun, from the zenith to the horizon
+    static constexpr size_t Heights = 181; // of the sun, from the horizon to the zenith
 
     // Each day's hour angle at its beginning and in an hour from there, and declination likewise.
     void find_sun(const TransformData &) override {
@@ -655,32 +536,18 @@ private:
         m_cos_latitude = opaque_float(std::cos(m_time.latitude * Pi / 180));
         m_sin_latitude = opaque_float(std::sin(m_time.latitude * Pi / 180));
     }
-    void prepare_colours(double sun_factor) override {
-        std::vector<double> factors, suns, grounds;
-        for (size_t i = 0; i < Heights; ++i) {
-            double zenith = Pi / 2 * double(i) / double(Heights - 1);
-            set_sun({ std::sin(zenith), 0, std::cos(zenith) });
-            Light light = light_of_sun(sun_factor);
-            m_sun_luminance = luminance(light.sun_rgb);
-            m_ground_luminance = luminance(light.ground_rgb) * ground_factor();
-            for (const PerezFunction &f : m_perez)
-                factors.push_back(f.factor);
-            factors.push_back(part_of_sky(sky_power(), sun_power()));
-            auto add = [&](std::vector<double> &table, const std::vector<double> &spectrum,
-                           const Colour3 &rgb) {
-                if (is_spectral())
-                    table.insert(table.end(), spectrum.begin(), spectrum.end());
-                else
-                    table.insert(table.end(), { rgb[0], rgb[1], rgb[2], luminance(rgb) });
-            };
-            add(suns, light.sun, light.sun_rgb);
-            add(grounds, light.ground, light.ground_rgb);
-        }
-        m_factors = float_array(factors);
-        m_suns = float_array(suns);
-        m_grounds = float_array(grounds);
+    std::vector<double> zeniths() const override {
+        std::vector<double> out;
+        for (size_t i = 0; i < Heights; ++i)
+            out.push_back(hosek_zenith(double(i) / double(Heights - 1)));
+        return out;
     }
-    void prepare_sampling() override {}
+    void prepare_sampling() override {
+        std::vector<double> parts, all = zeniths();
+        for (size_t i = 0; i < Heights; ++i)
+            parts.push_back(part_of_sky(sky_power(i, all[i], 0, 16, 32), sun_power(i)));
+        m_parts.set(parts, Heights, 1);
+    }
 
     Moment moment(const Float &time, const Mask &active) const override {
         Float at = clamp((time - m_open_time) * m_inv_open, 0, 1) * m_day_count,
@@ -692,53 +559,13 @@ private:
         Moment m;
         m.sun = { c * ca * m_sin_latitude - s * m_cos_latitude, c * sin(angle),
                   c * ca * m_cos_latitude + s * m_sin_latitude };
-        m.row = acos(clamp(m.sun.z, 0, 1)) * (2 / Pi * double(Heights - 1));
-        std::vector<Float> f = interpolated(m_factors, m.row, active);
-        Mask is_day = m.sun.z >= 0;
-        m.factor = { select(is_day, f[0], Float(0)), f[1], f[2] };
+        Float height = asin(clamp(m.sun.z, 0, 1)) * (2 / Pi); // rows are denser near the horizon
+        m.row = pow(max(height, 1e-12), 1.0 / 3) * double(Heights - 1);
+        m.is_day = m.sun.z >= 0;
         return m;
     }
-    // Four numbers of a table with as many for each height.
-    static std::vector<Float> interpolated(const Float &table, const Float &row,
-                                           const Mask &active) {
-        Float i = min(floor(row), double(Heights - 2)), f = row - i;
-        std::vector<Value> a = jit::gather_packet(table, to_uint(i), 4, active),
-                           b = jit::gather_packet(table, to_uint(i) + UInt32(1u), 4, active);
-        std::vector<Float> out;
-        for (size_t k = 0; k < 4; ++k)
-            out.push_back(lerp(Float(a[k]), Float(b[k]), f));
-        return out;
-    }
-    Spectrum looked_up(const Float &table, const Moment &m, const Wavelengths &wavelengths,
-                       const Mask &active) const {
-        Float day = select(m.sun.z >= 0, Float(1), Float(0));
-        if (!is_spectral()) {
-            std::vector<Float> c = interpolated(table, m.row, active);
-            return variant().colour == Colour::Mono ? Spectrum(c[3] * day)
-                                                    : Spectrum({ c[0], c[1], c[2] }) * day;
-        }
-        Float i = min(floor(m.row), double(Heights - 2)), f = m.row - i;
-        UInt32 count{ uint32_t(DaylightCount) }, first = to_uint(i) * count;
-        return map(wavelengths, [&](const Float &l) {
-            Float at = clamp((l - MinWavelength) * 0.1, 0, double(DaylightCount - 1)),
-                  k = min(floor(at), double(DaylightCount - 2)), g = at - k;
-            auto number = [&](const UInt32 &n) { return Float(jit::gather(table, n, active)); };
-            UInt32 n = first + to_uint(k), one(1u);
-            return lerp(lerp(number(n), number(n + one), g),
-                        lerp(number(n + count), number(n + count + one), g), f) *
-                   day;
-        });
-    }
-    Spectrum disk(const Moment &m, const Wavelengths &wavelengths,
-                  const Mask &active) const override {
-        return looked_up(m_suns, m, wavelengths, active);
-    }
-    Spectrum lit_air(const Moment &m, const Wavelengths &wavelengths,
-                     const Mask &active) const override {
-        return looked_up(m_grounds, m, wavelengths, active);
-    }
     Float sky_part(const Moment &m, const Mask &active) const override {
-        return interpolated(m_factors, m.row, active)[3];
+        return m_parts.at(m.row, UInt32(0u), active)[0];
     }
     // The sun is elsewhere at each time: all directions alike.
     Vector3 sample_sky(const Vector2 &u, const Mask &) const override {
@@ -750,7 +577,7 @@ private:
     double m_from = 7, m_to = 19, m_open = 0, m_close = 1;
     std::array<double, 3> m_first{ 2025, 1, 1 }, m_last{ 2026, 1, 1 }; // year, month, day
     Float m_days, m_day_count, m_hours, m_open_time, m_inv_open, m_cos_latitude, m_sin_latitude;
-    Float m_factors, m_suns, m_grounds; // by the sun's height
+    HeightTable m_parts; // of samples that the sky gets
 };
 
 UMBEL_PLUGIN(Emitter, SunSky, "sunsky")

@@ -73,25 +73,26 @@ double hosek_sun(size_t wavelength, double height, double turbidity) {
     return std::max(c[0] + t * (c[1] + t * (c[2] + t * c[3])), 0.0);
 }
 
-// Over the limb's cosine u, with a density of 2 u, and around the disk.
+// Over the limb's cosine u, with a density of 2 u, and around the disk. Where the air is the same, that is a polynomial of
+// degree 6 in u.
 double hosek_sun_mean(size_t wavelength, double zenith, double turbidity) {
-    static const Quadrature rule =
-        gauss_legendre(4); // exact: a polynomial of degree 6 where the air is the same
-    constexpr int Angles = 8;
-    double sum = 0;
+    static const Quadrature rule = gauss_legendre(4);
+    constexpr int Angles = 16;
+    double sum = 0, seen = 0;
     for (size_t i = 0; i < rule.nodes.size(); ++i) {
-        double u = 0.5 + 0.5 * rule.nodes[i], limb = 0, ring = 0;
+        double u = 0.5 + 0.5 * rule.nodes[i], limb = 0, weight = rule.weights[i] * u / Angles;
         for (size_t j = 6; j-- > 0;)
             limb = limb * u + double(HosekLimb[wavelength][j]);
         for (int k = 0; k < Angles; ++k) {
-            double down =
-                SunRadius * std::sqrt(1 - u * u) * std::cos(2 * QuarterTurn * (2 * k + 1) / Angles);
-            if (zenith + down < QuarterTurn)
-                ring += hosek_sun(wavelength, hosek_height(zenith + down), turbidity) / Angles;
+            double angle = 2 * QuarterTurn * (2 * k + 1) / Angles,
+                   at = zenith + SunRadius * std::sqrt(1 - u * u) * std::cos(angle);
+            if (at >= QuarterTurn)
+                continue;
+            seen += weight;
+            sum += weight * limb * hosek_sun(wavelength, hosek_height(at), turbidity);
         }
-        sum += rule.weights[i] * u * limb * ring;
     }
-    return sum;
+    return seen > 0 ? sum / seen : 0;
 }
 
 const std::array<Colour3, HosekWavelengths> &hosek_xyz() {

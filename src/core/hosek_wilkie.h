@@ -46,7 +46,7 @@ T hosek_radiance(const T *n, const T &cos_theta, const T &gamma, const T &cos_ga
 
 /// Coefficients of a segment at a wavelength.
 std::array<double, 4> hosek_sun_cubic(size_t wavelength, size_t segment, double turbidity);
-/// Radiance where the disk's limb plays no part, and that of the whole disk on average, with what is below the horizon.
+/// Radiance where the disk's limb plays no part, and that of the disk on average, as far as it is above the horizon.
 double hosek_sun(size_t wavelength, double height, double turbidity);
 double hosek_sun_mean(size_t wavelength, double sun_zenith, double turbidity);
 /// What a value at each of the wavelengths adds to the XYZ of a spectrum that is linear in between, and 0 beyond.

@@ -240,14 +240,15 @@ TEST_P(BackendSunSky, SamplesBringTheSameLightAsDirectionsOfAllKinds) {
 
 // A limb takes no light away, also where the sun is near the horizon and its disk not all alike.
 TEST_P(BackendSunSky, LimbIsDarkerAndTheSunAsBright) {
-    for (double z : { 0.05, 0.8 }) {
+    for (double z : { 0.002, 0.05, 0.8 }) { // at first, it has begun to set
         Properties p = Properties("emitter", "sunsky")
                            .set("sun_direction", VectorData{ std::sqrt(1 - z * z), 0, z })
                            .set("sky_scale", 0.0);
         auto plain = make(p), detailed = make(Properties(p).set("complex_sun", true));
         Vector3 axis(std::sqrt(1 - z * z), 0, z), side(0, 1, 0);
         Estimate a = on_ground(*plain, axis, true), b = on_ground(*detailed, axis, true);
-        EXPECT_NEAR(b.mean, a.mean, 4 * (a.error + b.error) + 2e-3 * a.mean) << z;
+        double sum_rule = z < 0.01 ? 0.05 : 2e-3; // what the mean over the disk is found by
+        EXPECT_NEAR(b.mean, a.mean, 4 * (a.error + b.error) + sum_rule * a.mean) << z;
         double middle = brightness(*detailed, axis),
                limb = brightness(*detailed, normalize(axis + side * 0.00465));
         EXPECT_LT(limb, 0.6 * middle);

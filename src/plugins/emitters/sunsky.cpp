@@ -21,6 +21,7 @@
 #include "render/texel_distribution.h"
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 namespace umbel {
 
@@ -280,8 +281,8 @@ protected:
             for (size_t k = 0; k < columns; ++k) {
                 double phi = TwoPi * (double(k) + 0.5) / double(columns) - azimuth,
                        c = r * std::cos(phi) * sine + z * cosine,
-                       v = 1e-8 + m_sky_model->luminance(row, std::max(z, 0.0),
-                                                         std::acos(std::clamp(c, -1.0, 1.0)));
+                       v = m_sky_model->luminance(row, std::max(z, 0.0),
+                                                  std::acos(std::clamp(c, -1.0, 1.0)));
                 sum += v;
                 if (weights)
                     weights->push_back(v);
@@ -307,6 +308,10 @@ protected:
         if (m_has_sky) {
             std::vector<double> weights;
             double sky = sky_power(0, m_sun_zenith, m_sun_azimuth, Rows, Columns, &weights);
+            // Also where colours are dark and spectra, fitted on their own, are not
+            double mean = std::reduce(weights.begin(), weights.end()) / double(weights.size());
+            for (double &w : weights)
+                w += 0.01 * mean + 1e-8;
             m_cells = TexelDistribution(weights, Columns, Rows);
             part = part_of_sky(sky, m_has_sun ? sun_power(0) : 0);
         }

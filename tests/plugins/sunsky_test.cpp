@@ -147,7 +147,7 @@ protected:
         si.wi = { opaque_float(-d[0]), opaque_float(-d[1]), opaque_float(-d[2]) };
         return e.eval(si, true);
     }
-    // At the beginning of a window of no length, a day is one moment: the light is that of `sunsky` then.
+    // Light of a moment between two days is that of `sunsky` then.
     static void expect_days(const char *model) {
         auto with_model = [&](const char *type) {
             return Properties("emitter", type).set("sky_model", model).set("sun_model", model);

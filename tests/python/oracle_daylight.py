@@ -132,4 +132,29 @@ for time in (0.13, 0.5, 0.871):
     d = {"type": "timed_sunsky", "sun_scale": 0.0, "turbidity": 4.0, "window_start_time": 9.0, "window_end_time": 15.0}
     a, b = both(d, SKY, time=time)
     report(f"timed sky, {time}", np.abs(a - b).max() / b.max(), 0.01)
+
+
+# A ball on the ground: directions are drawn from other densities, and light is the same on average
+def picture(mi, light, seed):
+    camera = {"type": "perspective", "fov": 40, "to_world": mi.ScalarTransform4f().look_at([0, -4, 2], [0, 0, 0.4], [0, 0, 1]),
+              "film": {"type": "hdrfilm", "width": 16, "height": 16, "rfilter": {"type": "box"}},
+              "sampler": {"type": "independent", "sample_count": 256}}
+    scene = mi.load_dict({"type": "scene", "integrator": {"type": "path", "max_depth": 4, "rr_depth": 100}, "camera": camera,
+                          "ground": {"type": "rectangle", "to_world": mi.ScalarTransform4f().scale(3)},
+                          "ball": {"type": "sphere", "center": [0, 0, 0.6], "radius": 0.6}, "light": light})
+    return np.stack([np.array(mi.render(scene, spp=256, seed=seed + i), dtype=float) for i in range(4)])
+
+
+for variant, more, tolerance in (("llvm_ad_rgb", {"sun_scale": 0.0}, 2e-3), ("llvm_ad_spectral", {}, 3e-3),
+                                 ("llvm_ad_spectral", {"complex_sun": True}, 3e-3)):
+    mitsuba.set_variant(variant)
+    umbel.set_variant(variant)
+    light = {"type": "sunsky", "sun_direction": sun_at(50.0), "turbidity": 3.5, **more}
+    a, b = picture(umbel, light, 10), picture(mitsuba, light, 20)
+    means = [x.mean((1, 2, 3)) for x in (a, b)]
+    noise = np.sqrt(sum(m.var(ddof=1) / len(m) for m in means)) / b.mean()
+    report(f"{variant}, scene, {more}", abs(a.mean() / b.mean() - 1), tolerance + 7 * noise)  # six degrees of freedom
+    # Pixels: the squares of such t have the mean 1.5
+    error = np.sqrt((a.var(0, ddof=1) + b.var(0, ddof=1)) / len(a) + (tolerance * b.mean(0)) ** 2)
+    report(f"{variant}, pixels of the scene, {more}", np.mean(((a.mean(0) - b.mean(0)) / (error + 1e-9)) ** 2), 1.95)
 sys.exit(1 if failures else 0)

@@ -49,3 +49,9 @@ find_package(OpenEXR 3.1 CONFIG REQUIRED)
 find_package(embree 3 CONFIG REQUIRED)
 find_package(CLI11 CONFIG REQUIRED)
 find_package(nlohmann_json 3 CONFIG REQUIRED) # for glTF; headers only
+
+# ---- OpenVDB, for files of volumes; Umbel is built without it where it is missing. Its headers need Boost's.
+find_path(UMBEL_OPENVDB_INCLUDE openvdb/openvdb.h)
+find_path(UMBEL_BOOST_INCLUDE boost/numeric/conversion/conversion_traits.hpp)
+find_library(UMBEL_OPENVDB_LIBRARY openvdb)
+find_library(UMBEL_IMATH_LIBRARY NAMES Imath Imath-3_1)

@@ -18,11 +18,17 @@ target_link_options(umbel_shared PRIVATE LINKER:--version-script=${UMBEL_EXPORTS
                                          LINKER:--disable-new-dtags)
 set_target_properties(umbel_shared PROPERTIES OUTPUT_NAME umbel LINK_DEPENDS ${UMBEL_EXPORTS} INSTALL_RPATH "$ORIGIN"
                       LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib)
+if(TARGET umbel_vdb)
+    add_dependencies(umbel_shared umbel_vdb)
+endif()
 
 # umbel_install(PREFIX COMPONENT [EXCLUDE_FROM_ALL]): bin/umbel, lib/libumbel.so, include/umbel, lib/cmake/umbel.
 function(umbel_install prefix component)
     set(rest COMPONENT ${component} ${ARGN})
     install(TARGETS umbel_shared LIBRARY DESTINATION ${prefix}/lib ${rest})
+    if(TARGET umbel_vdb)
+        install(TARGETS umbel_vdb LIBRARY DESTINATION ${prefix}/lib ${rest})
+    endif()
     if(TARGET umbel)
         install(TARGETS umbel RUNTIME DESTINATION ${prefix}/bin ${rest})
     endif()

@@ -261,7 +261,10 @@ Voxels read_voxels(const std::filesystem::path &file) {
 }
 
 Voxels voxels_from(std::array<size_t, 3> size, size_t channels, std::vector<double> numbers) {
-    Voxels v{ size, channels, { 0, 0, 0, 1, 1, 1 }, jit::Type::F64, nullptr };
+    Voxels v;
+    v.size = size;
+    v.channels = channels;
+    v.type = jit::Type::F64;
     check_eq(v.count(), numbers.size());
     auto kept = std::make_shared<std::vector<double>>(std::move(numbers));
     v.data = { kept, kept->data() };

@@ -4,6 +4,7 @@
 // floats (the box that it fills), followed by the numbers: all channels of a voxel, voxels along x, then y, then z. Encodings are
 // 1: floats, 2: halves, 3: bytes for 0 to 1, and 4: directions, whose angles from z and around it are a byte each (255: none).
 #pragma once
+#include "core/transform_data.h"
 #include "jit/type.h"
 #include <array>
 #include <filesystem>
@@ -18,8 +19,9 @@ struct Voxels {
     std::array<size_t, 3> size = {}; // along x, y and z
     size_t channels = 1;
     std::array<double, 6> box = { 0, 0, 0, 1, 1, 1 };
-    jit::Type type = jit::Type::F32;  // U8, where 255 stands for 1, F16, F32 or F64
-    std::shared_ptr<const void> data; // as many as count()
+    std::optional<TransformData> to_world = {}; // in its place: from the unit cube
+    jit::Type type = jit::Type::F32;            // U8, where 255 stands for 1, F16, F32 or F64
+    std::shared_ptr<const void> data;           // as many as count()
 
     size_t count() const { return size[0] * size[1] * size[2] * channels; }
     double number(size_t i) const;

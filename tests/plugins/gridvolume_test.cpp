@@ -156,6 +156,36 @@ TEST_P(BackendGridVolume, DirectionsAreVectors) {
     EXPECT_EQ(at(*v, 0.75, 0.5, 0.5), std::vector<double>(3, 0));
 }
 
+// Voxels of OpenVDB files lie where the grid's transform and then to_world place them.
+TEST_P(BackendGridVolume, OpenVdbFilesArePlacedByTheirTransform) {
+#ifndef UMBEL_VDB_FILES
+    GTEST_SKIP() << "built without OpenVDB";
+#else
+    Properties p("volume", "gridvolume");
+    p.set("filename", std::string(UMBEL_VDB_FILES "/grids.vdb"));
+    p.set("grid", std::string("velocity"))
+        .set("raw", true)
+        .set("to_world", TransformData::translate({ 5, 0, 0 }));
+    auto v = make_object<Volume>(p);
+    EXPECT_EQ(v->bounds().min, (std::array<double, 3>{ 4.5, -0.5, -0.5 }));
+    EXPECT_EQ(v->bounds().max, (std::array<double, 3>{ 6.5, 0.5, 0.5 }));
+    EXPECT_EQ(at(*v, 5, 0, 0), (std::vector<double>{ 1, 2, 3 }));
+    EXPECT_EQ(at(*v, 5.5, 0, 0), (std::vector<double>{ 2.5, 3.5, 4.5 }));
+    EXPECT_EQ(v->max_per_channel(), (std::vector<double>{ 4, 5, 6 }));
+    auto unit = make_object<Volume>(p.set("use_grid_bbox", false));
+    EXPECT_EQ(unit->bounds().min, (std::array<double, 3>{ 5, 0, 0 }));
+    EXPECT_EQ(unit->bounds().max, (std::array<double, 3>{ 6, 1, 1 }));
+    std::string e = user_error([&] { make_object<Volume>(p.set("grid", std::string("wind"))); });
+    EXPECT_NE(e.find("no grid \"wind\""), std::string::npos) << e;
+#endif
+}
+
+TEST_P(BackendGridVolume, OnlyOpenVdbFilesHaveNamedGrids) {
+    std::string e =
+        user_error([&] { make_object<Volume>(of(eight).set("grid", std::string("density"))); });
+    EXPECT_NE(e.find("is none"), std::string::npos) << e;
+}
+
 // Of each part, what lookups in it can find, whatever lies beyond the ends.
 TEST_P(BackendGridVolume, BoundsHoldInEachPart) {
     VolumeFile file{ { 7, 5, 9 }, 1 };

@@ -3,12 +3,16 @@
 // Voxels fill the unit cube, or, with `use_grid_bbox`, the box that the file names; `to_world` places it. For files see
 // core/voxels.h; their numbers stay bytes, halves or floats, as they are.
 //
+// OpenVDB files (`.vdb`) have grids of floats or of three of them, by name, which are placed by their own transform. What is read is
+// the box of the active voxels, at most 4 GiB of them.
+//
 // Three channels are colours, unless `raw`. In spectral variants a colour is a smooth spectrum [Jakob 2019] times a
 // brightness, which are interpolated each for itself, as in Mitsuba 3. Other numbers of channels are no spectra.
 #include "core/host_array.h"
 #include "core/image.h"
 #include "core/reads_files.h"
 #include "core/upsampling.h"
+#include "core/vdb_file.h"
 #include "core/voxels.h"
 #include "render/colour_value.h"
 #include "render/texel_wrap.h"
@@ -27,7 +31,14 @@ public:
                   "value='nearest'/><string name='wrap_mode' value='mirror'/><transform "
                   "name='to_world'><scale value='2'/></transform>");
         declare_placement(p);
-        p.image("grid", m_image).doc("In place of `filename`, in scripts: a VolumeGrid");
+        if (names_grid(p))
+            p.string("grid", m_grid, "");
+        else
+            p.image("grid", m_image)
+                .doc("In place of `filename`, in scripts: a VolumeGrid. With a `.vdb` file: the "
+                     "name of "
+                     "one of its grids; `density` if absent, or else the first in the order of "
+                     "names");
         p.image("data", m_image).doc("The same, as an array of z, y, x and channels");
         if (!p.loading() || !m_image)
             p.file("filename", m_file).doc("The numbers; see below");
@@ -36,10 +47,14 @@ public:
         p.choice("wrap_mode", m_wrap, "clamp", { "clamp", "repeat", "mirror" })
             .doc("Beyond the grid");
         p.boolean("raw", m_raw, false).doc("Take three channels as numbers, never as a colour");
-        p.boolean("use_grid_bbox", m_uses_box, false)
-            .doc("Fill the box that the file names in place of the unit cube");
+        p.boolean("use_grid_bbox", m_uses_box, is_vdb_file(m_file))
+            .doc("Fill the box that the file names in place of the unit cube; true if absent, for "
+                 "`.vdb` files");
         p.number("max_value", m_given_max, -1)
             .doc("The largest value; below zero: found out, again whenever data change");
+        if (p.loading() && !m_grid.empty() && !is_vdb_file(m_file))
+            fail("{}: grid names one of a .vdb file's grids; {} is none",
+                 p.properties()->describe(), m_file.string());
         if (!p.traversing())
             return;
         if (!m_data.valid())
@@ -49,13 +64,15 @@ public:
             p.derived(m_coefficients);
     }
     void read_files() override {
-        m_source = m_image ? voxels_of(*m_image) : read_voxels(m_file);
+        m_source = m_image               ? voxels_of(*m_image)
+                   : is_vdb_file(m_file) ? read_vdb(m_file, m_grid)
+                                         : read_voxels(m_file);
         if (auto i = m_image ? m_source.find_not_finite() : std::nullopt)
             complain("number {} of data is not finite", *i);
     }
     void configure() override {
         take_files();
-        m_box = m_source.box;
+        m_box = m_uses_box ? box_of(m_source) : TransformData();
         m_shape = { m_source.size[2], m_source.size[1], m_source.size[0], m_source.channels };
         m_data = {};
         auto count = uint32_t(m_source.count());
@@ -136,13 +153,7 @@ public:
             b *= brightness();
         return bounds;
     }
-    TransformData placement() const override {
-        if (!m_uses_box)
-            return m_to_world;
-        return m_to_world * TransformData::translate({ m_box[0], m_box[1], m_box[2] }) *
-               TransformData::scale(
-                   { m_box[3] - m_box[0], m_box[4] - m_box[1], m_box[5] - m_box[2] });
-    }
+    TransformData placement() const override { return m_to_world * m_box; }
     std::array<size_t, 3> resolution() const override {
         return { m_shape[2], m_shape[1], m_shape[0] };
     }
@@ -150,6 +161,10 @@ public:
     bool is_spatially_varying() const override { return true; }
 
 private:
+    static bool names_grid(const Params &p) {
+        const Property *grid = p.loading() ? p.properties()->find("grid") : nullptr;
+        return grid && std::holds_alternative<std::string>(grid->value);
+    }
     // Of a script: z slices, one below the other.
     Voxels voxels_of(const Image &image) const {
         auto known = image.metadata.find("depth");
@@ -173,11 +188,19 @@ private:
         return stored(i, true);
     }
 
-    void place() {
-        for (size_t i = 0; i < 3 && m_uses_box; ++i)
-            if (!(m_box[i + 3] > m_box[i]))
+    // From the unit cube to what it fills, as the file says.
+    TransformData box_of(const Voxels &v) const {
+        if (v.to_world)
+            return *v.to_world;
+        const std::array<double, 6> &b = v.box;
+        for (size_t i = 0; i < 3; ++i)
+            if (!(b[i + 3] > b[i]))
                 complain("{}: the box of the volume is empty along {}; set use_grid_bbox to false",
                          m_file.string(), "xyz"[i]);
+        return TransformData::translate({ b[0], b[1], b[2] }) *
+               TransformData::scale({ b[3] - b[0], b[4] - b[1], b[5] - b[2] });
+    }
+    void place() {
         m_placement = Transform(placement());
         m_to_local = m_placement.inverse();
     }
@@ -337,11 +360,11 @@ private:
 
     std::filesystem::path m_file;
     std::shared_ptr<const Image> m_image;
-    std::string m_filter, m_wrap;
+    std::string m_grid, m_filter, m_wrap;
     bool m_raw = false, m_uses_box = false;
     double m_given_max = -1, m_max = 0;
     std::vector<double> m_max_per_channel;
-    std::array<double, 6> m_box = { 0, 0, 0, 1, 1, 1 };
+    TransformData m_box;
     Transform m_placement, m_to_local;
     uint32_t m_channels = 1;
     Vector3 m_size;              // in voxels

@@ -1,7 +1,9 @@
 // render/medium.cpp: sampling distances in media.
 #include "render/medium.h"
 #include "ad/ad.h"
+#include "render/channel_choice.h"
 #include "render/majorant_grid.h"
+#include "render/marching.h"
 
 namespace umbel {
 
@@ -11,27 +13,14 @@ constexpr double Infinity = std::numeric_limits<double>::infinity();
 // So far that whatever is there is opaque; 0 times it is 0.
 constexpr double Far = 1e30;
 
-// A tentative collision is sampled, not differentiated: at a fixed distance, light is.
-Spectrum over(const Spectrum &value, const Float &density) {
-    Float d(ad::detach(density));
-    return select(d > 0, value / select(d > 0, d, Float(1)), Spectrum(0));
-}
-
 Spectrum detached(const Spectrum &s) {
     return map(s, [](const Float &c) { return Float(ad::detach(c)); });
 }
 
-UInt32 choose_channel(const Float &u) {
-    uint32_t n = uint32_t(variant().channels());
-    UInt32 i = to_uint(u * double(n));
-    return select(i < UInt32(n), i, UInt32(n - 1));
-}
-
-Float channel_of(const Spectrum &s, const UInt32 &channel) {
-    Float v = s[0];
-    for (size_t i = 1; i < s.c.size(); ++i)
-        v = select(channel == UInt32(uint32_t(i)), s[i], v);
-    return v;
+// Null where distances are tracked.
+const Float *march_step(const Medium &medium) {
+    auto *marched = dynamic_cast<const Marched *>(&medium);
+    return marched ? marched->march_step() : nullptr;
 }
 
 } // namespace
@@ -202,6 +191,12 @@ MediumSample Medium::sample(const Ray &ray, SampleStream sampler, const Mask &ac
         MediumSample s = sample_homogeneous(ray, sampler, active, channel);
         return finish(s, active & s.mei.is_valid());
     }
+    if (const Float *step = march_step(*this)) {
+        Extent e = extent_within(ray);
+        MediumSample s =
+            march_sample(*this, ray, e, enter(ray, e, active), *step, sampler, active, channel);
+        return finish(s, active & s.mei.is_valid());
+    }
     struct State {
         Tracking::State at;
         Spectrum weight, ratio;
@@ -254,6 +249,10 @@ Spectrum Medium::transmittance(const Ray &ray, SampleStream &sampler, const Mask
     if (is_homogeneous()) {
         Extent e = extent_within(ray);
         return transmittance_eval_pdf(enter(ray, e, active), e.maxt).first;
+    }
+    if (const Float *step = march_step(*this)) {
+        Extent e = extent_within(ray);
+        return march_transmittance(*this, ray, e, enter(ray, e, active), *step, active);
     }
     struct State {
         Tracking::State at;

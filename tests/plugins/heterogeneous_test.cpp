@@ -17,8 +17,9 @@ protected:
         write_file(m_file, volume.bytes());
     }
     ~BackendHeterogeneous() override { std::filesystem::remove(m_file); }
-    std::string ramp() const {
-        return "<medium type='heterogeneous'><float name='scale' value='0.5'/><volume "
+    std::string ramp(const std::string &more = "") const {
+        return "<medium type='heterogeneous'>" + more +
+               "<float name='scale' value='0.5'/><volume "
                "name='sigma_t' type='gridvolume'><string name='filename' value='" +
                m_file + "'/></volume></medium>";
     }
@@ -59,6 +60,67 @@ TEST_P(BackendHeterogeneous, DistancesFollowTheDensity) {
     for (double z : { 0.3, 0.6, 0.9 }) // weighted, the part that collides before
         expect_estimate(select(s.mei.t < z + 0.5, s.weight[0] * s.mei.sigma_t[0], Float(0)),
                         1 - std::exp(-depth_until(z)), fmt::format("before {}", z));
+}
+
+static const char *Simpson = "<string name='method' value='simpson'/>";
+
+// Without noise; up to what the rule misses where the slope changes.
+TEST_P(BackendHeterogeneous, SimpsonsTransmittanceIsTheIntegral) {
+    auto sampler = make_object<Sampler>(Properties("sampler", "independent"));
+    for (double step : { 0.0, 0.02 }) {
+        auto medium =
+            medium_from(ramp(Simpson + fmt::format("<float name='step_size' value='{}'/>", step)));
+        for (auto [from, length] :
+             { std::pair(-1.0, 3.0), { 0.25, 0.5 }, { 0.3, 0.01 }, { -2.0, 1.5 }, { 2.0, 1.0 } }) {
+            double want = std::exp(depth_until(std::clamp(from, 0.0, 1.0)) -
+                                   depth_until(std::clamp(from + length, 0.0, 1.0)));
+            Ray ray = ray_from(from, length);
+            ray.o.x = ray.o.y = Float(0.5);
+            SampleStream stream = sample_stream(*sampler, 1);
+            for (const Float &c : medium->transmittance(ray, stream, true).c)
+                EXPECT_NEAR(read_floats(c)[0], want, step ? 1e-4 : 5e-3) << from;
+        }
+    }
+}
+
+TEST_P(BackendHeterogeneous, SimpsonsDistancesFollowTheDensity) {
+    auto sampler = make_object<Sampler>(Properties("sampler", "independent"));
+    for (double step : { 0.02, 0.125 }) {
+        auto medium =
+            medium_from(ramp(Simpson + fmt::format("<float name='step_size' value='{}'/>", step)));
+        Ray ray = ray_from(-0.5, 2);
+        ray.o.x = ray.o.y = make(std::vector<double>(1 << 15, 0.5));
+        MediumSample s = medium->sample(ray, sample_stream(*sampler, 1 << 15), true);
+        double bias = step < 0.1 ? 1e-4 : 2e-3;
+        auto expect = [&](const Float &numbers, double want, const std::string &what) {
+            Estimate e = estimate(numbers + ray.o.x * 0);
+            EXPECT_LT(std::abs(e.mean - want), 4 * e.error + bias)
+                << what << ": " << e.mean << " +- " << e.error << " instead of " << want;
+        };
+        for (double z : { 0.3, 0.6, 0.9 })
+            expect(select(s.mei.t < z + 0.5, s.weight[0] * s.mei.sigma_t[0], Float(0)),
+                   1 - std::exp(-depth_until(z)), fmt::format("before {}", z));
+        expect(select(s.mei.is_valid(), Float(0), s.weight[0]), std::exp(-depth_until(1)), "after");
+    }
+}
+
+// Both methods make the same image, in integrators that follow one channel, too.
+TEST_P(BackendHeterogeneous, SimpsonsImageIsThatOfTracking) {
+    for (const char *integrator : { "volpath", "volpathmis" }) {
+        auto image = [&](const std::string &method) {
+            std::string cloud = ramp(method + "<float name='albedo' value='.8'/>");
+            cloud.insert(cloud.find('>'), " id='filling'");
+            return render_image(*scene_from(scene_xml(
+                "<shape type='cube'><transform name='to_world'><scale value='.5'/><translate "
+                "value='.5,.5,.5'/></transform><bsdf type='null'/><ref name='interior' "
+                "id='filling'/></shape>" +
+                    cloud + Sky,
+                8, 256, integrator, "<lookat origin='.5,.5,-2' target='.5,.5,.5' up='0,1,0'/>")));
+        };
+        Estimate a = channel_mean(image(""), 0), b = channel_mean(image(Simpson), 0);
+        EXPECT_LT(std::abs(a.mean - b.mean), 4 * std::hypot(a.error, b.error) + 2e-3)
+            << integrator << ": " << a.mean << " and " << b.mean;
+    }
 }
 
 // A white cloud in white light cannot be seen.

@@ -2,6 +2,7 @@
 #include "cli/commands.h"
 #include "cli/render_run.h"
 #include "core/file_text.h"
+#include "core/load_warnings.h"
 #include "core/scene_file.h"
 #include "render/strips.h"
 #include <algorithm>
@@ -159,17 +160,22 @@ void render_one(const Options &o, const std::string &path) {
     std::vector<std::string> warnings;
     Properties root = parse_scene_file(path, file_options(o, warnings));
     double read = seconds();
-    for (const std::string &w : warnings)
-        if (!o.run.quiet)
-            say("umbel: " + w);
-    if (o.strict && !warnings.empty())
-        fail("{}; with -w, warnings are errors", warnings[0]);
+    auto report = [&](const std::vector<std::string> &warnings) {
+        for (const std::string &w : warnings)
+            if (!o.run.quiet)
+                say("umbel: " + w);
+        if (o.strict && !warnings.empty())
+            fail("{}; with -w, warnings are errors", warnings[0]);
+    };
+    report(warnings);
     if (o.skip_existing && std::filesystem::exists(image_file(o, root, out)))
         return;
     std::string title = std::filesystem::path(path).filename().string();
     bool has_states = !o.run.checkpoint.empty() || !o.merged.empty();
     std::string label = has_states ? fingerprint(root) : "";
+    LoadWarnings loading;
     Ref<Scene> scene = load_scene(std::move(root));
+    report(loading.texts);
     if (o.run.verbose)
         report_scene(title, *scene, read, seconds() - read);
     if (scene->sensors().empty())

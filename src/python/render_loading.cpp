@@ -1,5 +1,6 @@
 // python/render_loading.cpp: scenes from files, strings and dictionaries.
 #include "core/image.h"
+#include "core/load_warnings.h"
 #include "core/scene_file.h"
 #include "python/helpers.h"
 #include "python/render_plugins.h"
@@ -90,7 +91,10 @@ SpectrumData colour_from(nb::dict d, const std::string &type) {
 
 nb::object load(const Properties &root) {
     Loader loader;
+    LoadWarnings warnings;
     Ref<SceneObject> object = loader.load(std::make_shared<Properties>(root));
+    for (const std::string &text : warnings.texts)
+        from_package("Log")(from_package("LogLevel").attr("Warn"), text);
     if (Ref<Scene> scene = std::dynamic_pointer_cast<Scene>(object)) {
         std::erase_if(live_scenes(), [](const auto &s) { return s.expired(); });
         live_scenes().push_back(scene);

@@ -2,6 +2,7 @@
 #include "render/scene.h"
 #include "core/host_array.h"
 #include "render/integrator.h"
+#include "render/openings.h"
 #include "render/shape_list.h"
 #include "render/subsurface.h"
 #include <malloc.h>
@@ -88,6 +89,7 @@ void Scene::configure() {
         }
     }
     m_described = std::move(described);
+    warn_about_openings(m_shapes);
     m_arena.collect(m_shapes);
     collect_objects();
     build_arena();

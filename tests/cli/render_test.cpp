@@ -140,6 +140,14 @@ TEST_F(CliRender, QuietPrintsNothingAndVerboseSaysWhatIsLoadedAndCompiled) {
 TEST_F(CliRender, WarningsAreErrorsOnDemand) {
     expect_output(umbel("render -m interp_rgb -D unknown=1 " + scene), 0, "unknown");
     expect_output(umbel("render -m interp_rgb -w -D unknown=1 " + scene), 1, "warnings are errors");
+    // Of shapes, too, once they are loaded
+    std::string open = path("open.xml");
+    std::ofstream(open)
+        << R"(<scene version="3.0.0"><sensor type="perspective"><film type="hdrfilm">
+        <integer name="width" value="4"/><integer name="height" value="4"/></film></sensor>
+        <shape type="disk" id="lid"><medium type="homogeneous" name="interior"/></shape></scene>)";
+    expect_output(umbel("render -m interp_rgb " + open), 0, "shape \"lid\" (disk): has a medium");
+    expect_output(umbel("render -m interp_rgb -w " + open), 1, "warnings are errors");
 }
 
 TEST_F(CliRender, FilesAreFoundInSearchFolders) {

@@ -1,4 +1,6 @@
 # tests/python/media_test.py: media, phase functions and volumes, and where rays meet them.
+import logging
+
 import numpy as np
 import pytest
 
@@ -30,6 +32,16 @@ def test_shapes_and_cameras_know_their_media():
         phase.flags(1)
     media = [c.get_medium() for c in s.sensors()]
     assert sum(m is not None for m in media) == 1 and s.emitters()[0].get_medium() is None
+
+
+def test_media_in_open_shapes_are_remarked_on(caplog):
+    """In the log; the image is defined all the same."""
+    with caplog.at_level(logging.WARNING, "umbel"):
+        scene()
+        assert caplog.messages == []
+        s = scene(sheet={"type": "rectangle", "id": "sheet", "bsdf": {"type": "null"}, "interior": cloud()})
+    assert len(caplog.messages) == 1 and "sheet" in caplog.text and "not closed" in caplog.text
+    assert np.all(np.isfinite(np.array(mi.render(s, spp=1))))
 
 
 def test_rays_enter_and_leave_media():

@@ -66,11 +66,11 @@ Voxels read_vdb(const std::filesystem::path &file, const std::string &grid, size
     if (!v.to_world->inverse())
         fail("the transform of the grid squeezes space into a plane, a line or a point");
     if (auto i = v.find_not_finite()) {
-        size_t at = *i / v.channels, row = at / v.size[0];
+        auto [x, y, z] = v.voxel_of(*i);
         fail(
             "the number of voxel {}, {}, {} of the active box is not finite; repair or replace the "
             "file",
-            at % v.size[0], row % v.size[1], row / v.size[1]);
+            x, y, z);
     }
     return v;
 } catch (const UserError &e) {

@@ -56,6 +56,37 @@ template <class F> auto with_type(const Voxels &v, F &&f) {
 
 constexpr size_t Block = 1 << 20; // numbers
 
+/// The first number that is not good.
+template <class F> std::optional<size_t> find_first(const Voxels &v, F &&is_good) {
+    return with_type(v, [&](auto *p) -> std::optional<size_t> {
+        std::atomic<size_t> first = v.count();
+        jit::parallel_blocks(v.count(), Block, [&](uint64_t begin, uint64_t end) {
+            bool all = true; // no early end: compilers make vectors of it
+            for (uint64_t i = begin; i < end; ++i)
+                all &= is_good(p[i]);
+            for (uint64_t i = begin; !all && i < end; ++i)
+                if (!is_good(p[i])) {
+                    for (size_t seen = first; i < seen && !first.compare_exchange_weak(seen, i);) {
+                    }
+                    break;
+                }
+        });
+        return first < v.count() ? std::optional<size_t>(first) : std::nullopt;
+    });
+}
+
+/// The range of keys whose values lie in a range of numbers.
+template <class T> std::pair<T, T> keys(const Real<T> *, double least, double most) {
+    return { T(least), T(most) };
+}
+template <class N> std::pair<int32_t, int32_t> keys(const N *, double least, double most) {
+    int32_t low = 0x10000, high = -0x10000;
+    for (int32_t key = -0x7bff; key <= 0x7bff; ++key) // all finite halves; more than all bytes
+        if (double v = N::value(key); v >= least && v <= most)
+            low = std::min(low, key), high = key;
+    return { low, high };
+}
+
 size_t wrapped(long i, size_t n, const std::string &mode) {
     long m = long(n);
     if (mode == "clamp")
@@ -137,20 +168,16 @@ double Voxels::number(size_t i) const {
 }
 
 std::optional<size_t> Voxels::find_not_finite() const {
-    return with_type(*this, [&](auto *p) -> std::optional<size_t> {
-        std::atomic<size_t> first = count();
-        jit::parallel_blocks(count(), Block, [&](uint64_t begin, uint64_t end) {
-            bool all = true; // no early end: compilers make vectors of it
-            for (uint64_t i = begin; i < end; ++i)
-                all &= p[i].is_finite();
-            for (uint64_t i = begin; !all && i < end; ++i)
-                if (!p[i].is_finite()) {
-                    for (size_t seen = first; i < seen && !first.compare_exchange_weak(seen, i);) {
-                    }
-                    break;
-                }
-        });
-        return first < count() ? std::optional<size_t>(first) : std::nullopt;
+    return find_first(*this, [](auto &n) { return n.is_finite(); });
+}
+
+std::optional<size_t> Voxels::find_outside(double least, double most) const {
+    return with_type(*this, [&](auto *p) {
+        auto [low, high] = keys(p, least, most);
+        auto is_inside = [low = low, high = high](auto &n) {
+            return (n.key() >= low) & (n.key() <= high);
+        };
+        return find_first(*this, is_inside);
     });
 }
 
@@ -210,17 +237,16 @@ std::vector<double> Voxels::upper_bounds(std::array<size_t, 3> parts, bool blend
 
 Voxels read_voxels(const std::filesystem::path &file) {
     auto bad = [&](const std::string &what) { fail("{}: {}", file.string(), what); };
-    constexpr size_t HeadSize = 48;
     std::error_code error;
     auto bytes = size_t(std::filesystem::file_size(file, error));
     if (error)
         bad("cannot be read: " + error.message());
-    if (bytes < HeadSize)
+    if (bytes < VoxelHeadSize)
         bad("is no volume: it does not begin with VOL and a head of 48 bytes");
-    char head[HeadSize];
+    char head[VoxelHeadSize];
     {
         Descriptor f{ ::open(file.c_str(), O_RDONLY | O_CLOEXEC) };
-        if (f.fd < 0 || ::pread(f.fd, head, HeadSize, 0) != ssize_t(HeadSize))
+        if (f.fd < 0 || ::pread(f.fd, head, VoxelHeadSize, 0) != ssize_t(VoxelHeadSize))
             bad("cannot be read");
     }
     if (std::memcmp(head, "VOL", 3) != 0)
@@ -237,9 +263,16 @@ Voxels read_voxels(const std::filesystem::path &file) {
                         "directions",
                         kind));
     double all = double(x) * y * z * channels;
-    if (x < 1 || y < 1 || z < 1 || channels < 1 || channels > 64 || all >= 0x1p31)
-        bad(fmt::format("says that it has {} x {} x {} voxels of {} channels, which cannot be", x,
-                        y, z, channels));
+    if (x < 1 || y < 1 || z < 1 || channels < 1 || channels > 64)
+        bad(fmt::format(
+            "says at bytes 8 to 23 that it has {} x {} x {} voxels of {} channels, which "
+            "cannot be; repair or replace the file",
+            x, y, z, channels));
+    if (all >= 0x1p31)
+        bad(fmt::format(
+            "says at bytes 8 to 23 that it has {} x {} x {} voxels of {} channels; fewer "
+            "than 2^31 numbers can be used: crop or resample it",
+            x, y, z, channels));
     if (kind == 4 && channels != 3)
         bad(fmt::format("has directions of {} channels; they have 3", channels));
     Voxels v;
@@ -248,15 +281,15 @@ Voxels read_voxels(const std::filesystem::path &file) {
     std::copy_n(box, 6, v.box.begin());
     v.type = kind == 1 ? jit::Type::F32 : kind == 2 ? jit::Type::F16 : jit::Type::U8;
     size_t needed = kind == 4 ? 2 * (v.count() / 3) : v.count() * jit::bytes(v.type);
-    if (bytes - HeadSize < needed)
+    if (bytes - VoxelHeadSize < needed)
         bad(fmt::format("ends early: {} numbers need {} bytes, and {} are there", v.count(), needed,
-                        bytes - HeadSize));
-    v.data = contents(file, HeadSize + needed, HeadSize);
+                        bytes - VoxelHeadSize));
+    v.data = contents(file, VoxelHeadSize + needed, VoxelHeadSize);
     if (kind == 4)
         decode_directions(v);
     if (auto i = v.find_not_finite())
         bad(fmt::format("the number at byte {} is not finite; repair or replace the file",
-                        HeadSize + *i * jit::bytes(v.type)));
+                        VoxelHeadSize + *i * jit::bytes(v.type)));
     return v;
 }
 

@@ -25,8 +25,15 @@ struct Voxels {
 
     size_t count() const { return size[0] * size[1] * size[2] * channels; }
     double number(size_t i) const;
+    /// Along x, y and z, of a number.
+    std::array<size_t, 3> voxel_of(size_t i) const {
+        size_t at = i / channels, row = at / size[0];
+        return { at % size[0], row % size[1], row / size[1] };
+    }
     /// The first one that is not finite.
     std::optional<size_t> find_not_finite() const;
+    /// The first one that is less or more than that.
+    std::optional<size_t> find_outside(double least, double most) const;
     std::vector<double> max_per_channel() const;
 
     /// The largest number in each of x by y by z parts, x before y before z. Values between voxels' centres are blended, or each
@@ -35,6 +42,7 @@ struct Voxels {
                                      const std::string &wrap) const;
 };
 
+constexpr size_t VoxelHeadSize = 48; // bytes in a file, before the numbers
 /// UserError for what is no such file. Files of more than a gigabyte are not copied into memory: the system reads what is used.
 Voxels read_voxels(const std::filesystem::path &file);
 /// Of numbers in double precision.

@@ -1,5 +1,5 @@
 // tests/plugins/gridvolume_test.cpp: numbers on a grid in space.
-#include "render/volume.h"
+#include "render/volume_range.h"
 #include "support/scenes.h"
 #include "support/volume_file.h"
 #include <fstream>
@@ -113,10 +113,20 @@ TEST_P(BackendGridVolume, RefusesDamagedFiles) {
     EXPECT_NE(message(other).find("encoding 5"), std::string::npos);
     other = good;
     other[8] = -1, other[9] = -1, other[10] = -1, other[11] = 127;
-    EXPECT_NE(message(other).find("cannot be"), std::string::npos);
+    EXPECT_NE(message(other).find("fewer than 2^31"), std::string::npos);
+    other = good;
+    other[8] = 0;
+    EXPECT_NE(message(other).find("bytes 8 to 23 that it has 0 x 2 x 2 voxels of 1 channels, which "
+                                  "cannot be"),
+              std::string::npos);
+    VolumeFile huge = eight; // 2^33 voxels
+    huge.size = { 2048, 2048, 2048 };
+    EXPECT_NE(
+        message(huge.bytes()).find("2048 x 2048 x 2048 voxels of 1 channels; fewer than 2^31"),
+        std::string::npos);
     VolumeFile nan = eight;
     nan.values[3] = std::nanf("");
-    EXPECT_NE(message(nan.bytes()).find("not finite"), std::string::npos);
+    EXPECT_NE(message(nan.bytes()).find("number at byte 60 is not finite"), std::string::npos);
     VolumeFile flat = eight;
     flat.box = { 0, 0, 0, 1, 0, 1 };
     EXPECT_NE(user_error([&] {
@@ -184,6 +194,25 @@ TEST_P(BackendGridVolume, OnlyOpenVdbFilesHaveNamedGrids) {
     std::string e =
         user_error([&] { make_object<Volume>(of(eight).set("grid", std::string("density"))); });
     EXPECT_NE(e.find("is none"), std::string::npos) << e;
+}
+
+TEST_P(BackendGridVolume, KnowsWhichNumberLiesOutside) {
+    VolumeFile file{ { 2, 3, 1 }, 1, { 0, 1, 0.5f, -0.25f, 1.5f, 1 } };
+    for (int encoding : { 1, 2 }) {
+        file.encoding = encoding;
+        auto v = make_object<Volume>(of(file));
+        EXPECT_EQ(find_outside(*v, -1, 2), std::nullopt);
+        EXPECT_EQ(find_outside(*v, -0.25, 1.5), std::nullopt);
+        EXPECT_EQ(find_outside(*v, 0, 2),
+                  fmt::format("-0.25 at byte {} of {}", encoding == 1 ? 60 : 54, path));
+        EXPECT_EQ(find_outside(*v, -1, 1),
+                  fmt::format("1.5 at byte {} of {}", encoding == 1 ? 64 : 56, path));
+    }
+    file.values = { 0, 1, 0.2f, 0.4f, 0.6f, 0.8f };
+    file.encoding = 3;
+    auto bytes = make_object<Volume>(of(file));
+    EXPECT_EQ(find_outside(*bytes, 0, 1), std::nullopt);
+    EXPECT_EQ(find_outside(*bytes, 0, 0.9), fmt::format("1 at byte 49 of {}", path));
 }
 
 // Of each part, what lookups in it can find, whatever lies beyond the ends.

@@ -1,5 +1,6 @@
 // tests/plugins/heterogeneous_test.cpp: media whose density varies.
 #include "core/file_text.h"
+#include "render/marching.h"
 #include "support/media.h"
 #include "support/volume_file.h"
 
@@ -121,6 +122,56 @@ TEST_P(BackendHeterogeneous, SimpsonsImageIsThatOfTracking) {
         EXPECT_LT(std::abs(a.mean - b.mean), 4 * std::hypot(a.error, b.error) + 2e-3)
             << integrator << ": " << a.mean << " and " << b.mean;
     }
+}
+
+// As in files of version 0.5.
+TEST_P(BackendHeterogeneous, OldNamesAreTaken) {
+    Properties root = parse_scene_string(
+        "<scene version='0.5.0'><medium type='heterogeneous'><string name='method' "
+        "value='simpson'/><float name='stepSize' value='.1'/><volume name='density' "
+        "type='gridvolume'><string name='filename' value='" +
+        m_file + "'/></volume></medium></scene>");
+    auto medium = make_object<Medium>(*root.objects("medium").at(0));
+    auto *marched = dynamic_cast<const Marched *>(medium.get());
+    ASSERT_TRUE(marched && marched->march_step());
+    EXPECT_NEAR(read_floats(*marched->march_step())[0], 0.1, 1e-7);
+}
+
+// With the file, the place in it, and what to do.
+TEST_P(BackendHeterogeneous, NumbersThatCannotBeAreRefused) {
+    auto error = [&](const char *name, const VolumeFile &file) {
+        write_file(m_file, file.bytes());
+        return user_error([&] {
+            medium_from("<medium type='heterogeneous'><volume type='gridvolume' name='" +
+                        std::string(name) + "'><string name='filename' value='" + m_file +
+                        "'/></volume></medium>");
+        });
+    };
+    VolumeFile bad{ { 1, 1, 3 }, 1, { 0.5f, -0.25f, 1.5f } };
+    EXPECT_NE(error("sigma_t", bad)
+                  .find(fmt::format("sigma_t must not be negative, and is -0.25 "
+                                    "at byte 52 of {}; repair or clamp",
+                                    m_file)),
+              std::string::npos);
+    EXPECT_NE(error("emission", bad).find("emission must not be negative"), std::string::npos);
+    VolumeFile bright{ { 1, 1, 3 }, 1, { 0.5f, 0.25f, 1.5f } };
+    EXPECT_NE(
+        error("albedo", bright).find("albedo must lie between 0 and 1, and is 1.5 at byte 56"),
+        std::string::npos);
+    std::string homogeneous = user_error([&] {
+        medium_from("<medium type='homogeneous'><volume type='gridvolume' name='albedo'><string "
+                    "name='filename' value='" +
+                    m_file + "'/></volume></medium>");
+    });
+    EXPECT_NE(homogeneous.find("is 1.5 at byte 56"), std::string::npos) << homogeneous;
+    // Spectra of colours have bounds of twice their brightness: that is no reason to refuse them
+    VolumeFile white{ { 1, 1, 2 }, 3, { 1, 0.9f, 0.8f, 0.7f, 0.8f, 0.9f } };
+    write_file(m_file, white.bytes());
+    for (const char *type : { "heterogeneous", "homogeneous" })
+        EXPECT_NO_THROW(medium_from("<medium type='" + std::string(type) +
+                                    "'><volume type='gridvolume' name='albedo'><string "
+                                    "name='filename' value='" +
+                                    m_file + "'/></volume></medium>"));
 }
 
 // A white cloud in white light cannot be seen.

@@ -9,6 +9,7 @@
 #include "core/host_array.h"
 #include "render/majorant_grid.h"
 #include "render/marching.h"
+#include "render/volume_range.h"
 #include <cmath>
 
 namespace umbel {
@@ -47,17 +48,11 @@ public:
         declare_spectral_extinction(p);
     }
     void configure() override {
-        if (!(m_sigma_t->max_value() >= 0))
-            complain("sigma_t is negative ({})", m_sigma_t->max_value());
-        if (!(m_albedo->max_value() >= 0))
-            complain("albedo is negative ({})", m_albedo->max_value());
-        double scale = read_floats(Float(m_scale.detached()))[0] * m_phase->max_projected_area();
-        m_majorant = opaque_float(scale * m_sigma_t->max_value());
-        m_bounds =
-            m_sigma_t->is_spatially_varying() ? MajorantGrid(*m_sigma_t, scale) : MajorantGrid();
-        m_step = opaque_float(m_step_size > 0 ? m_step_size : 0.5 * voxel_width());
+        check_ranges();
+        update();
     }
-    void child_changed() override { configure(); }
+    void changed(std::span<const std::string>) override { update(); }
+    void child_changed() override { update(); }
 
     Spectrum majorant(const MediumInteraction &, const Mask &) const override {
         return Spectrum(m_majorant);
@@ -103,6 +98,23 @@ public:
     }
 
 private:
+    // Of what is loaded; scripts may try what they like.
+    void check_ranges() const {
+        constexpr double Infinity = std::numeric_limits<double>::infinity();
+        if (auto v = find_outside(*m_sigma_t, 0, Infinity))
+            complain("sigma_t must not be negative, and is {}; repair or clamp its numbers", *v);
+        if (auto v = find_outside(*m_albedo, 0, 1 + 1e-5))
+            complain("albedo must lie between 0 and 1, and is {}; repair or clamp its numbers", *v);
+        if (auto v = m_emission ? find_outside(*m_emission, 0, Infinity) : std::nullopt)
+            complain("emission must not be negative, and is {}; repair or clamp its numbers", *v);
+    }
+    void update() {
+        double scale = read_floats(Float(m_scale.detached()))[0] * m_phase->max_projected_area();
+        m_majorant = opaque_float(scale * m_sigma_t->max_value());
+        m_bounds =
+            m_sigma_t->is_spatially_varying() ? MajorantGrid(*m_sigma_t, scale) : MajorantGrid();
+        m_step = opaque_float(m_step_size > 0 ? m_step_size : 0.5 * voxel_width());
+    }
     // The least of the three.
     double voxel_width() const {
         TransformData box = m_sigma_t->placement();

@@ -5,6 +5,7 @@
 // Coefficients are per unit of length in the scene. The albedo may vary in space.
 #include "core/medium_presets.h"
 #include "render/medium.h"
+#include "render/volume_range.h"
 
 namespace umbel {
 
@@ -89,8 +90,8 @@ private:
             if ((*v)->max_value() < 0)
                 complain("{} is negative ({})", name, (*v)->max_value());
         }
-        if (m_albedo && !(m_albedo->max_value() >= 0 && m_albedo->max_value() <= 1))
-            complain("albedo is {}; it must lie between 0 and 1", m_albedo->max_value());
+        if (auto v = m_albedo ? find_outside(*m_albedo, 0, 1 + 1e-5) : std::nullopt)
+            complain("albedo must lie between 0 and 1, and is {}; repair or clamp its numbers", *v);
     }
 
     Float scale(const MediumInteraction &mei, const Mask &active) const {

@@ -16,12 +16,12 @@
 #include "core/voxels.h"
 #include "render/colour_value.h"
 #include "render/texel_wrap.h"
-#include "render/volume.h"
+#include "render/volume_range.h"
 #include <algorithm>
 
 namespace umbel {
 
-class GridVolume final : public Volume, public ReadsFiles {
+class GridVolume final : public Volume, public ReadsFiles, public KnowsNumbers {
 public:
     void declare(Params &p) override {
         p.example("<string name='filename' value='$files/grey.vol'/>");
@@ -152,6 +152,20 @@ public:
         for (double &b : bounds)
             b *= brightness();
         return bounds;
+    }
+    std::optional<std::string> find_outside(double least, double most) const override {
+        std::optional<size_t> i = m_source.find_outside(least, most);
+        if (!i)
+            return std::nullopt;
+        double v = m_source.number(*i);
+        if (m_file.empty() || m_source.type == jit::Type::F64) // of a script
+            return fmt::format("{} at number {} of data", v, *i);
+        if (!is_vdb_file(m_file))
+            return fmt::format("{} at byte {} of {}", v,
+                               VoxelHeadSize + *i * jit::bytes(m_source.type), m_file.string());
+        auto [x, y, z] = m_source.voxel_of(*i);
+        return fmt::format("{} at voxel {}, {}, {} of the active box of {}", v, x, y, z,
+                           m_file.string());
     }
     TransformData placement() const override { return m_to_world * m_box; }
     std::array<size_t, 3> resolution() const override {

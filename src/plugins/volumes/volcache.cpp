@@ -6,12 +6,12 @@
 // needs more memory is refused. After loading, scripts see and change the grid, not the nested volume.
 #include "core/host_array.h"
 #include "core/image.h"
-#include "render/volume.h"
+#include "render/volume_range.h"
 #include <cmath>
 
 namespace umbel {
 
-class VolCache final : public Volume {
+class VolCache final : public Volume, public KnowsNumbers {
 public:
     void declare(Params &p) override {
         p.example("<volume type='gridvolume'><string name='filename' value='$files/colour.vol'/>"
@@ -62,6 +62,9 @@ public:
     std::vector<double> max_per_channel() const override { return m_cache->max_per_channel(); }
     std::vector<double> upper_bounds(std::array<size_t, 3> parts) const override {
         return m_cache->upper_bounds(parts);
+    }
+    std::optional<std::string> find_outside(double least, double most) const override {
+        return umbel::find_outside(*m_cache, least, most);
     }
     TransformData placement() const override { return m_to_world * m_cache->placement(); }
     std::array<size_t, 3> resolution() const override { return m_cache->resolution(); }

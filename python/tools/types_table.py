@@ -108,7 +108,7 @@ rng: seed=Any -> Generator
 umbel.load_dict: dict=Mapping[str, Any]; parallel=bool; optimize=bool -> LoadedObject
 umbel.load_file: path=Path -> LoadedObject
 umbel.load_string: string=str -> LoadedObject
-umbel.render: scene=Scene; sensor=Union[int, Sensor]; integrator=Optional[Integrator] -> TensorXf
+umbel.render: scene=Scene; sensor=Union[int, Sensor]; integrator=Union[Integrator, str, None] -> TensorXf
 umbel.traverse: node=Object -> SceneParameters
 umbel.set_variant umbel.variant_context umbel.scoped_set_variant: names=str -> ContextManager[Any]
 umbel.variant: -> str

@@ -9,6 +9,7 @@ from ._random import sample_tea_32
 from ._records import _mi
 
 Integrator = _core.Integrator
+_named = {}  # see _integrator_named
 live_parameters = weakref.WeakSet()  # what traverse() has returned, to find changes that have not been passed on
 
 
@@ -48,17 +49,30 @@ def _seed(seed):
     return _mi("UInt")(seed) if isinstance(seed, dr.ArrayBase) else int(seed) & 0xffffffff
 
 
+def _integrator_named(name):
+    """One with a plugin's defaults; the same each time, as launches are kept for it."""
+    from ._variants import variant
+    from ._scene import load_dict
+    key = variant(), name
+    if key not in _named:
+        _named[key] = load_dict({"type": name})
+    return _named[key]
+
+
 def render(scene, params=None, sensor=0, integrator=None, seed=0, seed_grad=0, spp=0, spp_grad=0):
     """An image of the scene, a tensor of rows, columns and channels; differentiable in `params`.
 
-    `sensor` is one of the scene's, by number, or any other; `integrator` is the scene's unless given. The derivative is
-    computed with `spp_grad` samples a pixel (as many as `spp` unless given) of another seed, `seed_grad`.
+    `sensor` is one of the scene's, by number, or any other; `integrator` is the scene's unless given: an object, or the name
+    of a plugin. The derivative is computed with `spp_grad` samples a pixel (as many as `spp` unless given) of another seed,
+    `seed_grad`.
     """
     from ._params import SceneParameters
     seed = _seed(seed)
     seed_grad = sample_tea_32(seed, 1)[0] if isinstance(seed_grad, int) and seed_grad == 0 else _seed(seed_grad)
     if not isinstance(scene, _core.Scene):
         raise TypeError("render: the first argument must be a scene")
+    if isinstance(integrator, str):
+        integrator = _integrator_named(integrator)
     if isinstance(params, SceneParameters):
         params._sync()
         pointer = params._core.pointer()

@@ -26,26 +26,6 @@ void Integrator::refuse_polarization() const {
                  variant().name);
 }
 
-std::vector<Float> Integrator::differentiate_values(ad::Mode mode, std::vector<Float> values,
-                                                    const std::vector<Float> &gradients) {
-    bool any = false;
-    for (size_t i = 0; i < values.size(); ++i) {
-        if (!ad::grad_enabled(values[i]))
-            continue;
-        any = true;
-        if (mode == ad::Mode::Backward)
-            ad::accumulate_grad(values[i], gradients[i]);
-        ad::enqueue(ad::Mode::Backward, values[i]); // what it depends on
-    }
-    if (any)
-        ad::traverse(mode);
-    std::vector<Float> tangents;
-    if (mode == ad::Mode::Forward)
-        for (const Float &v : values)
-            tangents.push_back(ad::grad_enabled(v) ? Float(ad::grad(v)) : Float(0));
-    return tangents;
-}
-
 RadianceDerivative Integrator::differentiate(ad::Mode mode, const Scene &scene,
                                              SampleStream sampler, const Ray &ray,
                                              const Medium *medium, const Radiance &,

@@ -1,6 +1,7 @@
 // render/integrator.h: what turns rays into numbers for the film.
 #pragma once
 #include "ad/ad.h"
+#include "render/replay.h"
 #include "render/scene.h"
 #include <atomic>
 
@@ -120,9 +121,6 @@ public:
 protected:
     /// UserError in variants whose light has no derivatives.
     void refuse_polarization() const;
-    /// differentiate() of plain numbers.
-    static std::vector<Float> differentiate_values(ad::Mode mode, std::vector<Float> values,
-                                                   const std::vector<Float> &gradients);
 
     bool m_hide_emitters = false;
     int m_samples_per_pass = -1;

@@ -31,6 +31,9 @@ MajorantGrid::MajorantGrid(const Volume &volume, double scale) {
                 opaque_float(double(n[2])) };
     TransformData cells =
         TransformData::scale({ 1.0 / double(n[0]), 1.0 / double(n[1]), 1.0 / double(n[2]) });
+    BoundingBox box = volume.bounds();
+    m_least = opaque_float(
+        1 / std::hypot(box.max[0] - box.min[0], box.max[1] - box.min[1], box.max[2] - box.min[2]));
     m_to_cells = Transform(volume.placement() * cells).inverse();
 }
 
@@ -70,7 +73,7 @@ MajorantGrid::Walk MajorantGrid::enter(const Path &path, const Ray &ray) const {
     return walk;
 }
 
-Float MajorantGrid::follow(const Path &path, Walk &walk, const Float &depth,
+Float MajorantGrid::follow(const Path &path, Walk &walk, const Float &depth, bool raised,
                            const Mask &active) const {
     struct State {
         Walk walk;
@@ -85,6 +88,8 @@ Float MajorantGrid::follow(const Path &path, Walk &walk, const Float &depth,
         [&](State &s) {
             Walk &w = s.walk;
             Float bound(jit::gather(m_bounds, select(w.cell < m_last, w.cell, m_last), s.active));
+            if (raised)
+                bound = fma(bound, Float(Raised), m_least);
             Float border = min(min(w.next.x, w.next.y), min(w.next.z, path.length));
             Float passed = bound * (border - w.t);
             Mask ends = passed > s.depth; // so that the bound is not 0

@@ -34,14 +34,18 @@ public:
     Path path_of(const Ray &ray) const;
     Walk enter(const Path &path, const Ray &ray) const;
     /// Goes on until the bounds that it passes add up to `depth`, in units of optical depth. Returns the bound there; 0
-    /// where the path ends before.
-    Float follow(const Path &path, Walk &walk, const Float &depth, const Mask &active) const;
+    /// where the path ends before. Raised bounds are greater than what they bound everywhere: by a part of it, and so much that
+    /// a ray through all of an empty grid has one collision or so.
+    Float follow(const Path &path, Walk &walk, const Float &depth, bool raised,
+                 const Mask &active) const;
+    static constexpr double Raised = 1.2;
 
 private:
     Transform m_to_cells;          // from the scene's space
     Vector3 m_count;               // of cells along each axis
     UInt32 m_stride_y, m_stride_z; // in m_bounds
     UInt32 m_last;                 // no cell is after this one
+    Float m_least;                 // of raised bounds
     Value m_bounds; // with one more cell at each end, for rays that leave by a rounding error
 };
 

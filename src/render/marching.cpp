@@ -140,6 +140,7 @@ MediumSample march_sample(const Medium &medium, const Ray &ray, const Medium::Ex
     out.weight = over(tr, density);
     out.ratio = Spectrum(1);
     out.passing_ratio = Float(1);
+    out.tangent = Spectrum(0);
     if (channel) {
         out.ratio = over(pdf, density);
         out.passing_ratio = over(Spectrum(1), density)[0];

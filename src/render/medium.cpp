@@ -4,6 +4,8 @@
 #include "render/channel_choice.h"
 #include "render/majorant_grid.h"
 #include "render/marching.h"
+#include "render/replay.h"
+#include <optional>
 
 namespace umbel {
 
@@ -13,15 +15,26 @@ constexpr double Infinity = std::numeric_limits<double>::infinity();
 // So far that whatever is there is opaque; 0 times it is 0.
 constexpr double Far = 1e30;
 
-Spectrum detached(const Spectrum &s) {
-    return map(s, [](const Float &c) { return Float(ad::detach(c)); });
+// Null where distances are tracked.
+const Float *march_step(const Medium &medium, const Tracing &how) {
+    auto *marched = dynamic_cast<const Marched *>(&medium);
+    const Float *step = marched ? marched->march_step() : nullptr;
+    if (step && how.is_differentiable)
+        medium.complain("`method` simpson has no derivatives; use woodcock");
+    return step;
 }
 
-// Null where distances are tracked.
-const Float *march_step(const Medium &medium) {
-    auto *marched = dynamic_cast<const Marched *>(&medium);
-    return marched ? marched->march_step() : nullptr;
-}
+// While one lives, what is to be differentiated along the way is followed.
+class Followed {
+public:
+    explicit Followed(const Tracing &how) {
+        if (how.derivative)
+            m_scope.emplace();
+    }
+
+private:
+    std::optional<ad::ResumeGrad> m_scope;
+};
 
 } // namespace
 
@@ -93,8 +106,18 @@ std::pair<Spectrum, Spectrum> Medium::transmittance_eval_pdf(const MediumInterac
 
 // ---- the whole way
 
+// Up to a collision, or the distance `end`, both of which stay where they are.
+Spectrum Medium::differentiate_homogeneous(MediumInteraction mei, const Float &end,
+                                           const Mask &active,
+                                           const PassingDerivative &derivative) const {
+    ad::ResumeGrad follow;
+    mei.majorant = majorant(mei, active);
+    return derivative.of(transmittance_eval_pdf(mei, end).first, active);
+}
+
 MediumSample Medium::sample_homogeneous(const Ray &ray, SampleStream &sampler, const Mask &active,
-                                        const UInt32 *channel) const {
+                                        const Tracing &how) const {
+    const UInt32 *channel = how.channel;
     bool one = variant().channels() == 1 || !m_has_spectral_extinction;
     UInt32 c = one ? UInt32(0u) : channel ? *channel : choose_channel(sampler.next_1d());
     MediumSample s;
@@ -104,10 +127,14 @@ MediumSample Medium::sample_homogeneous(const Ray &ray, SampleStream &sampler, c
     s.weight = over(tr, density);
     s.ratio = Spectrum(1);
     s.passing_ratio = Float(1);
+    s.tangent = Spectrum(0);
     if (channel) {
         s.ratio = over(pdf, density);
         s.passing_ratio = over(Spectrum(1), density)[0];
     }
+    if (how.derivative)
+        s.tangent =
+            differentiate_homogeneous(s.mei, extent_within(ray).maxt, active, *how.derivative);
     return s;
 }
 
@@ -128,8 +155,8 @@ public:
         }
     };
 
-    Tracking(const Medium &medium, const Ray &ray, const Mask &active)
-        : m_medium(medium), m_ray(ray), m_grid(medium.bounds_by_cell()) {
+    Tracking(const Medium &medium, const Ray &ray, const Mask &active, bool raised)
+        : m_medium(medium), m_ray(ray), m_grid(medium.bounds_by_cell()), m_raised(raised) {
         Extent e = medium.extent_within(ray);
         m_begin = medium.enter(ray, e, active);
         if (m_grid) {
@@ -139,6 +166,8 @@ public:
         m_path.mint = e.mint;
         m_path.length = e.maxt - e.mint;
         m_bound = Float(ad::detach(max_component(m_begin.majorant)));
+        if (raised)
+            m_bound = m_bound * MajorantGrid::Raised;
     }
 
     State begin(const SampleStream &sampler, const Mask &active) const {
@@ -151,7 +180,7 @@ public:
     Mask next(State &s) const {
         Float depth = -log(1 - s.sampler.next_1d());
         if (m_grid) {
-            s.bound = m_grid->follow(m_path, s.walk, depth, s.active);
+            s.bound = m_grid->follow(m_path, s.walk, depth, m_raised, s.active);
         } else {
             Float t = s.walk.t + depth / m_bound; // infinite where that is 0
             Mask ends = !(t < m_path.length);
@@ -174,13 +203,15 @@ private:
     const Medium &m_medium;
     const Ray &m_ray;
     const MajorantGrid *m_grid;
+    const bool m_raised;
     MajorantGrid::Path m_path;
     Float m_bound; // where there is no grid
     MediumInteraction m_begin;
 };
 
 MediumSample Medium::sample(const Ray &ray, SampleStream sampler, const Mask &active,
-                            const UInt32 *channel) const {
+                            const Tracing &how) const {
+    const UInt32 *channel = how.channel;
     auto finish = [&](MediumSample &s, const Mask &collided) {
         s.emission = is_emissive() ? emission(s.mei, collided) : Spectrum(0);
         s.samples_emitters = Mask(m_sample_emitters);
@@ -188,10 +219,10 @@ MediumSample Medium::sample(const Ray &ray, SampleStream sampler, const Mask &ac
         return s;
     };
     if (is_homogeneous()) {
-        MediumSample s = sample_homogeneous(ray, sampler, active, channel);
+        MediumSample s = sample_homogeneous(ray, sampler, active, how);
         return finish(s, active & s.mei.is_valid());
     }
-    if (const Float *step = march_step(*this)) {
+    if (const Float *step = march_step(*this, how)) {
         Extent e = extent_within(ray);
         MediumSample s =
             march_sample(*this, ray, e, enter(ray, e, active), *step, sampler, active, channel);
@@ -201,15 +232,17 @@ MediumSample Medium::sample(const Ray &ray, SampleStream sampler, const Mask &ac
         Tracking::State at;
         Spectrum weight, ratio;
         Float passing_ratio;
+        Spectrum tangent;
         Mask active;
-        UMBEL_STRUCT(at, weight, ratio, passing_ratio, active)
+        UMBEL_STRUCT(at, weight, ratio, passing_ratio, tangent, active)
     };
-    Tracking way(*this, ray, active);
-    State s{ way.begin(sampler, active), Spectrum(1), Spectrum(1), Float(1), active };
+    Tracking way(*this, ray, active, how.is_differentiable);
+    State s{ way.begin(sampler, active), Spectrum(1), Spectrum(1), Float(1), Spectrum(0), active };
     s = jit::loop(
         s, [](const State &s) { return s.active; },
         [&](State &s) {
             s.at.active = s.active;
+            Followed followed(how);
             Mask collides = way.next(s.at);
             const Float &bound = s.at.bound;
             Spectrum real = s.at.real(), fixed = detached(real); // probabilities
@@ -223,6 +256,11 @@ MediumSample Medium::sample(const Ray &ray, SampleStream sampler, const Mask &ac
                 s.ratio = select(found, over(s.ratio * fixed, chance), s.ratio);
                 s.ratio = select(null, over(s.ratio * (Spectrum(1) - fixed), chance), s.ratio);
                 s.passing_ratio = select(null, s.passing_ratio / chance, s.passing_ratio);
+            }
+            if (how.derivative) {
+                s.tangent += how.derivative->of(Spectrum(1) - real, null);
+                s.at = detached(s.at);
+                s.weight = detached(s.weight);
             }
             s.active = null & any_nonzero(s.weight);
         },
@@ -242,32 +280,44 @@ MediumSample Medium::sample(const Ray &ray, SampleStream sampler, const Mask &ac
     result.weight = s.weight;
     result.ratio = s.ratio;
     result.passing_ratio = s.passing_ratio;
+    result.tangent = s.tangent;
     return finish(result, found);
 }
 
-Spectrum Medium::transmittance(const Ray &ray, SampleStream &sampler, const Mask &active) const {
+Spectrum Medium::transmittance(const Ray &ray, SampleStream &sampler, const Mask &active,
+                               const Tracing &how) const {
     if (is_homogeneous()) {
         Extent e = extent_within(ray);
-        return transmittance_eval_pdf(enter(ray, e, active), e.maxt).first;
+        MediumInteraction mei = enter(ray, e, active);
+        return how.derivative ? differentiate_homogeneous(mei, e.maxt, active, *how.derivative)
+                              : transmittance_eval_pdf(mei, e.maxt).first;
     }
-    if (const Float *step = march_step(*this)) {
+    if (const Float *step = march_step(*this, how)) {
         Extent e = extent_within(ray);
         return march_transmittance(*this, ray, e, enter(ray, e, active), *step, active);
     }
     struct State {
         Tracking::State at;
-        Spectrum weight;
+        Spectrum weight; // or its derivative
         Mask active;
         UMBEL_STRUCT(at, weight, active)
     };
-    Tracking way(*this, ray, active);
-    State s{ way.begin(sampler, active), Spectrum(1), active };
+    Tracking way(*this, ray, active, how.is_differentiable);
+    State s{ way.begin(sampler, active), Spectrum(how.derivative ? 0 : 1), active };
     s = jit::loop(
         s, [](const State &s) { return s.active; },
         [&](State &s) {
             s.at.active = s.active;
+            Followed followed(how);
             Mask collides = way.next(s.at);
-            s.weight = select(collides, s.weight * (Spectrum(1) - s.at.real()), s.weight);
+            Spectrum null = Spectrum(1) - s.at.real();
+            if (how.derivative) {
+                s.weight += how.derivative->of(null, collides);
+                s.at = detached(s.at);
+                s.active = collides;
+                return;
+            }
+            s.weight = select(collides, s.weight * null, s.weight);
             s.active = collides & any_nonzero(s.weight);
         },
         "transmittance");

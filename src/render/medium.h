@@ -17,6 +17,7 @@
 namespace umbel {
 
 class MajorantGrid;
+struct PassingDerivative;
 
 /// What became of light on its way along a ray.
 struct MediumSample {
@@ -29,7 +30,20 @@ struct MediumSample {
     // Medium::transmittance() over it
     Spectrum ratio;
     Float passing_ratio;
-    UMBEL_STRUCT(mei, weight, emission, samples_emitters, state, ratio, passing_ratio)
+    Spectrum
+        tangent; // where a derivative was asked for, in forward mode: of the weight's logarithm
+    UMBEL_STRUCT(mei, weight, emission, samples_emitters, state, ratio, passing_ratio, tangent)
+};
+
+/// How light is followed along a ray.
+struct Tracing {
+    /// If given, distances are sampled for this channel alone.
+    const UInt32 *channel = nullptr;
+    /// Null collisions happen wherever light gets, also where the extinction is equal to its bound, or both are zero: the
+    /// derivative of what passes has no other way to be found.
+    bool is_differentiable = false;
+    /// If given, what passes is differentiated along the way. Nothing else is.
+    const PassingDerivative *derivative = nullptr;
 };
 
 class Medium : public Object {
@@ -87,11 +101,13 @@ public:
                                                          const Float &end) const;
 
     // ---- the whole way along a ray
-    /// The first collision that is not a null one; if a channel is given, sampled for it alone.
+    /// The first collision that is not a null one.
     MediumSample sample(const Ray &ray, SampleStream sampler, const Mask &active,
-                        const UInt32 *channel = nullptr) const;
-    /// An estimate of the part of light that passes; exact where the medium is homogeneous.
-    Spectrum transmittance(const Ray &ray, SampleStream &sampler, const Mask &active) const;
+                        const Tracing &how = {}) const;
+    /// An estimate of the part of light that passes; exact where the medium is homogeneous. Where it is differentiated, the
+    /// tangent of its logarithm in its place.
+    Spectrum transmittance(const Ray &ray, SampleStream &sampler, const Mask &active,
+                           const Tracing &how = {}) const;
 
 protected:
     void declare_spectral_extinction(Params &p);
@@ -103,7 +119,9 @@ private:
     Extent extent_within(const Ray &ray) const;
     MediumInteraction enter(const Ray &ray, const Extent &e, const Mask &active) const;
     MediumSample sample_homogeneous(const Ray &ray, SampleStream &sampler, const Mask &active,
-                                    const UInt32 *channel) const;
+                                    const Tracing &how) const;
+    Spectrum differentiate_homogeneous(MediumInteraction mei, const Float &end, const Mask &active,
+                                       const PassingDerivative &derivative) const;
     class Tracking;
 };
 

@@ -102,52 +102,6 @@ RadianceDerivative PathTracer::differentiate(ad::Mode mode, const Scene &scene,
     return { s.tangent, {} };
 }
 
-template <class T> static T detach(T x) {
-    jit::visit_values(x, [](Value &v) { v = ad::detach(v); });
-    return x;
-}
-
-namespace {
-struct Scattering { // all that a path asks of a BSDF
-    Spectrum value; // towards a light: f cos
-    Float pdf;
-    BSDFSample sample;
-    Spectrum sample_value; // weight times density, where it is to be differentiated
-    UMBEL_STRUCT(value, pdf, sample, sample_value)
-};
-} // namespace
-
-// The value of the BSDF for what was sampled from it.
-static Spectrum value_of(const BSDF &bsdf, const SurfaceInteraction &si, const BSDFSample &bs,
-                         const Mask &active) {
-    BSDFContext ctx;
-    Spectrum smooth = bsdf.eval(ctx, si, bs.wo, active);
-    return bsdf.has(BSDFFlags::Delta)
-               ? select(bs.is_delta(), bsdf.eval_delta(ctx, si, bs, active), smooth)
-               : smooth;
-}
-
-// What is sampled is not differentiated: a derivative of the value at a fixed direction is all that it takes.
-static Scattering scatter(const Scene &scene, const SurfaceInteraction &si, const Vector3 &wo,
-                          const Float &u1, const Vector2 &u2, bool with_sample_value,
-                          const Mask &active) {
-    BSDFContext ctx;
-    Spectrum zero = black();
-    Scattering none{ zero, Float(0), BSDFSample::none(), zero };
-    none.sample.weight = zero;
-    return scene.bsdfs().call("bsdf", si.bsdf, active, none, [&](const BSDF &bsdf) {
-        Scattering r;
-        std::tie(r.value, r.pdf) = bsdf.eval_pdf(ctx, si, wo, active);
-        r.pdf = Float(ad::detach(r.pdf));
-        {
-            ad::SuspendGrad fixed;
-            r.sample = bsdf.sample(ctx, si, u1, u2, active);
-        }
-        r.sample_value = with_sample_value ? value_of(bsdf, si, r.sample, active) : zero;
-        return r;
-    });
-}
-
 // Rays towards lights are traced by the primal only, which keeps what became of the first 32 of a path.
 Mask PathTracer::is_lit(const Scene &scene, const Ray &ray, const Mask &active, State &s) const {
     constexpr uint32_t Kept = 32;
@@ -215,9 +169,9 @@ void PathTracer::bounce(const Scene &scene, State &s) const {
     // The BSDF in that direction, and another direction sampled from it
     Float u1 = s.sampler.next_1d();
     Vector2 u2 = s.sampler.next_2d();
-    Scattering bsdf;
+    ReplayedScattering bsdf;
     if (s.mode)
-        bsdf = scatter(scene, si, wo, u1, u2, !attached, next);
+        bsdf = replay_bsdf(scene, si, wo, u1, u2, !attached, next);
     else {
         Scene::BSDFResult r = scene.eval_and_sample_bsdf(ctx, si, wo, u1, u2, next);
         bsdf = { r.value, r.pdf, r.sample, {} };
@@ -233,12 +187,12 @@ void PathTracer::bounce(const Scene &scene, State &s) const {
         Spectrum contribution = s.throughput * value * light * light_mis;
         direct = direct & any_nonzero(contribution);
         direct =
-            direct & is_lit(scene, fixed.spawn_ray_to(attached ? detach(ds.p) : ds.p), direct, s);
+            direct & is_lit(scene, fixed.spawn_ray_to(attached ? detached(ds.p) : ds.p), direct, s);
         (s.mode ? near : s.L) += select(direct, contribution, black());
     }
 
     // On along the sampled direction
-    BSDFSample bs = attached ? detach(bsdf.sample) : bsdf.sample;
+    BSDFSample bs = attached ? detached(bsdf.sample) : bsdf.sample;
     Vector3 d = fixed.to_world(bs.wo);
     Spectrum weight = si.to_world_mueller(bs.weight, -bs.wo, si.wi);
     s.throughput = select(next, s.throughput * weight, s.throughput);
@@ -263,9 +217,13 @@ void PathTracer::bounce(const Scene &scene, State &s) const {
         next = next & (survives | !roulette);
     }
     s.active = next;
-    if (s.mode)
-        differentiate_bounce(
-            s, near, attached ? attached_scattering(scene, si, s, arrived, bs) : bsdf.sample_value);
+    if (!s.mode)
+        return;
+    Spectrum scattered =
+        attached ? attached_scattering(scene, si, s, arrived, bs) : bsdf.sample_value;
+    Spectrum tangent = differentiate_vertex(*s.mode, s.L, near, scattered, s.gradient, s.active);
+    if (*s.mode == ad::Mode::Forward)
+        s.tangent += tangent;
 }
 
 // ---- shapes that are followed
@@ -347,36 +305,6 @@ Spectrum PathTracer::attached_scattering(const Scene &scene, const SurfaceIntera
     });
     s.trail = { { arrived, s.trail[1].hit, s.trail[1].on_ray }, { s.ray, hit, bs.is_delta() } };
     return value * arriving(si.p, next, smooth);
-}
-
-// The radiance is what the bounce itself brings, and what lies ahead times the value of the BSDF over itself.
-void PathTracer::differentiate_bounce(State &s, const Spectrum &near,
-                                      const Spectrum &scattered) const {
-    s.L = s.L - detach(near);
-    Spectrum ahead = select(s.active, s.L, Spectrum(0));
-    Spectrum radiance;
-    for (size_t c = 0; c < near.c.size(); ++c) {
-        Float fixed(ad::detach(scattered[c]));
-        Float relative = select(fixed != 0, scattered[c] / fixed, Float(1));
-        radiance.c.push_back(near[c] + ahead[c] * relative);
-    }
-    bool any = false;
-    for (size_t c = 0; c < radiance.c.size(); ++c) {
-        Float &v = radiance[c];
-        if (!ad::grad_enabled(v))
-            continue;
-        any = true;
-        if (*s.mode == ad::Mode::Backward)
-            ad::accumulate_grad(v, s.gradient[c]);
-        ad::enqueue(ad::Mode::Backward, v); // what it depends on
-    }
-    if (!any)
-        return;
-    ad::traverse(*s.mode);
-    if (*s.mode == ad::Mode::Forward)
-        for (size_t c = 0; c < radiance.c.size(); ++c)
-            if (ad::grad_enabled(radiance[c]))
-                s.tangent[c] += Float(ad::grad(radiance[c]));
 }
 
 } // namespace umbel

@@ -42,7 +42,6 @@ private:
     Spectrum attached_scattering(const Scene &scene, const SurfaceInteraction &si, State &s,
                                  const Ray &arrived, const BSDFSample &bs) const;
     Mask is_lit(const Scene &scene, const Ray &ray, const Mask &active, State &s) const;
-    void differentiate_bounce(State &s, const Spectrum &near, const Spectrum &scattered) const;
 
     int m_max_depth, m_rr_depth = 5;
     const bool m_is_basic;

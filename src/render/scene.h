@@ -109,7 +109,7 @@ public:
                          const Mask &active) const;
     /// The first collision along a ray inside a medium; see Medium::sample.
     MediumSample sample_medium(const UInt32 &medium, const Ray &ray, SampleStream &sampler,
-                               const Mask &active, const UInt32 *channel = nullptr) const;
+                               const Mask &active, const Tracing &how = {}) const;
     struct PhaseResult { // as BSDFResult
         Spectrum value;
         Float pdf;
@@ -120,9 +120,10 @@ public:
                                       const Vector3 &wo, const Float &u1, const Vector2 &u2,
                                       const Mask &active) const;
     /// The part of a light's radiance that arrives at `from`, past surfaces and media; the ray begins in `medium`. Without media
-    /// and surfaces that light passes through, it is ray_test(). `of_media` becomes what media have let pass.
+    /// and surfaces that light passes through, it is ray_test(). `of_media` becomes what media have let pass. Where it is
+    /// differentiated, lanes must be those that light arrives in, and the tangent of its logarithm is returned in its place.
     Spectrum transmittance(const Interaction &from, const DirectionSample &ds, const UInt32 &medium,
-                           SampleStream &sampler, const Mask &active,
+                           SampleStream &sampler, const Mask &active, const Tracing &how = {},
                            Spectrum *of_media = nullptr) const;
     bool has_subsurfaces() const { return !m_subsurfaces.empty(); }
     /// Radiance that leaves a surface after having travelled below it.
@@ -152,7 +153,7 @@ private:
     void collect_media();
     void prepare_subsurfaces() const;
     Spectrum medium_transmittance(const UInt32 &medium, const Ray &ray, SampleStream &sampler,
-                                  const Mask &active) const;
+                                  const Mask &active, const Tracing &how) const;
     Spectrum null_transmission(const SurfaceInteraction &si, const Mask &active) const;
     void build_arena();
     void add_links(const Hit &hit, const Mask &active, SurfaceInteraction &si) const;

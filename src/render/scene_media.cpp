@@ -1,4 +1,5 @@
 // render/scene_media.cpp: what light transport asks of a scene's media, and of surfaces that light passes through.
+#include "render/replay.h"
 #include "render/scene.h"
 #include "render/subsurface.h"
 
@@ -36,10 +37,10 @@ static void advance(SampleStream &sampler, const SamplerState &to, const Mask &a
 }
 
 MediumSample Scene::sample_medium(const UInt32 &medium, const Ray &ray, SampleStream &sampler,
-                                  const Mask &active, const UInt32 *channel) const {
+                                  const Mask &active, const Tracing &how) const {
     MediumSample s =
         m_media.call("medium.sample", medium, active, MediumSample(),
-                     [&](const Medium &m) { return m.sample(ray, sampler, active, channel); });
+                     [&](const Medium &m) { return m.sample(ray, sampler, active, how); });
     s.mei.medium = medium;
     s.mei.t = select(active, s.mei.t, Float(std::numeric_limits<double>::infinity()));
     advance(sampler, s.state, active);
@@ -62,17 +63,17 @@ Scene::PhaseResult Scene::eval_and_sample_phase(const PhaseFunctionContext &ctx,
 // ---- rays towards lights
 
 Spectrum Scene::medium_transmittance(const UInt32 &medium, const Ray &ray, SampleStream &sampler,
-                                     const Mask &active) const {
+                                     const Mask &active, const Tracing &how) const {
     Mask inside = active & (medium != UInt32(0u));
     std::pair<Spectrum, SamplerState> none;
     auto [weight, state] =
         m_media.call("medium.transmittance", medium, inside, none, [&](const Medium &m) {
             SampleStream own = sampler;
-            Spectrum plain = m.transmittance(ray, own, inside);
+            Spectrum plain = m.transmittance(ray, own, inside, how);
             return std::pair(plain, own.state);
         });
     advance(sampler, state, inside);
-    return select(inside, weight, Spectrum(1));
+    return select(inside, weight, Spectrum(how.derivative ? 0 : 1));
 }
 
 Spectrum Scene::null_transmission(const SurfaceInteraction &si, const Mask &active) const {
@@ -85,7 +86,8 @@ Spectrum Scene::null_transmission(const SurfaceInteraction &si, const Mask &acti
 
 Spectrum Scene::transmittance(const Interaction &from, const DirectionSample &ds,
                               const UInt32 &medium, SampleStream &sampler, const Mask &active,
-                              Spectrum *of_media) const {
+                              const Tracing &how, Spectrum *of_media) const {
+    const Spectrum none(how.derivative ? 0 : 1);
     // An environment is farther away than all media: what fills space without end hides it
     Mask endless =
         m_environment && !m_media.empty() ? ds.emitter == UInt32(m_environment) : Mask(false);
@@ -104,12 +106,12 @@ Spectrum Scene::transmittance(const Interaction &from, const DirectionSample &ds
     };
     Ray first = towards_light(from);
     if (!m_has_null) {
-        Mask clear = active & !ray_test(first, active);
-        Spectrum t(1);
+        Mask clear = how.derivative ? active : active & !ray_test(first, active);
+        Spectrum t = none;
         if (!m_media.empty()) {
             Ray segment = within(first, from.p, ds.p);
             segment.maxt = select(endless, infinity, segment.maxt);
-            t = medium_transmittance(medium, segment, sampler, clear);
+            t = medium_transmittance(medium, segment, sampler, clear, how);
         }
         if (of_media)
             *of_media = t;
@@ -127,7 +129,7 @@ Spectrum Scene::transmittance(const Interaction &from, const DirectionSample &ds
         UMBEL_STRUCT(sampler, ray, p, medium, weight, of_media, active)
     };
     State s = jit::loop(
-        State{ sampler, first, from.p, medium, Spectrum(1).dense(), Spectrum(1), active },
+        State{ sampler, first, from.p, medium, none.dense(), Spectrum(1), active },
         [](const State &s) { return s.active; },
         [&](State &s) {
             SurfaceInteraction si = ray_intersect(s.ray, s.active);
@@ -135,14 +137,20 @@ Spectrum Scene::transmittance(const Interaction &from, const DirectionSample &ds
             if (!m_media.empty()) {
                 Ray segment = within(s.ray, s.p, select(hit, si.p, ds.p));
                 segment.maxt = select(endless & !hit, infinity, segment.maxt);
-                Spectrum t = medium_transmittance(s.medium, segment, s.sampler, s.active);
-                s.weight = s.weight * t;
+                Spectrum t = medium_transmittance(s.medium, segment, s.sampler, s.active, how);
+                s.weight = how.derivative ? s.weight + t : s.weight * t;
                 if (of_media)
                     s.of_media = s.of_media * t;
                 s.medium = medium_beyond(si, s.ray.d, s.medium, hit);
             }
-            s.weight = select(hit, s.weight * null_transmission(si, hit), s.weight);
-            s.active = hit & any_nonzero(s.weight);
+            if (how.derivative) {
+                ad::ResumeGrad follow;
+                s.weight += how.derivative->of(null_transmission(si, hit), hit);
+                s.active = hit;
+            } else {
+                s.weight = select(hit, s.weight * null_transmission(si, hit), s.weight);
+                s.active = hit & any_nonzero(s.weight);
+            }
             s.ray = towards_light(si);
             s.p = si.p;
         },

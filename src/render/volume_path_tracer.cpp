@@ -1,11 +1,12 @@
 // render/volume_path_tracer.cpp: see volume_path_tracer.h.
 #include "render/volume_path_tracer.h"
+#include <optional>
 
 namespace umbel {
 
 void VolumePathTracer::declare(Params &p) {
     Integrator::declare(p);
-    p.integer("max_depth", m_max_depth, -1, -1)
+    p.integer("max_depth", m_max_depth, m_max_depth, -1)
         .doc("Longest path in segments: 1 shows lights only, 2 direct illumination; -1: no limit");
     p.integer("rr_depth", m_rr_depth, 5, 1).doc("Russian roulette ends paths from this depth on");
 }
@@ -13,7 +14,8 @@ void VolumePathTracer::declare(Params &p) {
 struct VolumePathTracer::State {
     SampleStream sampler;
     Ray ray;
-    Spectrum throughput, L;
+    Spectrum throughput;
+    Spectrum L; // gathered so far; when differentiating, what lies ahead
     Float eta;
     UInt32 depth;
     UInt32 medium;          // in which the ray is
@@ -25,8 +27,22 @@ struct VolumePathTracer::State {
     // and as if its last direction had been sampled from a light; the throughput is over the density for the channel
     UInt32 channel;
     Spectrum ratio, light_ratio;
+    Spectrum tangent; // of L, in forward mode
     UMBEL_STRUCT(sampler, ray, throughput, L, eta, depth, medium, prev_p, prev_n, prev_pdf,
-                 prev_delta, valid, active, channel, ratio, light_ratio)
+                 prev_delta, valid, active, channel, ratio, light_ratio, tangent)
+
+    // How the path is differentiated; the same throughout
+    std::optional<ad::Mode> mode;
+    Spectrum gradient;
+
+    /// What passes of `light`, where it is differentiated.
+    PassingDerivative passing(const Spectrum &light) const {
+        return { *mode, *mode == ad::Mode::Backward ? gradient * light : Spectrum(0) };
+    }
+    void add_tangent(const Spectrum &t) {
+        if (*mode == ad::Mode::Forward)
+            tangent += t;
+    }
 };
 
 namespace {
@@ -47,12 +63,58 @@ struct Scattering {
     Spectrum weight;
     Float sample_pdf, eta;
     Mask is_delta, passes;
+    Spectrum sample_value; // weight times density, where it is differentiated
 };
+
+// Likewise, of the phase function, as replay_bsdf() of the BSDF.
+struct PhaseScattering {
+    Scene::PhaseResult result;
+    Spectrum sample_value;
+    UMBEL_STRUCT(result, sample_value)
+};
+PhaseScattering replay_phase(const Scene &scene, const MediumInteraction &mei, const Vector3 &wo,
+                             const Float &u1, const Vector2 &u2, const Mask &active) {
+    PhaseFunctionContext ctx;
+    return scene.media().call("phase", mei.medium, active, PhaseScattering(), [&](const Medium &m) {
+        const PhaseFunction &phase = m.phase_function();
+        PhaseScattering r;
+        std::tie(r.result.value, r.result.pdf) = phase.eval_pdf(ctx, mei, wo, active);
+        r.result.pdf = Float(ad::detach(r.result.pdf));
+        {
+            ad::SuspendGrad fixed;
+            r.result.sample = phase.sample(ctx, mei, u1, u2, active);
+        }
+        r.sample_value = phase.eval_pdf(ctx, mei, r.result.sample.wo, active).first;
+        return r;
+    });
+}
+
+// What a medium scatters and emits at a collision, where it is differentiated.
+void replay_collision(const Scene &scene, MediumSample &ms, const Mask &active) {
+    auto [sigma_s, emission] = scene.media().call(
+        "medium.collision", ms.mei.medium, active, std::pair<Spectrum, Spectrum>(),
+        [&](const Medium &m) {
+            MediumInteraction mei = ms.mei;
+            Medium::Coefficients c = m.scattering_coefficients(mei, active);
+            mei.sigma_s = c.sigma_s;
+            mei.sigma_t = c.sigma_t;
+            return std::pair(c.sigma_s, m.is_emissive() ? m.emission(mei, active) : Spectrum(0));
+        });
+    ms.mei.sigma_s = sigma_s;
+    ms.emission = emission;
+}
+
 Scattering scatter(const Scene &scene, const SurfaceInteraction &si, const MediumInteraction &mei,
                    const Vector3 &d, const Float &u1, const Vector2 &u2, const Mask &hit,
-                   const Mask &collided) {
+                   const Mask &collided, bool differentiates) {
     Vector3 wo = si.to_local(d);
-    Scene::BSDFResult r = scene.eval_and_sample_bsdf({}, si, wo, u1, u2, hit);
+    ReplayedScattering r;
+    if (differentiates) {
+        r = replay_bsdf(scene, si, wo, u1, u2, true, hit);
+    } else {
+        Scene::BSDFResult plain = scene.eval_and_sample_bsdf({}, si, wo, u1, u2, hit);
+        r = { plain.value, plain.pdf, plain.sample, {} };
+    }
     const BSDFSample &bs = r.sample;
     Mask passes = (bs.sampled_type & UInt32(uint32_t(BSDFFlags::Null))) != UInt32(0u);
     Scattering f{ si.to_world_mueller(r.value, -wo, si.wi),
@@ -62,10 +124,16 @@ Scattering scatter(const Scene &scene, const SurfaceInteraction &si, const Mediu
                   bs.pdf,
                   bs.eta,
                   bs.is_delta(),
-                  hit & passes };
+                  hit & passes,
+                  r.sample_value };
     if (scene.media().empty())
         return f;
-    Scene::PhaseResult p = scene.eval_and_sample_phase({}, mei, d, u1, u2, collided);
+    PhaseScattering replayed;
+    if (differentiates)
+        replayed = replay_phase(scene, mei, d, u1, u2, collided);
+    else
+        replayed.result = scene.eval_and_sample_phase({}, mei, d, u1, u2, collided);
+    const Scene::PhaseResult &p = replayed.result;
     return { select(collided, p.value, f.value),
              select(collided, p.pdf, f.pdf),
              select(collided, p.sample.wo, f.d),
@@ -73,7 +141,9 @@ Scattering scatter(const Scene &scene, const SurfaceInteraction &si, const Mediu
              select(collided, p.sample.pdf, f.sample_pdf),
              select(collided, Float(1), f.eta),
              f.is_delta & !collided,
-             f.passes };
+             f.passes,
+             differentiates ? select(collided, mei.sigma_s * replayed.sample_value, f.sample_value)
+                            : Spectrum() };
 }
 
 bool emits(const Scene &scene) {
@@ -85,15 +155,16 @@ bool emits(const Scene &scene) {
 
 } // namespace
 
-Radiance VolumePathTracer::sample(const Scene &scene, SampleStream &sampler, const Ray &ray,
-                                  const Medium *medium, const Mask &active) const {
+VolumePathTracer::State VolumePathTracer::initial_state(const Scene &scene, SampleStream &sampler,
+                                                        const Ray &ray, const Medium *medium,
+                                                        const Mask &active) const {
     UInt32 channel(0u);
     if (m_weights == Weights::Spectral && variant().channels() > 1) {
         auto n = uint32_t(variant().channels());
         UInt32 c = to_uint(sampler.next_1d() * double(n));
         channel = select(c < UInt32(n), c, UInt32(n - 1));
     }
-    State s{ .sampler = sampler,
+    return { .sampler = sampler,
              .ray = ray,
              .throughput = Spectrum(1).dense(),
              .L = black(),
@@ -108,17 +179,65 @@ Radiance VolumePathTracer::sample(const Scene &scene, SampleStream &sampler, con
              .active = m_max_depth == 0 ? Mask(false) : active,
              .channel = channel,
              .ratio = Spectrum(1),
-             .light_ratio = Spectrum(1) };
+             .light_ratio = Spectrum(1),
+             .tangent = {},
+             .mode = {},
+             .gradient = {} };
+}
+
+Radiance VolumePathTracer::sample(const Scene &scene, SampleStream &sampler, const Ray &ray,
+                                  const Medium *medium, const Mask &active) const {
+    State s = initial_state(scene, sampler, ray, medium, active);
     s = jit::loop(
         s, [](const State &s) { return s.active; }, [&](State &s) { bounce(scene, s); }, "volpath");
     sampler = s.sampler;
     return { s.L, s.valid, {} };
 }
 
-RadianceDerivative VolumePathTracer::differentiate(ad::Mode, const Scene &, SampleStream,
-                                                   const Ray &, const Medium *, const Radiance &,
-                                                   const RadianceDerivative &, const Mask &) const {
-    complain("has no derivatives; use `prb` for scenes without media");
+RadianceDerivative VolumePathTracer::differentiate(ad::Mode mode, const Scene &scene,
+                                                   SampleStream sampler, const Ray &ray,
+                                                   const Medium *medium, const Radiance &primal,
+                                                   const RadianceDerivative &gradient,
+                                                   const Mask &active) const {
+    if (!m_is_differentiable)
+        complain("has no derivatives; use `prbvolpath`, or `prb` for scenes without media");
+    refuse_polarization();
+    if (scene.follows_shapes())
+        complain("has no derivatives by shapes; use `path`, `prb` or `direct`");
+    State s = initial_state(scene, sampler, ray, medium, active);
+    s.mode = mode;
+    s.L = primal.L;
+    s.gradient = gradient.L;
+    if (mode == ad::Mode::Forward)
+        s.tangent = Spectrum(0);
+    ad::SuspendGrad none; // a bounce is differentiated inside the loop
+    s = jit::loop(
+        s, [](const State &s) { return s.active; },
+        [&](State &s) {
+            ad::ResumeGrad all;
+            bounce(scene, s);
+        },
+        "volpath derivative");
+    return { s.tangent, {} };
+}
+
+// A collision on a part of the ray, or none. All that lies ahead has passed the medium up to there.
+MediumSample VolumePathTracer::sample_medium(const Scene &scene, State &s, const Ray &segment,
+                                             const Mask &inside) const {
+    Tracing how{ .channel = m_weights == Weights::Spectral ? &s.channel : nullptr,
+                 .is_differentiable = m_is_differentiable };
+    if (!s.mode)
+        return scene.sample_medium(s.medium, segment, s.sampler, inside, how);
+    PassingDerivative derivative = s.passing(s.L);
+    how.derivative = &derivative;
+    MediumSample ms;
+    {
+        ad::SuspendGrad none; // it is differentiated inside
+        ms = scene.sample_medium(s.medium, segment, s.sampler, inside, how);
+    }
+    s.add_tangent(select(inside, ms.tangent * s.L, Spectrum(0)));
+    replay_collision(scene, ms, inside & ms.mei.is_valid());
+    return ms;
 }
 
 void VolumePathTracer::bounce(const Scene &scene, State &s) const {
@@ -128,6 +247,8 @@ void VolumePathTracer::bounce(const Scene &scene, State &s) const {
     Mask first = s.depth == UInt32(0u);
     SurfaceInteraction si = scene.ray_intersect(s.ray, s.active, first);
     si.compute_uv_partials(s.ray, first);
+    Spectrum near = zero; // when differentiating: what the bounce itself brings
+    Spectrum &L = s.mode ? near : s.L;
 
     // A collision in a medium, before the surface
     MediumSample ms;
@@ -136,8 +257,7 @@ void VolumePathTracer::bounce(const Scene &scene, State &s) const {
         Ray segment = s.ray;
         segment.maxt = si.t;
         Mask inside = s.active & (s.medium != UInt32(0u));
-        ms = scene.sample_medium(s.medium, segment, s.sampler, inside,
-                                 spectral ? &s.channel : nullptr);
+        ms = sample_medium(scene, s, segment, inside);
         collided = inside & ms.mei.is_valid();
         s.throughput = select(inside, s.throughput * ms.weight, s.throughput);
         if (spectral) {
@@ -145,8 +265,7 @@ void VolumePathTracer::bounce(const Scene &scene, State &s) const {
             s.light_ratio = select(inside, s.light_ratio * ms.passing_ratio, s.light_ratio);
         }
         if (emits(scene))
-            s.L +=
-                select(collided, over_mean(s.throughput * depolarize(ms.emission), s.ratio), zero);
+            L += select(collided, over_mean(s.throughput * depolarize(ms.emission), s.ratio), zero);
         s.throughput = select(collided, s.throughput * ms.mei.sigma_s, s.throughput);
     }
     Mask at_surface = s.active & !collided, hit = at_surface & si.is_valid();
@@ -155,6 +274,7 @@ void VolumePathTracer::bounce(const Scene &scene, State &s) const {
     Interaction prev{ Float(0), s.prev_p, s.prev_n, s.ray.time, s.ray.wavelengths };
     Mask sees_light = m_hide_emitters ? at_surface & !first : at_surface;
     auto [emitted, light_pdf] = scene.eval_emitter_pdf(prev, si, sees_light);
+    light_pdf = detached(light_pdf);
     Spectrum gathered = s.throughput * emitted;
     if (m_weights == Weights::Spectral)
         gathered = over_mean(gathered,
@@ -163,7 +283,7 @@ void VolumePathTracer::bounce(const Scene &scene, State &s) const {
         gathered = gathered * select(s.prev_delta, Float(1), mis_weight(s.prev_pdf, light_pdf));
     else
         sees_light = sees_light & (s.prev_delta | !(light_pdf > 0));
-    s.L += select(sees_light, gathered, zero);
+    L += select(sees_light, gathered, zero);
 
     // The path goes on from here
     Mask next = collided | hit;
@@ -182,14 +302,14 @@ void VolumePathTracer::bounce(const Scene &scene, State &s) const {
         if (m_max_depth > 0)
             below = below & (s.depth + UInt32(1u) < UInt32(uint32_t(m_max_depth)));
         Spectrum leaves = scene.eval_subsurface(si, s.sampler.next_2d(), below);
-        s.L += select(below, over_mean(s.throughput * leaves, s.ratio), zero);
+        L += select(below, over_mean(s.throughput * leaves, s.ratio), zero);
     }
 
     // A direction towards a light; the BSDF or phase function there, and another direction sampled from it
     auto [ds, light] = scene.sample_emitter_direction(it, s.sampler.next_2d(), false, lights);
     Float u1 = s.sampler.next_1d();
     Vector2 u2 = s.sampler.next_2d();
-    Scattering f = scatter(scene, si, ms.mei, ds.d, u1, u2, hit, collided);
+    Scattering f = scatter(scene, si, ms.mei, ds.d, u1, u2, hit, collided, bool(s.mode));
 
     // Direct light, as much as arrives
     Mask direct = lights & (ds.pdf > 0);
@@ -197,8 +317,14 @@ void VolumePathTracer::bounce(const Scene &scene, State &s) const {
     direct = direct & any_nonzero(contribution * light);
     UInt32 light_medium = scene.medium_beyond(si, ds.d, s.medium, hit);
     Spectrum passes_media(1);
-    Spectrum arrives = scene.transmittance(it, ds, light_medium, s.sampler, direct,
-                                           spectral ? &passes_media : nullptr);
+    Tracing how{ .is_differentiable = m_is_differentiable };
+    SampleStream again = s.sampler;
+    Spectrum arrives;
+    {
+        ad::SuspendGrad none;
+        arrives = scene.transmittance(it, ds, light_medium, s.sampler, direct, how,
+                                      spectral ? &passes_media : nullptr);
+    }
     Spectrum brought = contribution * arrives * light;
     if (m_weights == Weights::Spectral) {
         // A path that went on in this direction would have passed with the same probability as light does
@@ -207,7 +333,17 @@ void VolumePathTracer::bounce(const Scene &scene, State &s) const {
     } else if (m_weights == Weights::Power) {
         brought = brought * select(ds.delta, Float(1), mis_weight(ds.pdf, f.pdf));
     }
-    s.L += select(direct, brought, zero);
+    L += select(direct, brought, zero);
+    if (s.mode) {
+        Mask arrived = direct & any_nonzero(arrives);
+        Spectrum light_brought = select(arrived, detached(brought), zero);
+        PassingDerivative derivative = s.passing(light_brought);
+        how.derivative = &derivative;
+        ad::SuspendGrad none;
+        Spectrum tangent = scene.transmittance(it, ds, light_medium, again, arrived, how);
+        s.add_tangent(select(arrived, tangent * light_brought, zero));
+        s.throughput = detached(s.throughput);
+    }
 
     // On along the sampled direction; surfaces that leave it alone are not scattered at
     Mask scattered = next;
@@ -238,6 +374,9 @@ void VolumePathTracer::bounce(const Scene &scene, State &s) const {
     Mask survives = s.sampler.next_1d() < q;
     s.throughput = select(roulette, s.throughput * rcp(q), s.throughput);
     s.active = next & (survives | !roulette);
+    if (s.mode)
+        s.add_tangent(
+            differentiate_vertex(*s.mode, s.L, near, f.sample_value, s.gradient, s.active));
 }
 
 } // namespace umbel

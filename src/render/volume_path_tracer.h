@@ -3,6 +3,12 @@
 // What `path` does at surfaces is done at collisions in media, too: light is gathered by sampling a light and by sampling the
 // phase function. Rays towards lights pass media, and surfaces that leave their direction alone (`null`, `polarizer`), and bring
 // what is left of the light; such surfaces do not count as bounces. Without media and such surfaces it is `path`.
+//
+// The derivative walks each path a second time, as that of render/path_tracer.h does. Distances and directions are sampled, not
+// differentiated; light is, at what was sampled. That it passes a medium is a factor of all that lies ahead: transmittance where
+// the medium is homogeneous, elsewhere 1 - extinction / bound at each null collision. Rays towards lights are walked twice, as
+// what they bring must be known before its factors can be differentiated. Where a medium has no extinction, nothing is ever
+// scattered: there, the derivative knows what light loses and not what it gains, as it does where an albedo is 0.
 #pragma once
 #include "render/integrator.h"
 
@@ -25,14 +31,21 @@ public:
                                      const Mask &) const override;
 
 protected:
-    explicit VolumePathTracer(Weights weights) : m_weights(weights) {}
+    /// `max_depth` is the default. One that has derivatives weighs by the power heuristic, and takes smaller steps.
+    explicit VolumePathTracer(Weights weights, int max_depth = -1, bool is_differentiable = false)
+        : m_weights(weights), m_max_depth(max_depth), m_is_differentiable(is_differentiable) {}
 
 private:
     struct State;
+    State initial_state(const Scene &scene, SampleStream &sampler, const Ray &ray,
+                        const Medium *medium, const Mask &active) const;
+    MediumSample sample_medium(const Scene &scene, State &s, const Ray &segment,
+                               const Mask &inside) const;
     void bounce(const Scene &scene, State &s) const;
 
     const Weights m_weights;
-    int m_max_depth = -1, m_rr_depth = 5;
+    int m_max_depth, m_rr_depth = 5;
+    const bool m_is_differentiable;
 };
 
 } // namespace umbel

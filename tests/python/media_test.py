@@ -95,3 +95,38 @@ def test_parameters_of_media_have_names_and_change():
     params.update()
     image = mi.render(s, spp=16).numpy()
     assert np.allclose(image, 1, atol=1e-5)  # there is nothing between the camera and the sky
+
+
+def smoke():
+    """A grid of densities in a cube."""
+    T = mi.ScalarTransform4f()
+    place = T.translate([-1, -1, -1]).scale(2)
+    values = np.random.default_rng(1).uniform(.2, 1, size=(3, 2, 4, 1)).astype(np.float32)
+    return scene(ball={"type": "cube", "bsdf": {"type": "null"}, "interior": {
+        "type": "heterogeneous", "albedo": .8, "sigma_t": {
+            "type": "gridvolume", "grid": mi.VolumeGrid(values), "to_world": place}}},
+                 camera={"type": "perspective", "to_world": T.look_at([1, 2, 5], [0, 0, 0], [0, 1, 0]),
+                         "film": {"type": "hdrfilm", "width": 8, "height": 8}})
+
+
+def test_images_of_media_have_derivatives():
+    s = smoke()
+    params = mi.traverse(s)
+    key = "ball.interior_medium.sigma_t.data"
+    dr.enable_grad(params[key])
+    params.update()
+    with pytest.raises(mi.UserError, match="prbvolpath"):
+        dr.backward(mi.render(s, params, spp=4))  # `volpath` has none
+    image = mi.render(s, params, spp=64, integrator="prbvolpath")
+    dr.backward(dr.mean(image, axis=None))
+    grad = np.array(dr.grad(params[key]))
+    assert grad.shape == (3, 2, 4, 1) and np.all(grad < 0)  # smoke of this kind absorbs light of the sky
+
+
+def test_integrators_have_names():
+    s = scene()
+    image = mi.render(s, spp=4, seed=3, integrator="prbvolpath").numpy()
+    assert np.array_equal(image, mi.render(s, spp=4, seed=3, integrator=mi.load_dict({"type": "prbvolpath"})).numpy())
+    assert mi.load_dict({"type": "prbvolpath"}).class_name() == "PRBVolpathIntegrator"
+    with pytest.raises(mi.UserError, match="prbvolpat"):
+        mi.render(s, integrator="prbvolpat")

@@ -65,6 +65,7 @@ protected:
 UMBEL_VARIANTS(BackendMajorantGrid, "llvm_rgb", "llvm_rgb_double", "interp_rgb")
 
 // Until nothing is left of the ray: bounds hold where collisions are, and all of them add up to no less than the volume's values.
+// Raised ones are greater, also where there is nothing.
 TEST_P(BackendMajorantGrid, BoundsHoldAlongRays) {
     const uint32_t lanes = 512;
     for (const char *filter : { "trilinear", "nearest" })
@@ -76,18 +77,24 @@ TEST_P(BackendMajorantGrid, BoundsHoldAlongRays) {
                 MajorantGrid::Path path = grid.path_of(r);
                 // Collisions at depths 0.01, 0.02 ... of the bounds
                 Float depth = (Float(UInt32(jit::lane_index(lanes))) + 1) * 0.01;
-                MajorantGrid::Walk walk = grid.enter(path, r);
-                Float bound = grid.follow(path, walk, depth, true);
+                MajorantGrid::Walk walk = grid.enter(path, r), other = walk;
+                Float bound = grid.follow(path, walk, depth, false, true);
+                Float raised = grid.follow(path, other, depth, true, true);
                 MediumInteraction at;
                 at.p = r(path.mint + walk.t);
                 std::vector<double> b = read_floats(bound), t = read_floats(walk.t + bound * 0),
                                     x = read_floats(v->eval_1(at, true));
+                at.p = r(path.mint + other.t);
+                std::vector<double> more = read_floats(raised),
+                                    there = read_floats(v->eval_1(at, true));
                 double length = read_floats(path.length)[0];
                 for (uint32_t i = 0; i < lanes; ++i) {
                     if (b[i] == 0)
                         EXPECT_EQ(t[i], length);
                     else
                         EXPECT_GE(b[i] * (1 + 1e-5), 2 * x[i]) << t[i];
+                    if (more[i] != 0)
+                        EXPECT_GT(more[i], 2 * there[i]);
                     if (i > 0)
                         EXPECT_GE(t[i], t[i - 1]);
                 }

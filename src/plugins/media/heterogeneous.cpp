@@ -38,7 +38,9 @@ public:
         p.optional_volume("emission", m_emission)
             .doc(
                 "Radiance that leaves it per unit of length; nothing where there is no extinction");
-        p.scalar("scale", m_scale, 1, 0).doc("Multiplies the extinction: changes its unit");
+        p.scalar("scale", m_scale, 1, 0)
+            .differentiable()
+            .doc("Multiplies the extinction: changes its unit");
         p.choice("method", m_method, "woodcock", { "woodcock", "simpson" })
             .doc("How distances and transmittance are found: by tracking, without bias, or by "
                  "quadrature; a `sigma_t` that is the same everywhere is always tracked");

@@ -21,7 +21,9 @@ public:
         p.optional_volume("sigma_s", m_sigma_s)
             .doc("In place of `albedo` and `sigma_t`, with `sigma_a`: scattering");
         p.optional_volume("sigma_a", m_sigma_a).doc("Likewise: absorption");
-        p.scalar("scale", m_scale, 1, 0).doc("Multiplies all coefficients: changes their unit");
+        p.scalar("scale", m_scale, 1, 0)
+            .differentiable()
+            .doc("Multiplies all coefficients: changes their unit");
         p.string("material", m_material, "")
             .doc("In place of all coefficients: a measured medium, per millimetre, such as `skin1` "
                  "or "

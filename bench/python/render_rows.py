@@ -1,6 +1,8 @@
 # bench/python/render_rows.py: rendering from Python, on both sides: the same scenes, the same calls.
 import time
 
+import numpy as np
+
 
 def cornell_box(mi, size, integrator):
     """A Cornell box with four materials, paths of at most 8 segments."""
@@ -37,6 +39,25 @@ def cornell_box(mi, size, integrator):
     })
 
 
+def plume(mi, size, integrator):
+    """Smoke in a grid of 64 x 64 x 64 voxels under a sky and a lamp."""
+    T = mi.ScalarTransform4f
+    n = 64
+    z, y, x = (np.mgrid[0:n, 0:n, 0:n] + .5) / n * 2 - 1
+    density = np.clip(1.2 - 2 * np.hypot(x - .3 * np.sin(2.5 * z), y + .2 * z), .01, 1)[..., None].astype(np.float32)
+    grid = {"type": "gridvolume", "grid": mi.VolumeGrid(density), "to_world": T().translate([-1, -1, -1]).scale(2)}
+    return mi.load_dict({
+        "type": "scene",
+        "integrator": {"type": integrator, "max_depth": 8, "rr_depth": 100},
+        "sensor": {"type": "perspective", "fov": 35, "to_world": T().look_at([5, 0, 2], [0, 0, 0], [0, 0, 1]),
+                   "film": {"type": "hdrfilm", "width": size, "height": size, "rfilter": {"type": "box"}}},
+        "sky": {"type": "constant", "radiance": .5}, "lamp": {"type": "point", "position": [2, 3, 4], "intensity": 20.},
+        "cube": {"type": "cube", "bsdf": {"type": "null"}, "interior": {
+            "type": "heterogeneous", "albedo": .8, "scale": 8., "sigma_t": grid}},
+    })
+
+
+VOXELS = ["cube.interior_medium.sigma_t.data"]
 COLOURS = [c + ".reflectance.value" for c in ("white", "green", "red", "grey")]
 
 
@@ -78,18 +99,18 @@ def define_render(mi, dr, row):
     def primal_of(scene):
         return best(lambda k: finish(mi.render(scene, spp=16, seed=k)), 3)
 
-    def gradient_of(scene):
+    def gradient_of(scene, keys=COLOURS):
         params = mi.traverse(scene)
 
         def once(k):
-            for key in COLOURS:
-                value = mi.Color3f(dr.detach(params[key]))
+            for key in keys:
+                value = type(params[key])(dr.detach(params[key]))
                 dr.enable_grad(value)
                 params[key] = value
             params.update()
             image = mi.render(scene, params, spp=16, seed=k)
             dr.backward(dr.mean(dr.square(image), axis=None))
-            finish(*[dr.grad(params[key]) for key in COLOURS])
+            finish(*[dr.grad(params[key]) for key in keys])
         return best(once, 3)
 
     @row("gradient iteration")
@@ -101,6 +122,10 @@ def define_render(mi, dr, row):
         scene = cornell_box(mi, 480, "prb")
         primal = primal_of(scene)
         return (gradient_of(scene) - primal) / primal
+
+    @row("smoke, gradient iteration")
+    def gradient_of_smoke():
+        return gradient_of(plume(mi, 256, "prbvolpath"), VOXELS)
 
     @row("load 1000 shapes")
     def load():

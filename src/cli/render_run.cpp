@@ -27,19 +27,57 @@ struct UnderWay {
     ~UnderWay() { --g_renders; }
 };
 
+/// Beside the checkpoint: the one before it, for the case that the newest is damaged.
+fs::path previous_checkpoint(const std::string &file) { return file + ".previous"; }
+
+/// Makes the checkpoint the previous one, and leaves it: whoever kills us finds one of that name at any time. What fails here
+/// leaves us without a second one, which is no reason to do without the first.
+void keep_previous(const std::string &file) {
+    fs::path previous = previous_checkpoint(file), copy = temporary_name(previous);
+    std::error_code error;
+    fs::create_hard_link(file, copy, error);
+    if (error) // some file systems have no links
+        fs::copy_file(file, copy, error);
+    if (!error)
+        fs::rename(copy, previous, error);
+    fs::remove(copy, error); // also where both were one file already, which rename() leaves alone
+}
+
 void write_checkpoint(const std::string &file, const Render &render) {
     try {
-        write_file(file, render.save()); // whoever kills us finds the old one or the new one
+        std::string state = render.save();
+        if (fs::exists(file))
+            keep_previous(file);
+        write_file(file, state); // whoever kills us finds the old one or the new one
     } catch (const UserError &e) {
         throw DeviceError(fmt::format("the checkpoint is not saved: {}", e.what()));
     }
 }
 
 void resume(const RunOptions &o, Render &render) {
-    check_writable(o.checkpoint);
+    try {
+        check_writable(o.checkpoint);
+    } catch (const UserError &e) {
+        if (o.is_part) // its state is the result
+            throw;
+        say(fmt::format("umbel: no checkpoint can be saved: {}; rendering goes on without",
+                        e.what()));
+    }
     if (!fs::exists(o.checkpoint))
         return;
-    render.restore(read_text_file(o.checkpoint));
+    auto restore = [&](const fs::path &file) { render.restore(read_text_file(file, SIZE_MAX)); };
+    try {
+        restore(o.checkpoint);
+    } catch (const DamagedState &) {
+        fs::path previous = previous_checkpoint(o.checkpoint);
+        if (!fs::exists(previous))
+            throw;
+        restore(previous);
+        say(fmt::format("umbel: {} is damaged; {} takes its place", o.checkpoint,
+                        previous.string()));
+        std::error_code ignored; // so that the damaged one never is the previous one
+        fs::rename(previous, o.checkpoint, ignored);
+    }
     if (!o.quiet)
         say(fmt::format("umbel: going on from {}, at {:.0f} %", o.checkpoint,
                         render.progress() * 100));
@@ -170,8 +208,13 @@ std::string summary(const Render &render, double before, double seconds, const K
 
 void install_signal_handlers() {
     auto stop = [](int) {
-        if (g_stop || g_renders == 0) // while scenes are loaded, there is nothing to save
-            std::_Exit(130);
+        // Managers of processes, and impatient hands, send several at once: those are one
+        static std::atomic<Clock::time_point> first;
+        Clock::time_point now = Clock::now();
+        if (g_renders == 0 || (g_stop && now - first.load() > std::chrono::seconds(1)))
+            std::_Exit(130); // while scenes are loaded, there is nothing to save
+        if (!g_stop)
+            first = now;
         g_stop = 1;
     };
     std::signal(SIGINT, stop);
@@ -275,9 +318,12 @@ void run_render(const RunOptions &o, Render &render, const Film &film, Progress 
 
     if (!unsaved.empty())
         throw DeviceError(unsaved);
+    std::error_code ignored;
     if (is_complete) {
+        if (has_checkpoint)
+            fs::remove(previous_checkpoint(o.checkpoint), ignored);
         if (has_checkpoint && !keeps)
-            fs::remove(o.checkpoint);
+            fs::remove(o.checkpoint, ignored);
     } else if (has_checkpoint)
         say(fmt::format("umbel: stopped; the same command goes on from {}", o.checkpoint));
     else if (g_stop)

@@ -20,7 +20,8 @@ struct RunOptions {
     bool verbose = false;     // what is compiled, too
 };
 
-/// INT and TERM stop at the next launch, the second one, or one before the first launch, at once; HUP writes the unfinished image.
+/// INT and TERM stop at the next launch; at once another one more than a second later, or one before the first launch. HUP writes
+/// the unfinished image.
 void install_signal_handlers();
 bool stop_requested();
 

@@ -1,21 +1,28 @@
 // render/checkpoint.cpp: the state of a render as bytes: to go on later, or to be merged with that of other parts.
 //
-// The signature's length and text, then numbers and films as they lie in memory.
+// The signature's length and text, then numbers and films as they lie in memory; at the end the CRC-32 of all that.
 #include "core/host_array.h"
 #include "render/driver.h"
 #include <cstring>
 #include <limits>
+#include <zlib.h>
 
 namespace umbel {
 
 std::string Render::signature() const {
     const Film::Crop &c = film().crop();
     return fmt::format(
-        "umbel render 6: {}, variant {}, {} x {} pixels, crop {} x {} at ({}, {}), seed {}, {} "
+        "umbel render 7: {}, variant {}, {} x {} pixels, crop {} x {} at ({}, {}), seed {}, {} "
         "error, channels {}",
         m_options.label, m_scene.scene_variant().name, film().width(), film().height(), c.width,
         c.height, c.x, c.y, m_seed, m_options.estimate_error ? "with" : "without",
         fmt::join(channel_names(), " "));
+}
+
+// Every change of up to 32 bits in a row gives another one.
+static uint64_t checksum(std::string_view bytes) {
+    return crc32_z(crc32_z(0, nullptr, 0), reinterpret_cast<const Bytef *>(bytes.data()),
+                   bytes.size());
 }
 
 std::string Render::save() const {
@@ -27,11 +34,17 @@ std::string Render::save() const {
     for (int v : { m_spp, m_group_size, m_first, m_last, m_group })
         put(uint64_t(v));
     put(m_next);
-    return out + m_buffer.bytes() + m_light.bytes();
+    out += m_buffer.bytes();
+    out += m_light.bytes();
+    put(checksum(out));
+    return out;
 }
 
 Render::State Render::parse(std::string_view bytes) const {
-    auto damaged = [] { fail("a checkpoint is damaged; delete it to begin anew"); };
+    auto damaged = [] {
+        throw DamagedState("a checkpoint is damaged, or of another version of Umbel; delete it to "
+                           "begin anew");
+    };
     auto take = [&](size_t n) {
         if (bytes.size() < n)
             damaged();
@@ -44,6 +57,14 @@ Render::State Render::parse(std::string_view bytes) const {
         std::memcpy(&v, take(sizeof v).data(), sizeof v);
         return v;
     };
+    // First of all: no other message is to be trusted where a bit has changed
+    uint64_t sum;
+    if (bytes.size() < sizeof sum)
+        damaged();
+    std::memcpy(&sum, bytes.data() + bytes.size() - sizeof sum, sizeof sum);
+    bytes.remove_suffix(sizeof sum);
+    if (sum != checksum(bytes))
+        damaged();
     uint64_t length = get();
     if (length > 4096)
         damaged();

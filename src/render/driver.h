@@ -38,6 +38,11 @@ struct RenderOptions {
     bool is_lazy = false;
 };
 
+/// The bytes of a state are not those that were saved.
+struct DamagedState : UserError {
+    using UserError::UserError;
+};
+
 class Render {
 public:
     /// The scene must outlive it.
@@ -93,7 +98,7 @@ public:
 
     /// The state between two steps as bytes, and back; UserError if they belong to another render. A restored render
     /// goes on as if it had never stopped. It may have another number of samples, if the sampler's do not depend on that
-    /// and all groups so far were full ones. Saving waits.
+    /// and all groups so far were full ones. DamagedState if any bit of them has changed. Saving waits.
     std::string save() const;
     void restore(std::string_view bytes);
     /// Adds what another render has saved: the part that follows this one, both of them done; or the first part, if this one has

@@ -251,9 +251,9 @@ TEST_F(CliRender, WhatCannotBeWrittenIsFoundBeforeTheFirstSample) {
     std::filesystem::create_directory(folder / "b.exr");
     refused(path("b.exr"), "this is a folder");
     expect_output(umbel(fmt::format("render {} -m interp_rgb --spp 100000000 --time 60 "
-                                    "--checkpoint {}",
+                                    "--part 1/2 --checkpoint {}",
                                     scene, path("no/c"))),
-                  1, "check the folder");
+                  1, "check the folder"); // it would be the result
     EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(60));
     // A dot alone makes no format
     expect_output(umbel(fmt::format("render {} -q -m interp_rgb -o {}", scene, path("frame.0001"))),
@@ -293,6 +293,55 @@ TEST_F(CliRender, MoreSamplesGoOnFromAKeptCheckpoint) {
         EXPECT_FALSE(std::filesystem::exists(path("c")));
     }
     expect_output(umbel("render --keep-checkpoint " + scene), 1, "name the file with --checkpoint");
+}
+
+TEST_F(CliRender, ADamagedCheckpointGivesWayToThePreviousOne) {
+    std::string whole = image("--spp 64");
+    auto run = [&](const std::string &more) {
+        return umbel(fmt::format("render {} -m interp_rgb --spp 64 -b 8 -o {} --checkpoint {} {}",
+                                 scene, path("i.pfm"), path("c"), more));
+    };
+    auto damage = [&](const std::string &name) {
+        std::string state = contents(path(name));
+        state[state.size() / 2] ^= 4;
+        file(name, state);
+    };
+    // Two checkpoints, a launch between them
+    expect_output(run("--time 1e-9"), 0, "stopped");
+    EXPECT_FALSE(std::filesystem::exists(path("c.previous")));
+    std::string first = contents(path("c"));
+    expect_output(run("--time 1e-9"), 0, "stopped");
+    EXPECT_EQ(contents(path("c.previous")), first);
+    EXPECT_NE(contents(path("c")), first);
+
+    damage("c");
+    Ran r = run("");
+    expect_output(r, 0,
+                  fmt::format("{} is damaged; {} takes its place", path("c"), path("c.previous")));
+    expect_output(r, 0, "going on from");
+    EXPECT_EQ(contents(path("i.pfm")), whole);
+    for (const auto &entry : std::filesystem::directory_iterator(folder))
+        EXPECT_NE(entry.path().filename().string()[0], 'c') << entry.path();
+
+    // What is damaged is never kept, and both can be
+    expect_output(run("--time 1e-9"), 0, "stopped");
+    expect_output(run("--time 1e-9"), 0, "stopped");
+    damage("c");
+    expect_output(run("--time 1e-9"), 0, "takes its place");
+    EXPECT_EQ(contents(path("c.previous")), first);
+    damage("c");
+    damage("c.previous");
+    expect_output(run(""), 1, "a checkpoint is damaged");
+}
+
+TEST_F(CliRender, ACheckpointThatCannotBeWrittenCostsNoImage) {
+    std::string whole = image("");
+    Ran r = umbel(fmt::format("render {} -m interp_rgb --checkpoint-every 0 -b 8 -o {} "
+                              "--checkpoint {}",
+                              scene, path("j.pfm"), path("no/c")));
+    expect_output(r, 0, "no checkpoint can be saved");
+    expect_output(r, 0, "the checkpoint is not saved: ");
+    EXPECT_EQ(contents(path("j.pfm")), whole);
 }
 
 TEST_F(CliRender, ACheckpointOfAnotherSceneIsRefused) {
@@ -389,6 +438,23 @@ TEST_F(SlowCliRender, AHangUpWritesTheUnfinishedImageAndAnInterruptEnds) {
     kill(pid, SIGINT);
     int status = end(pid);
     EXPECT_TRUE(WIFEXITED(status));
+    EXPECT_EQ(WEXITSTATUS(status), 130);
+    EXPECT_TRUE(std::filesystem::exists(path("i.pfm")));
+    EXPECT_TRUE(std::filesystem::exists(path("c")));
+}
+
+TEST_F(SlowCliRender, SeveralTermsAtOnceAreOne) {
+    pid_t pid =
+        start({ "render", scene, "-q", "-m", "llvm_rgb", "--spp", "100000000", "--size", "512x512",
+                "-o", path("i.pfm"), "--checkpoint", path("c"), "--checkpoint-every", "0.01" });
+    ASSERT_TRUE(appears(path("c")));
+    std::filesystem::remove(path("c"));
+    for (int i = 0; i < 20; ++i) {
+        kill(pid, SIGTERM);
+        std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+    int status = end(pid);
+    ASSERT_TRUE(WIFEXITED(status));
     EXPECT_EQ(WEXITSTATUS(status), 130);
     EXPECT_TRUE(std::filesystem::exists(path("i.pfm")));
     EXPECT_TRUE(std::filesystem::exists(path("c")));

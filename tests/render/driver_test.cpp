@@ -257,6 +257,26 @@ TEST_P(BackendDriver, ARestoredRenderGoesOnAsIfNothingHadHappened) {
     EXPECT_NE(user_error([&] { second.restore("x"); }).find("damaged"), std::string::npos);
 }
 
+TEST_P(BackendDriver, EveryFlippedBitOfAStateIsFound) {
+    Ref<Scene> scene = scene_from(scene_xml(Box, 20, 70));
+    Render render(*scene);
+    render.step();
+    std::string saved = render.save();
+    auto flipped = [&](size_t bit) {
+        std::string state = saved;
+        state[bit / 8] = char(state[bit / 8] ^ (1 << bit % 8));
+        return state;
+    };
+    size_t head = 8 * 512,
+           bits = 8 * saved.size(); // signature and numbers, then many of the pixels
+    ASSERT_GT(bits, head);
+    for (size_t bit = 0; bit < bits; bit += bit < head ? 1 : 1009)
+        EXPECT_THROW(render.restore(flipped(bit)), DamagedState) << "bit " << bit;
+    for (size_t bit = bits - 64; bit < bits; ++bit) // the checksum itself
+        EXPECT_THROW(render.restore(flipped(bit)), DamagedState) << "bit " << bit;
+    render.restore(saved);
+}
+
 // A small lamp, seen at its edges, has most of the squared error of an image, and does not tell how noisy the rest is.
 TEST_P(BackendDriver, TheMedianErrorIsNotThatOfOneBrightEdge) {
     auto errors = [](const char *radiance, uint32_t seed, int spp) {

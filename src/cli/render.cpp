@@ -219,11 +219,13 @@ int render_all(const Options &o) {
     std::atomic<size_t> next = 0;
     std::vector<int> codes(o.scenes.size());
     auto work = [&] {
-        for (size_t i; !stop_requested() && (i = next++) < o.scenes.size();)
+        for (size_t i; !stop_requested() && (i = next++) < o.scenes.size();) {
             codes[i] = reporting_errors([&] {
                 render_one(o, o.scenes[i]);
                 return 0;
             });
+            end_if_stopped();
+        }
     };
     std::vector<std::thread> others;
     for (int i = 1; i < std::min(o.jobs, int(o.scenes.size())); ++i)

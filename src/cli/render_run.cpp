@@ -21,10 +21,17 @@ constexpr double Infinity = std::numeric_limits<double>::infinity();
 
 // What signals ask for is done between two launches.
 volatile std::sig_atomic_t g_stop = 0, g_hang_ups = 0;
-std::atomic<int> g_renders{ 0 }; // under way
-struct UnderWay {
-    UnderWay() { ++g_renders; }
-    ~UnderWay() { --g_renders; }
+std::atomic<int> g_renders{ 0 }; // with samples that no file has yet
+class Unsaved {
+public:
+    void begin() {
+        if (!std::exchange(m_has_begun, true))
+            ++g_renders;
+    }
+    ~Unsaved() { g_renders -= m_has_begun; }
+
+private:
+    bool m_has_begun = false;
 };
 
 /// Beside the checkpoint: the one before it, for the case that the newest is damaged.
@@ -211,8 +218,9 @@ void install_signal_handlers() {
         // Managers of processes, and impatient hands, send several at once: those are one
         static std::atomic<Clock::time_point> first;
         Clock::time_point now = Clock::now();
+        // While scenes are loaded, kernels compiled, and during the first launch, which may be long, there is nothing to save
         if (g_renders == 0 || (g_stop && now - first.load() > std::chrono::seconds(1)))
-            std::_Exit(130); // while scenes are loaded, there is nothing to save
+            std::_Exit(130);
         if (!g_stop)
             first = now;
         g_stop = 1;
@@ -223,6 +231,11 @@ void install_signal_handlers() {
 }
 
 bool stop_requested() { return g_stop; }
+
+void end_if_stopped() {
+    if (g_stop && g_renders == 0)
+        std::_Exit(130);
+}
 
 // A picture of one pixel goes all the way, elsewhere: channels that a format has no place for are found, too.
 void check_output(const Film &film, const std::vector<std::string> &channels, const fs::path &out) {
@@ -262,7 +275,7 @@ fs::path write_result(const Film &film, const fs::path &out, const Image &image)
 
 void run_render(const RunOptions &o, Render &render, const Film &film, Progress &progress,
                 const fs::path &out) {
-    UnderWay counted;
+    Unsaved unsaved_samples;
     bool has_checkpoint = !o.checkpoint.empty();
     if (has_checkpoint)
         resume(o, render);
@@ -281,6 +294,7 @@ void run_render(const RunOptions &o, Render &render, const Film &film, Progress 
             });
         render.step();
         render.wait();
+        unsaved_samples.begin();
         kernels.look(progress.title());
         double seconds = since(start);
         bool is_reached = limits.reached(seconds);

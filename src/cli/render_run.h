@@ -20,10 +20,12 @@ struct RunOptions {
     bool verbose = false;     // what is compiled, too
 };
 
-/// INT and TERM stop at the next launch; at once another one more than a second later, or one before the first launch. HUP writes
-/// the unfinished image.
+/// INT and TERM stop at the next launch; at once another one more than a second later, or one before the end of the first launch. HUP
+/// writes the unfinished image.
 void install_signal_handlers();
 bool stop_requested();
+/// Ends the process if it was told to stop and nothing is left to be saved, whatever other threads load or compile.
+void end_if_stopped();
 
 /// UserError where the film could not write an image of these channels there. To be asked before the first sample.
 void check_output(const Film &film, const std::vector<std::string> &channels,

@@ -460,6 +460,25 @@ TEST_F(SlowCliRender, SeveralTermsAtOnceAreOne) {
     EXPECT_TRUE(std::filesystem::exists(path("c")));
 }
 
+TEST_F(SlowCliRender, AnInterruptWaitsForNoLongLaunch) {
+    // Paths of 20,000 segments: the first launch takes minutes, and there is nothing to save before its end
+    std::string closed = file("closed.xml", R"(<scene version='3.0.0'>
+  <integrator type='path'><integer name='max_depth' value='20000'/>
+    <integer name='rr_depth' value='20000'/></integrator>
+  <sensor type='perspective'><film type='hdrfilm'/></sensor>
+  <shape type='sphere'><bsdf type='twosided'><bsdf type='diffuse'>
+    <rgb name='reflectance' value='1'/></bsdf></bsdf></shape></scene>)");
+    pid_t pid = start({ "render", closed, "-q", "-m", "interp_rgb", "-o", path("i.pfm") });
+    std::this_thread::sleep_for(std::chrono::seconds(2));
+    kill(pid, SIGINT);
+    auto begin = std::chrono::steady_clock::now();
+    int status = end(pid);
+    EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::milliseconds(300));
+    EXPECT_TRUE(WIFEXITED(status));
+    EXPECT_EQ(WEXITSTATUS(status), 130);
+    EXPECT_FALSE(std::filesystem::exists(path("i.pfm")));
+}
+
 TEST_F(SlowCliRender, TheBarKnowsItsLimit) {
     auto shown = [&](std::vector<std::string> limit) {
         limit.insert(limit.begin(), { "render", scene, "-m", "llvm_rgb", "--spp", "100000000" });

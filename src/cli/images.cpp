@@ -1,15 +1,16 @@
 // cli/images.cpp: `umbel tonemap`, `umbel compare`, `umbel view`.
-#include "cli/commands.h"
+#include "cli/scene_options.h"
 #include "cli/viewer.h"
 #include "core/file_text.h"
 #include "core/image_io.h"
 #include "core/image_ops.h"
+#undef check // of jit/error.h; it is a method of the parser's options here
 
 namespace umbel {
 
 namespace {
 
-struct TonemapOptions {
+struct TonemapOptions : ReadOptions {
     std::vector<std::string> files;
     std::string output, format = "png";
     Tonemap map;
@@ -17,7 +18,8 @@ struct TonemapOptions {
     double key = 0.18, burn = 0;
 };
 
-int tonemap_files(const TonemapOptions &o) {
+int tonemap_files(TonemapOptions o) {
+    o.apply();
     Tonemap map = o.map;
     if (o.reinhard)
         map.reinhard = Reinhard{ o.key, o.burn, {}, {} };
@@ -48,23 +50,30 @@ void write_page(const std::filesystem::path &path, const std::vector<ViewedImage
     fmt::print("{}\n", path.string());
 }
 
-int view(const std::vector<std::string> &files, const std::string &output) {
+struct ViewOptions : ReadOptions {
+    std::vector<std::string> files;
+    std::string output;
+};
+
+int view(ViewOptions o) {
+    o.apply();
     std::vector<ViewedImage> images;
-    for (const std::string &file : files)
+    for (const std::string &file : o.files)
         images.push_back({ std::filesystem::path(file).filename().string(), read_image(file) });
-    std::filesystem::path page = output;
-    if (output.empty())
-        page = std::filesystem::path(files[0]).replace_extension("html");
+    std::filesystem::path page = o.output;
+    if (o.output.empty())
+        page = std::filesystem::path(o.files[0]).replace_extension("html");
     write_page(page, images);
     return 0;
 }
 
-struct CompareOptions {
+struct CompareOptions : ReadOptions {
     std::string a, b, output;
     double tolerance = std::numeric_limits<double>::infinity();
 };
 
-int compare(const CompareOptions &o) {
+int compare(CompareOptions o) {
+    o.apply();
     Image a = read_image(o.a), b = read_image(o.b);
     ImageDifference d = compare_images(a, b);
     fmt::print("mean           {:g} and {:g}\nmse            {:g}\nrmse           {:g}\n"
@@ -86,7 +95,8 @@ void add_image_commands(CLI::App &app, std::function<int()> &run) {
     CLI::App *c =
         app.add_subcommand("tonemap", "Turn images of radiance into pictures for display");
     c->add_option("image", t->files, "Images of high dynamic range")->required();
-    c->add_option("-o,--output", t->output, "Picture to write");
+    c->add_option("-o,--output", t->output, "Picture to write")->check(NotEmpty);
+    add_read_options(*c, *t);
     c->add_option("-f,--format", t->format, "Extension of pictures without -o");
     c->add_option("-m,--multiplier", t->map.multiplier, "Multiplies all values");
     c->add_option("-e,--exposure", t->map.exposure, "In stops");
@@ -100,17 +110,23 @@ void add_image_commands(CLI::App &app, std::function<int()> &run) {
     CLI::App *d = app.add_subcommand("compare", "Measure how two images differ");
     d->add_option("a", o->a, "First image")->required();
     d->add_option("b", o->b, "Second image, the reference")->required();
-    d->add_option("-o,--output", o->output, "Page that shows both and their difference: .html");
-    d->add_option("--tolerance", o->tolerance, "Fail if the root mean square difference is larger");
+    d->add_option("-o,--output", o->output, "Page that shows both and their difference: .html")
+        ->check(NotEmpty);
+    d->add_option("--tolerance", o->tolerance, "Fail if the root mean square difference is larger")
+        ->check(NotNegative);
+    add_read_options(*d, *o);
     d->callback([o, &run] { run = [o] { return compare(*o); }; });
 
-    auto files = std::make_shared<std::vector<std::string>>();
-    auto page = std::make_shared<std::string>();
+    auto w = std::make_shared<ViewOptions>();
     CLI::App *v = app.add_subcommand("view", "Write a page for browsers that shows images");
-    v->add_option("image", *files, "Images of any format; the last is what others are compared to")
+    v->add_option("image", w->files,
+                  "Images of any format; the last is what others are compared to")
         ->required();
-    v->add_option("-o,--output", *page, "The page; by default beside the first image, with .html");
-    v->callback([=, &run] { run = [=] { return view(*files, *page); }; });
+    v->add_option("-o,--output", w->output,
+                  "The page; by default beside the first image, with .html")
+        ->check(NotEmpty);
+    add_read_options(*v, *w);
+    v->callback([w, &run] { run = [w] { return view(*w); }; });
 }
 
 } // namespace umbel

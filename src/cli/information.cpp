@@ -1,7 +1,10 @@
 // cli/information.cpp: `umbel variants`, `umbel help`, `umbel info`.
 #include "cli/commands.h"
 #include "cli/manual.h"
+#include "cli/progress.h"
+#include "cli/scene_options.h"
 #include "core/image_io.h"
+#include "core/printable.h"
 #include "core/scene_file.h"
 #include "render/scene.h"
 #include <algorithm>
@@ -37,7 +40,8 @@ std::string metadata_text(const ImageValue &value) {
 int image_info(const std::string &path, const std::string &format) {
     Image image = read_image(path);
     fmt::print("format      {}\nsize        {} x {}\nchannels    {}\ncomponents  {}, {}\n", format,
-               image.width(), image.height(), fmt::join(image.channels(), ", "),
+               image.width(), image.height(),
+               printable(fmt::format("{}", fmt::join(image.channels(), ", "))),
                name(image.component()), image.srgb() ? "sRGB" : "linear");
     // Over all pixels, channel by channel
     size_t n = image.channel_count(), odd = 0;
@@ -55,18 +59,25 @@ int image_info(const std::string &path, const std::string &format) {
         }
     }
     for (size_t c = 0; c < n; ++c)
-        fmt::print("{:<11} {:g} to {:g}, mean {:g}\n", image.channels()[c], low[c], high[c],
-                   sum[c]);
+        fmt::print("{:<11} {:g} to {:g}, mean {:g}\n", printable(image.channels()[c]), low[c],
+                   high[c], sum[c]);
     if (odd)
         fmt::print("not finite  {} components\n", odd);
     for (auto &[key, value] : image.metadata)
-        fmt::print("{:<11} {}\n", key, metadata_text(value));
+        fmt::print("{:<11} {}\n", printable(key), printable(metadata_text(value)));
     return 0;
 }
 
-int scene_info(const std::string &path, const std::string &variant_name) {
-    VariantScope scope(find_variant(variant_name));
-    Ref<Scene> scene = load_scene(parse_scene_file(path));
+struct InfoOptions : SceneOptions {
+    std::string file, variant = "interp_rgb";
+};
+
+int scene_info(const InfoOptions &o) {
+    VariantScope scope(find_variant(o.variant));
+    std::vector<std::string> warnings;
+    Ref<Scene> scene = load_scene(parse_scene_file(o.file, o.for_scene(o.file, &warnings)));
+    for (const std::string &w : warnings)
+        say("umbel: " + w);
     size_t triangles = 0;
     for (const Shape *s : scene->surfaces())
         if (auto *mesh = dynamic_cast<const Mesh *>(s))
@@ -86,9 +97,10 @@ int scene_info(const std::string &path, const std::string &variant_name) {
     return 0;
 }
 
-int info(const std::string &path, const std::string &variant_name) {
-    std::string format = std::filesystem::is_regular_file(path) ? image_format(path) : "";
-    return format.empty() ? scene_info(path, variant_name) : image_info(path, format);
+int info(InfoOptions o) {
+    o.apply();
+    std::string format = std::filesystem::is_regular_file(o.file) ? image_format(o.file) : "";
+    return format.empty() ? scene_info(o) : image_info(o.file, format);
 }
 
 } // namespace
@@ -104,12 +116,12 @@ void add_information_commands(CLI::App &app, std::function<int()> &run) {
     h->add_flag("--markdown", *markdown, "The manual of all plugins");
     h->callback([=, &run] { run = [=] { return help(*topic, *markdown); }; });
 
-    auto scene = std::make_shared<std::string>(),
-         name = std::make_shared<std::string>("interp_rgb");
+    auto o = std::make_shared<InfoOptions>();
     CLI::App *i = app.add_subcommand("info", "Say what a scene, or an image, holds");
-    i->add_option("scene", *scene, "Scene or image file")->required();
-    i->add_option("-m,--variant", *name, "Variant to load it in");
-    i->callback([scene, name, &run] { run = [scene, name] { return info(*scene, *name); }; });
+    i->add_option("scene", o->file, "Scene or image file")->required();
+    i->add_option("-m,--variant", o->variant, "Variant to load it in");
+    add_scene_options(*i, *o);
+    i->callback([o, &run] { run = [o] { return info(*o); }; });
 }
 
 } // namespace umbel

@@ -5,6 +5,11 @@
 #include "core/properties.h"
 #include "core/variant.h"
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <system_error>
+#include <unistd.h>
 
 namespace umbel {
 
@@ -17,10 +22,28 @@ int reporting_errors(const std::function<int()> &command) {
     } catch (const DeviceError &e) {
         say(fmt::format("umbel: {}", e.what()));
         return 2;
+    } catch (const std::system_error &e) { // of files and streams
+        say(fmt::format("umbel: {}", e.what()));
+        return 2;
     } catch (const std::exception &e) {
         say(fmt::format("umbel: a bug in Umbel, please report it: {}", e.what()));
         return 3;
     }
+}
+
+// Files that are opened later would take the number of a stream that whoever started us has closed, and get what is printed.
+static void open_closed_streams() {
+    for (int stream : { STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO })
+        if (fcntl(stream, F_GETFD) == -1 && errno == EBADF)
+            (void)!open("/dev/null", stream == STDIN_FILENO ? O_RDONLY : O_WRONLY);
+}
+
+// What was printed may still be on its way, to a disk that is full.
+static int finish_output(int code) {
+    if (std::fflush(stdout) == 0 && !std::ferror(stdout))
+        return code;
+    say(fmt::format("umbel: the output cannot be written: {}", std::strerror(errno)));
+    return code == 0 ? 2 : code;
 }
 
 // The parser says only that a word was not expected.
@@ -36,6 +59,7 @@ static void check_command(const CLI::App &app, const std::string &word) {
 
 int main(int argc, char **argv) {
     using namespace umbel;
+    open_closed_streams();
     CLI::App app{ "Umbel: a retargetable, differentiable renderer" };
     app.set_version_flag("--version", "umbel " UMBEL_VERSION);
     app.require_subcommand(1);
@@ -53,5 +77,5 @@ int main(int argc, char **argv) {
             return code;
     }
     CLI11_PARSE(app, argc, argv);
-    return reporting_errors(run);
+    return finish_output(reporting_errors(run));
 }

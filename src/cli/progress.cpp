@@ -1,5 +1,6 @@
 // cli/progress.cpp: progress bars.
 #include "cli/progress.h"
+#include "core/printable.h"
 #include <algorithm>
 #include <cstdio>
 #include <fmt/format.h>
@@ -18,7 +19,7 @@ struct Board {
     }
 
     void print(const std::string &line) {
-        std::fprintf(stderr, "%s%s\n", m_drawn ? "\r\033[K" : "", line.c_str());
+        std::fprintf(stderr, "%s%s\n", m_drawn ? "\r\033[K" : "", printable(line).c_str());
         m_drawn = false;
     }
     void show(const Progress &p) {
@@ -72,7 +73,7 @@ void say(const std::string &line) {
 }
 
 Progress::Progress(std::string title, Show show)
-    : m_title(std::move(title)), m_show(show), m_start(std::chrono::steady_clock::now()) {}
+    : m_title(printable(title)), m_show(show), m_start(std::chrono::steady_clock::now()) {}
 
 Progress::~Progress() {
     Board &board = Board::instance();

@@ -5,7 +5,7 @@
 
 namespace umbel {
 
-/// Prints a line to stderr that no bar writes over.
+/// Prints a line to stderr that no bar writes over; what commands terminals in it is shown, not obeyed.
 void say(const std::string &line);
 
 class Progress {

@@ -1,12 +1,14 @@
 // cli/render.cpp: `umbel render`.
 #include "cli/commands.h"
 #include "cli/render_run.h"
+#include "cli/scene_options.h"
 #include "core/file_text.h"
 #include "core/load_warnings.h"
 #include "core/scene_file.h"
 #include "render/strips.h"
 #include <algorithm>
 #include <atomic>
+#include <charconv>
 #include <chrono>
 #include <tbb/global_control.h>
 #include <thread>
@@ -17,7 +19,8 @@ namespace umbel {
 namespace {
 
 struct Options {
-    std::vector<std::string> scenes, definitions, search, allowed;
+    std::vector<std::string> scenes;
+    SceneOptions read;
     std::string output, variant = "llvm_rgb", size, crop, part;
     std::vector<std::string> merged; // states of parts
     int spp = 0, threads = 0, sensor = 0, jobs = 1, block = 0;
@@ -25,17 +28,6 @@ struct Options {
     RunOptions run;
     bool skip_existing = false, strict = false;
 };
-
-SceneFileOptions file_options(const Options &o, std::vector<std::string> &warnings) {
-    SceneFileOptions f;
-    f.warnings = &warnings;
-    f.definitions = read_definitions(o.definitions);
-    for (const std::string &s : o.search)
-        f.search_folders.push_back(s);
-    for (const std::string &s : o.allowed)
-        f.allowed_folders.push_back(s);
-    return f;
-}
 
 /// The file that the image will be written to: the film says, which is made on its own.
 std::filesystem::path image_file(const Options &o, const Properties &root,
@@ -47,22 +39,42 @@ std::filesystem::path image_file(const Options &o, const Properties &root,
         ->file_name(out);
 }
 
+/// The numbers of a text such as `640x480`, and no other text; false where they are not that, or too large.
+bool read_integers(std::string_view text, char separator, std::initializer_list<int *> numbers) {
+    for (int **n = const_cast<int **>(numbers.begin()); n != numbers.end(); ++n) {
+        if (n != numbers.begin()) {
+            if (!text.starts_with(separator))
+                return false;
+            text.remove_prefix(1);
+        }
+        auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), **n);
+        if (error != std::errc())
+            return false;
+        text.remove_prefix(size_t(end - text.data()));
+    }
+    return text.empty();
+}
+
 void set_window(const Options &o, Sensor &sensor) {
     int w = 0, h = 0;
-    char rest = 0;
     if (!o.size.empty()) {
-        if (std::sscanf(o.size.c_str(), "%dx%d%c", &w, &h, &rest) != 2 || w < 1 || h < 1)
+        if (!read_integers(o.size, 'x', { &w, &h }) || w < 1 || h < 1)
             fail("--size {}: expected WIDTHxHEIGHT", o.size);
         sensor.film().set_size(w, h);
     }
     Film::Crop c;
     if (!o.crop.empty()) {
-        if (std::sscanf(o.crop.c_str(), "%d,%d,%d,%d%c", &c.x, &c.y, &c.width, &c.height, &rest) !=
-            4)
+        if (!read_integers(o.crop, ',', { &c.x, &c.y, &c.width, &c.height }))
             fail("--crop {}: expected X,Y,WIDTH,HEIGHT in pixels", o.crop);
         sensor.film().set_crop(c);
     }
     sensor.configure();
+    const Film::Crop &crop = sensor.film().crop();
+    size_t pixels = size_t(crop.width) * size_t(crop.height), most = o.read.max_pixels;
+    if (most > 0 && pixels > most)
+        fail("the image has {} x {} = {} pixels, more than the {} that are allowed; --max-pixels "
+             "raises that",
+             crop.width, crop.height, pixels, most);
 }
 
 /// Tells checkpoints of different scenes apart [FNV-1a]; the number of samples may differ.
@@ -95,11 +107,9 @@ void report_scene(const std::string &title, const Scene &scene, double read, dou
 /// From 0, and of how many.
 std::pair<int, int> part_of(const Options &o) {
     int part = 1, parts = 1;
-    char rest;
     if (o.part.empty())
         return { 0, 1 };
-    if (std::sscanf(o.part.c_str(), "%d/%d%c", &part, &parts, &rest) != 2 || part < 1 ||
-        part > parts)
+    if (!read_integers(o.part, '/', { &part, &parts }) || part < 1 || part > parts)
         fail("--part {}: expected K/N, from 1/N to N/N", o.part);
     if (o.run.checkpoint.empty())
         fail("--part {}: name the file for its state with --checkpoint; --merge puts them together",
@@ -158,7 +168,7 @@ void render_one(const Options &o, const std::string &path) {
         return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     };
     std::vector<std::string> warnings;
-    Properties root = parse_scene_file(path, file_options(o, warnings));
+    Properties root = parse_scene_file(path, o.read.for_scene(path, &warnings));
     double read = seconds();
     auto report = [&](const std::vector<std::string> &warnings) {
         for (const std::string &w : warnings)
@@ -259,6 +269,7 @@ int render_command(const Options &given) {
     o.run.is_part = !o.part.empty();
     if (o.run.keep_checkpoint && o.run.checkpoint.empty())
         fail("--keep-checkpoint: name the file with --checkpoint");
+    o.read.apply();
     install_signal_handlers();
     PluginRegistry::instance().load_libraries(); // before there are threads
     int code = render_all(o);
@@ -283,16 +294,11 @@ void add_render_command(CLI::App &app, std::function<int()> &run) {
     auto o = std::make_shared<Options>();
     CLI::App *c = app.add_subcommand("render", "Render scenes to image files");
     c->add_option("scene", o->scenes, "Scene files")->required();
-    c->add_option("-D", o->definitions, "Define a parameter of the scene: name=value")
-        ->allow_extra_args(false);
-    c->add_option("-o,--output", o->output, "Image file; by default beside the scene");
-    c->add_option("-a,--search", o->search, "Folders to search for files that the scene names")
-        ->delimiter(';')
-        ->allow_extra_args(false);
-    c->add_option("--restrict-paths", o->allowed,
-                  "Folders in which all files that the scene names must lie: for scenes of others")
-        ->delimiter(';')
-        ->allow_extra_args(false);
+    c->add_option("-o,--output", o->output, "Image file; by default beside the scene")
+        ->check(NotEmpty);
+    add_scene_options(*c, o->read);
+    c->add_option("--max-pixels", o->read.max_pixels, "Most pixels of the image that is rendered")
+        ->check(CLI::Range(size_t(1), size_t(1) << 62));
     c->add_option("-p,--threads", o->threads, "Threads; by default one a core")
         ->check(CLI::Range(1, 4096));
     c->add_option("-j,--jobs", o->jobs, "Scenes to render at a time")->check(CLI::Range(1, 1024));
@@ -301,34 +307,36 @@ void add_render_command(CLI::App &app, std::function<int()> &run) {
     c->add_option("-m,--variant", o->variant, "What to compute in; `umbel variants` lists them");
     c->add_option("--spp", o->spp, "Samples a pixel, in place of the scene's")
         ->check(CLI::Range(1, 1 << 30));
-    c->add_option("--size", o->size, "WIDTHxHEIGHT, in place of the scene's");
-    c->add_option("--crop", o->crop, "X,Y,WIDTH,HEIGHT: render that part of the image only");
+    c->add_option("--size", o->size, "WIDTHxHEIGHT, in place of the scene's")->check(NotEmpty);
+    c->add_option("--crop", o->crop, "X,Y,WIDTH,HEIGHT: render that part of the image only")
+        ->check(NotEmpty);
     auto *part = c->add_option(
         "--part", o->part,
         "K/N: take that part of the samples; its state stays in the file of --checkpoint");
+    part->check(NotEmpty);
     c->add_option("--merge", o->merged,
                   "Instead of rendering, put the states of parts together, given in their order")
         ->excludes(part);
     c->add_option("--seed", o->seed, "Another seed gives another, equally good, set of samples");
     c->add_option("--time", o->run.time, "Stop after so many seconds and write what there is")
-        ->check(CLI::PositiveNumber);
+        ->check(Positive);
     c->add_option("--target-error", o->run.target_error,
                   "Stop when the image's estimated relative error is below this, such as 0.01")
-        ->check(CLI::PositiveNumber);
+        ->check(Positive);
     c->add_option("--error-measure", o->run.measure,
                   "What --target-error is compared with: the error of the whole `image`, or of its "
                   "`median` pixel")
         ->check(CLI::IsMember({ "image", "median" }));
-    c->add_option(
-        "--checkpoint", o->run.checkpoint,
-        "File to save the state to, now and then and when interrupted, and to go on from");
+    c->add_option("--checkpoint", o->run.checkpoint,
+                  "File to save the state to, now and then and when interrupted, and to go on from")
+        ->check(NotEmpty);
     c->add_flag("--keep-checkpoint", o->run.keep_checkpoint,
                 "Leave that file after the last sample: with a greater --spp, the render goes on");
     c->add_option("--checkpoint-every", o->run.save_every, "In seconds; 30 by default")
-        ->check(CLI::NonNegativeNumber);
+        ->check(NotNegative);
     c->add_option("-r,--refresh", o->run.refresh,
                   "Write the unfinished image every so many seconds")
-        ->check(CLI::PositiveNumber);
+        ->check(Positive);
     c->add_option("-b,--block", o->block, "A launch computes at most a block of N x N pixels")
         ->check(CLI::Range(4, 32768));
     c->add_flag("-x,--skip-existing", o->skip_existing, "Leave scenes alone whose image exists");

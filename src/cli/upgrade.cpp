@@ -1,9 +1,10 @@
 // cli/upgrade.cpp: `umbel upgrade`.
-#include "cli/commands.h"
+#include "cli/progress.h"
+#include "cli/scene_options.h"
+#include "core/file_text.h"
 #include "core/object.h"
-#include "core/scene_file.h"
-#include <fstream>
 #include <set>
+#undef check // of jit/error.h; it is a method of the parser's options here
 
 namespace umbel {
 
@@ -11,9 +12,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Options {
+struct Options : SceneOptions {
     std::string from, to;
-    std::vector<std::string> definitions, search;
     bool quiet = false, readable = false;
 };
 
@@ -47,26 +47,19 @@ void rename_files(Properties &object, const fs::path &folder, std::set<Propertie
     }
 }
 
-int upgrade_file(const Options &o) {
+int upgrade_file(Options o) {
+    o.apply();
     std::vector<std::string> warnings;
-    SceneFileOptions options{ .definitions = read_definitions(o.definitions),
-                              .warnings = &warnings };
-    options.search_folders.assign(o.search.begin(), o.search.end());
-    Properties root = parse_scene_file(o.from, options);
+    Properties root = parse_scene_file(o.from, o.for_scene(o.from, &warnings));
     if (!o.quiet)
         for (const std::string &w : warnings)
-            fmt::print(stderr, "umbel: {}\n", w);
+            say("umbel: " + w);
     fs::path folder = fs::absolute(o.to).parent_path();
     if (!fs::is_directory(folder))
         fail("{}: there is no folder {}; make it first", o.to, quote(folder.string()));
     std::set<Properties *> done;
     rename_files(root, folder, done);
-    std::string text = to_xml(root, { .is_readable = o.readable, .has_headings = true });
-    std::ofstream out(o.to, std::ios::binary);
-    out << text;
-    out.close();
-    if (!out)
-        fail("{}: the scene cannot be written: {}", o.to, std::strerror(errno));
+    write_file(o.to, to_xml(root, { .is_readable = o.readable, .has_headings = true }));
     return 0;
 }
 
@@ -77,12 +70,8 @@ void add_scene_commands(CLI::App &app, std::function<int()> &run) {
     CLI::App *c =
         app.add_subcommand("upgrade", "Write a scene of any version in the form of version 3");
     c->add_option("old", o->from, "Scene file to read")->required();
-    c->add_option("new", o->to, "Scene file to write")->required();
-    c->add_option("-D", o->definitions, "Define a parameter of the scene: name=value")
-        ->allow_extra_args(false);
-    c->add_option("-a,--search", o->search, "Folders to search for files that the scene names")
-        ->delimiter(';')
-        ->allow_extra_args(false);
+    c->add_option("new", o->to, "Scene file to write")->required()->check(NotEmpty);
+    add_scene_options(*c, *o);
     c->add_flag("-q,--quiet", o->quiet, "Print errors only");
     c->add_flag("--readable", o->readable,
                 "Write transforms as steps, to six digits, and sizes as parameters");

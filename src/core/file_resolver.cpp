@@ -40,8 +40,11 @@ void FileResolver::add_folder(const Path &folder) {
 
 void FileResolver::restrict_to(const std::vector<Path> &folders) {
     m_allowed.clear();
-    for (const Path &folder : folders)
+    for (const Path &folder : folders) {
+        if (folder.empty()) // which would contain everything
+            fail("the name of an allowed folder is empty; name one, such as \".\"");
         m_allowed.push_back(real_path(folder));
+    }
 }
 
 bool FileResolver::allows(const Path &path) const {
@@ -108,8 +111,8 @@ std::string read_text_file(const std::filesystem::path &path, size_t limit,
     if (!stream || error)
         fail("{}: cannot read \"{}\"; check its permissions", where, path.string());
     if (size > limit)
-        fail("{}: \"{}\" has {} bytes, more than the limit of {}; raise the limit if this is "
-             "intended",
+        fail("{}: \"{}\" has {} bytes, more than the limit of {}; raise the limit with --max-scene "
+             "or UMBEL_MAX_SCENE if this is intended",
              where, path.string(), size, limit);
     std::string text(size, '\0');
     stream.read(text.data(), std::streamsize(size));

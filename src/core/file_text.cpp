@@ -51,6 +51,17 @@ FileBytes::~FileBytes() {
         munmap(const_cast<char *>(m_view.data()), m_view.size());
 }
 
+std::filesystem::path followed(std::filesystem::path path) {
+    std::error_code error;
+    for (int links = 0; links < 40 && std::filesystem::is_symlink(path, error); ++links) {
+        std::filesystem::path target = std::filesystem::read_symlink(path, error);
+        if (error)
+            break;
+        path = path.parent_path() / target; // which is the target alone where that is absolute
+    }
+    return path;
+}
+
 // In the same folder, so that the rename stays within one file system.
 std::filesystem::path temporary_name(const std::filesystem::path &path) {
     static std::atomic<unsigned> counter{ 0 };
@@ -59,32 +70,43 @@ std::filesystem::path temporary_name(const std::filesystem::path &path) {
 
 namespace {
 
-/// A file that becomes another one, or goes.
+/// A file that becomes another one, or goes. Devices and pipes are written to as they are.
 struct NewFile {
     explicit NewFile(const std::filesystem::path &path)
-        : name(path.string()), temporary(temporary_name(path).string()) {
-        std::error_code ignored;
-        if (std::filesystem::is_directory(path, ignored))
+        : name(path.string()), target(followed(path).string()), temporary(target) {
+        std::error_code error;
+        if (std::filesystem::is_directory(target, error))
             fail("{}: this is a folder; name a file", name);
+        is_new = !std::filesystem::is_other(target, error);
+        if (is_new)
+            temporary = temporary_name(target).string();
         f = std::fopen(temporary.c_str(), "wb");
         if (!f)
             give_up("cannot be written");
     }
     [[noreturn]] void give_up(const char *what) {
         std::string reason = std::strerror(errno);
-        std::remove(temporary.c_str());
+        drop();
         fail("{}: {} ({}); check the folder and the space on its disk", name, what, reason);
     }
-    std::string name, temporary;
+    void drop() {
+        if (is_new)
+            std::remove(temporary.c_str());
+    }
+    std::string name, target, temporary; // as given, behind links, meanwhile
+    bool is_new = false;
     FILE *f;
 };
 
 } // namespace
 
 void check_writable(const std::filesystem::path &path) {
+    std::error_code ignored;
+    if (std::filesystem::is_other(path, ignored)) // opening a pipe waits for its reader
+        return;
     NewFile file(path);
     std::fclose(file.f);
-    std::remove(file.temporary.c_str());
+    file.drop();
 }
 
 void write_file(const std::filesystem::path &path, const std::string &bytes) {
@@ -93,7 +115,7 @@ void write_file(const std::filesystem::path &path, const std::string &bytes) {
     good = std::fclose(file.f) == 0 && good;
     if (!good)
         file.give_up("writing failed");
-    if (std::rename(file.temporary.c_str(), file.name.c_str()) != 0)
+    if (file.is_new && std::rename(file.temporary.c_str(), file.target.c_str()) != 0)
         file.give_up("cannot be replaced");
 }
 

@@ -8,10 +8,13 @@ namespace umbel {
 
 /// The bytes of a file; UserError where it cannot be read or is larger than `most`.
 std::string read_text_file(const std::filesystem::path &path, size_t most = size_t(4) << 30);
-/// Writes a file, all or nothing: a temporary one is renamed at the end. UserError where that cannot be done.
+/// Writes a file, all or nothing: a temporary one is renamed at the end. Links are followed, and stay. UserError where that cannot
+/// be done.
 void write_file(const std::filesystem::path &path, const std::string &bytes);
 /// UserError, as write_file() would give it, where no file of that name can be written; leaves nothing behind.
 void check_writable(const std::filesystem::path &path);
+/// What a name stands for in the end: links are followed, also to files that do not exist yet.
+std::filesystem::path followed(std::filesystem::path path);
 /// A name in the same folder, for a file that will be renamed to `path` when it is complete.
 std::filesystem::path temporary_name(const std::filesystem::path &path);
 

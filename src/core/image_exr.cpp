@@ -538,7 +538,7 @@ namespace {
 class ExrStrips final : public ImageStrips {
 public:
     ExrStrips(const std::filesystem::path &path, const Imf::Header &header, Component component)
-        : m_path(path), m_temporary(temporary_name(path)), m_component(component),
+        : m_path(followed(path)), m_temporary(temporary_name(m_path)), m_component(component),
           m_file(std::in_place, m_temporary.c_str(), header, 0) {}
     ~ExrStrips() override {
         m_file.reset();

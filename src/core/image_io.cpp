@@ -127,16 +127,18 @@ Image ImageInput::allocate(uint64_t width, uint64_t height, std::vector<std::str
     if (width == 0 || height == 0)
         error("an image of {} x {} pixels; the file is damaged", width, height);
     if (width > m_options.max_side || height > m_options.max_side)
-        error("{} x {} pixels; sides of up to {} are allowed: scale it down, or raise the limit",
-              width, height, m_options.max_side);
+        error("{} x {} pixels; sides of up to {} are allowed: scale it down", width, height,
+              m_options.max_side);
     double need = double(width) * double(height) * double(channels.size() * bytes(c));
     if (need > double(m_options.max_bytes))
         error(
-            "{} x {} pixels of {} channels take {:.0f} bytes; up to {} are allowed: scale it down, "
-            "or raise the limit",
-            width, height, channels.size(), need, m_options.max_bytes);
+            "{} x {} pixels of {} channels take {}; up to {} are allowed: scale it down, or raise "
+            "the limit with --max-image or UMBEL_MAX_IMAGE",
+            width, height, channels.size(), format_bytes(need),
+            format_bytes(double(m_options.max_bytes)));
     if (need > ratio * double(size()) + 65536)
         error("{} bytes cannot hold {} x {} pixels; get a complete copy", size(), width, height);
+    ask_for_memory(need, fmt::format("{}: {}: {} x {} pixels", m_where, m_format, width, height));
     return Image(size_t(width), size_t(height), std::move(channels), c,
                  m_options.srgb.value_or(srgb));
 }
@@ -190,8 +192,9 @@ Image read_image(const fs::path &path, const ImageReadOptions &options) {
     if (ec)
         fail("{}: cannot be read ({})", name, ec.message());
     if (size > options.max_bytes)
-        fail("{}: a file of {} bytes; up to {} are allowed: scale it down, or raise the limit",
-             name, size, options.max_bytes);
+        fail("{}: a file of {}; up to {} are allowed: scale it down, or raise the limit with "
+             "--max-image or UMBEL_MAX_IMAGE",
+             name, format_bytes(double(size)), format_bytes(double(options.max_bytes)));
     std::vector<uint8_t> bytes(size);
     if (std::fread(bytes.data(), 1, size, file.f) != size)
         fail("{}: cannot be read ({})", name, std::strerror(errno));

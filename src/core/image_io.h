@@ -1,15 +1,16 @@
 // core/image_io.h: image files. Which formats there are is a table in core/image_io.cpp.
 #pragma once
 #include "core/image.h"
+#include "core/limits.h"
 #include <filesystem>
 #include <optional>
 
 namespace umbel {
 
 struct ImageReadOptions {
-    size_t max_side = 1 << 20;               // pixels
-    size_t max_bytes = size_t(8) << 30;      // of decoded pixels
-    std::optional<bool> srgb = std::nullopt; // overrules what the file says, or implies
+    size_t max_side = 1 << 20;                    // pixels
+    size_t max_bytes = read_limits().image_bytes; // of decoded pixels
+    std::optional<bool> srgb = std::nullopt;      // overrules what the file says, or implies
 };
 
 struct ImageWriteOptions {

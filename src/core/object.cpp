@@ -1,5 +1,6 @@
 // core/object.cpp: the registry of plugins, and loading objects from Properties.
 #include "core/object.h"
+#include "core/limits.h"
 #include "core/nearest_name.h"
 #include "core/reads_files.h"
 #include <algorithm>
@@ -93,7 +94,7 @@ static void make_visible() {
 
 void PluginRegistry::load_libraries() {
     const char *folders = std::getenv("UMBEL_PLUGINS");
-    if (std::exchange(m_libraries_loaded, true) || !folders)
+    if (std::exchange(m_libraries_loaded, true) || !folders || !read_limits().plugin_libraries)
         return;
     make_visible();
     std::string_view left = folders;

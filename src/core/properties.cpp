@@ -1,6 +1,7 @@
 // core/properties.cpp: typed access to parameters, and the errors that come with it.
 #include "core/properties.h"
 #include "core/nearest_name.h"
+#include "core/printable.h"
 #include "jit/error.h"
 #include <algorithm>
 #include <utility>
@@ -46,10 +47,13 @@ std::string located(const SourceLocation &where, const std::string &text) {
 } // namespace
 
 std::string quote(std::string_view text) {
-    std::string result = "\"";
-    for (char c : text.substr(0, 60))
-        result += (unsigned char)c < 32 || c == 127 ? ' ' : c;
-    return result + (text.size() > 60 ? "...\"" : "\"");
+    size_t n = std::min<size_t>(text.size(), 60);
+    while (n > 0 && n < text.size() && (text[n] & 0xc0) == 0x80) // not within a character
+        --n;
+    std::string result = printable(text.substr(0, n));
+    std::replace_if(
+        result.begin(), result.end(), [](char c) { return c == '\n' || c == '\t'; }, ' ');
+    return fmt::format("\"{}{}\"", result, n < text.size() ? "..." : "");
 }
 
 std::string SourceLocation::str() const {

@@ -3,6 +3,7 @@
 // Two forms are read: 0.5/0.6 (camelCase) and 2/3 (snake_case). The version attribute decides;
 // older files are upgraded while they are read, so that plugins know one set of names only.
 #pragma once
+#include "core/limits.h"
 #include "core/properties.h"
 #include <filesystem>
 #include <map>
@@ -35,8 +36,8 @@ struct SceneFileOptions {
     SceneFileNotes *notes = nullptr;
 
     // Limits for files from untrusted sources.
-    size_t max_bytes = size_t(64) << 20; // XML and spectra together; likewise what $names insert
-    int max_files = 1000;                // includes, repeated ones counted again
+    size_t max_bytes = read_limits().scene_bytes; // XML and spectra together
+    int max_files = 1000;                         // includes, repeated ones counted again
     int max_include_depth = 16;
     int max_depth = 100; // nested objects, counting references
 };

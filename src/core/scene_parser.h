@@ -11,6 +11,7 @@ namespace umbel::scene_xml {
 struct File {
     std::shared_ptr<const std::string> name; // as shown in messages
     std::filesystem::path path;              // canonical; empty for text without a file
+    std::string text;                        // which the document points into
     pugi::xml_document document;
     std::vector<size_t> line_ends;
     Version version;

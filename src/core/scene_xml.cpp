@@ -120,8 +120,10 @@ void SceneParser::load(File &file, std::string text, const std::string &where) {
         if (text[i] == '\n')
             file.line_ends.push_back(i);
 
-    pugi::xml_parse_result result = file.document.load_buffer(
-        text.data(), text.size(), pugi::parse_default | pugi::parse_doctype, pugi::encoding_utf8);
+    file.text = std::move(text);
+    pugi::xml_parse_result result = file.document.load_buffer_inplace(
+        file.text.data(), file.text.size(), pugi::parse_default | pugi::parse_doctype,
+        pugi::encoding_utf8);
     if (result.status == pugi::status_out_of_memory)
         throw DeviceError(fmt::format("{}: not enough memory to read the file", *file.name));
     auto place = [&](ptrdiff_t offset) { return location(file, offset).str(); };
@@ -147,8 +149,8 @@ void SceneParser::load(File &file, std::string text, const std::string &where) {
 void SceneParser::count_bytes(size_t bytes, const std::string &where) {
     m_bytes += bytes;
     if (m_bytes > m_options.max_bytes)
-        fail("{}: the scene's files have more than {} bytes together; raise the limit if this is "
-             "intended",
+        fail("{}: the scene's files have more than {} bytes together; raise the limit with "
+             "--max-scene or UMBEL_MAX_SCENE if this is intended",
              where, m_options.max_bytes);
 }
 

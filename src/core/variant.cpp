@@ -35,6 +35,8 @@ public:
     ~ThreadContexts() {
         std::lock_guard lock(pool().mutex);
         for (auto &[backend, context] : m_contexts) {
+            if (!context) // it could not be made
+                continue;
             context->finish();
             pool().free[backend].push_back(context);
         }

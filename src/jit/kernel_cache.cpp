@@ -69,7 +69,7 @@ CacheOptions CacheOptions::from_environment() {
         options.folder = variable("UMBEL_CACHE");
     else if (variable("XDG_CACHE_HOME").starts_with('/')) // others are to be ignored, says XDG
         options.folder = std::string(variable("XDG_CACHE_HOME")) + "/umbel";
-    else if (!variable("HOME").empty())
+    else if (variable("HOME").starts_with('/'))
         options.folder = std::string(variable("HOME")) + "/.cache/umbel";
     if (!variable("UMBEL_CACHE_SIZE").empty())
         options.max_bytes = parse_size(std::getenv("UMBEL_CACHE_SIZE"));
@@ -357,10 +357,11 @@ void KernelFiles::shrink() {
 /// Needs the lock.
 void KernelFiles::warn(const std::string &message) {
     if (!std::exchange(m_warned, true))
-        fmt::print(stderr,
-                   "umbel: kernel cache \"{}\": {}; kernels are not kept (set UMBEL_CACHE to "
-                   "another folder, or to nothing)\n",
-                   m_folder, message);
+        std::fputs(fmt::format("umbel: kernel cache \"{}\": {}; kernels are not kept (set "
+                               "UMBEL_CACHE to another folder, or to nothing)\n",
+                               m_folder, message)
+                       .c_str(),
+                   stderr); // which may be closed, or full: no reason to end
 }
 
 // ---- The cache

@@ -22,10 +22,7 @@ struct Ran {
     std::string output; // both streams
 };
 
-/// `setting`: assignments of variables for the shell.
-inline Ran umbel(const std::string &arguments, const std::string &setting = "") {
-    std::string command =
-        fmt::format("{} '{}' {} 2>&1 </dev/null", setting, program().string(), arguments);
+inline Ran shell(const std::string &command) {
     FILE *pipe = popen(command.c_str(), "r");
     Ran r{ -1, "" };
     std::array<char, 4096> buffer;
@@ -34,6 +31,10 @@ inline Ran umbel(const std::string &arguments, const std::string &setting = "") 
     int status = pclose(pipe);
     r.code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
     return r;
+}
+/// `setting`: assignments of variables for the shell.
+inline Ran umbel(const std::string &arguments, const std::string &setting = "") {
+    return shell(fmt::format("{} '{}' {} 2>&1 </dev/null", setting, program().string(), arguments));
 }
 
 inline std::string contents(const std::filesystem::path &path) {

@@ -1,0 +1,134 @@
+// cli/scene_options.cpp: options about scenes, above all about those of others.
+#include "cli/scene_options.h"
+#include "core/limits.h"
+#include "jit/error.h"
+#include <algorithm>
+#include <cmath>
+#include <csignal>
+#include <sys/resource.h>
+#include <sys/time.h>
+#include <unistd.h>
+#undef check // of jit/error.h; it is a method of the parser's options here
+
+namespace umbel {
+
+namespace {
+
+CLI::Validator number_check(const char *what, bool zero_is_good) {
+    return CLI::Validator(
+        [=](const std::string &text) {
+            char *end;
+            double x = std::strtod(text.c_str(), &end);
+            bool is_good = end != text.c_str() && !*end && std::isfinite(x) &&
+                           (x > 0 || (zero_is_good && x == 0));
+            return is_good ? std::string() : fmt::format("{} is not {}", text, what);
+        },
+        "NUMBER");
+}
+
+void limit_memory(size_t bytes) {
+    rlimit limit{ bytes, bytes }, before{};
+    if (getrlimit(RLIMIT_DATA, &before) == 0) // what is less already stays
+        limit = { std::min(before.rlim_cur, rlim_t(bytes)),
+                  std::min(before.rlim_max, rlim_t(bytes)) };
+    if (setrlimit(RLIMIT_DATA, &limit) != 0)
+        throw DeviceError(
+            fmt::format("--max-memory: the limit cannot be set: {}", std::strerror(errno)));
+}
+
+/// Whatever the process is doing then, it ends.
+void limit_time(double seconds) {
+    std::signal(SIGALRM, [](int) {
+        constexpr std::string_view Message = "\numbel: stopped by --max-time, which holds for the "
+                                             "whole command\n";
+        (void)!write(STDERR_FILENO, Message.data(), Message.size());
+        std::_Exit(2);
+    });
+    itimerval timer{};
+    timer.it_value.tv_sec = time_t(seconds);
+    timer.it_value.tv_usec = suseconds_t((seconds - std::floor(seconds)) * 1e6) + 1;
+    setitimer(ITIMER_REAL, &timer, nullptr);
+}
+
+} // namespace
+
+const CLI::Validator NotEmpty(
+    [](const std::string &text) {
+        return text.empty() ? std::string("the name is empty; is a variable of the shell not set?")
+                            : std::string();
+    },
+    "NAME");
+const CLI::Validator Positive = number_check("a positive, finite number", false),
+                     NotNegative = number_check("a finite number from 0 on", true);
+
+void ReadOptions::apply() {
+    ReadLimits &limits = read_limits();
+    size_t memory = 0;
+    if (untrusted) {
+        using U = UntrustedLimits;
+        limits = { std::min(limits.scene_bytes, U::SceneBytes),
+                   std::min(limits.image_bytes, U::ImageBytes), false };
+        memory = U::Memory;
+        if (max_pixels == 0)
+            max_pixels = U::Pixels;
+        if (max_time == 0)
+            max_time = U::Seconds;
+    }
+    if (!max_scene.empty())
+        limits.scene_bytes = parse_bytes(max_scene, "--max-scene");
+    if (!max_image.empty())
+        limits.image_bytes = parse_bytes(max_image, "--max-image");
+    if (!max_memory.empty())
+        memory = parse_bytes(max_memory, "--max-memory");
+    if (memory)
+        limit_memory(memory);
+    if (max_time > 0)
+        limit_time(max_time);
+}
+
+SceneFileOptions SceneOptions::for_scene(const std::string &path,
+                                         std::vector<std::string> *warnings) const {
+    SceneFileOptions f;
+    f.warnings = warnings;
+    f.definitions = read_definitions(definitions);
+    f.search_folders.assign(search.begin(), search.end());
+    if (fence && fence->count() > 0) {
+        if (allowed.empty() || std::find(allowed.begin(), allowed.end(), "") != allowed.end())
+            fail("--restrict-paths: the name of a folder is empty; is a variable of the shell not "
+                 "set?");
+        f.allowed_folders.assign(allowed.begin(), allowed.end());
+    } else if (untrusted) {
+        std::filesystem::path folder = std::filesystem::path(path).parent_path();
+        f.allowed_folders = { folder.empty() ? "." : folder };
+    }
+    return f;
+}
+
+void add_read_options(CLI::App &c, ReadOptions &o) {
+    c.add_flag("--untrusted", o.untrusted,
+               "For files of others: limits of all kinds, no plugins, and no files outside of the "
+               "scene's folder; see docs/security.md");
+    c.add_option("--max-image", o.max_image, "Most memory for an image that is read: 8G")
+        ->check(NotEmpty);
+    c.add_option("--max-memory", o.max_memory, "Most memory for all: 4G")->check(NotEmpty);
+    c.add_option("--max-time", o.max_time, "Seconds after which the command ends, come what may")
+        ->check(Positive);
+}
+
+void add_scene_options(CLI::App &c, SceneOptions &o) {
+    c.add_option("-D", o.definitions, "Define a parameter of the scene: name=value")
+        ->allow_extra_args(false);
+    c.add_option("-a,--search", o.search, "Folders to search for files that the scene names")
+        ->delimiter(';')
+        ->allow_extra_args(false);
+    o.fence = c.add_option("--restrict-paths", o.allowed,
+                           "Folders in which all files that the scene names must lie: for scenes "
+                           "of others")
+                  ->delimiter(';')
+                  ->allow_extra_args(false);
+    c.add_option("--max-scene", o.max_scene, "Most bytes of the scene's XML and spectra: 4G")
+        ->check(NotEmpty);
+    add_read_options(c, o);
+}
+
+} // namespace umbel

@@ -1,0 +1,93 @@
+// core/limits.cpp: limits from the environment, and memory from the system.
+#include "core/limits.h"
+#include "jit/error.h"
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstdint>
+#include <cstdlib>
+#include <fstream>
+#include <sys/resource.h>
+#include <unistd.h>
+
+namespace umbel {
+
+namespace {
+
+size_t size_from(const char *variable, size_t otherwise) {
+    const char *text = std::getenv(variable);
+    return text && *text ? parse_bytes(text, variable) : otherwise;
+}
+
+/// The first number of a file, or that behind the word `key`; `otherwise` where there is none.
+size_t number_in(const char *file, std::string_view key, size_t otherwise) {
+    std::ifstream in(file);
+    std::string word;
+    while (!key.empty() && word != key && in >> word) {
+    }
+    size_t number;
+    return in >> number ? number : otherwise;
+}
+
+size_t left(size_t limit, size_t used) { return limit > used ? limit - used : 0; }
+
+} // namespace
+
+ReadLimits &read_limits() {
+    static ReadLimits limits{ size_from("UMBEL_MAX_SCENE", size_t(4) << 30),
+                              size_from("UMBEL_MAX_IMAGE", size_t(8) << 30) };
+    return limits;
+}
+
+size_t parse_bytes(std::string_view text, const std::string &where) {
+    double number = 0;
+    auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    std::string_view unit = text.substr(size_t(end - text.data()));
+    constexpr std::string_view Units = "KMGT";
+    if (size_t power = unit.empty() ? Units.npos : Units.find(char(unit[0] & ~32));
+        power != Units.npos) {
+        number *= std::pow(1024.0, double(power + 1));
+        unit.remove_prefix(1);
+        if (unit.starts_with('i'))
+            unit.remove_prefix(1);
+    }
+    if (error != std::errc() || !(number >= 1 && number < 0x1p62) || !(unit.empty() || unit == "B"))
+        fail("{}: \"{}\" is no size; it is a number of bytes such as 500M, or 2GiB", where, text);
+    return size_t(number);
+}
+
+std::string format_bytes(double bytes) {
+    static const char *const units[] = { "B", "KiB", "MiB", "GiB", "TiB" };
+    size_t i = 0;
+    for (; bytes >= 1024 && i + 1 < std::size(units); ++i)
+        bytes /= 1024;
+    return fmt::format("{:.{}f} {}", bytes, i == 0 ? 0 : 1, units[i]);
+}
+
+size_t available_memory() {
+    size_t kib = number_in("/proc/meminfo", "MemAvailable:", SIZE_MAX >> 10);
+    size_t memory = kib << 10;
+    size_t group = number_in("/sys/fs/cgroup/memory.max", "", SIZE_MAX);
+    if (group != SIZE_MAX)
+        memory = std::min(memory, left(group, number_in("/sys/fs/cgroup/memory.current", "", 0)));
+    rlimit data{}, space{};
+    size_t page = size_t(sysconf(_SC_PAGESIZE));
+    if (getrlimit(RLIMIT_AS, &space) == 0 && space.rlim_cur != RLIM_INFINITY)
+        memory =
+            std::min(memory, left(space.rlim_cur, number_in("/proc/self/statm", "", 0) * page));
+    if (getrlimit(RLIMIT_DATA, &data) == 0 && data.rlim_cur != RLIM_INFINITY)
+        memory = std::min(memory,
+                          left(data.rlim_cur, number_in("/proc/self/status", "VmData:", 0) << 10));
+    return memory;
+}
+
+void ask_for_memory(double bytes, const std::string &where) {
+    constexpr double Little = 0x1p26; // not worth to ask for
+    if (bytes < Little)
+        return;
+    if (double there_is = double(available_memory()); bytes > there_is)
+        throw DeviceError(fmt::format("{}: {} of memory are needed, and {} are left", where,
+                                      format_bytes(bytes), format_bytes(there_is)));
+}
+
+} // namespace umbel

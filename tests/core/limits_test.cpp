@@ -1,0 +1,54 @@
+// tests/core/limits_test.cpp: sizes, memory, and text of files in messages.
+#include "core/file_resolver.h"
+#include "core/limits.h"
+#include "core/printable.h"
+#include "jit/error.h"
+#include <gtest/gtest.h>
+
+namespace umbel {
+
+TEST(Limits, SizesHaveUnits) {
+    EXPECT_EQ(parse_bytes("512", "x"), 512u);
+    EXPECT_EQ(parse_bytes("64K", "x"), 65536u);
+    EXPECT_EQ(parse_bytes("1.5M", "x"), size_t(3) << 19);
+    EXPECT_EQ(parse_bytes("2GiB", "x"), size_t(2) << 30);
+    EXPECT_EQ(parse_bytes("1TB", "x"), size_t(1) << 40);
+    for (const char *text :
+         { "", "M", "-1", "0", "nan", "inf", "1e30", "5X", "5 M", "5Mi b", "0x10" })
+        EXPECT_THROW(parse_bytes(text, "x"), UserError) << text;
+    EXPECT_EQ(format_bytes(512), "512 B");
+    EXPECT_EQ(format_bytes(1.5 * 1024 * 1024), "1.5 MiB");
+}
+
+TEST(Limits, MemoryIsAskedFor) {
+    size_t there_is = available_memory();
+    EXPECT_GT(there_is, size_t(1) << 20);
+    EXPECT_LT(there_is, size_t(1) << 56);
+    ask_for_memory(1000, "x");
+    EXPECT_THROW(ask_for_memory(1e18, "x"), DeviceError);
+}
+
+TEST(Limits, AnEmptyFolderIsNoFence) {
+    FileResolver files;
+    EXPECT_THROW(files.restrict_to({ "" }), UserError);
+    EXPECT_THROW(files.restrict_to({ "/tmp", "" }), UserError);
+}
+
+TEST(Printable, ShowsWhatCommandsTerminalsAndLeavesTextAlone) {
+    for (const char *text : { "", "plain\ttext\n", "Größe, 大きさ, 🙂" })
+        EXPECT_EQ(printable(text), text);
+    EXPECT_EQ(printable("\x1b[31m"), "\\x1b[31m");
+    EXPECT_EQ(printable("a\rb\x7f\x07"), "a\\x0d"
+                                         "b\\x7f\\x07");
+    EXPECT_EQ(printable(std::string_view("\0", 1)), "\\x00");
+    EXPECT_EQ(printable("\xc2\x9b"
+                        "31m"),
+              "\\xc2\\x9b31m"); // a control character beyond ASCII
+    EXPECT_EQ(printable("\x9b"
+                        "31m"),
+              "\\x9b31m");                                                       // no UTF-8
+    EXPECT_EQ(printable("\xc0\x9b \xe0\x80\x9b"), "\\xc0\\x9b \\xe0\\x80\\x9b"); // too long a form
+    EXPECT_EQ(printable("\xe2\x82"), "\\xe2\\x82");                              // cut
+}
+
+} // namespace umbel

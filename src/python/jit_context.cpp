@@ -1,5 +1,6 @@
 // python/jit_context.cpp: the recording context of Python's arrays; errors; functions supplied by Python.
 #include "ad/ad.h"
+#include "core/printable.h"
 #include "core/variant.h"
 #include "jit/all_streams.h"
 #include "jit/state_access.h"
@@ -120,11 +121,12 @@ void raise(PyObject *type, const std::string &message) {
 }
 
 void set_user_error(const UserError &e) {
+    std::string message = printable(e.what()); // it may quote files
     if (auto *access = dynamic_cast<const jit::StateAccess *>(&e))
-        PyErr_SetObject(hook("StateAccess"), nb::make_tuple(e.what(), access->node).ptr());
+        PyErr_SetObject(hook("StateAccess"), nb::make_tuple(message.c_str(), access->node).ptr());
     else
         PyErr_SetString(hook(dynamic_cast<const ad::InsideBody *>(&e) ? "InsideBody" : "UserError"),
-                        e.what());
+                        message.c_str());
 }
 
 void set_python_error() {
@@ -138,7 +140,7 @@ void set_python_error() {
     } catch (const UserError &e) {
         set_user_error(e);
     } catch (const DeviceError &e) {
-        PyErr_SetString(hook("DeviceError"), e.what());
+        PyErr_SetString(hook("DeviceError"), printable(e.what()).c_str());
     } catch (const InternalError &e) {
         PyErr_SetString(hook("InternalError"), e.what());
     } catch (const std::bad_alloc &) {

@@ -1,4 +1,5 @@
 // python/module.cpp: `umbel._core`, the compiled part of the Python package.
+#include "core/printable.h"
 #include "jit/error.h"
 #include "python/functions.h"
 #include "python/objects.h"
@@ -15,7 +16,7 @@ NB_MODULE(_core, m) {
         } catch (const umbel::UserError &e) {
             set_user_error(e);
         } catch (const umbel::DeviceError &e) {
-            PyErr_SetString(hook("DeviceError"), e.what());
+            PyErr_SetString(hook("DeviceError"), umbel::printable(e.what()).c_str());
         } catch (const umbel::InternalError &e) {
             PyErr_SetString(hook("InternalError"), e.what());
         }

@@ -5,6 +5,7 @@
 #include "python/helpers.h"
 #include "python/render_plugins.h"
 #include "render/scene.h"
+#include <algorithm>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -37,6 +38,33 @@ std::vector<std::weak_ptr<Scene>> &live_scenes() {
     static std::vector<std::weak_ptr<Scene>> list;
     return list;
 }
+
+/// What must be text; `what` says in which place.
+std::string text_of(nb::handle h, std::string_view what) {
+    if (!PyUnicode_Check(h.ptr()))
+        fail("{} is to be a string, not {}", what,
+             nb::cast<std::string>(nb::repr(h)).substr(0, 100));
+    return nb::cast<std::string>(h);
+}
+
+/// The dictionaries that are being read, each inside of the one before.
+class Nesting {
+public:
+    Nesting(nb::dict d, std::string_view key) {
+        constexpr size_t Most = 100; // as for files
+        if (std::find(s_open.begin(), s_open.end(), d.ptr()) != s_open.end())
+            fail("parameter {}: the dictionary is inside itself; break the circle", quote(key));
+        if (s_open.size() >= Most)
+            fail("parameter {}: dictionaries are nested more than {} deep; flatten them",
+                 quote(key), Most);
+        s_open.push_back(d.ptr());
+    }
+    ~Nesting() { s_open.pop_back(); }
+    Nesting(const Nesting &) = delete;
+
+private:
+    static inline thread_local std::vector<PyObject *> s_open;
+};
 
 std::vector<double> numbers(nb::handle h) {
     nb::object flat = nb::module_::import_("numpy").attr("ravel")(h).attr("tolist")();
@@ -152,19 +180,31 @@ PropertyValue value_from(nb::handle h, const std::string &key, const Plugin &own
     PyObject *o = h.ptr();
     if (PyBool_Check(o))
         return nb::cast<bool>(h);
-    if (PyLong_Check(o))
-        return nb::cast<int64_t>(h);
+    if (PyLong_Check(o)) {
+        int64_t number = PyLong_AsLongLong(o);
+        if (number == -1 && PyErr_Occurred()) {
+            PyErr_Clear();
+            fail("parameter {}: the integer {} has more than 64 bits; write it as a float",
+                 quote(key), nb::cast<std::string>(nb::repr(h)).substr(0, 100));
+        }
+        return number;
+    }
     if (PyFloat_Check(o))
         return nb::cast<double>(h);
     if (PyUnicode_Check(o))
         return nb::cast<std::string>(h);
     if (nb::isinstance<nb::dict>(h)) {
         nb::dict d = nb::cast<nb::dict>(h);
-        std::string type = d.contains("type") ? nb::cast<std::string>(d["type"]) : "";
+        auto part = [&](const char *name) {
+            return fmt::format("parameter {}: the {} of its dictionary", quote(key), quote(name));
+        };
+        std::string type = d.contains("type") ? text_of(d["type"], part("type")) : "";
         if (is_colour(d, type))
             return colour_from(d, type);
+        if (type == "ref" && !d.contains("id"))
+            fail("parameter {}: a reference has no \"id\"", quote(key));
         if (type == "ref")
-            return Reference{ nb::cast<std::string>(d["id"]) };
+            return Reference{ text_of(d["id"], part("id")) };
         return from_dict(d, {}, &owner, key);
     }
     if (nb::isinstance<AnimationData>(h))
@@ -209,9 +249,14 @@ PropertyValue value_from(nb::handle h, const std::string &key, const Plugin &own
             return v[0];
         if (v.size() == 16 && nb::hasattr(h, "shape"))
             return to_transform(h);
-        if (v.size() == 3 || v.size() == 2)
+        if (v.size() == 3 || (v.size() == 2 && is_written_in_python(owner)))
             return VectorData{ v[0], v[1], v.size() == 3 ? v[2] : 0 };
-    } catch (const nb::cast_error &) { // no numbers
+        if (v.size() == 2)
+            fail("parameter {} has two numbers; points and vectors have three", quote(key));
+    } catch (const nb::cast_error &) {    // no numbers
+    } catch (const nb::python_error &e) { // nor anything that NumPy makes an array of
+        if (!e.matches(PyExc_ValueError) && !e.matches(PyExc_TypeError))
+            throw;
     }
     fail("parameter {} has a value that scenes have no place for: {}", quote(key),
          nb::cast<std::string>(nb::repr(h)));
@@ -267,19 +312,23 @@ void update_scenes() {
 }
 
 PropertiesPtr from_dict(nb::dict d, std::string id, const Plugin *parent, std::string_view name) {
+    Nesting nesting(d, name);
     if (!d.contains("type"))
         fail("{}a dictionary of a scene has no \"type\": {}",
              name.empty() ? "" : fmt::format("{}: ", name),
              nb::cast<std::string>(nb::repr(d)).substr(0, 100));
     PluginRegistry &registry = PluginRegistry::instance();
     registry.load_libraries();
-    const Plugin &plugin = registry.find_by_name(nb::cast<std::string>(d["type"]), parent, name);
+    const Plugin &plugin = registry.find_by_name(
+        text_of(d["type"], fmt::format("{}the \"type\" of a dictionary of a scene",
+                                       name.empty() ? "" : fmt::format("{}: ", name))),
+        parent, name);
     auto p = std::make_shared<Properties>(plugin.kind, plugin.name, std::move(id));
     if (d.contains("id"))
-        p->id = nb::cast<std::string>(d["id"]);
+        p->id = text_of(d["id"], fmt::format("the \"id\" of a {}", plugin.name));
     bool scene = p->type == "scene";
     for (auto [k, value] : d) {
-        std::string key = nb::cast<std::string>(k);
+        std::string key = text_of(k, fmt::format("the name of a parameter of {}", plugin.name));
         if (key == "type" || key == "id")
             continue;
         if (key.find('.') != key.npos)
@@ -315,7 +364,7 @@ void bind_loading(nb::module_ &m) {
         [](nb::dict d) {
             enter();
             if (d.contains("type")) {
-                std::string type = nb::cast<std::string>(d["type"]);
+                std::string type = text_of(d["type"], "the \"type\" of a dictionary of a scene");
                 if (is_colour(d, type)) {
                     Loader loader;
                     SpectrumData colour = colour_from(d, type);

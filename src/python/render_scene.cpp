@@ -102,18 +102,30 @@ struct Options {
 void set_seed(RenderOptions &o, nb::handle h) { // a number, or data of the program
     if (is_array(h.ptr()))
         o.seed_value = jit::opaque(UInt32(index_value(h)));
-    else
-        o.seed = nb::cast<uint32_t>(h);
+    else if (!nb::try_cast(h, o.seed))
+        fail("seed={}: it is an integer from 0 to 2**32 - 1", nb::cast<std::string>(nb::repr(h)));
+}
+void check_spp(const char *name, int spp) {
+    if (spp < 0)
+        fail("{}={}: samples a pixel are a positive number, or 0 for what the scene says", name,
+             spp);
 }
 Options options_of(const Ref<Scene> &scene, nb::handle sensor, nb::handle integrator,
                    nb::handle seed, int spp) {
     Options o;
-    if (nb::isinstance<nb::int_>(sensor))
-        o.primal.sensor = nb::cast<int>(sensor);
-    else
-        o.primal.from = nb::cast<Ref<Sensor>>(sensor);
-    if (!integrator.is_none())
-        o.primal.integrator = nb::cast<Ref<Integrator>>(integrator);
+    auto wrong = [](const char *name, nb::handle h, const char *what) {
+        fail("{}={}: it is {}", name, nb::cast<std::string>(nb::repr(h)).substr(0, 100), what);
+    };
+    Ref<Sensor> from;
+    Ref<Integrator> by;
+    if (nb::isinstance<nb::int_>(sensor) ? !nb::try_cast(sensor, o.primal.sensor)
+                                         : !nb::try_cast(sensor, from) || !from)
+        wrong("sensor", sensor, "a sensor, or the number of one of the scene's");
+    if (!integrator.is_none() && !nb::try_cast(integrator, by))
+        wrong("integrator", integrator, "an integrator, or None for the scene's");
+    o.primal.from = from;
+    o.primal.integrator = by;
+    check_spp("spp", spp);
     if (!o.primal.from && size_t(o.primal.sensor) >= scene->sensors().size())
         fail("the scene has {} sensors; there is no number {}", scene->sensors().size(),
              o.primal.sensor);
@@ -178,6 +190,7 @@ nb::object render(const Ref<Scene> &scene, uintptr_t params, nb::object sensor,
     primal.launch_seconds = 0.15;   // between launches, signals and other threads are heard
     gradient.seed_value = UInt32(); // the gradient's own
     set_seed(gradient, seed_grad);
+    check_spp("spp_grad", spp_grad);
     gradient.spp = spp_grad ? spp_grad : spp;
     nb::object preparing = from_package("_integrators.Progress")("preparing");
     nb::object progress = from_package("_integrators.Progress")("rendering");
@@ -188,12 +201,14 @@ nb::object render(const Ref<Scene> &scene, uintptr_t params, nb::object sensor,
         return true;
     };
     auto between = [&](Render &r) {
-        {
-            nb::gil_scoped_release others_may_run;
-            r.wait();
-        }
-        leave_if_ending();
-        if (PyErr_CheckSignals() != 0) {
+        try {
+            // A launch may be long: what a signal raises does not wait for its end
+            wait_for(scene->scene_variant().context());
+            r.wait(); // sizes the next one
+            leave_if_ending();
+            if (PyErr_CheckSignals() != 0)
+                throw PythonError();
+        } catch (const PythonError &) {
             nb::python_error e; // progress is Python, too: it must not run with an error set
             progress.attr("stop")();
             throw e;

@@ -56,6 +56,14 @@ void Render::begin() {
         fail("the error of an image whose samples are splatted cannot be estimated: its pixels are "
              "related; set the film's `splat` to false");
 
+    // Before the render, not when the image is to be written
+    std::vector<std::string> names = film().image_names(channel_names());
+    std::sort(names.begin(), names.end());
+    if (auto twice = std::adjacent_find(names.begin(), names.end()); twice != names.end())
+        integrator().complain("two channels of the image are called \"{}\"; give them different "
+                              "names",
+                              *twice);
+
     const Film::Crop &crop = film().crop();
     m_buffer = FilmBuffer(uint32_t(crop.width), uint32_t(crop.height),
                           uint32_t(channel_names().size()) + (m_options.estimate_error || splats()),

@@ -97,3 +97,35 @@ def test_an_interrupt_is_heard_while_an_array_is_waited_for(variant):
         child.kill()
     assert stopped[0] == "stopped" and float(stopped[1]) - begin < 0.3
     assert length == "4096\n"
+
+
+LONG = """
+import sys, time
+import umbel as mi
+mi.set_variant(sys.argv[1])
+scene = mi.load_dict({"type": "scene", "integrator": {"type": "path", "max_depth": 20000, "rr_depth": 20000},
+                      "sensor": {"type": "perspective", "film": {"type": "hdrfilm", "width": 256, "height": 256}},
+                      "room": {"type": "sphere", "bsdf": {"type": "twosided", "b": {"type": "diffuse", "reflectance":
+                      {"type": "rgb", "value": [1, 1, 1]}}}}})
+try:
+    print("ready", flush=True)
+    mi.render(scene, spp=16)
+except KeyboardInterrupt:
+    print("stopped", time.monotonic(), flush=True)
+"""
+
+
+def test_an_interrupt_does_not_wait_for_a_long_launch(variant):
+    if variant != "interp_rgb":
+        pytest.skip("the one in which launches are long, and nothing is compiled")
+    child = subprocess.Popen([sys.executable, "-B", "-c", LONG, variant], stdout=subprocess.PIPE,
+                             stderr=subprocess.PIPE, text=True)
+    try:
+        assert child.stdout.readline() == "ready\n"
+        time.sleep(2)
+        begin = time.monotonic()
+        child.send_signal(signal.SIGINT)
+        stopped = child.stdout.readline().split()
+    finally:
+        child.kill()
+    assert stopped[0] == "stopped" and float(stopped[1]) - begin < 0.3

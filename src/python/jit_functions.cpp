@@ -1,6 +1,7 @@
 // python/jit_functions.cpp: functions of one, two and three arguments, entry by entry.
 //
 // They are plain CPython functions, since they are as hot as operators.
+#include "python/empty_arrays.h"
 #include "python/functions.h"
 #include "python/older_python.h"
 #include "python/sequence.h"
@@ -139,9 +140,9 @@ PyObject *fma(PyObject *, PyObject *const *args, Py_ssize_t n) {
             return PyObject_CallFunctionObjArgs(hook("fma"), args[0], args[1], args[2], nullptr);
         const Class *cls = common_class(ops, 3);
         return map_entries(cls, ops, 3, [&](uint32_t i) {
-            return jit::ternary(Op::Fma, operand(cls, cls->type, ops[0].array(), i),
-                                operand(cls, cls->type, ops[1].array(), i),
-                                operand(cls, cls->type, ops[2].array(), i));
+            return apply(Op::Fma, operand(cls, cls->type, ops[0].array(), i),
+                         operand(cls, cls->type, ops[1].array(), i),
+                         operand(cls, cls->type, ops[2].array(), i));
         });
     });
 }
@@ -179,8 +180,8 @@ PyObject *select(PyObject *, PyObject *const *args, Py_ssize_t n) {
                                                mask->cls->name, cls->name));
         return map_entries(cls, ops, 3, [&](uint32_t i) {
             const Value &mv = mask->v[mask->cls->depth == 0 ? 0 : i % mask->n];
-            return jit::ternary(Op::Select, mv, operand(cls, cls->type, ops[0].array(), i),
-                                operand(cls, cls->type, ops[1].array(), i));
+            return apply(Op::Select, mv, operand(cls, cls->type, ops[0].array(), i),
+                         operand(cls, cls->type, ops[1].array(), i));
         });
     });
 }

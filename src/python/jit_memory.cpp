@@ -1,5 +1,6 @@
 // python/jit_memory.cpp: gathering, scattering, reductions and other operations on whole arrays.
 #include "jit/exchange.h"
+#include "python/empty_arrays.h"
 #include "python/functions.h"
 #include "python/helpers.h"
 #include "python/sequence.h"
@@ -18,15 +19,21 @@ Value offset(const Value &index, uint32_t stride, uint32_t k) {
     return jit::binary(Op::Add, jit::binary(Op::Mul, index, constant(stride)), constant(k));
 }
 
+bool is_empty(nb::handle h) {
+    return is_array(h.ptr()) && (as_array(h.ptr())->n == 0 || !as_array(h.ptr())->v[0].valid());
+}
+
 // Records of `cls` from a flat array, or entry by entry from an array of the same shape.
 // `count` is for classes that leave the number of entries open.
 nb::object gather(nb::handle type, nb::handle source, nb::handle index, nb::handle active,
                   uint32_t count) {
     const Class *cls = class_from(type);
     Object *s = array_of(source);
-    Value mask = mask_value(active);
     if (cls->kind == Kind::Tensor)
         fail("gather: a tensor is no result; gather an array and reshape it");
+    if (is_empty(index)) // reads nothing
+        return steal(make_object(cls, nullptr, s->cls->depth ? s->n : count ? count : 1));
+    Value mask = mask_value(active);
     if (s->n && !s->v[0].valid() && active.is_none() && s->cls->depth == 0)
         fail("gather: the source has no elements");
     Object *out = make_object(cls, nullptr, s->cls->depth ? s->n : count ? count : 1);
@@ -123,9 +130,9 @@ nb::object fold_dot(nb::handle a, nb::handle b) {
     const Class *cls = promote(x->cls, y->cls);
     if (!cls || !cls->depth || x->n != y->n || x->n == 0)
         fail("dot: {} and {} do not fit together", x->cls->name, y->cls->name);
-    Value v = jit::binary(Op::Mul, operand(cls, cls->type, x, 0), operand(cls, cls->type, y, 0));
+    Value v = apply(Op::Mul, operand(cls, cls->type, x, 0), operand(cls, cls->type, y, 0));
     for (uint32_t i = 1; i < x->n; ++i)
-        v = jit::ternary(Op::Fma, operand(cls, cls->type, x, i), operand(cls, cls->type, y, i), v);
+        v = apply(Op::Fma, operand(cls, cls->type, x, i), operand(cls, cls->type, y, i), v);
     return number_if_host(steal(wrap(cls->host ? cls->array->twin : cls->array, std::move(v))));
 }
 
@@ -169,12 +176,14 @@ void bind_memory(nb::module_ &m) {
                           [&](const Value &v) { return jit::reduce(ReduceOp(op), v); });
     });
     m.def("block_reduce", [](int op, nb::handle h, uint32_t block) {
-        return map_values(
-            array_of(h), [&](const Value &v) { return jit::block_reduce(ReduceOp(op), v, block); });
+        return map_values(array_of(h), [&](const Value &v) {
+            return v.valid() ? jit::block_reduce(ReduceOp(op), v, block) : Value();
+        });
     });
     m.def("prefix_sum", [](nb::handle h, bool exclusive, uint32_t block) {
-        return map_values(array_of(h),
-                          [&](const Value &v) { return jit::prefix_sum(v, exclusive, block); });
+        return map_values(array_of(h), [&](const Value &v) {
+            return v.valid() ? jit::prefix_sum(v, exclusive, block) : Value();
+        });
     });
     m.def("dot", [](nb::handle a, nb::handle b) {
         return steal(wrap(jit::dot(array_of(a)->v[0], array_of(b)->v[0])));
@@ -185,6 +194,8 @@ void bind_memory(nb::module_ &m) {
                                            : wrap(scalar_class(Type::U32), Value()));
     });
     m.def("sort_permutation", [](nb::handle keys, bool descending) {
+        if (is_empty(keys))
+            return steal(wrap(scalar_class(Type::U32), Value()));
         return steal(wrap(jit::sort_permutation(array_of(keys)->v[0], descending)));
     });
     m.def("local_array", [](nb::handle initial, uint32_t length) {

@@ -1,4 +1,5 @@
 // python/jit_operators.cpp: arithmetic and comparison of arrays: promotion, broadcasting, the fast paths.
+#include "python/empty_arrays.h"
 #include "python/objects.h"
 #include "python/older_python.h"
 #include "python/sequence.h"
@@ -75,7 +76,7 @@ PyObject *elementwise(Op op, const Class *cls, const Object *x, const Object *y)
     try {
         for (uint32_t i = 0; i < out->n; ++i) {
             Value a = operand(cls, cls->type, x, i), b = operand(cls, cls->type, y, i);
-            out->v[i] = jit::binary(op, a, b);
+            out->v[i] = apply(op, a, b);
         }
     } catch (...) {
         Py_DECREF(as_py(out));
@@ -95,7 +96,7 @@ PyObject *tensor_elementwise(Op op, const Class *cls, Object *x, Object *y) {
         const Value &v = o->v[0];
         return v.valid() && v.type() != cls->type ? jit::cast(cls->type, v) : v;
     };
-    return wrap_tensor(compares(op) ? cls->mask : cls, jit::binary(op, cast(x), cast(y)),
+    return wrap_tensor(compares(op) ? cls->mask : cls, apply(op, cast(x), cast(y)),
                        as_tensor(tx ? x : y)->shape);
 }
 
@@ -144,16 +145,15 @@ PyObject *mixed(Op op, PyObject *a, PyObject *b) {
     PyObject *o = left ? b : a;
     if (python::is_number(o)) {
         Type t = with_number(x->cls->type, o);
-        if (x->n == 0 || !x->v[0].valid())
-            fail("{}: operand {} has no elements", jit::name(op), left ? 1 : 2);
-        Context &c = x->v[0].context();
+        bool is_empty = x->n == 0 || !x->v[0].valid();
+        Context &c = is_empty ? context() : x->v[0].context();
         if (x->cls->depth == 0 && x->cls->kind == Kind::Array) [[likely]] {
             if (!allowed(op, t))
                 return not_implemented();
             Value literal = number(c, t, o, true);
-            Value v = x->cls->type == t ? x->v[0] : jit::cast(t, x->v[0]);
+            Value v = x->cls->type == t || is_empty ? x->v[0] : jit::cast(t, x->v[0]);
             const Class *cls = compares(op) ? x->cls->mask : x->cls->with[int(t)];
-            return wrap(cls, left ? jit::binary(op, v, literal) : jit::binary(op, literal, v));
+            return wrap(cls, left ? apply(op, v, literal) : apply(op, literal, v));
         }
         PyObject *scalar = wrap(find_class(t, Kind::Array, 0, nullptr, Sense::Plain, x->cls->host),
                                 number(c, t, o, true));
@@ -195,9 +195,8 @@ template <Op op> PyObject *slot(PyObject *a, PyObject *b) {
         Object *x = as_array(a), *y = as_array(b);
         const Class *cls = x->cls;
         if (cls->depth == 0 && cls->plain && allowed(op, cls->type)) [[likely]]
-            return guarded([&] {
-                return wrap(compares(op) ? cls->mask : cls, jit::binary(op, x->v[0], y->v[0]));
-            });
+            return guarded(
+                [&] { return wrap(compares(op) ? cls->mask : cls, apply(op, x->v[0], y->v[0])); });
     }
     return binary_op(op, a, b);
 }
@@ -340,9 +339,9 @@ PyObject *unary_op(Op op, PyObject *a) {
                   fmt::format("{}: operation not supported for this type: {}", jit::name(op),
                               cls->name));
         if (cls->depth == 0 && cls->plain) [[likely]]
-            return wrap(cls, jit::unary(op, x->v[0]));
+            return wrap(cls, apply(op, x->v[0]));
         if (cls->kind == Kind::Tensor)
-            return wrap_tensor(cls, jit::unary(op, x->v[0]), as_tensor(x)->shape);
+            return wrap_tensor(cls, apply(op, x->v[0]), as_tensor(x)->shape);
         if (!cls->plain && op != Op::Neg)
             return PyObject_CallFunction(hook("special_unary"), "iO", int(op), a);
         Object *out = make_object(cls, nullptr, x->n);
@@ -350,7 +349,7 @@ PyObject *unary_op(Op op, PyObject *a) {
             throw PythonError();
         try {
             for (uint32_t i = 0; i < x->n; ++i)
-                out->v[i] = jit::unary(op, x->v[i]);
+                out->v[i] = apply(op, x->v[i]);
         } catch (...) {
             Py_DECREF(as_py(out));
             throw;

@@ -156,9 +156,3 @@ def test_dynamic_arrays_hold_any_number_of_entries():
     assert len(a) == 3 and a.shape == (3, 2)
     assert np.array_equal((a + 1).numpy(), a.numpy() + 1)
     assert list(dr.sum(a)) == [9, 12]
-
-
-def test_arrays_of_no_lanes_are_refused_in_arithmetic():
-    assert len(Float()) == 0 and str(Float()) == "[]"
-    with pytest.raises(dr.UserError):
-        Float() + 1

@@ -163,8 +163,9 @@ def _check(what, args, flags):
     if not isinstance(flags, (int, ADFlag)):
         raise TypeError(f"{what}(): flags must be of type ADFlag, not '{type(flags).__name__}'")
     if not grad_enabled(*args):
-        if flags & ADFlag.AllowNoGrad:
-            return False
+        floats = _floats(args)
+        if flags & ADFlag.AllowNoGrad or floats and builtins.all(_core.width(a) == 0 for a in floats):
+            return False  # arrays of size zero have derivatives of that size
         from ._hooks import UserError
         raise UserError(f"{what}(): the argument does not depend on the input variable(s) being differentiated; call "
                         "enable_grad() on an input before it is used, or add ADFlag.AllowNoGrad to the flags if that is "

@@ -268,7 +268,7 @@ def dot(a, b):
         if len(da) == 1 and da == db:
             return _core.fold_dot(a, b)
         if not da and not db and not is_tensor_v(a) and not is_tensor_v(b) and type(a) is type(b) \
-                and is_float_v(a) and len(a) == len(b):
+                and is_float_v(a) and len(a) == len(b) > 0:
             return _core.dot(a, b)
     from ._reduce import sum
     if isinstance(a, ArrayBase) and isinstance(b, ArrayBase) and describe(type(a))[1] == describe(type(b))[1] in \

@@ -401,6 +401,9 @@ def _along(value, axis, f):
     moved = moveaxis(value, axis, -1) if axis != len(shape) - 1 else value
     n = shape[axis]
     flat = _core.tensor_array(moved)
+    if len(flat) == 0:
+        r = f(flat)
+        return _core.tensor(tensor_t(r), r, shape)
     rows = [f(flat[i:i + n]) for i in range(0, len(flat), n)]
     r = concat(rows)
     out = _core.tensor(tensor_t(r), r, tuple(moved.shape))

@@ -283,7 +283,7 @@ def var(value, axis=..., mode=ReduceMode.Auto, keepdims=False, ddof=0):
     m = mean(value, axis, mode, keepdims=True) if is_tensor_v(value) else mean(value, axis, mode)
     d = value - m
     n = _number_of(value, axis)
-    return sum(d * d, axis, mode, keepdims) * (1 / (n - ddof))
+    return sum(d * d, axis, mode, keepdims) * (1 / (n - ddof) if n > ddof else math.nan)
 
 
 def std(value, axis=..., mode=ReduceMode.Auto, keepdims=False, ddof=0):
@@ -296,6 +296,8 @@ def median(value, axis=-1, keepdims=False, return_index=False):
     With `return_index`, also its place."""
     def middle(a):
         n = len(a)
+        if n == 0:
+            return UInt(0) if return_index == "only" else type(a)(math.nan)
         place = _core.gather(UInt, _core.sort_permutation(a, False), (n - 1) // 2, None)
         return place if return_index == "only" else _core.gather(type(a), a, place, None)
     if return_index is True:
@@ -313,9 +315,13 @@ def _along_reduce(value, axis, f):
     shape = tuple(value.shape)
     axis = _axis(axis, len(shape))
     moved = moveaxis(value, axis, -1) if axis != len(shape) - 1 else value
-    n, flat = shape[axis], _core.tensor_array(moved)
-    r = concat([f(flat[i:i + n]) for i in range(0, len(flat), n)])
-    return _core.tensor(tensor_t(r), r, tuple(moved.shape)[:-1])
+    n, flat, rest = shape[axis], _core.tensor_array(moved), tuple(moved.shape)[:-1]
+    if _count(shape) == 0:
+        one = f(flat if n == 0 else _core.full(leaf_t(type(value)), 0, 1))
+        r = concat([one] * builtins.max(_count(rest), 1))[:_count(rest)]
+    else:
+        r = concat([f(flat[i:i + n]) for i in range(0, len(flat), n)])
+    return _core.tensor(tensor_t(r), r, rest)
 
 
 def _arg(value, axis, best):
@@ -323,8 +329,10 @@ def _arg(value, axis, best):
         if axis is None or axis is ... or len(value.shape) == 1:
             return _arg(_core.tensor_array(value), None, best)
         return _along_reduce(value, axis, lambda a: _arg(a, None, best))
-    extreme = best(value)
     dims = describe(type(value))[3]
+    if len(value) == 0:
+        raise ValueError(f"arg{best.__name__}(): an array without elements has no {best.__name__}imum")
+    extreme = best(value)
     if dims:  # over the entries
         r = UInt(len(value) - 1)
         for i in range(len(value) - 2, -1, -1):
@@ -398,6 +406,8 @@ def block_prefix_reduce(op, value, block_size, exclusive=True, reverse=False, ax
                 out.append(s)
         return type(value)(out[::-1] if reverse else out)
     n = _core.width(value)
+    if n == 0:
+        return value
     block = block_size or n
     if reverse:
         index = _core.lane_index(n)

@@ -2,8 +2,10 @@
 #include "render/arena.h"
 #include "ad/ad.h"
 #include "core/host_array.h"
+#include "core/warning.h"
 #include "render/accelerator.h"
 #include "render/followed_once.h"
+#include "render/lost_rays.h"
 #include <algorithm>
 #include <cmath>
 #include <malloc.h>
@@ -14,9 +16,6 @@ namespace umbel {
 
 // Meshes of more triangles than this give up their own arrays.
 constexpr size_t KeepUpTo = 100'000;
-
-// Embree ends the program where rays begin farther away, and so may the building of trees, in single precision.
-constexpr double Largest = 1e18;
 
 Arena::Arena() = default;
 Arena::~Arena() = default;
@@ -71,17 +70,18 @@ void Arena::build(bool double_precision) {
     m_revisions = revisions();
     std::optional<TimeInterval> time = interval();
     for (Shape *s : m_shapes) {
-        if (!dynamic_cast<const ShapeGroup *>(s))
-            m_bounds.extend(s->swept_bounds());
+        if (!dynamic_cast<const ShapeGroup *>(s)) {
+            BoundingBox bounds = s->swept_bounds();
+            if (double most = farthest(bounds); !(most <= LargestCoordinate))
+                s->complain(
+                    "reaches out to {:g}, and trees of what rays may hit to {:g}: scale the "
+                    "scene down",
+                    most, LargestCoordinate);
+            m_bounds.extend(bounds);
+        }
         if (time)
             s->set_interval(*time);
     }
-    for (size_t k = 0; k < 3 && !m_bounds.is_empty(); ++k)
-        if (double most = std::max(std::abs(m_bounds.min[k]), std::abs(m_bounds.max[k]));
-            !(most <= Largest))
-            fail("the scene reaches out to {:g} along {}, and trees of what rays may hit to {:g}: "
-                 "scale it down",
-                 most, "xyz"[k], Largest);
     Geometry g;
     g.is_rebuilt = m_accelerator != nullptr;
     HostRecords records;
@@ -202,6 +202,8 @@ void Arena::place_instances(Geometry &g, const TimeInterval &time, bool deforms)
     for (const Placed &p : m_placed) {
         numbers.push_back(dynamic_cast<const Instance *>(p.shape) ? p.shape->global_number() : 0);
         TransformSteps steps = p.shape->steps(time);
+        if (reach_of(steps) == 0)
+            warn(p.shape->where() + ": its transform leaves nothing of it; it is not rendered");
         m_instances.add(steps);
         g.instances.push_back({ p.part, steps, transform_bounds(steps, p.shape->bounds()) });
     }

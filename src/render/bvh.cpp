@@ -30,10 +30,12 @@ public:
     }
 
     Hit trace(const Ray &ray, const Mask &active, const Mask &) const override {
-        return m_prims.valid() ? traverse(ray, m_root, active, { false, true }) : no_hit();
+        return m_prims.valid() ? traverse(ray, m_root, active & is_finite(ray), { false, true })
+                               : no_hit();
     }
     Mask occluded(const Ray &ray, const Mask &active) const override {
-        return m_prims.valid() ? traverse(ray, m_root, active, { true, true }).is_valid()
+        Mask followed = active & is_finite(ray);
+        return m_prims.valid() ? traverse(ray, m_root, followed, { true, true }).is_valid()
                                : Mask(false);
     }
 
@@ -50,6 +52,15 @@ private:
         Mask active;
         UMBEL_STRUCT(current, height, stack, hit, active)
     };
+
+    // Others hit nothing, as in Embree's trees: some shapes might search for them for ever.
+    static Mask is_finite(const Ray &ray) {
+        constexpr double Infinity = std::numeric_limits<double>::infinity();
+        Mask m = ray.maxt == ray.maxt;
+        for (const Float &v : { ray.o.x, ray.o.y, ray.o.z, ray.d.x, ray.d.y, ray.d.z })
+            m = m & (abs(v) < Infinity);
+        return m;
+    }
 
     static Hit no_hit() {
         UInt32 none(0u);

@@ -1,6 +1,7 @@
 // render/driver.cpp: passes over the image.
 #include "render/driver.h"
 #include "core/host_array.h"
+#include "render/lost_rays.h"
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -382,6 +383,7 @@ Image Render::image() const {
     VariantScope scope(m_scene.scene_variant());
     std::vector<std::string> collected = channel_names(), names = film().image_names(collected);
     std::vector<double> values = read_floats(film().develop(tensor(), uint32_t(collected.size())));
+    report_lost_rays();
     const Film::Crop &crop = film().crop();
     Image image(size_t(crop.width), size_t(crop.height), names, Component::F32);
     std::copy(values.begin(), values.end(), image.data<float>());

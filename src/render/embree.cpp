@@ -5,6 +5,7 @@
 #include "core/before_changes.h"
 #include "jit/host_pointer.h"
 #include "render/accelerator.h"
+#include "render/lost_rays.h"
 #include <algorithm>
 #include <bit>
 #include <cstring>
@@ -58,7 +59,7 @@ public:
         if (!m_curve_prims_host.empty())
             m_curve_prims = jit::copy(m_curve_prims_host);
         m_first_curve = InstanceGeometry + uint32_t(g.instances.size());
-        m_scene = jit::host_pointer(parts[0].scene, m_trees);
+        m_scene = jit::host_pointer(m_trees.get(), m_trees);
     }
     ~EmbreeAccelerator() override {
         try {
@@ -135,13 +136,15 @@ private:
     };
     /// They live as long as a recorded call refers to them, which may be longer than the scene is as it was.
     struct Trees {
-        std::vector<Part> parts; // the scene, then groups
+        std::vector<Part> parts;                // the scene, then groups
+        float reach = float(LargestCoordinate); // of rays; less where instances magnify them
         std::shared_ptr<const PackedMeshes> meshes;
         Trees(size_t n, std::shared_ptr<const PackedMeshes> m) : parts(n), meshes(std::move(m)) {}
         ~Trees() {
             for (Part &p : parts)
                 rtcReleaseScene(p.scene);
         }
+        RTCScene scene() const { return parts[0].scene; }
     };
 
     static void attach(RTCScene scene, RTCGeometry geometry, uint32_t id) {
@@ -186,6 +189,10 @@ private:
         for (uint32_t i = 0; i < g.instances.size(); ++i) {
             const Geometry::Part &part = g.parts[g.instances[i].part];
             first_prims.insert(first_prims.end(), { part.first_triangle, part.first_analytic });
+            double reach = reach_of(g.instances[i].steps);
+            if (reach == 0)
+                continue;
+            m_trees->reach = std::min(m_trees->reach, float(reach));
             RTCGeometry instance = rtcNewGeometry(device(), RTC_GEOMETRY_TYPE_INSTANCE);
             rtcSetGeometryInstancedScene(instance, m_trees->parts[g.instances[i].part].scene);
             const TransformSteps &steps = g.instances[i].steps;
@@ -345,12 +352,52 @@ private:
             rtcOccluded16(valid, scene, &c, static_cast<RTCRay16 *>(rays));
     }
 
+    // Lanes whose rays Embree can follow. As a rule that is all of them, and their mask is handed on as it is.
+    template <int N> class Followed {
+    public:
+        Followed(const int32_t *mask, const void *frame, float reach) : m_mask(mask) {
+            auto *rays = static_cast<const float *>(frame);
+            int32_t lost[N] = {}, any = 0;
+            for (int field : { 0, 1, 2, 4, 5, 6 }) // origin and direction; not so where it is NaN
+                for (int i = 0; i < N; ++i)
+                    lost[i] |= -int32_t(!(std::abs(rays[field * N + i]) <= reach));
+            for (int field : { 7, 8 }) // time and end, which may be infinite
+                for (int i = 0; i < N; ++i)
+                    lost[i] |= -int32_t(rays[field * N + i] != rays[field * N + i]);
+            for (int i = 0; i < N; ++i)
+                any |= lost[i] & mask[i];
+            if (any) [[unlikely]]
+                drop(lost, rays);
+        }
+        const int *valid() const { return m_mask; }
+        bool operator[](int i) const { return m_mask[i] != 0; }
+
+    private:
+        void drop(const int32_t *lost, const float *rays) {
+            int count = 0, first = 0;
+            for (int i = N; i-- > 0;) {
+                m_without[i] = m_mask[i] & ~lost[i];
+                if (m_mask[i] & lost[i]) {
+                    ++count;
+                    first = i;
+                }
+            }
+            m_mask = m_without;
+            auto at = [&](int field) { return rays[field * N + first]; };
+            note_lost_rays(uint64_t(count), { at(0), at(1), at(2) }, { at(4), at(5), at(6) });
+        }
+
+        const int32_t *m_mask;
+        alignas(4 * N) int32_t m_without[N];
+    };
+
     // Intersects a packet in place and leaves distances where the normal's first component was.
-    template <int N> static void trace_in_place(const int *valid, RTCScene scene, void *frame) {
+    template <int N> static void trace_in_place(const int *mask, const Trees &trees, void *frame) {
         char *ray = static_cast<char *>(frame), *hit = ray + RayFields * 4 * N;
         std::memset(hit, 0, 5 * 4 * N);
         std::memset(hit + 5 * 4 * N, 0xff, 3 * 4 * N); // no primitive, no geometry
-        intersect<N>(valid, scene, frame);
+        Followed<N> followed(mask, frame, trees.reach);
+        intersect<N>(followed.valid(), trees.scene(), frame);
         // Without branches, which nobody could predict; four lanes are what every x86 has vectors for
         typedef uint32_t Bits __attribute__((vector_size(16)));
         constexpr uint32_t Infinity =
@@ -364,13 +411,14 @@ private:
             std::memcpy(hit + 4 * i, &distance, sizeof(distance));
         }
     }
-    template <int N> static void test_in_place(const int *valid, RTCScene scene, void *frame) {
-        occlude<N>(valid, scene, frame);
+    template <int N> static void test_in_place(const int *mask, const Trees &trees, void *frame) {
+        Followed<N> followed(mask, frame, trees.reach);
+        occlude<N>(followed.valid(), trees.scene(), frame);
         char *ray = static_cast<char *>(frame);
         auto *far = reinterpret_cast<const float *>(ray + 8 * 4 * N);
         auto *out = reinterpret_cast<uint32_t *>(ray + RayFields * 4 * N);
         for (int i = 0; i < N; ++i)
-            out[i] = far[i] < 0; // Embree sets it to -inf
+            out[i] = far[i] < 0 && followed[i]; // Embree sets it to -inf
     }
 
     template <class F> // f(valid, frame of 16 lanes)
@@ -391,31 +439,31 @@ private:
 
     static void trace_packet(void *user, uint64_t, uint32_t lanes, const int32_t *mask,
                              void *frame) {
-        auto scene = static_cast<RTCScene>(user);
+        auto &trees = *static_cast<const Trees *>(user);
         switch (lanes) {
-        case 4: return trace_in_place<4>(mask, scene, frame);
-        case 8: return trace_in_place<8>(mask, scene, frame);
-        case 16: return trace_in_place<16>(mask, scene, frame);
+        case 4: return trace_in_place<4>(mask, trees, frame);
+        case 8: return trace_in_place<8>(mask, trees, frame);
+        case 16: return trace_in_place<16>(mask, trees, frame);
         default:
             in_chunks(lanes, mask, static_cast<char *>(frame), HitFields,
-                      [&](const int *valid, void *p) { trace_in_place<16>(valid, scene, p); });
+                      [&](const int *valid, void *p) { trace_in_place<16>(valid, trees, p); });
         }
     }
     static void test_packet(void *user, uint64_t, uint32_t lanes, const int32_t *mask,
                             void *frame) {
-        auto scene = static_cast<RTCScene>(user);
+        auto &trees = *static_cast<const Trees *>(user);
         switch (lanes) {
-        case 4: return test_in_place<4>(mask, scene, frame);
-        case 8: return test_in_place<8>(mask, scene, frame);
-        case 16: return test_in_place<16>(mask, scene, frame);
+        case 4: return test_in_place<4>(mask, trees, frame);
+        case 8: return test_in_place<8>(mask, trees, frame);
+        case 16: return test_in_place<16>(mask, trees, frame);
         default:
             in_chunks(lanes, mask, static_cast<char *>(frame), 1,
-                      [&](const int *valid, void *p) { test_in_place<16>(valid, scene, p); });
+                      [&](const int *valid, void *p) { test_in_place<16>(valid, trees, p); });
         }
     }
 
     std::shared_ptr<Trees> m_trees;
-    jit::Value m_scene;   // of the first of them, as kernels know it
+    jit::Value m_scene;   // the same, as kernels know them
     UInt32 m_first_prims; // only with instances
     std::vector<uint32_t> m_curve_prims_host;
     UInt32

@@ -1,7 +1,9 @@
 // render/scene.cpp: loading a scene.
 #include "render/scene.h"
 #include "core/host_array.h"
+#include "core/warning.h"
 #include "render/integrator.h"
+#include "render/lost_rays.h"
 #include "render/openings.h"
 #include "render/shape_list.h"
 #include "render/subsurface.h"
@@ -178,10 +180,16 @@ void Scene::prepare_subsurfaces() const {
 
 void Scene::build_arena() {
     m_arena.build(m_variant.double_precision);
+    auto place = [&](Endpoint &e) {
+        e.set_scene(m_arena.bounds());
+        if (double most = farthest(e.bounds()); !(most <= LargestCoordinate))
+            warn(fmt::format("{}: it is at {:g}, and rays that begin beyond {:g} hit nothing",
+                             e.where(), most, LargestCoordinate));
+    };
     for (const Ref<Emitter> &e : lights())
-        e->set_scene(m_arena.bounds());
+        place(*e);
     for (const Ref<Sensor> &s : m_sensors)
-        s->set_scene(m_arena.bounds());
+        place(*s);
 }
 
 Ref<Scene> load_scene(const Properties &root) {

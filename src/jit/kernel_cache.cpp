@@ -469,6 +469,7 @@ void KernelCache::clear_memory() {
     std::list<Entry> dropped; // kernels die outside of the lock
     std::lock_guard lock(m_mutex);
     m_entries.clear();
+    m_code = 0;
     dropped.swap(m_recent);
 }
 
@@ -483,15 +484,19 @@ std::shared_ptr<Kernel> KernelCache::find_memory(const Key &key) {
 
 /// Needs the lock.
 void KernelCache::put_memory(const Key &key, KernelPtr kernel) {
+    uint64_t bytes = kernel->code_bytes();
     if (auto found = m_entries.find(key); found != m_entries.end()) {
-        found->second->kernel = std::move(kernel);
-        m_recent.splice(m_recent.begin(), m_recent, found->second);
-        return;
+        m_code -= found->second->bytes;
+        m_recent.erase(found->second);
+        m_entries.erase(found);
     }
-    m_recent.push_front({ key, std::move(kernel) });
+    m_recent.push_front({ key, std::move(kernel), bytes });
     m_entries.emplace(key, m_recent.begin());
-    while (m_entries.size() > std::max<size_t>(m_options.max_kernels, 1)) {
+    m_code += bytes;
+    while (m_entries.size() > 1 &&
+           (m_entries.size() > m_options.max_kernels || m_code > m_options.max_code)) {
         m_entries.erase(m_recent.back().key);
+        m_code -= m_recent.back().bytes;
         m_recent.pop_back();
         ++m_stats.evictions;
     }

@@ -30,7 +30,8 @@ Key hash_program(std::string_view bytes, std::string_view fingerprint);
 struct CacheOptions {
     std::string folder;              // empty: no disk
     uint64_t max_bytes = 1ull << 30; // on disk
-    size_t max_kernels = 4096;       // in memory
+    size_t max_kernels = 4096;       // in memory ...
+    uint64_t max_code = 1ull << 29;  // ... and bytes of their code
 
     /// Folder: $UMBEL_CACHE (empty: no disk), else $XDG_CACHE_HOME/umbel, else ~/.cache/umbel.
     /// Size: $UMBEL_CACHE_SIZE, such as 500M or 2G. Throws UserError for a size that is none.
@@ -100,6 +101,7 @@ private:
     struct Entry {
         Key key;
         KernelPtr kernel;
+        uint64_t bytes; // of its code
     };
     struct KeyHash {
         size_t operator()(const Key &k) const { return k.lo; }
@@ -115,6 +117,7 @@ private:
     mutable std::mutex m_mutex; // guards all below
     std::list<Entry> m_recent;  // the most recently used first
     std::unordered_map<Key, std::list<Entry>::iterator, KeyHash> m_entries;
+    uint64_t m_code = 0; // bytes, of all entries
     std::unordered_map<Key, std::shared_future<KernelPtr>, KeyHash> m_pending;
     Stats m_stats;
 };

@@ -130,7 +130,7 @@ PrivateCopies KernelTask::private_copies() const {
 void KernelTask::run_summing(const PrivateCopies &copies, CollectingLog &log) {
     // Few lanes at a time: sums in single precision are to be short
     uint64_t few = std::max<uint64_t>(128, main.kernel->width());
-    copies.run(size, few, [&](const std::vector<void *> &copy) {
+    copies.run(size, few, [&](uint32_t chunk, const std::vector<void *> &copy) {
         auto replace = [&](uint32_t array, auto &&store) {
             for (size_t k = 0; k < summed.size(); ++k)
                 if (summed[k] == array)
@@ -150,8 +150,9 @@ void KernelTask::run_summing(const PrivateCopies &copies, CollectingLog &log) {
                             [&](void *p) { std::memcpy(&records[c.offset], &p, sizeof(p)); });
             args[arg] = records.data();
         }
-        return [this, &log, args = std::move(args), data = std::move(data)](uint64_t begin,
-                                                                            uint64_t end) {
+        return [this, &log, chunk, args = std::move(args), data = std::move(data)](uint64_t begin,
+                                                                                   uint64_t end) {
+            t_block = chunk; // which one thread runs from end to end
             main.kernel->run({ args.data(), main.sizes.data(), size, &log }, begin, end);
         };
     });

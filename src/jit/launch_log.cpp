@@ -64,8 +64,20 @@ void CollectingLog::print(uint32_t site, uint64_t first_lane, uint32_t lanes, co
                 text += s.text[p];
             }
         }
-        m_lines.push_back({ first_lane + i, site, uint32_t(m_lines.size()), std::move(text) });
+        m_lines.push_back({ first_lane + i, std::move(text) });
     }
+    if (m_lines.size() >= 2 * MostLines)
+        drop_last_lanes();
+}
+
+// In the order of lanes, and no more than are shown; which ones does not depend on threads.
+void CollectingLog::drop_last_lanes() {
+    std::stable_sort(m_lines.begin(), m_lines.end(),
+                     [](const Line &a, const Line &b) { return a.lane < b.lane; });
+    if (m_lines.size() <= MostLines)
+        return;
+    m_dropped += m_lines.size() - MostLines;
+    m_lines.resize(MostLines);
 }
 
 void CollectingLog::assertion(uint32_t site, uint64_t first_lane, uint32_t lanes,
@@ -90,9 +102,9 @@ void CollectingLog::error(const std::string &message) {
 }
 
 void CollectingLog::finish() {
-    // Lines of one packet come in program order; a lane's lines stay in that order
-    std::stable_sort(m_lines.begin(), m_lines.end(),
-                     [](const Line &a, const Line &b) { return a.lane < b.lane; });
+    drop_last_lanes();
+    if (m_dropped)
+        m_lines.push_back({ ~0ull, fmt::format("({} more lines are not shown)", m_dropped) });
     {
         std::lock_guard lock(g_sink_mutex);
         for (const Line &l : m_lines) {

@@ -19,15 +19,20 @@ public:
     /// Shows what was printed; throws UserError for the first failed lane.
     void finish();
 
+    /// Lines that are shown, at most: those of the first lanes.
+    static constexpr size_t MostLines = 100'000;
+
 private:
     struct Line {
         uint64_t lane;
-        uint32_t site, sequence; // of the same lane and site: program order
         std::string text;
     };
+    void drop_last_lanes();
+
     const std::vector<ExternSite> &m_sites;
     std::mutex m_mutex;
-    std::vector<Line> m_lines;
+    std::vector<Line> m_lines; // of one lane: in program order
+    uint64_t m_dropped = 0;
     uint64_t m_failed_lane = ~0ull, m_failures = 0;
     uint32_t m_failed_site = 0;
     std::string m_error;

@@ -2,6 +2,7 @@
 #include "jit/private_copies.h"
 #include "jit/algorithm_common.h"
 #include "jit/buffer.h"
+#include "jit/host_call.h"
 #include "jit/stream.h"
 #include <algorithm>
 #include <utility>
@@ -11,6 +12,7 @@ namespace umbel::jit {
 namespace {
 
 constexpr uint64_t MaxChunks = 64;
+static_assert(MaxChunks <= MaxBlocks); // host functions have something for each of them
 constexpr uint64_t LanesPerChunk = 512;
 constexpr uint64_t LanesPerCell = 4; // of a block, at least: moving on to the sums must cost little
 
@@ -97,8 +99,7 @@ uint64_t PrivateCopies::chunks(uint64_t lanes) const {
         MaxChunks);
 }
 
-void PrivateCopies::run(uint64_t lanes, uint64_t grain,
-                        const std::function<Blocks(const std::vector<void *> &)> &bind) const {
+void PrivateCopies::run(uint64_t lanes, uint64_t grain, const Bind &bind) const {
     // Where each target's copy and sums begin
     std::vector<uint64_t> copy_at, sums_at;
     uint64_t copy_bytes = 0, sums_bytes = 0, cells = 0;
@@ -126,7 +127,7 @@ void PrivateCopies::run(uint64_t lanes, uint64_t grain,
         std::vector<void *> copies;
         for (uint64_t at : copy_at)
             copies.push_back(static_cast<char *>(memory->data()) + at);
-        Blocks run = bind(copies);
+        Blocks run = bind(uint32_t(c), copies);
         for (uint64_t begin = first; begin < last; begin += block) {
             run(begin, std::min(last, begin + block));
             for (size_t t = 0; t < targets.size(); ++t)

@@ -42,10 +42,10 @@ struct PrivateCopies {
 
     /// How many chunks `lanes` lanes are cut into; 1: the targets are too large to have copies.
     uint64_t chunks(uint64_t lanes) const;
-    /// For each chunk, bind(copies) tells how to run blocks of lanes with what takes the place of each target. Blocks
-    /// begin at multiples of `grain`.
-    void run(uint64_t lanes, uint64_t grain,
-             const std::function<Blocks(const std::vector<void *> &copies)> &bind) const;
+    /// Tells how to run blocks of lanes of a chunk with what takes the place of each target.
+    using Bind = std::function<Blocks(uint32_t chunk, const std::vector<void *> &copies)>;
+    /// All lanes, chunk by chunk, each of them by one thread. Blocks begin at multiples of `grain`.
+    void run(uint64_t lanes, uint64_t grain, const Bind &bind) const;
 };
 
 } // namespace umbel::jit

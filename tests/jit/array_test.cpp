@@ -278,6 +278,21 @@ TEST_P(ArrayTest, ScatterIncHandsOutEachRankOnce) {
 
 // ---- local arrays
 
+// For a packet of lanes, they take more than a thread has stack.
+TEST_P(ArrayTest, SeveralLocalArraysMayHaveTheGreatestLength) {
+    constexpr uint32_t Length = 65536, Lanes = 40;
+    UInt32 lane = arange<uint32_t>(Lanes);
+    LocalArray<uint64_t> a(UInt64(1u), Length), b(UInt64(2u), Length);
+    a.set(lane * 1000u, UInt64(lane));
+    b.set(Length - 1u - lane, UInt64(lane) * 2u);
+    LocalArray<uint64_t> c = a;
+    c.set(lane, UInt64(7u));
+    UInt64 sum = a.get(lane * 1000u) + b.get(Length - 1u - lane) + c.get(lane) + a.get(lane + 1u);
+    std::vector<uint64_t> s = sum.read();
+    for (uint32_t i = 1; i < Lanes; ++i)
+        EXPECT_EQ(s[i], 3 * i + 8u);
+}
+
 TEST_P(ArrayTest, LocalArraysBelongToTheirLane) {
     UInt32 lane = arange<uint32_t>(4);
     LocalArray<uint32_t> a(UInt32(100u), 3);

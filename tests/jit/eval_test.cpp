@@ -242,6 +242,22 @@ TEST_P(EvalTest, AssertionsThatHoldAreSilent) {
     synchronize();
 }
 
+void refuse(void *, uint64_t first, uint32_t, const int32_t *, void *) {
+    if (first >= 512)
+        fail("no more than 512 lanes");
+}
+
+TEST_P(EvalTest, ErrorsOfHostFunctionsSurfaceAtSynchronization) {
+    Value lane = lane_index(5000);
+    Type type = Type::F32;
+    Float32 x(call_host("refuse", refuse, nullptr, { &lane, 1 }, { &type, 1 },
+                        literal(Type::Bool, 1))[0]);
+    eval(x);
+    std::string message = test::user_error([&] { synchronize(); });
+    EXPECT_NE(message.find("no more than 512 lanes"), std::string::npos) << message;
+    EXPECT_EQ(item(sum(UInt32(lane))), 12497500u);
+}
+
 // ---- messages
 
 struct Printed {
@@ -251,6 +267,19 @@ struct Printed {
     }
     ~Printed() { set_print_sink(nullptr); }
 };
+
+TEST_P(EvalTest, MessagesOfTheFirstLanesAreShownAndTheOthersCounted) {
+    constexpr uint32_t Most = CollectingLog::MostLines, More = 23'456;
+    Printed printed;
+    UInt32 lane = arange<uint32_t>(2 * Most + More);
+    print("{}", true, lane);
+    context.evaluate({});
+    synchronize();
+    ASSERT_EQ(printed.lines.size(), Most + 1);
+    for (uint32_t i : { 0u, 1u, 99u, Most - 1 })
+        EXPECT_EQ(printed.lines[i], std::to_string(i));
+    EXPECT_EQ(printed.lines[Most], fmt::format("({} more lines are not shown)", Most + More));
+}
 
 TEST_P(EvalTest, MessagesComeInTheOrderOfLanes) {
     Printed printed;

@@ -26,6 +26,8 @@ using namespace std::chrono_literals;
 // A kernel that is its own bytes, and a backend that counts.
 class FakeKernel final : public Kernel {
 public:
+    static constexpr size_t CodeBytes = 1000;
+    size_t code_bytes() const override { return CodeBytes; }
     explicit FakeKernel(std::string bytes) : bytes(std::move(bytes)) {}
     void run(const Launch &, uint64_t, uint64_t) const override {}
     std::string save() const override { return bytes; }
@@ -171,6 +173,19 @@ TEST_F(KernelCacheTest, LeastRecentlyUsedKernelsLeaveMemory) {
     get(cache, 2);
     EXPECT_FALSE(in_memory);
     EXPECT_EQ(backend.compiled, 5);
+}
+
+TEST_F(KernelCacheTest, CodeInMemoryIsBounded) {
+    options.folder.clear();
+    options.max_code = 3 * FakeKernel::CodeBytes;
+    KernelCache cache(options);
+    for (uint64_t k : { 1, 2, 3, 4, 4 })
+        get(cache, k);
+    EXPECT_EQ(cache.stats().evictions, 1u);
+    get(cache, 1);
+    EXPECT_FALSE(in_memory);
+    get(cache, 4);
+    EXPECT_TRUE(in_memory);
 }
 
 TEST_F(KernelCacheTest, ClearedMemoryIsReadAgainFromDisk) {

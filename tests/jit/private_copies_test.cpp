@@ -1,5 +1,6 @@
 // tests/jit/private_copies_test.cpp: sums from inside loops, branches and calls.
 #include "jit/control.h"
+#include "jit/matvec.h"
 #include "jit/private_copies.h"
 #include "jit/stream.h"
 #include "support/backend_fixture.h"
@@ -120,6 +121,22 @@ TEST_P(PrivateCopiesTest, StoresAndExtremaInTheSameKernelAreKept) {
     EXPECT_EQ(sums.read(), (std::vector<float>{ 1.5f * Lanes, 1.5f * Lanes }));
     EXPECT_EQ(largest.read(), (std::vector<float>{ Lanes - 2.f, Lanes - 1.f }));
     EXPECT_EQ(item(stored, 777), 777.f);
+}
+
+// Each block of lanes has sums of its own, which no other thread may touch.
+TEST_P(PrivateCopiesTest, GradientsOfProductsMeetSumsInOneKernel) {
+    constexpr uint32_t N = 16, Many = 1 << 18;
+    for (int repetition = 0; repetition < 5; ++repetition) {
+        Float32 gradient = opaque(zeros<float>(N * N)), sums = opaque(zeros<float>(2));
+        UInt32 lane = arange<uint32_t>(Many);
+        std::vector<Value> ones(N, opaque(full(1.f, Many)));
+        Matrix a{ .stride = N, .rows = N, .columns = N };
+        matvec_gradient(gradient, a, nullptr, NoBias, ones, ones);
+        add_in_loop(sums, lane,
+                    [](Float32 &t, UInt32 &l, UInt32 &) { scatter_add(t, Float32(1.f), l % 2u); });
+        EXPECT_EQ(gradient.read(), std::vector<float>(N * N, float(Many)));
+        EXPECT_EQ(sums.read(), std::vector<float>(2, 1.5f * Many));
+    }
 }
 
 UMBEL_BACKENDS(PrivateCopiesTest)

@@ -213,8 +213,10 @@ void Emitter::call_host(const ExternSite &site, uint64_t number, Value *fn, Valu
                         Value *masks, Value *frame) {
     llvm::Type *none = m_b.getVoidTy(), *ptr = m_b.getPtrTy(), *u64 = m_b.getInt64Ty();
     if (site.kind == ExternSite::Function) {
-        auto *type = llvm::FunctionType::get(none, { ptr, u64, m_b.getInt32Ty(), ptr, ptr }, false);
-        m_b.CreateCall(type, fn, { user, m_base, i32(m_width), masks, frame });
+        auto *type = llvm::FunctionType::get(none, { ptr, ptr, ptr, u64, u64, ptr, ptr }, false);
+        Value *host =
+            m_b.CreateAlignedLoad(ptr, offset(m_b, m_ctx, offsetof(Context, host)), llvm::Align(8));
+        m_b.CreateCall(type, host, { m_ctx, fn, user, m_base, i64(m_width), masks, frame });
         return;
     }
     bool print = site.kind == ExternSite::Print;

@@ -158,12 +158,13 @@ private:
 
 } // namespace
 
-std::vector<std::string> compile_objects(const Program &program, const std::string &kernel_name,
-                                         const Target &target) {
+CompiledProgram compile_objects(const Program &program, const std::string &kernel_name,
+                                const Target &target) {
     PlanOptions options = plan_options(target.width);
     std::vector<FunctionPlan> plans(program.functions.size());
     tbb::parallel_for(size_t(0), plans.size(),
                       [&](size_t f) { plans[f] = make_plan(program, uint32_t(f), options); });
+    uint32_t heap_bytes = place_frames(plans);
 
     uint64_t module_weight = 2000;
     if (const char *s = setting("UMBEL_MODULE_WEIGHT"))
@@ -174,7 +175,7 @@ std::vector<std::string> compile_objects(const Program &program, const std::stri
     tbb::parallel_for(
         size_t(0), modules.size(), [&](size_t m) { objects[m] = compiler.run(modules[m], m); },
         tbb::simple_partitioner());
-    return objects;
+    return { std::move(objects), heap_bytes };
 }
 
 } // namespace umbel::jit::llvm_ir

@@ -5,10 +5,15 @@
 
 namespace umbel::jit::llvm_ir {
 
+struct CompiledProgram {
+    std::vector<std::string> objects;
+    uint32_t heap_bytes; // that each thread needs
+};
+
 /// Objects that together define `kernel_name` (an EntryFn, jit/llvm/emit.h); made in parallel.
 ///
 /// `UMBEL_VERIFY=1` checks the IR; `UMBEL_DUMP_LLVM=dir` writes IR and assembly there.
-std::vector<std::string> compile_objects(const Program &program, const std::string &kernel_name,
-                                         const Target &target);
+CompiledProgram compile_objects(const Program &program, const std::string &kernel_name,
+                                const Target &target);
 
 } // namespace umbel::jit::llvm_ir

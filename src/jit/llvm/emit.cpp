@@ -116,7 +116,7 @@ void Emitter::begin_kernel() {
     Value *begin = m_llvm->getArg(2);
     m_end = m_llvm->getArg(3);
     if (m_plan.frame_bytes) {
-        m_frame = stack(m_plan.frame_bytes);
+        m_frame = make_frame();
         store_header(m_pre, FrameArgs, m_args);
         store_header(m_pre, FrameContext, m_ctx);
     }
@@ -142,7 +142,7 @@ void Emitter::begin_subroutine() {
     m_data = m_llvm->getArg(5);
     constexpr unsigned FirstParam = 6;
     if (m_plan.frame_bytes)
-        m_frame = stack(m_plan.frame_bytes);
+        m_frame = make_frame();
     if (m_plan.split()) {
         store_header(m_pre, FrameArgs, m_args);
         store_header(m_pre, FrameContext, m_ctx);
@@ -458,6 +458,14 @@ llvm::AllocaInst *Emitter::stack(uint64_t bytes) {
     llvm::AllocaInst *a = b.CreateAlloca(b.getInt8Ty(), i64(bytes));
     a->setAlignment(llvm::Align(64));
     return a;
+}
+
+Value *Emitter::make_frame() {
+    if (m_plan.heap_offset == NoSlot)
+        return stack(m_plan.frame_bytes);
+    Value *heap = m_pre.CreateAlignedLoad(
+        m_pre.getPtrTy(), offset(m_pre, m_ctx, offsetof(Context, heap)), llvm::Align(8));
+    return offset(m_pre, heap, m_plan.heap_offset);
 }
 
 } // namespace umbel::jit::llvm_ir

@@ -18,13 +18,17 @@ namespace umbel::jit::llvm_ir {
 using Builder = llvm::IRBuilder<>;
 using llvm::Value;
 
-/// What kernels find behind their context argument; the functions are trampolines to LaunchLog.
+/// What kernels find behind their context argument. Compiled code cannot be unwound: all that it calls is called by way of
+/// functions that let no exception pass.
 struct Context {
     void *log;
     void (*print)(const Context *, uint64_t site, uint64_t first_lane, uint64_t lanes,
                   const int32_t *mask, const void *frame);
     void (*assertion)(const Context *, uint64_t site, uint64_t first_lane, uint64_t lanes,
                       const int32_t *mask);
+    void (*host)(const Context *, ExternFn fn, void *user, uint64_t first_lane, uint64_t lanes,
+                 const int32_t *mask, void *frame);
+    void *heap; // of large frames
     uint64_t
         streaming; // whether the launch is large: outputs go past the caches, gathers look ahead
 };
@@ -123,6 +127,7 @@ private:
     Value *offset(Builder &b, Value *pointer, uint64_t bytes) const;
     llvm::BasicBlock *block(const char *name) const;
     llvm::AllocaInst *stack(uint64_t bytes);
+    Value *make_frame();
 
     // ---- memory (memory.cpp)
     Value *load_packet(Builder &b, Value *pointer, Type t, uint32_t align);

@@ -7,6 +7,8 @@
 
 namespace umbel::jit::llvm_ir {
 
+static constexpr uint64_t LargeFrame = 1u << 15, LargestHeap = 1u << 30;
+
 bool rematerialized(Op op) {
     return op == Op::Literal || op == Op::LoadScalar || op == Op::ArgPtr || op == Op::Lane;
 }
@@ -493,7 +495,7 @@ void Planner::place_arrays() {
     for (Storage &s : m_plan.storages) {
         s.offset = top;
         uint64_t size = (uint64_t(bytes(s.type)) * m_options.width * s.length + 63) / 64 * 64;
-        if (size + top > (1u << 30))
+        if (size + top > LargestHeap)
             fail("local array of {} elements: too long for a register; use a buffer", s.length);
         top += uint32_t(size);
     }
@@ -504,6 +506,21 @@ void Planner::place_arrays() {
 
 FunctionPlan make_plan(const Program &program, uint32_t function, const PlanOptions &options) {
     return Planner(program, function, options).run();
+}
+
+// Calls form no cycle: a function has one frame at a time, whose place may be fixed.
+uint32_t place_frames(std::vector<FunctionPlan> &plans) {
+    uint64_t top = 0;
+    for (FunctionPlan &p : plans) {
+        if (p.frame_bytes <= LargeFrame)
+            continue;
+        p.heap_offset = uint32_t(top);
+        top += (uint64_t(p.frame_bytes) + 63) / 64 * 64;
+        if (top > LargestHeap)
+            fail("local arrays take more than {} MiB for a packet of lanes; use buffers",
+                 LargestHeap >> 20);
+    }
+    return uint32_t(top);
 }
 
 } // namespace umbel::jit::llvm_ir

@@ -4,7 +4,7 @@
 // a machine function of its own. Unit 0 of a function is the one that others call; it holds
 // whatever was not cut out, among it every loop and conditional too large for one unit. A value
 // that another unit reads lives in a slot of the function's frame, a piece of its stack; local
-// arrays live there too.
+// arrays live there too. Threads have a few MiB of stack: large frames lie in the kernel's heap.
 #pragma once
 #include "jit/llvm/target.h"
 #include "jit/program.h"
@@ -50,7 +50,8 @@ struct FunctionPlan {
     std::vector<uint32_t> uses;
     std::vector<Storage> storages;
     std::vector<Unit> units;
-    uint32_t frame_bytes = 0; // 0: no frame
+    uint32_t frame_bytes = 0;      // 0: no frame
+    uint32_t heap_offset = NoSlot; // of a large frame
 
     bool split() const { return units.size() > 1; }
 };
@@ -68,6 +69,9 @@ uint32_t packet_width(const Program &program, const Target &target);
 PlanOptions plan_options(uint32_t width);
 
 FunctionPlan make_plan(const Program &program, uint32_t function, const PlanOptions &options);
+
+/// Gives large frames their places in the heap, and returns its size in bytes.
+uint32_t place_frames(std::vector<FunctionPlan> &plans);
 
 /// Cheap enough, or in memory anyway, to be made again in each unit that reads it.
 bool rematerialized(Op op);

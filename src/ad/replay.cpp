@@ -113,6 +113,11 @@ bool Replay::depends(NodeId root) {
 
 bool Replay::known(NodeId id) const { return m_values.count(id) != 0; }
 
+static bool is_result(Op op) {
+    return op == Op::LoopOut || op == Op::IfOut || op == Op::CallOut || op == Op::ExternOut ||
+           op == Op::PacketGet;
+}
+
 Value Replay::get(NodeId root) {
     std::vector<NodeId> stack{ root };
     while (!stack.empty()) {
@@ -141,12 +146,18 @@ Value Replay::get(NodeId root) {
         }
         const Node n = node(id);
         bool ready = true;
-        bool simple = n.op != Op::LoopOut && n.op != Op::IfOut && n.op != Op::CallOut &&
-                      n.op != Op::ExternOut && n.op != Op::Phi && n.op != Op::Param &&
+        bool simple = !is_result(n.op) && n.op != Op::Phi && n.op != Op::Param &&
                       n.op != Op::Active && n.op != Op::Literal;
         if (simple)
             for (NodeId d : n.dep)
-                if (d && g[d].op != Op::Address && !known(d) && g[d].op != Op::Packet) {
+                if (d && g[d].op != Op::Address && !known(d)) {
+                    stack.push_back(d);
+                    ready = false;
+                }
+        // One construct may need the results of another, and so on: they wait here, not in nested calls
+        if (is_result(n.op) && !m_outputs.count(n.dep[0]) && (!m_outer || own(n.dep[0])))
+            for (NodeId d : inputs_of(n.dep[0]))
+                if (!known(d)) {
                     stack.push_back(d);
                     ready = false;
                 }
@@ -234,6 +245,8 @@ const std::vector<Value> &Replay::outputs_of(NodeId id) {
         return it->second;
     if (m_outer && !own(id))
         return m_outer->outputs_of(id);
+    for (NodeId input : inputs_of(id))
+        get(input);
     std::vector<Value> out;
     switch (g[id].op) {
     case Op::Loop: out = run_loop(id); break;
@@ -250,19 +263,19 @@ const std::vector<Value> &Replay::outputs_of(NodeId id) {
     return m_outputs[id] = std::move(out);
 }
 
-// Values of this level that a nested region uses are computed before it is entered.
-void Replay::prepare(RegionId region, const std::vector<NodeId> &roots) {
+// Values of this level that a nested region uses.
+void Replay::collect(RegionId region, const std::vector<NodeId> &roots,
+                     std::vector<NodeId> &out) const {
     std::vector<NodeId> stack = roots, operands;
-    std::unordered_map<NodeId, bool> seen;
+    std::unordered_set<NodeId> seen;
     while (!stack.empty()) {
         NodeId id = stack.back();
         stack.pop_back();
-        if (seen[id])
+        if (!seen.insert(id).second)
             continue;
-        seen[id] = true;
         if (!g.encloses(region, g[id].region)) {
             if (g[id].op != Op::Address)
-                get(id);
+                out.push_back(id);
             continue;
         }
         operands.clear();
@@ -271,12 +284,51 @@ void Replay::prepare(RegionId region, const std::vector<NodeId> &roots) {
     }
 }
 
+// What a construct needs of this level before it is entered.
+std::vector<NodeId> Replay::inputs_of(NodeId id) const {
+    std::vector<NodeId> out;
+    auto add = [&](const std::vector<NodeId> &list) {
+        out.insert(out.end(), list.begin(), list.end());
+    };
+    switch (g[id].op) {
+    case Op::Loop: {
+        auto &r = static_cast<LoopRecord &>(*g.record_of(id));
+        std::vector<NodeId> roots = r.next;
+        roots.push_back(r.condition);
+        roots.insert(roots.end(), r.init.begin(), r.init.end());
+        collect(r.head, roots, out);
+        break;
+    }
+    case Op::If: {
+        auto &r = static_cast<IfRecord &>(*g.record_of(id));
+        collect(r.then_region, r.then_out, out);
+        collect(r.else_region, r.else_out, out);
+        out.push_back(g[id].dep[0]);
+        break;
+    }
+    case Op::Call: {
+        auto &r = static_cast<CallRecord &>(*g.record_of(id));
+        add(r.captures);
+        add(r.args);
+        out.insert(out.end(), { g[id].dep[0], g[id].dep[1] });
+        break;
+    }
+    case Op::Extern: {
+        auto &r = static_cast<ExternRecord &>(*g.record_of(id));
+        if (r.kind != ExternSite::Function)
+            break;
+        add(r.inputs);
+        out.push_back(r.mask);
+        break;
+    }
+    case Op::Packet: out.insert(out.end(), { g[id].dep[1], g[id].dep[2] }); break;
+    default: break;
+    }
+    return out;
+}
+
 std::vector<Value> Replay::run_loop(NodeId id) {
     auto &r = static_cast<LoopRecord &>(*g.record_of(id));
-    std::vector<NodeId> roots = r.next;
-    roots.push_back(r.condition);
-    roots.insert(roots.end(), r.init.begin(), r.init.end());
-    prepare(r.head, roots);
     std::vector<Value> state;
     std::vector<Value *> pointers;
     for (NodeId i : r.init)
@@ -304,8 +356,6 @@ std::vector<Value> Replay::run_loop(NodeId id) {
 
 std::vector<Value> Replay::run_if(NodeId id) {
     auto &r = static_cast<IfRecord &>(*g.record_of(id));
-    prepare(r.then_region, r.then_out);
-    prepare(r.else_region, r.else_out);
     Value condition = get(g[id].dep[0]);
     auto branch = [&](RegionId region, const std::vector<NodeId> &outs) {
         return [&, region] {
@@ -322,8 +372,6 @@ std::vector<Value> Replay::run_if(NodeId id) {
 
 std::vector<Value> Replay::run_call(NodeId id) {
     auto &r = static_cast<CallRecord &>(*g.record_of(id));
-    for (NodeId x : r.captures)
-        get(x);
     Value self = get(g[id].dep[0]), mask = get(g[id].dep[1]);
     std::vector<Value> args;
     std::vector<Value *> pointers;

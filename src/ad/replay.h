@@ -77,7 +77,9 @@ private:
     std::vector<jit::Value> run_if(jit::NodeId id);
     std::vector<jit::Value> run_call(jit::NodeId id);
     std::vector<jit::Value> run_extern(jit::NodeId id);
-    void prepare(jit::RegionId region, const std::vector<jit::NodeId> &roots);
+    void collect(jit::RegionId region, const std::vector<jit::NodeId> &roots,
+                 std::vector<jit::NodeId> &out) const;
+    std::vector<jit::NodeId> inputs_of(jit::NodeId construct) const;
 
     jit::Context &c;
     jit::Graph &g;

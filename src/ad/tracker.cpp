@@ -2,6 +2,7 @@
 #include "ad/tracker.h"
 #include "ad/derivatives.h"
 #include "jit/rebuild.h"
+#include <algorithm>
 
 namespace umbel::ad {
 
@@ -230,13 +231,14 @@ Value equal(const Value &a, const Value &b) { return binary(Op::Eq, a, b); }
 Value divide(const Value &a, const Value &b) { return binary(Op::Div, a, b); }
 Value one_of(Type t) { return cast(t, truth()); }
 
-// Whether a lane's value is the one that a store left in its cell: the last lane's is.
-Value survives(const Value &index, const Value &mask, uint32_t target_size) {
-    uint32_t lanes = std::max(index.size(), mask.size());
+// Whether a lane's value is the one that a store is to leave in its cell: the last lane's is. Decided once, for the value
+// and its derivative: threads may store in another order the next time.
+Value survives(const Value &value, const Value &index, const Value &mask, uint32_t target_size) {
+    uint32_t lanes = std::max({ value.size(), index.size(), mask.size() });
     if (lanes == 1)
         return mask;
     Value owner = full(Type::U32, 0, target_size), lane = lane_index(lanes);
-    jit::scatter(owner, lane, index, mask, ReduceOp::Store);
+    jit::scatter(owner, lane, index, mask, ReduceOp::Max);
     return binary(Op::And, mask, equal(jit::gather(owner, index, mask), lane));
 }
 
@@ -319,7 +321,10 @@ void AdTracker::scatter(Value &target, const Value &value, const Value &index, c
     if (old)
         tape.retain(old);
     before = followed && !linear ? plain : Value(); // the weights are in terms of the old elements
-    jit::scatter(plain, value.detached(), index, mask, op);
+    Value survivors = mask.detached();
+    if (followed && op == ReduceOp::Store && !c.region)
+        survivors = survives(value, index.detached(), survivors, size);
+    jit::scatter(plain, value.detached(), index, survivors, op);
     target = plain;
     plain = Value();
     if (tracing_body() && tape.follows(old)) { // adding changes nothing about its derivative
@@ -328,10 +333,8 @@ void AdTracker::scatter(Value &target, const Value &value, const Value &index, c
     }
     if (followed) {
         // Weights of what was there and of what was written; not valid: 1
-        Value kept, written, v = value.detached(), survivors = mask.detached();
+        Value kept, written, v = value.detached();
         auto at = [&](const Value &cells) { return jit::gather(cells, index, mask); };
-        if (op == ReduceOp::Store && !c.region)
-            survivors = survives(index.detached(), mask.detached(), size);
         if (op == ReduceOp::Min || op == ReduceOp::Max) { // shared among those that attain it
             kept = cast(type, equal(before, target));
             written = cast(type, equal(v, at(target)));

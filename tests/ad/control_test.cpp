@@ -1,5 +1,6 @@
 // tests/ad/control_test.cpp: derivatives of conditionals, calls and loops, alone and inside one another.
 #include "support/gradient_check.h"
+#include <pthread.h>
 
 using namespace umbel::jit;
 using namespace umbel::ad;
@@ -33,6 +34,41 @@ State repeat(const UInt32 &steps, const Float64 &a, const Float64 &b, Body &&bod
             body(s);
             s.i += 1u;
         });
+}
+
+// ---- long chains
+
+void run_with_stack(size_t bytes, std::function<void()> fn) {
+    pthread_attr_t attributes;
+    pthread_attr_init(&attributes);
+    pthread_attr_setstacksize(&attributes, bytes);
+    pthread_t thread;
+    auto call = [](void *f) -> void * {
+        (*static_cast<std::function<void()> *>(f))();
+        return nullptr;
+    };
+    ASSERT_EQ(pthread_create(&thread, &attributes, call, &fn), 0);
+    pthread_join(thread, nullptr);
+    pthread_attr_destroy(&attributes);
+}
+
+// Each conditional needs the result of the one before it.
+TEST_P(Control, ChainsOfConditionalsInABodyNeedNoStack) {
+    run_with_stack(256 << 10, [&] {
+        ContextScope here(context);
+        Float64 x = copy(lanes);
+        enable_grad(x);
+        State s = repeat(2u, x, x, [](State &s) {
+            for (int i = 0; i < 400; ++i)
+                s.a = if_(
+                    s.a > 1.0, [&] { return Float64(s.a * 0.999); }, [&] { return s.a * 1.001; });
+        });
+        Float64 total = sum(s.a);
+        backward(total);
+        Float64 g(grad(x));
+        for (double v : g.read())
+            EXPECT_NEAR(v, 1, 1.3);
+    });
 }
 
 // ---- evaluated, not recorded

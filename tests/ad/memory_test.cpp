@@ -90,6 +90,24 @@ TEST_P(Memory, ManyLanesOntoFewElements) {
 
 // ---- scatters
 
+// Threads store in any order; whoever wins has the value, and its derivative.
+TEST_P(Memory, TheLaneWhoseValueIsStoredHasTheGradient) {
+    constexpr uint32_t Lanes = 1 << 18, Cells = 3;
+    for (int repetition = 0; repetition < 10; ++repetition) {
+        Float64 x = arange<double>(Lanes);
+        enable_grad(x);
+        Float64 target = opaque(zeros<double>(Cells));
+        scatter(target, x * 1.0, arange<uint32_t>(Lanes) % Cells);
+        std::vector<double> stored = Float64(detach(target)).read();
+        Float64 total = sum(target);
+        backward(total);
+        std::vector<double> g = Float64(grad(x)).read();
+        for (double lane : stored)
+            EXPECT_EQ(g[size_t(lane)], 1);
+        EXPECT_EQ(std::count(g.begin(), g.end(), 0.0), Lanes - Cells);
+    }
+}
+
 TEST_P(Memory, ScatterStoreReplacesTheTargetsGradient) {
     List target = random_points(7, 15, 0.5, 2);
     expect_gradient("store",

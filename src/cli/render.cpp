@@ -25,6 +25,7 @@ struct Options {
     std::vector<std::string> merged; // states of parts
     int spp = 0, threads = 0, sensor = 0, jobs = 1, block = 0;
     uint32_t seed = 0;
+    bool skip_invalid = false;
     RunOptions run;
     bool skip_existing = false, strict = false;
 };
@@ -147,9 +148,13 @@ void run_strips(const Options &o, const Scene &scene, const Integrator::Progress
         progress.update(done, -1, sample_rate(done * double(samples), progress.seconds()));
         return !stop_requested();
     };
-    std::filesystem::path file = render_strips(
-        scene, { .sensor = o.sensor, .spp = o.spp, .seed = o.seed, .progress = prepared }, out,
-        go_on);
+    std::filesystem::path file = render_strips(scene,
+                                               { .sensor = o.sensor,
+                                                 .spp = o.spp,
+                                                 .seed = o.seed,
+                                                 .progress = prepared,
+                                                 .skip_invalid = o.skip_invalid },
+                                               out, go_on);
     if (file.empty())
         say("umbel: stopped; there is no image, as it is not complete");
     else
@@ -218,7 +223,8 @@ void render_one(const Options &o, const std::string &path) {
                             .part = part,
                             .parts = parts,
                             .progress = prepared,
-                            .label = label });
+                            .label = label,
+                            .skip_invalid = o.skip_invalid });
     if (!o.merged.empty())
         return merge_parts(o, render, film, out);
     run_render(o.run, render, film, progress, out);
@@ -317,6 +323,8 @@ void add_render_command(CLI::App &app, std::function<int()> &run) {
     c->add_option("--merge", o->merged,
                   "Instead of rendering, put the states of parts together, given in their order")
         ->excludes(part);
+    c->add_flag("--skip-invalid", o->skip_invalid,
+                "Samples that are NaN or infinite count as black; they are warned of either way");
     c->add_option("--seed", o->seed, "Another seed gives another, equally good, set of samples");
     c->add_option("--time", o->run.time, "Stop after so many seconds and write what there is")
         ->check(Positive);

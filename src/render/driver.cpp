@@ -1,6 +1,8 @@
 // render/driver.cpp: passes over the image.
 #include "render/driver.h"
 #include "core/host_array.h"
+#include "core/warning.h"
+#include "render/invalid_samples.h"
 #include "render/lost_rays.h"
 #include <algorithm>
 #include <bit>
@@ -171,7 +173,8 @@ std::vector<Float> Render::film_channels(const Radiance &r, const Samples &s) co
 // What changes between launches is data: the kernel is the same for all of them.
 Render::Place Render::place_of(const Band &band) const {
     return { jit::opaque(band.first), jit::opaque(uint32_t(m_group * m_group_size)),
-             m_seed_value.valid() ? jit::opaque(m_seed_value) : jit::opaque(m_seed) };
+             m_seed_value.valid() ? jit::opaque(m_seed_value) : jit::opaque(m_seed),
+             jit::opaque(uint32_t(m_options.skip_invalid)) };
 }
 
 // Closer by, the more samples share a pixel [Igehy 1999].
@@ -212,7 +215,8 @@ Render::Samples Render::start(const Band &band, const Place &place) const {
         sensor().sample_ray(c.time, c.wavelength, c.position, c.aperture, active);
     if (AsksForPartials::any())
         ray.neighbours = neighbours_of(c, ray, active);
-    return { in_crop, active, c.weight, c.offset, sampler, ray, ray_weight };
+    return { in_crop, sample, active,    place.skip_invalid != UInt32(0u), c.weight, c.offset,
+             sampler, ray,    ray_weight };
 }
 
 class Render::Launch final : public Pass {
@@ -245,7 +249,7 @@ void Render::launch(const Band &band) {
         integrator().render(pass);
         return std::vector<Value>(pass.results.begin(), pass.results.end());
     };
-    const Value inputs[] = { place.first, place.sample, place.seed };
+    const Value inputs[] = { place.first, place.sample, place.seed, place.skip_invalid };
     bool replay = m_repeats && !m_is_single && !jit::Recorder::of(jit::Context::current());
     for (Value &v : replay ? m_launches->run(band.count, inputs, trace) : trace())
         results.emplace_back(std::move(v));
@@ -287,8 +291,16 @@ static void eval_all(const std::vector<Float> &values) {
 
 std::vector<Float> Render::results_of(const Radiance &r, const Samples &s) const {
     std::vector<Float> values = film_channels(r, s);
-    for (Float &v : values)
+    Mask valid(true);
+    for (Float &v : values) {
         v = select(s.traced, v * s.weight, Float(0));
+        valid = valid & (abs(v) < std::numeric_limits<double>::infinity());
+    }
+    const Film::Crop &crop = film().crop();
+    note_invalid_samples(s.pixel.x + jit::opaque(uint32_t(crop.x)),
+                         s.pixel.y + jit::opaque(uint32_t(crop.y)), s.number, !valid);
+    for (Float &v : values)
+        v = select(s.skips & !valid, Float(0), v);
     if (splats()) {
         values.push_back(select(s.traced, Float(1), Float(0)));
         values.insert(values.end(), { s.offset.x, s.offset.y });
@@ -384,7 +396,16 @@ Image Render::image() const {
     std::vector<std::string> collected = channel_names(), names = film().image_names(collected);
     std::vector<double> values = read_floats(film().develop(tensor(), uint32_t(collected.size())));
     report_lost_rays();
+    report_invalid_samples(m_options.seed, m_options.skip_invalid);
     const Film::Crop &crop = film().crop();
+    auto is_bad = [](double v) { return !(std::abs(v) < std::numeric_limits<double>::infinity()); };
+    if (auto bad = std::find_if(values.begin(), values.end(), is_bad); bad != values.end()) {
+        auto pixel = size_t(bad - values.begin()) / names.size(), width = size_t(crop.width);
+        warn(fmt::format(
+            "{} of the image's numbers are NaN or infinite, the first at pixel ({}, {})",
+            std::count_if(bad, values.end(), is_bad), pixel % width + size_t(crop.x),
+            pixel / width + size_t(crop.y)));
+    }
     Image image(size_t(crop.width), size_t(crop.height), names, Component::F32);
     std::copy(values.begin(), values.end(), image.data<float>());
     return image;

@@ -34,6 +34,8 @@ struct RenderOptions {
     Integrator::Progress progress = {};
     /// What a checkpoint must have been made of, beyond what a Render knows itself: say, the scene's text.
     std::string label = {};
+    /// Samples that are NaN or infinite count as black, in place of spoiling their pixels. They are warned of either way.
+    bool skip_invalid = false;
     /// The image is asked for by tensor() alone: a render of one launch is then computed together with it.
     bool is_lazy = false;
 };
@@ -111,7 +113,9 @@ private:
     };
     struct Samples {              // of the lanes of a launch
         FilmBuffer::Pixels pixel; // of the crop window
+        UInt32 number;            // among those of the pixel
         Mask traced;              // which ones count
+        Mask skips;               // if it is invalid
         Float weight;             // of the reconstruction filter
         Vector2 offset;           // from the pixel's centre, in pixels
         SampleStream sampler;
@@ -137,6 +141,7 @@ private:
         UInt32 first;  // slot
         UInt32 sample; // of each pixel
         UInt32 seed;
+        UInt32 skip_invalid; // not 0: see RenderOptions
     };
     Place place_of(const Band &band) const;
     Samples start(const Band &band, const Place &place) const;

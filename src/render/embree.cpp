@@ -26,10 +26,14 @@ void report(void *, RTCError code, const char *text) {
 RTCDevice device() {
     static RTCDevice d = [] {
         RTCDevice dev = rtcNewDevice("start_threads=0,frequency_level=simd512");
-        if (!dev)
-            throw DeviceError(
-                fmt::format("Embree cannot start (error {}); does this machine have SSE4.2?",
-                            int(rtcGetDeviceError(nullptr))));
+        if (!dev) {
+            RTCError error = rtcGetDeviceError(nullptr);
+            if (error == RTC_ERROR_OUT_OF_MEMORY)
+                throw DeviceError("Embree cannot start: out of memory");
+            throw DeviceError(fmt::format(
+                "Embree cannot start (error {}){}", int(error),
+                error == RTC_ERROR_UNSUPPORTED_CPU ? "; this machine lacks SSE4.2" : ""));
+        }
         rtcSetDeviceErrorFunction(dev, report, nullptr);
         return dev;
     }();

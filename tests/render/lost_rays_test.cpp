@@ -1,7 +1,6 @@
 // tests/render/lost_rays_test.cpp: rays that nobody can follow hit nothing, and do no harm.
-#include "core/warning.h"
-#include "render/lost_rays.h"
 #include "support/scenes.h"
+#include "support/warnings.h"
 
 namespace umbel {
 using namespace test;
@@ -11,17 +10,6 @@ namespace {
 constexpr double NaN = std::numeric_limits<double>::quiet_NaN(),
                  Inf = std::numeric_limits<double>::infinity();
 const char *Ball = "<shape type='sphere'/><emitter type='constant'/>";
-
-// What was warned of while it exists.
-struct Warnings {
-    std::string text;
-    Warnings() {
-        report_lost_rays(); // of others
-        set_warning_sink([this](const std::string &t) { text += t + "\n"; });
-    }
-    ~Warnings() { set_warning_sink({}); }
-    bool tell(const char *what) const { return text.find(what) != text.npos; }
-};
 
 Float numbers(std::vector<double> v) { return float_array(v); }
 

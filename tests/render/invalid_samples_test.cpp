@@ -1,0 +1,74 @@
+// tests/render/invalid_samples_test.cpp: samples that are NaN or infinite are told, and left out where asked.
+#include "support/scenes.h"
+#include "support/warnings.h"
+
+namespace umbel {
+using namespace test;
+
+namespace {
+
+// Right below the light, what arrives is infinite in single precision.
+std::string too_bright() {
+    return scene_xml(
+        "<shape type='rectangle'/><emitter type='point'><point name='position' x='0.2' "
+        "y='0.1' z='0.02'/><rgb name='intensity' value='1e37'/></emitter>",
+        8, 4, "direct");
+}
+
+size_t invalid_numbers(const Image &image) {
+    size_t n = 0;
+    for (size_t y = 0; y < image.height(); ++y)
+        for (size_t x = 0; x < image.width(); ++x)
+            for (size_t c = 0; c < image.channel_count(); ++c)
+                n += !std::isfinite(image.get(x, y, c));
+    return n;
+}
+
+} // namespace
+
+class BackendInvalidSamples : public VariantTest {};
+UMBEL_VARIANTS(BackendInvalidSamples, "interp_rgb", "llvm_rgb")
+
+TEST_P(BackendInvalidSamples, AreCountedAndLeftOutWhereAsked) {
+    Ref<Scene> scene = scene_from(too_bright());
+    Warnings spoilt;
+    EXPECT_GT(invalid_numbers(render_image(*scene)), 0u);
+    EXPECT_TRUE(spoilt.tell("samples were NaN or infinite and are part")) << spoilt.text;
+    EXPECT_TRUE(spoilt.tell("of the image's numbers")) << spoilt.text;
+
+    Warnings skipped; // the same launches, with other data
+    EXPECT_EQ(invalid_numbers(render_image(*scene, { .skip_invalid = true })), 0u);
+    EXPECT_TRUE(skipped.tell("left out")) << skipped.text;
+    EXPECT_FALSE(skipped.tell("of the image's numbers")) << skipped.text;
+}
+
+TEST_P(BackendInvalidSamples, CanBeSeenAgain) {
+    Ref<Scene> scene = scene_from(too_bright());
+    Warnings all;
+    render_image(*scene, { .seed = 5 });
+    int n, sample, x, y, crop_x, crop_y, seed;
+    size_t at = all.text.find(" samples were NaN");
+    ASSERT_NE(at, std::string::npos) << all.text;
+    at = all.text.rfind('\n', at) + 1;
+    ASSERT_EQ(
+        std::sscanf(all.text.c_str() + at,
+                    "%d samples were NaN or infinite and are part of the image "
+                    "(`--skip-invalid` leaves them out); the first is sample %d of pixel (%d, "
+                    "%d): a render of `--crop %d,%d,1,1 --seed %d`",
+                    &n, &sample, &x, &y, &crop_x, &crop_y, &seed),
+        7)
+        << all.text;
+    EXPECT_EQ(seed, 5);
+    scene->sensors()[0]->film().set_crop({ crop_x, crop_y, 1, 1 });
+    Warnings again;
+    render_image(*scene, { .seed = 5 });
+    EXPECT_TRUE(again.tell(fmt::format("sample {} of pixel ({}, {})", sample, x, y))) << again.text;
+}
+
+TEST_P(BackendInvalidSamples, OrdinaryImagesAreNotWarnedOf) {
+    Warnings warnings;
+    render_image(*scene_from(scene_xml("<shape type='sphere'/><emitter type='constant'/>", 8, 4)));
+    EXPECT_EQ(warnings.text, "");
+}
+
+} // namespace umbel

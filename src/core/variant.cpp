@@ -1,5 +1,6 @@
 // core/variant.cpp: the list of variants and the current one.
 #include "core/variant.h"
+#include <cstdlib>
 #include <map>
 #include <mutex>
 
@@ -42,26 +43,27 @@ public:
         }
     }
     jit::Context &get(const Variant &v) {
+        const std::string &backend = checks() ? Checking : v.backend;
         if (shares) {
             std::lock_guard lock(pool().mutex);
-            jit::Context *&c = pool().shared[v.backend];
+            jit::Context *&c = pool().shared[backend];
             if (!c)
-                c = make(v);
+                c = make(backend);
             return *c;
         }
-        jit::Context *&c = m_contexts[v.backend];
+        jit::Context *&c = m_contexts[backend];
         if (c)
             return *c;
         {
             std::lock_guard lock(pool().mutex);
-            auto &free = pool().free[v.backend];
+            auto &free = pool().free[backend];
             if (!free.empty()) {
                 c = free.back();
                 free.pop_back();
                 return *c;
             }
         }
-        c = make(v);
+        c = make(backend);
         return *c;
     }
     bool shares = false;
@@ -72,8 +74,16 @@ private:
         std::map<std::string, std::vector<jit::Context *>> free; // by backend
         std::map<std::string, jit::Context *> shared;
     };
-    static jit::Context *make(const Variant &v) {
-        return new jit::Context(v.backend == "llvm" ? jit::llvm_backend() : jit::interp_backend());
+    static inline const std::string Checking = "check";
+    /// UMBEL_BACKEND=check: all variants look at every index; see docs/jit.md.
+    static bool checks() {
+        static const char *name = std::getenv("UMBEL_BACKEND");
+        return name && name == Checking;
+    }
+    static jit::Context *make(const std::string &backend) {
+        return new jit::Context(backend == "llvm"     ? jit::llvm_backend()
+                                : backend == Checking ? jit::checking_backend()
+                                                      : jit::interp_backend());
     }
     static Pool &pool() {
         static Pool *p = new Pool; // never destroyed, too

@@ -1,6 +1,6 @@
 // core/load_warnings.cpp: see load_warnings.h.
 #include "core/load_warnings.h"
-#include <cstdio>
+#include "core/warning.h"
 #include <utility>
 
 namespace umbel {
@@ -14,7 +14,7 @@ void warn_while_loading(std::string text) {
     if (t_collector)
         t_collector->texts.push_back(std::move(text));
     else
-        std::fprintf(stderr, "umbel: %s\n", text.c_str());
+        warn(text);
 }
 
 } // namespace umbel

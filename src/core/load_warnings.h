@@ -18,7 +18,7 @@ private:
     LoadWarnings *m_outer;
 };
 
-/// Where nobody collects remarks, they are written to standard error.
+/// Where nobody collects remarks, they are warnings.
 void warn_while_loading(std::string text);
 
 } // namespace umbel

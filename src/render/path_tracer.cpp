@@ -147,7 +147,7 @@ void PathTracer::bounce(const Scene &scene, State &s) const {
     if (m_max_depth > 0)
         next = next & (s.depth + UInt32(1u) < UInt32(uint32_t(m_max_depth)));
     if (scene.has_subsurfaces()) {
-        Spectrum below = scene.eval_subsurface(si, s.sampler.next_2d(), next);
+        Spectrum below = scene.eval_subsurface(si, s.sampler, next);
         (s.mode ? near : s.L) += select(next, s.throughput * below, black());
     }
 

@@ -1,5 +1,6 @@
 // render/scattering_coefficients.cpp: see scattering_coefficients.h.
 #include "render/scattering_coefficients.h"
+#include "render/dielectric_ior.h"
 
 namespace umbel {
 
@@ -54,6 +55,21 @@ void ScatteringCoefficients::fill_from_preset(const Properties &q, Loader &loade
     if (const Property *p = q.find("material"))
         q.fail_at(*p, e.what());
     throw;
+}
+
+void ScatteringCoefficients::declare_eta(Params &p, double &eta) const {
+    if (p.traversing())
+        return;
+    if (!p.loading()) {
+        std::string text;
+        p.string("int_ior", text, "that of the material, or bk7")
+            .doc("Index of refraction below the surface: a number, or the name of a dielectric");
+        p.string("ext_ior", text, "air").doc("Likewise, above it");
+        return;
+    }
+    const Properties &q = *p.properties();
+    double inside = m_preset && !q.has("int_ior") ? m_preset->eta : read_ior(q, "int_ior", "bk7");
+    eta = inside / read_ior(q, "ext_ior", "air");
 }
 
 ScatteringCoefficients::Values ScatteringCoefficients::eval(const SurfaceInteraction &si,

@@ -1,4 +1,4 @@
-// render/scattering_coefficients.h: of a medium below a surface, given as textures or by name: what `hk` and `dipole` share.
+// render/scattering_coefficients.h: of a medium below a surface, given as textures or by name: what `hk`, `dipole` and `singlescatter` share.
 #pragma once
 #include "core/medium_presets.h"
 #include "render/texture.h"
@@ -9,6 +9,9 @@ class ScatteringCoefficients {
 public:
     /// material, sigma_s and sigma_a, or sigma_t and albedo.
     void declare(Params &p);
+
+    /// int_ior, where it is absent that of the material, over ext_ior; after declare().
+    void declare_eta(Params &p, double &eta) const;
 
     struct Values {
         Spectrum sigma_t, albedo;

@@ -126,8 +126,10 @@ public:
                            SampleStream &sampler, const Mask &active, const Tracing &how = {},
                            Spectrum *of_media = nullptr) const;
     bool has_subsurfaces() const { return !m_subsurfaces.empty(); }
+    /// The number of what is below a surface; 0: nothing.
+    UInt32 subsurface_of(const SurfaceInteraction &si, const Mask &active) const;
     /// Radiance that leaves a surface after having travelled below it.
-    Spectrum eval_subsurface(const SurfaceInteraction &si, const Vector2 &u,
+    Spectrum eval_subsurface(const SurfaceInteraction &si, SampleStream &sampler,
                              const Mask &active) const;
 
     const Table<BSDF> &bsdfs() const { return m_bsdfs; }

@@ -163,14 +163,24 @@ Spectrum Scene::transmittance(const Interaction &from, const DirectionSample &ds
 
 // ---- below surfaces
 
-Spectrum Scene::eval_subsurface(const SurfaceInteraction &si, const Vector2 &u,
-                                const Mask &active) const {
+UInt32 Scene::subsurface_of(const SurfaceInteraction &si, const Mask &active) const {
     auto [interior, exterior, number, unused] =
         jit::gather_packet<uint32_t, 4>(m_behind_table, si.shape, active);
+    return number;
+}
+
+Spectrum Scene::eval_subsurface(const SurfaceInteraction &si, SampleStream &sampler,
+                                const Mask &active) const {
+    UInt32 number = subsurface_of(si, active);
     Mask known = active & (number != UInt32(0u));
-    Spectrum value =
-        m_subsurfaces.call("subsurface", number, known, black(),
-                           [&](const Subsurface &s) { return s.eval(*this, si, u, known); });
+    std::pair<Spectrum, SamplerState> none{ black(), {} };
+    auto [value, state] =
+        m_subsurfaces.call("subsurface", number, known, none, [&](const Subsurface &s) {
+            SampleStream own = sampler;
+            Spectrum leaves = s.eval(*this, si, own, known);
+            return std::pair(leaves, own.state);
+        });
+    advance(sampler, state, known);
     return select(known, value, black());
 }
 

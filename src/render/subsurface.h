@@ -10,8 +10,8 @@ public:
 
     /// Called when the whole scene is known, and when it has changed: say, to collect the light that falls on `shape`.
     virtual void prepare(const Scene &scene, const Shape &shape) = 0;
-    /// Radiance that leaves the surface towards si.wi, beyond what its BSDF reflects. `u`: random numbers.
-    virtual Spectrum eval(const Scene &scene, const SurfaceInteraction &si, const Vector2 &u,
+    /// Radiance that leaves the surface towards si.wi, beyond what its BSDF reflects; an estimate, if it takes random numbers.
+    virtual Spectrum eval(const Scene &scene, const SurfaceInteraction &si, SampleStream &sampler,
                           const Mask &active) const = 0;
 };
 

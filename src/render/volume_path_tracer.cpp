@@ -301,7 +301,7 @@ void VolumePathTracer::bounce(const Scene &scene, State &s) const {
         Mask below = hit;
         if (m_max_depth > 0)
             below = below & (s.depth + UInt32(1u) < UInt32(uint32_t(m_max_depth)));
-        Spectrum leaves = scene.eval_subsurface(si, s.sampler.next_2d(), below);
+        Spectrum leaves = scene.eval_subsurface(si, s.sampler, below);
         L += select(below, over_mean(s.throughput * leaves, s.ratio), zero);
     }
 

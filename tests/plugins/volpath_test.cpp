@@ -72,7 +72,7 @@ public:
         m_radiance = opaque_float(double(scene.shapes().size()));
         m_shape = &shape;
     }
-    Spectrum eval(const Scene &, const SurfaceInteraction &si, const Vector2 &,
+    Spectrum eval(const Scene &, const SurfaceInteraction &si, SampleStream &,
                   const Mask &) const override {
         return Spectrum(select(si.wi.z > 0, m_radiance, m_radiance * 0.5));
     }

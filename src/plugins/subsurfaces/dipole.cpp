@@ -15,7 +15,6 @@
 #include "core/quadrature.h"
 #include "core/random.h"
 #include "core/spectra.h"
-#include "render/dielectric_ior.h"
 #include "render/irradiance_tree.h"
 #include "render/scattering_coefficients.h"
 #include "render/scene.h"
@@ -34,7 +33,7 @@ public:
                   "name='int_ior' value='1'/><integer name='irr_samples' value='4'/>");
         m_coefficients.declare(p);
         p.number("scale", m_scale, 1, 0).doc("Multiplies the coefficients: changes their unit");
-        declare_ior(p);
+        m_coefficients.declare_eta(p, m_eta);
         p.integer("irr_samples", m_irradiance_samples, 16, 1)
             .doc("Samples of lights in each point of the surface");
         p.number("quality", m_quality, 0.05, 1e-6)
@@ -70,7 +69,7 @@ public:
         m_tree = IrradianceTree(std::move(all));
     }
 
-    Spectrum eval(const Scene &, const SurfaceInteraction &si, const Vector2 &,
+    Spectrum eval(const Scene &, const SurfaceInteraction &si, SampleStream &,
                   const Mask &active) const override {
         if (m_tree.empty())
             return black();
@@ -147,24 +146,6 @@ private:
             sum += rule.weights[i] * c * r; // 2 c dc, over half the length
         }
         return sum;
-    }
-
-    void declare_ior(Params &p) {
-        if (p.traversing())
-            return;
-        if (!p.loading()) {
-            std::string text;
-            p.string("int_ior", text, "that of the material, or bk7")
-                .doc(
-                    "Index of refraction below the surface: a number, or the name of a dielectric");
-            p.string("ext_ior", text, "air").doc("Likewise, above it");
-            return;
-        }
-        const Properties &q = *p.properties();
-        double inside = m_coefficients.preset() && !q.has("int_ior")
-                            ? m_coefficients.preset()->eta
-                            : read_ior(q, "int_ior", "bk7");
-        m_eta = inside / read_ior(q, "ext_ior", "air");
     }
 
     // ---- light on the surface

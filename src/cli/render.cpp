@@ -144,6 +144,8 @@ void run_strips(const Options &o, const Scene &scene, const Integrator::Progress
                       "unfinished images need the image as a whole; use hdrfilm");
     int spp = o.spp > 0 ? o.spp : scene.sensors()[size_t(o.sensor)]->sampler().sample_count();
     uint64_t samples = uint64_t(film.crop().width) * uint64_t(film.crop().height) * uint64_t(spp);
+    UnsavedWork file_to_be;
+    file_to_be.begin();
     auto go_on = [&](double done) {
         progress.update(done, -1, sample_rate(done * double(samples), progress.seconds()));
         return !stop_requested();

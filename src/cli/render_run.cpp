@@ -21,18 +21,7 @@ constexpr double Infinity = std::numeric_limits<double>::infinity();
 
 // What signals ask for is done between two launches.
 volatile std::sig_atomic_t g_stop = 0, g_hang_ups = 0;
-std::atomic<int> g_renders{ 0 }; // with samples that no file has yet
-class Unsaved {
-public:
-    void begin() {
-        if (!std::exchange(m_has_begun, true))
-            ++g_renders;
-    }
-    ~Unsaved() { g_renders -= m_has_begun; }
-
-private:
-    bool m_has_begun = false;
-};
+std::atomic<int> g_renders{ 0 }; // with something to save
 
 /// Beside the checkpoint: the one before it, for the case that the newest is damaged.
 fs::path previous_checkpoint(const std::string &file) { return file + ".previous"; }
@@ -213,6 +202,12 @@ std::string summary(const Render &render, double before, double seconds, const K
 
 } // namespace
 
+void UnsavedWork::begin() {
+    if (!std::exchange(m_has_begun, true))
+        ++g_renders;
+}
+UnsavedWork::~UnsavedWork() { g_renders -= m_has_begun; }
+
 void install_signal_handlers() {
     auto stop = [](int) {
         // Managers of processes, and impatient hands, send several at once: those are one
@@ -275,7 +270,7 @@ fs::path write_result(const Film &film, const fs::path &out, const Image &image)
 
 void run_render(const RunOptions &o, Render &render, const Film &film, Progress &progress,
                 const fs::path &out) {
-    Unsaved unsaved_samples;
+    UnsavedWork samples;
     bool has_checkpoint = !o.checkpoint.empty();
     if (has_checkpoint)
         resume(o, render);
@@ -294,7 +289,7 @@ void run_render(const RunOptions &o, Render &render, const Film &film, Progress 
             });
         render.step();
         render.wait();
-        unsaved_samples.begin();
+        samples.begin();
         kernels.look(progress.title());
         double seconds = since(start);
         bool is_reached = limits.reached(seconds);

@@ -24,6 +24,18 @@ struct RunOptions {
 /// writes the unfinished image.
 void install_signal_handlers();
 bool stop_requested();
+/// While it lives and has begun, an interrupt lets a render come to the end of its launch: there are samples that no file has yet, or
+/// a file to be removed.
+class UnsavedWork {
+public:
+    UnsavedWork() = default;
+    UnsavedWork(const UnsavedWork &) = delete;
+    ~UnsavedWork();
+    void begin();
+
+private:
+    bool m_has_begun = false;
+};
 /// Ends the process if it was told to stop and nothing is left to be saved, whatever other threads load or compile.
 void end_if_stopped();
 

@@ -479,6 +479,28 @@ TEST_F(SlowCliRender, AnInterruptWaitsForNoLongLaunch) {
     EXPECT_FALSE(std::filesystem::exists(path("i.pfm")));
 }
 
+TEST_F(SlowCliRender, AnInterruptLeavesNoPartOfAFile) {
+    std::string tiled = file("t.xml", R"(<scene version='3.0.0'>
+  <sensor type='perspective'><film type='tiledhdrfilm'><integer name='width' value='512'/>
+    <integer name='height' value='4096'/></film></sensor>
+  <emitter type='constant'/><shape type='sphere'/></scene>)");
+    pid_t pid =
+        start({ "render", tiled, "-q", "-m", "llvm_rgb", "--spp", "4096", "-o", path("i.exr") });
+    auto parts = [&] {
+        int count = 0;
+        for (const auto &entry : std::filesystem::directory_iterator(folder))
+            count += entry.path().extension() == ".part";
+        return count;
+    };
+    for (int i = 0; i < 6000 && parts() == 0; ++i)
+        std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    ASSERT_EQ(parts(), 1);
+    kill(pid, SIGINT);
+    EXPECT_EQ(WEXITSTATUS(end(pid)), 130);
+    EXPECT_EQ(parts(), 0);
+    EXPECT_FALSE(std::filesystem::exists(path("i.exr")));
+}
+
 TEST_F(SlowCliRender, TheBarKnowsItsLimit) {
     auto shown = [&](std::vector<std::string> limit) {
         limit.insert(limit.begin(), { "render", scene, "-m", "llvm_rgb", "--spp", "100000000" });

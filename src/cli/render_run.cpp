@@ -24,11 +24,11 @@ volatile std::sig_atomic_t g_stop = 0, g_hang_ups = 0;
 std::atomic<int> g_renders{ 0 }; // with something to save
 
 /// Beside the checkpoint: the one before it, for the case that the newest is damaged.
-fs::path previous_checkpoint(const std::string &file) { return file + ".previous"; }
+fs::path previous_checkpoint(fs::path file) { return file += ".previous"; }
 
 /// Makes the checkpoint the previous one, and leaves it: whoever kills us finds one of that name at any time. What fails here
 /// leaves us without a second one, which is no reason to do without the first.
-void keep_previous(const std::string &file) {
+void keep_previous(const fs::path &file) {
     fs::path previous = previous_checkpoint(file), copy = temporary_name(previous);
     std::error_code error;
     fs::create_hard_link(file, copy, error);
@@ -40,12 +40,16 @@ void keep_previous(const std::string &file) {
 }
 
 void write_checkpoint(const std::string &file, const Render &render) {
+    // Whoever kills us finds the old one or the new one; where the disk is full, the old ones stay
+    fs::path target = followed(file), next = temporary_name(target);
     try {
-        std::string state = render.save();
-        if (fs::exists(file))
-            keep_previous(file);
-        write_file(file, state); // whoever kills us finds the old one or the new one
-    } catch (const UserError &e) {
+        write_file(next, render.save());
+        if (fs::exists(target))
+            keep_previous(target);
+        fs::rename(next, target);
+    } catch (const std::exception &e) {
+        std::error_code ignored;
+        fs::remove(next, ignored);
         throw DeviceError(fmt::format("the checkpoint is not saved: {}", e.what()));
     }
 }
@@ -65,14 +69,14 @@ void resume(const RunOptions &o, Render &render) {
     try {
         restore(o.checkpoint);
     } catch (const DamagedState &) {
-        fs::path previous = previous_checkpoint(o.checkpoint);
+        fs::path target = followed(o.checkpoint), previous = previous_checkpoint(target);
         if (!fs::exists(previous))
             throw;
         restore(previous);
         say(fmt::format("umbel: {} is damaged; {} takes its place", o.checkpoint,
                         previous.string()));
         std::error_code ignored; // so that the damaged one never is the previous one
-        fs::rename(previous, o.checkpoint, ignored);
+        fs::rename(previous, target, ignored);
     }
     if (!o.quiet)
         say(fmt::format("umbel: going on from {}, at {:.0f} %", o.checkpoint,
@@ -330,9 +334,9 @@ void run_render(const RunOptions &o, Render &render, const Film &film, Progress 
     std::error_code ignored;
     if (is_complete) {
         if (has_checkpoint)
-            fs::remove(previous_checkpoint(o.checkpoint), ignored);
+            fs::remove(previous_checkpoint(followed(o.checkpoint)), ignored);
         if (has_checkpoint && !keeps)
-            fs::remove(o.checkpoint, ignored);
+            fs::remove(followed(o.checkpoint), ignored);
     } else if (has_checkpoint)
         say(fmt::format("umbel: stopped; the same command goes on from {}", o.checkpoint));
     else if (g_stop)

@@ -46,7 +46,7 @@ void limit_time(double seconds) {
     });
     itimerval timer{};
     timer.it_value.tv_sec = time_t(seconds);
-    timer.it_value.tv_usec = suseconds_t((seconds - std::floor(seconds)) * 1e6) + 1;
+    timer.it_value.tv_usec = std::max<suseconds_t>(1, suseconds_t(std::fmod(seconds, 1) * 1e6));
     setitimer(ITIMER_REAL, &timer, nullptr);
 }
 

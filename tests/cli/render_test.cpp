@@ -323,6 +323,16 @@ TEST_F(CliRender, ADamagedCheckpointGivesWayToThePreviousOne) {
     for (const auto &entry : std::filesystem::directory_iterator(folder))
         EXPECT_NE(entry.path().filename().string()[0], 'c') << entry.path();
 
+    // Beside what a link points to
+    std::filesystem::create_directory(folder / "states");
+    std::filesystem::create_symlink("states/c", folder / "c");
+    for (int i = 0; i < 2; ++i)
+        expect_output(run("--time 1e-9"), 0, "stopped");
+    EXPECT_TRUE(std::filesystem::is_symlink(folder / "c"));
+    EXPECT_EQ(contents(path("states/c.previous")), first);
+    EXPECT_NE(contents(path("states/c")), first);
+    std::filesystem::remove(folder / "c");
+
     // What is damaged is never kept, and both can be
     expect_output(run("--time 1e-9"), 0, "stopped");
     expect_output(run("--time 1e-9"), 0, "stopped");

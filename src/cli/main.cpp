@@ -25,6 +25,10 @@ int reporting_errors(const std::function<int()> &command) {
     } catch (const std::system_error &e) { // of files and streams
         say(fmt::format("umbel: {}", e.what()));
         return 2;
+    } catch (const std::bad_alloc &) {
+        say("umbel: out of memory; a smaller image, fewer threads (-p) or a simpler scene needs "
+            "less");
+        return 2;
     } catch (const std::exception &e) {
         say(fmt::format("umbel: a bug in Umbel, please report it: {}", e.what()));
         return 3;

@@ -143,6 +143,7 @@ void read(const Value &v, void *out, uint32_t first, uint32_t count) {
     }
     BufferRef buffer = operand("read", v);
     c.synchronize();
+    refuse_lost(buffer);
     if (count)
         std::memcpy(out, static_cast<const char *>(buffer->data()) + first * width, count * width);
 }

@@ -12,6 +12,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstring>
+#include <mutex>
 
 namespace umbel::jit {
 
@@ -159,21 +160,107 @@ static void note(Context &c, const Task &task, bool waits = false) {
         r->launched(task, waits);
 }
 
+// ---- jobs
+
+namespace {
+
+// Arrays that were to be filled by tasks which failed, or were dropped because one before them had. There are none as a rule.
+class LostArrays {
+public:
+    void add(const BufferRef &buffer) {
+        std::lock_guard lock(m_mutex);
+        std::erase_if(m_buffers, [](const BufferRef &b) { return b.unique(); }); // nobody else's
+        m_buffers.push_back(buffer);
+        m_any = true;
+    }
+    bool has(const BufferRef &buffer) {
+        if (!m_any)
+            return false;
+        std::lock_guard lock(m_mutex);
+        return std::find(m_buffers.begin(), m_buffers.end(), buffer) != m_buffers.end();
+    }
+    void forget_unused() {
+        if (!m_any)
+            return;
+        std::lock_guard lock(m_mutex);
+        std::erase_if(m_buffers, [](const BufferRef &b) { return b.unique(); });
+        m_any = !m_buffers.empty();
+    }
+
+private:
+    std::atomic<bool> m_any{ false };
+    std::mutex m_mutex;
+    std::vector<BufferRef> m_buffers;
+};
+LostArrays &lost_arrays() {
+    static auto *lost = new LostArrays; // streams may outlive other statics
+    return *lost;
+}
+
+// Bytes of results that queued jobs are to fill: whoever wanted them may have given them up.
+std::atomic<uint64_t> g_in_flight{ 0 };
+constexpr uint64_t MostInFlight = 1ull << 30;
+
+// A task in a stream's queue, until it has run or was dropped.
+class Job {
+public:
+    explicit Job(std::shared_ptr<Task> task) : m_task(std::move(task)) {
+        for (const TaskArray &a : m_task->arrays)
+            m_bytes += a.use == TaskArray::Write ? a.buffer->bytes() : 0;
+        g_in_flight += m_bytes;
+    }
+    ~Job() {
+        g_in_flight -= m_bytes;
+        auto *kernel = dynamic_cast<const KernelTask *>(m_task.get());
+        if (m_done || (kernel && kernel->is_computed))
+            return;
+        try {
+            for (const TaskArray &a : m_task->arrays)
+                if (a.use == TaskArray::Write)
+                    lost_arrays().add(a.buffer);
+        } catch (const std::bad_alloc &) { // then they read as what they happen to hold
+        }
+    }
+    Job(const Job &) = delete;
+
+    void run() {
+        for (const TaskArray &a : m_task->arrays)
+            if (a.use != TaskArray::Write)
+                refuse_lost(a.buffer);
+        m_task->run();
+        m_done = true;
+    }
+
+private:
+    std::shared_ptr<Task> m_task;
+    uint64_t m_bytes = 0;
+    bool m_done = false;
+};
+
+} // namespace
+
+void refuse_lost(const BufferRef &buffer) {
+    if (lost_arrays().has(buffer))
+        throw DeviceError("the array was to be computed by a kernel that has failed");
+}
+
 static void submit(Context &c, const std::shared_ptr<Task> &task) {
-    std::function<void()> job = [task] { task->run(); };
+    lost_arrays().forget_unused();
+    auto run = std::make_shared<Job>(task);
+    std::function<void()> job = [run] { run->run(); };
     if (c.has(Flag::History)) {
         task->record.name = task->name;
         task->record.size = task->size;
         c.record_launch(task->record);
         auto [history, index] = std::exchange(t_recorded, {});
-        job = [task, history, index] {
+        job = [run, history, index] {
             struct Timer {
                 History &history;
                 size_t index;
                 Clock::time_point start = Clock::now();
                 ~Timer() { history.set_run_time(index, seconds_since(start)); }
             } timer{ *history, index };
-            task->run();
+            run->run();
         };
     }
     c.enqueue(task->name, std::move(job), task->is_small);
@@ -204,76 +291,117 @@ void run_now(Context &c, Task &task) {
 }
 
 void Context::evaluate(std::span<const NodeId> roots) {
+    if (g_in_flight > MostInFlight)
+        synchronize();
     std::map<uint32_t, Group> groups;
     std::vector<NodeId> scheduled = std::exchange(m_scheduled, {});
     std::vector<NodeId> effects = std::exchange(graph.region(0).effects, {});
-    // Whatever happens below, the references are given back and no effect runs twice.
-    struct Release {
+    // Whatever happens below, no effect runs twice. Where memory is short, those that have not run stay for another time;
+    // any other error would come again: they are dropped.
+    struct Finish {
         Context &c;
-        std::vector<NodeId> &a, &b;
-        ~Release() {
-            for (NodeId id : b)
-                retire(c.graph, id);
-            for (auto *list : { &a, &b })
-                for (NodeId id : *list)
+        std::vector<NodeId> &scheduled, &effects;
+        std::vector<NodeId> done = {}; // effects that run
+        bool memory_is_short = false;
+
+        ~Finish() {
+            std::sort(done.begin(), done.end());
+            std::erase_if(effects, [&](NodeId id) {
+                bool stays = memory_is_short && !std::binary_search(done.begin(), done.end(), id);
+                if (!stays)
                     c.graph.release(id);
+                return !stays;
+            });
+            if (memory_is_short) {
+                c.m_scheduled = std::move(scheduled);
+                c.graph.region(0).effects = std::move(effects);
+                return; // arrays look as if they were still to be written to, which does no harm
+            }
+            for (NodeId id : scheduled)
+                c.graph.release(id);
             c.clear_dirty();
         }
-    } release{ *this, scheduled, effects };
+    } finish{ *this, scheduled, effects };
+    std::vector<NodeId> &done = finish.done;
+    try {
+        done.reserve(effects.size());
+        if (Recorder *r = Recorder::of(*this))
+            for (DirtyBuffer d : m_dirty)
+                r->written(d.node);
 
-    if (Recorder *r = Recorder::of(*this))
-        for (DirtyBuffer d : m_dirty)
-            r->written(d.node);
-
-    // Group by size
-    begin_walk();
-    auto add = [&](NodeId id, uint32_t scatter_size = ~0u) {
-        const Node &n = graph[id];
-        // A literal needs no kernel. It must stay one: other programs have it as a constant.
-        if (n.op == Op::Buffer || n.op == Op::Literal || scratch[id].epoch == epoch)
-            return;
-        scratch[id].epoch = epoch;
-        if (n.region)
-            fail("eval: the value is computed inside a recorded {}; it has no contents before the "
-                 "{} has "
-                 "been recorded and run. Return it, or print() it",
-                 graph.region(n.region).kind, graph.region(n.region).kind);
-        if (n.length)
-            fail("eval: a local array cannot be evaluated; evaluate elements of it");
-        Group &group = groups[n.size];
-        (n.size == scatter_size ? group.operands : group.outputs).push_back(id);
-    };
-    for (NodeId id : scheduled)
-        add(id);
-    for (NodeId id : roots)
-        add(id);
-    for (NodeId id : effects) {
-        const Node &n = graph[id];
-        if (n.flags & Ordered) {
-            groups[n.size].ordered.push_back(id);
-            for (int i : { 1, 2, 3 })
-                add(n.dep[i], n.size);
-        } else {
-            groups[n.size].effects.push_back(id);
-            if (n.op == Op::ScatterInc) {
-                if (n.refs > 1)
-                    add(id);
-            } else if (n.op != Op::Scatter && gives_once(graph, id)) {
-                for (NodeId result : results_of(graph, id))
-                    add(result);
+        // Group by size
+        begin_walk();
+        auto add = [&](NodeId id, uint32_t scatter_size = ~0u) {
+            const Node &n = graph[id];
+            // A literal needs no kernel. It must stay one: other programs have it as a constant.
+            if (n.op == Op::Buffer || n.op == Op::Literal || scratch[id].epoch == epoch)
+                return;
+            scratch[id].epoch = epoch;
+            if (n.region)
+                fail("eval: the value is computed inside a recorded {}; it has no contents before "
+                     "the "
+                     "{} has "
+                     "been recorded and run. Return it, or print() it",
+                     graph.region(n.region).kind, graph.region(n.region).kind);
+            if (n.length)
+                fail("eval: a local array cannot be evaluated; evaluate elements of it");
+            Group &group = groups[n.size];
+            (n.size == scatter_size ? group.operands : group.outputs).push_back(id);
+        };
+        for (NodeId id : scheduled)
+            add(id);
+        for (NodeId id : roots)
+            add(id);
+        for (NodeId id : effects) {
+            const Node &n = graph[id];
+            if (n.flags & Ordered) {
+                groups[n.size].ordered.push_back(id);
+                for (int i : { 1, 2, 3 })
+                    add(n.dep[i], n.size);
+            } else {
+                groups[n.size].effects.push_back(id);
+                if (n.op == Op::ScatterInc) {
+                    if (n.refs > 1)
+                        add(id);
+                } else if (n.op != Op::Scatter && gives_once(graph, id)) {
+                    for (NodeId result : results_of(graph, id))
+                        add(result);
+                }
             }
         }
-    }
 
-    for (auto &[size, group] : groups) {
-        if (!group.outputs.empty() || !group.operands.empty() || !group.effects.empty())
-            evaluate_group(size, group);
-        for (NodeId id : group.effects) // other groups may use their results
+        // Where launches wait for their end, an error may be that of a kernel which did run
+        const bool waits = !has(Flag::Async);
+        if (waits)
+            done = effects;
+        for (auto &[size, group] : groups) {
+            std::vector<NodeId> with_kernel = group.effects, ordered = group.ordered;
+            if (!group.outputs.empty() || !group.operands.empty() || !group.effects.empty())
+                evaluate_group(size, group);
+            if (group.ordered.empty())
+                with_kernel.insert(with_kernel.end(), ordered.begin(), ordered.end());
+            if (!waits)
+                done.insert(done.end(), with_kernel.begin(), with_kernel.end());
+            for (NodeId id : group.effects) // other groups may use their results
+                retire(graph, id);
+        }
+        for (auto &[size, group] : groups)
+            for (NodeId id : group.ordered) {
+                launch_ordered_scatter(id);
+                if (!waits)
+                    done.push_back(id);
+            }
+    } catch (const DeviceError &) {
+        finish.memory_is_short = true;
+        throw;
+    } catch (const std::bad_alloc &) {
+        finish.memory_is_short = true;
+        throw;
+    } catch (...) {
+        for (NodeId id : effects)
             retire(graph, id);
+        throw;
     }
-    for (auto &[size, group] : groups)
-        for (NodeId id : group.ordered)
-            launch_ordered_scatter(id);
 }
 
 // The value's elements among the arrays of a task.

@@ -96,6 +96,8 @@ Value gemm(const Value &a, const Value &b, const Gemm &shape) {
             { std::move(buffer), t, v.size(), TaskArray::Read, 1, v.is_evaluated() ? v.id() : 0 });
     }
     uint64_t size = shape.batches.size() * uint64_t(shape.n) * shape.m;
+    if (size > 0xffffffffu)
+        fail("gemm: the product has {} elements; an array has at most 2^32 - 1", size);
     BufferRef out = allocate(size * bytes(t));
     arrays.push_back({ out, t, size, TaskArray::Write, 1 });
     Value result = Value::adopt(c, c.graph.buffer(t, out, uint32_t(size)));

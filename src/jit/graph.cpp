@@ -49,6 +49,7 @@ void Graph::grow() {
         throw DeviceError("more than 2^30 live nodes: evaluate intermediate results");
     if (capacity > m_reserved)
         reserve(capacity);
+    m_dying.reserve(capacity); // destructors must not ask for memory
     m_capacity = capacity;
     if (capacity > m_buckets)
         rehash(m_buckets ? m_buckets * 4 : capacity);
@@ -259,6 +260,7 @@ NodeId Graph::fixed(Type type, uint64_t bits) {
 uint32_t Graph::store_buffer(BufferRef buffer) {
     if (m_free_buffers.empty()) {
         m_buffers.push_back(std::move(buffer));
+        m_free_buffers.reserve(m_buffers.capacity()); // now, not in a destructor
         return uint32_t(m_buffers.size() - 1);
     }
     uint32_t slot = m_free_buffers.back();
@@ -353,6 +355,7 @@ RegionId Graph::open_region(RegionId parent, const char *kind, bool loop, bool f
     } else {
         id = RegionId(m_regions.size());
         m_regions.emplace_back();
+        m_free_regions.reserve(m_regions.capacity());
     }
     const Region &p = m_regions[parent];
     Region r;

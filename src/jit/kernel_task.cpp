@@ -116,6 +116,7 @@ void KernelTask::run() {
             targets.push_back(data(t));
         s.effect->finish(targets);
     }
+    is_computed = true;
     log.finish();
 }
 

@@ -54,6 +54,8 @@ struct KernelTask final : Task {
     };
     std::vector<Sum> sums;
     std::vector<uint32_t> summed; // arrays that lanes add to inside of loops, branches and calls
+    bool is_computed =
+        false; // its arrays are what they should be; assertions may have failed all the same
     uint64_t operations = 0;
     uint64_t grain = Grain; // lanes that are handed out together, at least
 

@@ -19,6 +19,8 @@ struct AlgorithmTask final : Task {
     }
 };
 
+/// DeviceError if the task that was to fill the array has failed.
+void refuse_lost(const BufferRef &buffer);
 /// Hands a task to the stream; it is noted by the history, and by a recorder.
 void launch(Context &c, const std::shared_ptr<Task> &task);
 void launch_algorithm(Context &c, const char *name, uint64_t size, std::vector<TaskArray> arrays,

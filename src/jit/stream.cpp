@@ -99,6 +99,8 @@ std::exception_ptr named_error(const std::string &job) noexcept {
             throw UserError(job + ": " + e.what());
         } catch (const InternalError &e) {
             throw InternalError(job + ": " + e.what());
+        } catch (const std::bad_alloc &) {
+            throw DeviceError(job + ": out of memory");
         } catch (const std::exception &e) {
             throw DeviceError(job + ": " + e.what());
         } catch (...) {

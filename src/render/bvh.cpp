@@ -12,6 +12,8 @@ namespace {
 class BvhAccelerator final : public Accelerator {
 public:
     explicit BvhAccelerator(const Geometry &g) : m_instances(*g.table) {
+        // Numbers of nodes, primitives and shapes lie among coordinates, and must be exact
+        check(variant().double_precision);
         BvhTree tree = build_bvh(g);
         if (tree.prims.empty())
             return;

@@ -155,6 +155,8 @@ uint32_t flatten(const BuildNode *root, const PartView &view, BvhTree &tree) {
 
 uint32_t build_part(const PartView &view, BvhTree &tree) {
     static RTCDevice device = rtcNewDevice("start_threads=0");
+    if (!device)
+        throw DeviceError("Embree cannot start; is there enough memory?");
     if (!view.size())
         return BvhTree::LeafBit; // a leaf of nothing
     std::vector<RTCBuildPrimitive> prims = build_primitives(view);

@@ -7,6 +7,8 @@
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
+#include <fstream>
+#include <sys/resource.h>
 #include <thread>
 #include <unistd.h>
 
@@ -256,6 +258,61 @@ TEST_P(EvalTest, ErrorsOfHostFunctionsSurfaceAtSynchronization) {
     std::string message = test::user_error([&] { synchronize(); });
     EXPECT_NE(message.find("no more than 512 lanes"), std::string::npos) << message;
     EXPECT_EQ(item(sum(UInt32(lane))), 12497500u);
+}
+
+TEST_P(EvalTest, ResultsOfFailedKernelsAndWhatFollowsFromThemCannotBeRead) {
+    Value lane = lane_index(5000);
+    Type type = Type::F32;
+    Float32 x(call_host("refuse", refuse, nullptr, { &lane, 1 }, { &type, 1 },
+                        literal(Type::Bool, 1))[0]);
+    eval(x);
+    Float32 y = x + 1.f, z = Float32(UInt32(lane)) + 1.f;
+    eval(y, z); // may be dropped, as the other failed before
+    EXPECT_THROW(synchronize(), UserError);
+    EXPECT_THROW(x.read(), DeviceError);
+    EXPECT_THROW((x + 2.f).read(), DeviceError);
+    synchronize(); // reported once
+    EXPECT_EQ((Float32(UInt32(lane)) + 2.f).read()[3], 5.f);
+}
+
+// Leaves so much address space, beyond what is mapped, while it exists.
+struct LittleMemory {
+    rlimit before;
+    explicit LittleMemory(uint64_t bytes) {
+        getrlimit(RLIMIT_AS, &before);
+        unsigned long pages = 0;
+        std::ifstream("/proc/self/statm") >> pages;
+        rlimit little = before;
+        little.rlim_cur = pages * 4096 + bytes;
+        setrlimit(RLIMIT_AS, &little);
+    }
+    ~LittleMemory() { setrlimit(RLIMIT_AS, &before); }
+};
+
+TEST_P(EvalTest, EffectsWaitUntilThereIsMemory) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    GTEST_SKIP() << "address space is the sanitizer's";
+#endif
+    constexpr uint32_t Many = 1 << 24;
+    auto values = [](uint32_t n) { return arange<double>(n) * 3.0; };
+    auto add = [](UInt32 &target, uint32_t n) {
+        UInt32 lane = arange<uint32_t>(n);
+        scatter_add(target, lane & 1u, lane & 3u);
+    };
+    values(100).read(); // compiled before memory is short
+    UInt32 before = opaque(zeros<uint32_t>(4)), target = opaque(zeros<uint32_t>(4));
+    add(before, 200);
+    before.read();
+
+    add(target, Many + 4); // comes after the values, which are fewer
+    Float64 x = values(Many);
+    trim();
+    {
+        LittleMemory little(100 << 20);
+        EXPECT_THROW(eval(x), DeviceError);
+    }
+    EXPECT_EQ(target.read(), (std::vector<uint32_t>{ 0, Many / 4 + 1, 0, Many / 4 + 1 }));
+    EXPECT_EQ(item(x, Many - 1), 3.0 * (Many - 1));
 }
 
 // ---- messages

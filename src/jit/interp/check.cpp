@@ -2,6 +2,8 @@
 #include "jit/interp/check.h"
 #include "jit/error.h"
 #include "jit/interp/lifetime.h"
+#include <cstdlib>
+#include <string_view>
 
 namespace umbel::jit {
 
@@ -51,8 +53,14 @@ void Checker::read(const Frame &f, const Step &s, const StepOrigin &origin, Loc 
 
 namespace {
 
+// Renders make NaNs in lanes that a selection leaves out afterwards: UMBEL_CHECK_NAN=0 lets them.
+bool nans_matter() {
+    static const char *setting = std::getenv("UMBEL_CHECK_NAN");
+    return !setting || std::string_view(setting) != "0";
+}
+
 bool makes_nan(const Step &s) {
-    if (s.kind != StepKind::Loop || !is_float(s.type) || !is_pure(s.op))
+    if (!nans_matter() || s.kind != StepKind::Loop || !is_float(s.type) || !is_pure(s.op))
         return false;
     switch (s.op) {
     case Op::Neg:

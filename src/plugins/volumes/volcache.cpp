@@ -1,6 +1,6 @@
 // volcache: another volume, evaluated once at the voxels of a grid, which then takes its place.
 //
-// Of use where a volume is dear to evaluate, such as one written in Python. Voxels are `voxel_width` wide and fill the nested
+// Of use where a volume is dear to evaluate, such as one of a library of your own. Voxels are `voxel_width` wide and fill the nested
 // volume's box; in between, values are blended, and beyond the box the outermost ones go on. Version 0.5 filled blocks as rays asked
 // for them, and forgot some of them beyond `memory_limit`; here the whole grid is filled when the scene is loaded, and one that
 // needs more memory is refused. After loading, scripts see and change the grid, not the nested volume.

@@ -103,6 +103,27 @@ TEST_P(BackendSobol, ScramblingGivesOtherPointsThatAreNetsToo) {
     EXPECT_EQ(cells.size(), 16u);
 }
 
+// The default: what sensors have that name no sampler, for any number of samples.
+TEST_P(BackendSobol, ServesScenesThatNameNoSampler) {
+    auto image = [](const char *sampler, int spp) {
+        Ref<Scene> scene = scene_from(fmt::format(
+            "<scene version='3.0.0'><integrator type='direct'/><sensor "
+            "type='perspective'><transform "
+            "name='to_world'><lookat origin='0,0,4' target='0,0,0' up='0,1,0'/></transform><film "
+            "type='hdrfilm'><integer name='width' value='5'/><integer name='height' value='4'/>"
+            "</film>{}</sensor><shape type='sphere'/><emitter type='constant'/></scene>",
+            sampler));
+        if (!*sampler)
+            EXPECT_EQ(scene->sensors()[0]->sampler().plugin(), "sobol");
+        RenderOptions options;
+        options.spp = spp;
+        return render_image(*scene, options);
+    };
+    for (int spp : { 1, 7, 16 })
+        EXPECT_TRUE(same_pixels(image("", spp), image("<sampler type='sobol'/>", spp))) << spp;
+    EXPECT_FALSE(same_pixels(image("", 7), image("<sampler type='independent'/>", 7)));
+}
+
 /// Mean squared difference of two renders of `scenes/cbox.xml` with a sampler, a measure of twice their variance, and their
 /// mean.
 struct Noise {

@@ -485,6 +485,7 @@ def test_films_name_the_channels_of_their_last_image():
 
 def test_moments_give_the_variance_of_an_image():
     d = room(sky={"type": "constant", "radiance": 1.})
+    d["sensor"]["sampler"] = {"type": "independent"}  # means of samples that know of each other spread less
     d["integrator"] = {"type": "moment", "inner": {"type": "path", "max_depth": 3}}
     scene = mi.load_dict(d)
     assert scene.integrator().aov_names() == ["m2.R", "m2.G", "m2.B"]
@@ -554,8 +555,8 @@ def test_gradients_pass_through_delta_lobes_in_python():
     params.update()
     image = mi.render(scene, params, spp=4, integrator=mi.load_dict({"type": "prb"}))
     dr.backward(dr.sum(image, axis=None))
-    covered = (np.abs(image.numpy()[..., 0] - 1) < .5).sum()
-    assert covered > 0 and close(np.array(dr.grad(params["wall.bsdf.colour"])).ravel(), 2 * covered, rtol=.2)
+    covered = (2 - image.numpy()[..., 0]).sum()  # the sky's 2, or 1 in the mirror
+    assert covered > 0 and close(np.array(dr.grad(params["wall.bsdf.colour"])).ravel(), 2 * covered, rtol=.1)
 
 
 class Narrow(mi.ReconstructionFilter):

@@ -5,7 +5,7 @@
 // makes each point uniform without losing that, and an equally scrambled order of the samples pairs dimensions at
 // random ("padding") [Burley 2020]. Pixels and seeds differ in their hashes only: changing the seed compiles nothing.
 //
-// Any number of samples will do; powers of two are best.
+// Any number of samples will do; powers of two are best. Where a scene names no sampler, it is this one.
 #include "render/sampler.h"
 
 namespace umbel {

@@ -80,6 +80,10 @@ int main(int argc, char **argv) {
         if (code != 0)
             return code;
     }
-    CLI11_PARSE(app, argc, argv);
+    try {
+        app.parse(argc, argv);
+    } catch (const CLI::ParseError &e) { // or a call for help
+        return finish_output(app.exit(e) == 0 ? 0 : 1);
+    }
     return finish_output(reporting_errors(run));
 }

@@ -29,6 +29,13 @@ TEST_F(CliFaults, ANumberOfThreadsThatIsNoneIsAMessage) {
                       "UMBEL_THREADS=\"abc\": expected a number of threads");
 }
 
+TEST_F(CliFaults, OptionsThatAreNoneAreMistakes) {
+    for (const char *options :
+         { "render --no-such", "render", "info --restrict-paths", "render a b c --spp x" })
+        EXPECT_EQ(umbel(options).code, 1) << options;
+    EXPECT_EQ(umbel("render --help").code, 0);
+}
+
 TEST_F(CliFaults, StreamsThatAreClosedOrFullCostNoImage) {
     ASSERT_EQ(shell(render("a.pfm") + " 2>&1").code, 0);
     std::string reference = contents(path("a.pfm"));

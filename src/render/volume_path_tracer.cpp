@@ -28,8 +28,12 @@ struct VolumePathTracer::State {
     UInt32 channel;
     Spectrum ratio, light_ratio;
     Spectrum tangent; // of L, in forward mode
+    // When differentiating, what the ray meets is found in the bounce before: derivatives of what is there must not replay, as
+    // part of their own, how it was found
+    std::vector<Hit> hit;
+    std::vector<MediumSample> collision; // none in scenes without media
     UMBEL_STRUCT(sampler, ray, throughput, L, eta, depth, medium, prev_p, prev_n, prev_pdf,
-                 prev_delta, valid, active, channel, ratio, light_ratio, tangent)
+                 prev_delta, valid, active, channel, ratio, light_ratio, tangent, hit, collision)
 
     // How the path is differentiated; the same throughout
     std::optional<ad::Mode> mode;
@@ -181,6 +185,8 @@ VolumePathTracer::State VolumePathTracer::initial_state(const Scene &scene, Samp
              .ratio = Spectrum(1),
              .light_ratio = Spectrum(1),
              .tangent = {},
+             .hit = {},
+             .collision = {},
              .mode = {},
              .gradient = {} };
 }
@@ -211,6 +217,7 @@ RadianceDerivative VolumePathTracer::differentiate(ad::Mode mode, const Scene &s
     if (mode == ad::Mode::Forward)
         s.tangent = Spectrum(0);
     ad::SuspendGrad none; // a bounce is differentiated inside the loop
+    find_next(scene, s);
     s = jit::loop(
         s, [](const State &s) { return s.active; },
         [&](State &s) {
@@ -221,23 +228,30 @@ RadianceDerivative VolumePathTracer::differentiate(ad::Mode mode, const Scene &s
     return { s.tangent, {} };
 }
 
-// A collision on a part of the ray, or none. All that lies ahead has passed the medium up to there.
-MediumSample VolumePathTracer::sample_medium(const Scene &scene, State &s, const Ray &segment,
+// A collision on the way to a surface, or none. All that lies ahead has passed the medium up to there.
+MediumSample VolumePathTracer::sample_medium(const Scene &scene, State &s, const Float &end,
                                              const Mask &inside) const {
+    Ray segment = s.ray;
+    segment.maxt = end;
     Tracing how{ .channel = m_weights == Weights::Spectral ? &s.channel : nullptr,
                  .is_differentiable = m_is_differentiable };
     if (!s.mode)
         return scene.sample_medium(s.medium, segment, s.sampler, inside, how);
     PassingDerivative derivative = s.passing(s.L);
     how.derivative = &derivative;
-    MediumSample ms;
-    {
-        ad::SuspendGrad none; // it is differentiated inside
-        ms = scene.sample_medium(s.medium, segment, s.sampler, inside, how);
-    }
+    ad::SuspendGrad none; // it is differentiated inside
+    MediumSample ms = scene.sample_medium(s.medium, segment, s.sampler, inside, how);
     s.add_tangent(select(inside, ms.tangent * s.L, Spectrum(0)));
-    replay_collision(scene, ms, inside & ms.mei.is_valid());
     return ms;
+}
+
+void VolumePathTracer::find_next(const Scene &scene, State &s) const {
+    s.hit = { scene.trace(s.ray, s.active, s.depth == UInt32(0u)) };
+    if (scene.media().empty())
+        return;
+    Float end = scene.interaction(s.ray, s.hit[0], s.active).t;
+    Mask inside = s.active & (s.medium != UInt32(0u));
+    s.collision = { sample_medium(scene, s, end, inside) };
 }
 
 void VolumePathTracer::bounce(const Scene &scene, State &s) const {
@@ -245,7 +259,8 @@ void VolumePathTracer::bounce(const Scene &scene, State &s) const {
     const bool media = !scene.media().empty();
     const Spectrum zero = black();
     Mask first = s.depth == UInt32(0u);
-    SurfaceInteraction si = scene.ray_intersect(s.ray, s.active, first);
+    SurfaceInteraction si = s.mode ? scene.interaction(s.ray, s.hit[0], s.active)
+                                   : scene.ray_intersect(s.ray, s.active, first);
     si.compute_uv_partials(s.ray, first);
     Spectrum near = zero; // when differentiating: what the bounce itself brings
     Spectrum &L = s.mode ? near : s.L;
@@ -254,11 +269,11 @@ void VolumePathTracer::bounce(const Scene &scene, State &s) const {
     MediumSample ms;
     Mask collided(false);
     if (media) {
-        Ray segment = s.ray;
-        segment.maxt = si.t;
         Mask inside = s.active & (s.medium != UInt32(0u));
-        ms = sample_medium(scene, s, segment, inside);
+        ms = s.mode ? s.collision[0] : sample_medium(scene, s, si.t, inside);
         collided = inside & ms.mei.is_valid();
+        if (s.mode)
+            replay_collision(scene, ms, collided);
         s.throughput = select(inside, s.throughput * ms.weight, s.throughput);
         if (spectral) {
             s.ratio = select(inside, s.ratio * ms.ratio, s.ratio);
@@ -374,9 +389,10 @@ void VolumePathTracer::bounce(const Scene &scene, State &s) const {
     Mask survives = s.sampler.next_1d() < q;
     s.throughput = select(roulette, s.throughput * rcp(q), s.throughput);
     s.active = next & (survives | !roulette);
-    if (s.mode)
-        s.add_tangent(
-            differentiate_vertex(*s.mode, s.L, near, f.sample_value, s.gradient, s.active));
+    if (!s.mode)
+        return;
+    s.add_tangent(differentiate_vertex(*s.mode, s.L, near, f.sample_value, s.gradient, s.active));
+    find_next(scene, s);
 }
 
 } // namespace umbel

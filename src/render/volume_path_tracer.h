@@ -39,8 +39,9 @@ private:
     struct State;
     State initial_state(const Scene &scene, SampleStream &sampler, const Ray &ray,
                         const Medium *medium, const Mask &active) const;
-    MediumSample sample_medium(const Scene &scene, State &s, const Ray &segment,
+    MediumSample sample_medium(const Scene &scene, State &s, const Float &end,
                                const Mask &inside) const;
+    void find_next(const Scene &scene, State &s) const;
     void bounce(const Scene &scene, State &s) const;
 
     const Weights m_weights;

@@ -97,7 +97,7 @@ def test_parameters_of_media_have_names_and_change():
     assert np.allclose(image, 1, atol=1e-5)  # there is nothing between the camera and the sky
 
 
-def smoke():
+def smoke(**more):
     """A grid of densities in a cube."""
     T = mi.ScalarTransform4f()
     place = T.translate([-1, -1, -1]).scale(2)
@@ -106,7 +106,7 @@ def smoke():
         "type": "heterogeneous", "albedo": .8, "sigma_t": {
             "type": "gridvolume", "grid": mi.VolumeGrid(values), "to_world": place}}},
                  camera={"type": "perspective", "to_world": T.look_at([1, 2, 5], [0, 0, 0], [0, 1, 0]),
-                         "film": {"type": "hdrfilm", "width": 8, "height": 8}})
+                         "film": {"type": "hdrfilm", "width": 8, "height": 8}}, **more)
 
 
 def test_images_of_media_have_derivatives():
@@ -121,6 +121,23 @@ def test_images_of_media_have_derivatives():
     dr.backward(dr.mean(image, axis=None))
     grad = np.array(dr.grad(params[key]))
     assert grad.shape == (3, 2, 4, 1) and np.all(grad < 0)  # smoke of this kind absorbs light of the sky
+
+
+def test_media_of_all_kinds_are_followed_at_once():
+    s = smoke(fog={"type": "sphere", "center": [0, 2, 0], "bsdf": {"type": "null"}, "interior": cloud()})
+    params = mi.traverse(s)
+    keys = ["ball.interior_medium.sigma_t.data", "fog.interior_medium.sigma_t.value.value"]
+
+    def gradients(followed):
+        for key in keys:
+            params[key] = dr.detach(params[key])
+            if key in followed:
+                dr.enable_grad(params[key])
+        params.update()
+        dr.backward(dr.mean(mi.render(s, params, spp=16, integrator="prbvolpath"), axis=None))
+        return [np.array(dr.grad(params[key])) for key in followed]
+    for one, other in zip(gradients(keys), gradients(keys[:1]) + gradients(keys[1:])):
+        assert np.allclose(one, other, rtol=1e-4) and np.any(one != 0)
 
 
 def test_integrators_have_names():

@@ -34,13 +34,13 @@ def scene(mi, name):
     smoke = {"type": "heterogeneous", "sigma_t": grid(GREY), "albedo": grid(COLOUR), "scale": 2., "phase": hg}
     medium = {"fog": {"type": "homogeneous", "sigma_t": .8, "albedo": rgb(.9, .7, .5), "phase": hg},
               "coloured fog": {"type": "homogeneous", "sigma_t": rgb(.2, .5, .9), "scale": 1.5, "albedo": .8},
-              "smoke": smoke, "smoke below a light": smoke, "fire": {**smoke, "emission": grid(COLOUR)}}[name]
+              "smoke": smoke, "smoke below a light": smoke}[name]
     light = {"type": "point", "position": [1, 2, 2], "intensity": rgb(6, 5, 4)}
     if name == "smoke below a light":
         light = {"type": "rectangle", "to_world": T().translate([0, 2.5, 0]).rotate([1, 0, 0], 90),
                  "emitter": {"type": "area", "radiance": rgb(3, 4, 5)}}
     return mi.load_dict({
-        "type": "scene", "integrator": {"type": "prbvolpath", "max_depth": 20, "rr_depth": 100}, "light": light,
+        "type": "scene", "integrator": {"type": "prbvolpath", "max_depth": 12, "rr_depth": 100}, "light": light,
         "sky": {"type": "constant", "radiance": rgb(.3, .4, .5)},
         "cube": {"type": "cube", "bsdf": {"type": "null"}, "interior": medium},
         "floor": {"type": "rectangle", "to_world": T().translate([0, -1.2, 0]).rotate([1, 0, 0], -90).scale(3),
@@ -58,7 +58,7 @@ def gradients(mi, dr, s, key):
         dr.enable_grad(value)
         params[key] = value
         params.update()
-        image = mi.render(s, params, spp=64, spp_grad=256, seed=2 * seed, seed_grad=2 * seed + 1)
+        image = mi.render(s, params, spp=16, spp_grad=256, seed=2 * seed, seed_grad=2 * seed + 1)
         dr.backward(dr.mean(image, axis=None))
         out.append(np.array(dr.grad(params[key])).ravel().astype(np.float64))
     return np.array(out)
@@ -70,7 +70,6 @@ CASES = {
     "coloured fog": [MEDIUM + "sigma_t.value.value"],
     "smoke": [MEDIUM + "sigma_t.data", MEDIUM + "albedo.data", MEDIUM + "phase_function.g", WALL],
     "smoke below a light": [MEDIUM + "sigma_t.data", "light.emitter.radiance.value"],
-    "fire": [MEDIUM + "emission.data"],
 }
 
 worst, count = 0, 0
@@ -90,7 +89,7 @@ for variant in ("llvm_ad_rgb", "llvm_ad_spectral"):
             print(f"{variant:18} {name:20} {key:44} sums: mitsuba {a.mean(0).sum():.6f} umbel {b.mean(0).sum():.6f}, "
                   f"deviations {a.std(0).mean():.2e} {b.std(0).mean():.2e}, worst |z| of {z.size}: {np.abs(z).max():.2f}",
                   flush=True)
-# Two-sided, 1 in 1,000 over all comparisons; of 16 seeds, tails are heavier than a normal distribution's by half or so
-limit = 1.5 * NormalDist().inv_cdf(1 - 0.0005 / count)
+# Two-sided, 1 in 1,000 over all comparisons; of so few seeds, tails are heavier than those of a normal distribution
+limit = 1.25 * NormalDist().inv_cdf(1 - 0.0005 / count)
 print(f"worst |z| {worst:.2f}, limit {limit:.2f} for {count} comparisons")
 sys.exit(int(worst > limit))

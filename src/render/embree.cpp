@@ -361,27 +361,39 @@ private:
     public:
         Followed(const int32_t *mask, const void *frame, float reach) : m_mask(mask) {
             auto *rays = static_cast<const float *>(frame);
-            int32_t lost[N] = {}, any = 0;
-            for (int field : { 0, 1, 2, 4, 5, 6 }) // origin and direction; not so where it is NaN
-                for (int i = 0; i < N; ++i)
-                    lost[i] |= -int32_t(!(std::abs(rays[field * N + i]) <= reach));
-            for (int field : { 7, 8 }) // time and end, which may be infinite
-                for (int i = 0; i < N; ++i)
-                    lost[i] |= -int32_t(rays[field * N + i] != rays[field * N + i]);
-            for (int i = 0; i < N; ++i)
-                any |= lost[i] & mask[i];
-            if (any) [[unlikely]]
-                drop(lost, rays);
+            typedef float Numbers __attribute__((vector_size(16))); // which every x86 has
+            typedef int32_t Lanes __attribute__((vector_size(16)));
+            Lanes any{};
+            for (int i = 0; i < N; i += 4) {
+                auto at = [&](int field) {
+                    Numbers v;
+                    std::memcpy(&v, rays + field * N + i, sizeof(v));
+                    return v;
+                };
+                auto within = [&](int field) { // not so where it is NaN
+                    Numbers v = at(field);
+                    return (v <= reach) & (v >= -reach);
+                };
+                Lanes good = within(0) & within(1) & within(2) & within(4) & within(5) & within(6);
+                good &= (at(7) == at(7)) & (at(8) == at(8)); // time and end, which may be infinite
+                Lanes active;
+                std::memcpy(&active, mask + i, sizeof(active));
+                Lanes lost = active & ~good;
+                std::memcpy(m_lost + i, &lost, sizeof(lost));
+                any |= lost;
+            }
+            if (any[0] | any[1] | any[2] | any[3]) [[unlikely]]
+                drop(rays);
         }
         const int *valid() const { return m_mask; }
         bool operator[](int i) const { return m_mask[i] != 0; }
 
     private:
-        void drop(const int32_t *lost, const float *rays) {
+        void drop(const float *rays) {
             int count = 0, first = 0;
             for (int i = N; i-- > 0;) {
-                m_without[i] = m_mask[i] & ~lost[i];
-                if (m_mask[i] & lost[i]) {
+                m_without[i] = m_mask[i] & ~m_lost[i];
+                if (m_lost[i]) {
                     ++count;
                     first = i;
                 }
@@ -392,7 +404,7 @@ private:
         }
 
         const int32_t *m_mask;
-        alignas(4 * N) int32_t m_without[N];
+        alignas(4 * N) int32_t m_without[N], m_lost[N];
     };
 
     // Intersects a packet in place and leaves distances where the normal's first component was.

@@ -12,7 +12,6 @@
 #include <atomic>
 #include <chrono>
 #include <cstring>
-#include <mutex>
 
 namespace umbel::jit {
 
@@ -147,151 +146,8 @@ void Context::enqueue(std::string name, std::function<void()> job, bool small) {
         m_stream.synchronize();
 }
 
-// Where the record that was added last is.
-static thread_local std::pair<std::shared_ptr<History>, size_t> t_recorded;
-
-void Context::record_launch(KernelRecord record) {
-    size_t index = m_history->add(std::move(record));
-    t_recorded = { m_history, index };
-}
-
-static void note(Context &c, const Task &task, bool waits = false) {
-    if (Recorder *r = Recorder::of(c))
-        r->launched(task, waits);
-}
-
-// ---- jobs
-
-namespace {
-
-// Arrays that were to be filled by tasks which failed, or were dropped because one before them had. There are none as a rule.
-class LostArrays {
-public:
-    void add(const BufferRef &buffer) {
-        std::lock_guard lock(m_mutex);
-        std::erase_if(m_buffers, [](const BufferRef &b) { return b.unique(); }); // nobody else's
-        m_buffers.push_back(buffer);
-        m_any = true;
-    }
-    bool has(const BufferRef &buffer) {
-        if (!m_any)
-            return false;
-        std::lock_guard lock(m_mutex);
-        return std::find(m_buffers.begin(), m_buffers.end(), buffer) != m_buffers.end();
-    }
-    void forget_unused() {
-        if (!m_any)
-            return;
-        std::lock_guard lock(m_mutex);
-        std::erase_if(m_buffers, [](const BufferRef &b) { return b.unique(); });
-        m_any = !m_buffers.empty();
-    }
-
-private:
-    std::atomic<bool> m_any{ false };
-    std::mutex m_mutex;
-    std::vector<BufferRef> m_buffers;
-};
-LostArrays &lost_arrays() {
-    static auto *lost = new LostArrays; // streams may outlive other statics
-    return *lost;
-}
-
-// Bytes of results that queued jobs are to fill: whoever wanted them may have given them up.
-std::atomic<uint64_t> g_in_flight{ 0 };
-constexpr uint64_t MostInFlight = 1ull << 30;
-
-// A task in a stream's queue, until it has run or was dropped.
-class Job {
-public:
-    explicit Job(std::shared_ptr<Task> task) : m_task(std::move(task)) {
-        for (const TaskArray &a : m_task->arrays)
-            m_bytes += a.use == TaskArray::Write ? a.buffer->bytes() : 0;
-        g_in_flight += m_bytes;
-    }
-    ~Job() {
-        g_in_flight -= m_bytes;
-        auto *kernel = dynamic_cast<const KernelTask *>(m_task.get());
-        if (m_done || (kernel && kernel->is_computed))
-            return;
-        try {
-            for (const TaskArray &a : m_task->arrays)
-                if (a.use == TaskArray::Write)
-                    lost_arrays().add(a.buffer);
-        } catch (const std::bad_alloc &) { // then they read as what they happen to hold
-        }
-    }
-    Job(const Job &) = delete;
-
-    void run() {
-        for (const TaskArray &a : m_task->arrays)
-            if (a.use != TaskArray::Write)
-                refuse_lost(a.buffer);
-        m_task->run();
-        m_done = true;
-    }
-
-private:
-    std::shared_ptr<Task> m_task;
-    uint64_t m_bytes = 0;
-    bool m_done = false;
-};
-
-} // namespace
-
-void refuse_lost(const BufferRef &buffer) {
-    if (lost_arrays().has(buffer))
-        throw DeviceError("the array was to be computed by a kernel that has failed");
-}
-
-static void submit(Context &c, const std::shared_ptr<Task> &task) {
-    lost_arrays().forget_unused();
-    auto run = std::make_shared<Job>(task);
-    std::function<void()> job = [run] { run->run(); };
-    if (c.has(Flag::History)) {
-        task->record.name = task->name;
-        task->record.size = task->size;
-        c.record_launch(task->record);
-        auto [history, index] = std::exchange(t_recorded, {});
-        job = [run, history, index] {
-            struct Timer {
-                History &history;
-                size_t index;
-                Clock::time_point start = Clock::now();
-                ~Timer() { history.set_run_time(index, seconds_since(start)); }
-            } timer{ *history, index };
-            run->run();
-        };
-    }
-    c.enqueue(task->name, std::move(job), task->is_small);
-}
-
-void launch(Context &c, const std::shared_ptr<Task> &task) {
-    note(c, *task);
-    submit(c, task);
-}
-
-void launch_algorithm(Context &c, const char *name, uint64_t size, std::vector<TaskArray> arrays,
-                      std::vector<uint64_t> params, AlgorithmTask::Function function) {
-    auto task = std::make_shared<AlgorithmTask>();
-    task->name = name;
-    task->size = size;
-    task->arrays = std::move(arrays);
-    task->params = std::move(params);
-    task->function = std::move(function);
-    task->is_small = size < 4096;
-    task->record.backend = "builtin";
-    launch(c, task);
-}
-
-void run_now(Context &c, Task &task) {
-    c.synchronize();
-    run_in_arena([&] { task.run(); });
-    note(c, task, true);
-}
-
 void Context::evaluate(std::span<const NodeId> roots) {
-    if (g_in_flight > MostInFlight)
+    if (too_much_in_flight())
         synchronize();
     std::map<uint32_t, Group> groups;
     std::vector<NodeId> scheduled = std::exchange(m_scheduled, {});
@@ -765,7 +621,7 @@ void Context::evaluate_group(uint32_t size, Group &group) {
     for (size_t k = 0; k < kept; ++k)
         if (results[k] == KernelTask::NoArray)
             make_result(k);
-    note(*this, *task); // while the nodes of its arrays exist
+    note_launch(*this, *task); // while the nodes of its arrays exist
     for (size_t k = 0; k < kept; ++k)
         graph.become_buffer(outputs[k], task->arrays[results[k]].buffer);
     m_last_program = std::move(a.program);

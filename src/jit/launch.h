@@ -21,7 +21,13 @@ struct AlgorithmTask final : Task {
 
 /// DeviceError if the task that was to fill the array has failed.
 void refuse_lost(const BufferRef &buffer);
-/// Hands a task to the stream; it is noted by the history, and by a recorder.
+/// Whether results that queued tasks are to fill take more memory than they should: wait for some.
+bool too_much_in_flight();
+/// A recorder notes the task; `waits`: all before it had ended.
+void note_launch(Context &c, const Task &task, bool waits = false);
+/// Hands it to the stream, and to the history.
+void submit(Context &c, const std::shared_ptr<Task> &task);
+/// Both.
 void launch(Context &c, const std::shared_ptr<Task> &task);
 void launch_algorithm(Context &c, const char *name, uint64_t size, std::vector<TaskArray> arrays,
                       std::vector<uint64_t> params, AlgorithmTask::Function function);

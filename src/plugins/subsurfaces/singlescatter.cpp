@@ -22,6 +22,7 @@
 #include "core/fresnel.h"
 #include "render/phase.h"
 #include "render/refracted_light.h"
+#include "render/replay.h"
 #include "render/scattering_coefficients.h"
 #include "render/subsurface.h"
 
@@ -273,9 +274,6 @@ private:
     }
     static Spectrum transmittance(const Spectrum &sigma_t, const Float &length) {
         return map(sigma_t, [&](const Float &s) { return exp(-s * length); });
-    }
-    static Spectrum detached(const Spectrum &s) {
-        return map(s, [](const Float &x) { return Float(ad::detach(x)); });
     }
     static MediumInteraction collision(const Ray &ray, const Float &t) {
         MediumInteraction mei;

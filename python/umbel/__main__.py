@@ -1,4 +1,4 @@
-"""`umbel` and `python -m umbel`: the command line, a program of the package."""
+"""`umbel` and `python -m umbel`: the command line, a program of the package; `optimize` is Python's own."""
 import os
 import sys
 
@@ -7,6 +7,9 @@ from .config import program
 
 def main():
     """Becomes that program."""
+    if sys.argv[1:2] == ["optimize"]:
+        from .ad.jobs import main as optimize
+        sys.exit(optimize(sys.argv[2:]))
     path = program()
     os.execv(path, [path, *sys.argv[1:]])
 

@@ -18,6 +18,8 @@ void add_render_command(CLI::App &app, std::function<int()> &run);
 void add_scene_commands(CLI::App &app, std::function<int()> &run);
 /// variants, help, info
 void add_information_commands(CLI::App &app, std::function<int()> &run);
+/// optimize
+void add_optimize_command(CLI::App &app, std::function<int()> &run);
 /// tonemap, compare, view
 void add_image_commands(CLI::App &app, std::function<int()> &run);
 

@@ -1,5 +1,6 @@
 // render/path_tracer.cpp: see render/path_tracer.h.
 #include "render/path_tracer.h"
+#include "render/followed_once.h"
 #include <optional>
 
 namespace umbel {
@@ -42,8 +43,11 @@ struct PathTracer::State {
                  valid, active, lit, tangent, trail)
 
     // How the path is differentiated; the same throughout
-    std::optional<ad::Mode> mode;
+    std::optional<ad::Mode> mode; // vertex by vertex
     Spectrum gradient;
+    bool is_recorded = false; // as a whole
+    bool is_followed() const { return mode || is_recorded; }
+    std::optional<UInt32> end = {}; // the depth that paths end at, if not that of all of them
 };
 
 PathTracer::State PathTracer::initial_state(const SampleStream &sampler, const Ray &ray,
@@ -70,6 +74,9 @@ PathTracer::State PathTracer::initial_state(const SampleStream &sampler, const R
 Radiance PathTracer::sample(const Scene &scene, SampleStream &sampler, const Ray &camera_ray,
                             const Medium *, const Mask &active) const {
     State s = initial_state(sampler, camera_ray, active);
+    s.is_recorded = m_derivative == PathDerivative::Recorded && FollowedOnce::is_on();
+    if (s.is_recorded && scene.follows_shapes())
+        s.trail.assign(2, { camera_ray, scene.trace(camera_ray, s.active, true), Mask(true) });
     s = jit::loop(
         s, [](const State &s) { return s.active; }, [&](State &s) { bounce(scene, s); }, "path");
     sampler = s.sampler;
@@ -78,14 +85,19 @@ Radiance PathTracer::sample(const Scene &scene, SampleStream &sampler, const Ray
 
 RadianceDerivative PathTracer::differentiate(ad::Mode mode, const Scene &scene,
                                              SampleStream sampler, const Ray &camera_ray,
-                                             const Medium *, const Radiance &primal,
+                                             const Medium *medium, const Radiance &primal,
                                              const RadianceDerivative &gradient,
                                              const Mask &active) const {
+    if (m_derivative == PathDerivative::Recorded)
+        return Integrator::differentiate(mode, scene, sampler, camera_ray, medium, primal, gradient,
+                                         active);
     refuse_polarization();
     State s = initial_state(sampler, camera_ray, active);
     s.mode = mode;
-    s.L = primal.L;
-    s.lit = UInt32(primal.replay.at(0));
+    if (m_derivative == PathDerivative::Replay) {
+        s.L = primal.L;
+        s.lit = UInt32(primal.replay.at(0));
+    }
     s.gradient = gradient.L;
     if (mode == ad::Mode::Forward)
         s.tangent = Spectrum(0);
@@ -102,14 +114,15 @@ RadianceDerivative PathTracer::differentiate(ad::Mode mode, const Scene &scene,
     return { s.tangent, {} };
 }
 
-// Rays towards lights are traced by the primal only, which keeps what became of the first 32 of a path.
+// Rays towards lights are traced by the primal only, which keeps what became of the first 32 of a path for who replays it.
 Mask PathTracer::is_lit(const Scene &scene, const Ray &ray, const Mask &active, State &s) const {
     constexpr uint32_t Kept = 32;
     Mask kept = s.depth < UInt32(Kept);
     UInt32 bit = select(kept, UInt32(1u) << s.depth, UInt32(0u));
-    if (!s.mode) {
+    if (!s.mode || m_derivative == PathDerivative::Radiative) {
         Mask lit = active & !scene.ray_test(ray, active);
-        s.lit = s.lit | select(lit, bit, UInt32(0u));
+        if (m_derivative != PathDerivative::Radiative)
+            s.lit = s.lit | select(lit, bit, UInt32(0u));
         return lit;
     }
     Mask lit = (s.lit & bit) != UInt32(0u);
@@ -138,7 +151,7 @@ void PathTracer::bounce(const Scene &scene, State &s) const {
     if (!m_is_basic)
         seen = seen * select(s.prev_delta, Float(1), mis_weight(s.prev_pdf, light_pdf));
     Spectrum near = select(sees_light, seen, black());
-    if (!s.mode)
+    if (!s.is_followed())
         s.L += near;
     s.valid = s.valid | hit;
 
@@ -146,9 +159,11 @@ void PathTracer::bounce(const Scene &scene, State &s) const {
     Mask next = s.active & hit;
     if (m_max_depth > 0)
         next = next & (s.depth + UInt32(1u) < UInt32(uint32_t(m_max_depth)));
+    if (s.end)
+        next = next & (s.depth + UInt32(1u) < *s.end);
     if (scene.has_subsurfaces()) {
         Spectrum below = scene.eval_subsurface(si, s.sampler, next);
-        (s.mode ? near : s.L) += select(next, s.throughput * below, black());
+        (s.is_followed() ? near : s.L) += select(next, s.throughput * below, black());
     }
 
     // A direction towards a light
@@ -170,7 +185,7 @@ void PathTracer::bounce(const Scene &scene, State &s) const {
     Float u1 = s.sampler.next_1d();
     Vector2 u2 = s.sampler.next_2d();
     ReplayedScattering bsdf;
-    if (s.mode)
+    if (s.is_followed())
         bsdf = replay_bsdf(scene, si, wo, u1, u2, !attached, next);
     else {
         Scene::BSDFResult r = scene.eval_and_sample_bsdf(ctx, si, wo, u1, u2, next);
@@ -183,12 +198,14 @@ void PathTracer::bounce(const Scene &scene, State &s) const {
         if (m_strict_normals)
             direct = direct & (dot(si.n, ds.d) * wo.z > 0);
         Spectrum value = si.to_world_mueller(bsdf.value, -wo, si.wi);
+        if (s.mode && m_derivative == PathDerivative::Radiative && m_incident_depth == 0)
+            value = detached(value); // what arrives is 1 from everywhere, no more from here
         Float light_mis = select(ds.delta, Float(1), mis_weight(ds.pdf, bsdf.pdf));
         Spectrum contribution = s.throughput * value * light * light_mis;
         direct = direct & any_nonzero(contribution);
         direct =
             direct & is_lit(scene, fixed.spawn_ray_to(attached ? detached(ds.p) : ds.p), direct, s);
-        (s.mode ? near : s.L) += select(direct, contribution, black());
+        (s.is_followed() ? near : s.L) += select(direct, contribution, black());
     }
 
     // On along the sampled direction
@@ -210,20 +227,51 @@ void PathTracer::bounce(const Scene &scene, State &s) const {
 
     // Russian roulette: the brightest channel, without the compression of light at refractions
     if (!m_is_basic) {
-        Float q = min(max_component(s.throughput) * sqr(s.eta), 0.95);
+        Float q = min(max_component(detached(s.throughput)) * sqr(s.eta), 0.95);
         Mask roulette = s.depth >= UInt32(uint32_t(m_rr_depth));
         Mask survives = s.sampler.next_1d() < q;
         s.throughput = select(roulette, s.throughput * rcp(q), s.throughput);
         next = next & (survives | !roulette);
     }
     s.active = next;
-    if (!s.mode)
+    if (!s.is_followed())
         return;
+
+    // The derivative of this vertex, or what it hands on to that of the loop
     Spectrum scattered =
         attached ? attached_scattering(scene, si, s, arrived, bs) : bsdf.sample_value;
+    if (s.is_recorded) {
+        s.L += near;
+        s.throughput = s.throughput * select(s.active, relative(scattered), Spectrum(1));
+        return;
+    }
+    if (m_derivative == PathDerivative::Radiative)
+        s.L = detached(near) + detached(s.throughput) * incident(scene, s);
     Spectrum tangent = differentiate_vertex(*s.mode, s.L, near, scattered, s.gradient, s.active);
     if (*s.mode == ad::Mode::Forward)
         s.tangent += tangent;
+    if (m_derivative == PathDerivative::Radiative && m_adjoint_depth >= 0)
+        s.active = s.active & (s.depth < UInt32(uint32_t(m_adjoint_depth)));
+}
+
+// What arrives along the sampled direction, by a path of its own that goes on from here with other random numbers.
+Spectrum PathTracer::incident(const Scene &scene, State &s) const {
+    if (m_incident_depth == 0)
+        return Spectrum(1);
+    ad::SuspendGrad none;
+    State ahead = initial_state(s.sampler, s.ray, s.active);
+    ahead.depth = s.depth;
+    ahead.prev_p = s.prev_p;
+    ahead.prev_n = s.prev_n;
+    ahead.prev_pdf = s.prev_pdf;
+    ahead.prev_delta = s.prev_delta;
+    if (m_incident_depth > 0)
+        ahead.end = s.depth + UInt32(uint32_t(m_incident_depth));
+    ahead = jit::loop(
+        ahead, [](const State &s) { return s.active; }, [&](State &s) { bounce(scene, s); },
+        "incident radiance");
+    s.sampler = ahead.sampler;
+    return ahead.L;
 }
 
 // ---- shapes that are followed

@@ -11,10 +11,18 @@
 // camera's ray; all others stay where they are on their surfaces, and the density of light from one to the next is
 // differentiated with them. That is all of the derivative but for what comes into sight or goes out of it: see
 // Integrator::boundary. Mirrors and the like are an exception: what is seen in them is taken to stay in its direction.
+//
+// Two other ways to the same derivative, see PathDerivative, differ in how they know what lies ahead of a vertex.
 #pragma once
 #include "render/integrator.h"
 
 namespace umbel {
+
+enum class PathDerivative {
+    Replay,    // known from the first walk: `prb`
+    Radiative, // estimated by another path from each vertex [Nimier-David 2020]: `rb`
+    Recorded,  // all arithmetic of the loop is kept and differentiated: `ad`
+};
 
 class PathTracer : public Integrator {
 public:
@@ -28,8 +36,13 @@ public:
 
 protected:
     /// `max_depth` is the default. A basic one meets lights by chance only, and paths do not end by roulette.
-    explicit PathTracer(int max_depth = -1, bool is_basic = false)
-        : m_max_depth(max_depth), m_is_basic(is_basic) {}
+    explicit PathTracer(int max_depth = -1, bool is_basic = false,
+                        PathDerivative derivative = PathDerivative::Replay)
+        : m_max_depth(max_depth), m_is_basic(is_basic), m_derivative(derivative) {}
+
+    // Of a radiative derivative, which is biased unless both are -1
+    int m_incident_depth = -1; // of the paths that tell what lies ahead; 0: it is taken to be 1
+    int m_adjoint_depth = -1;  // how many vertices are differentiated
 
 private:
     struct State;
@@ -42,9 +55,11 @@ private:
     Spectrum attached_scattering(const Scene &scene, const SurfaceInteraction &si, State &s,
                                  const Ray &arrived, const BSDFSample &bs) const;
     Mask is_lit(const Scene &scene, const Ray &ray, const Mask &active, State &s) const;
+    Spectrum incident(const Scene &scene, State &s) const;
 
     int m_max_depth, m_rr_depth = 5;
     const bool m_is_basic;
+    const PathDerivative m_derivative;
     bool m_strict_normals = false;
 };
 

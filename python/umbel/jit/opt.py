@@ -14,12 +14,12 @@ from collections.abc import Mapping, MutableMapping
 from ._create import opaque, width
 from ._eval import eval as evaluate, make_opaque, schedule
 from ._grad import detach, enable_grad
-from ._math import fma, isfinite, lerp, maximum, rcp, rsqrt, select, sqrt, square
-from ._memory import ReduceMode, scatter
-from ._reduce import max as max_of
+from ._math import fma, isfinite, lerp, maximum, minimum, rcp, rsqrt, select, sqrt, square
+from ._memory import ReduceMode, ravel, scatter, unravel
+from ._reduce import all as all_of, max as max_of
 from ._matmul import matmul
 from ._tensor import concat
-from ._types import (ArrayBase, VarType, float16_array_t, float32_array_t, float64_array_t, is_array_v, is_float_v,
+from ._types import (ArrayBase, VarType, array_t, float16_array_t, float32_array_t, float64_array_t, is_array_v, is_float_v,
                      is_tensor_v, leaf_t, mask_t, tensor_t, type_v, uint32_array_t)
 
 
@@ -45,6 +45,8 @@ class Optimizer(MutableMapping):
             raise RuntimeError("'lr' must be >0")
         self.lr, self.mask_updates, self.promote_fp16 = lr, mask_updates, promote_fp16
         self.state = {}
+        self.steps = 0  # taken so far
+        self._schedules, self._masks, self._constraints = {}, {}, {}
         if params:
             self.update(params)
 
@@ -105,6 +107,95 @@ class Optimizer(MutableMapping):
         for k, rate in {**(value if isinstance(value, Mapping) else {}), **kwargs}.items():
             self.state[k] = (*self.state[k][:2], rate, *self.state[k][3:])
 
+    def set_schedule(self, factor, key=None):
+        """Rates are multiplied by factor(number of steps before): those of all parameters, or of one, whose schedule then takes
+        the place of the common one. None removes it. See umbel.ad.schedules."""
+        self._known(key)
+        self._schedules[key] = factor
+
+    def set_mask(self, key, mask):
+        """Only entries whose mask is true are changed from now on; None: all."""
+        self._known(key)
+        self._masks[key] = mask
+
+    def set_constraint(self, key, constraint, outside="project"):
+        """What a parameter must obey after a step: a pair (low, high), either of which may be None, or a function that returns the
+        nearest value that will do. `outside`: "project" takes that value, "refuse" raises an error and leaves the parameter as
+        it was. A constraint of None is none."""
+        self._known(key)
+        if outside not in ("project", "refuse"):
+            raise RuntimeError(f'set_constraint(): outside is "{outside}"; it must be "project" or "refuse"')
+        if constraint is not None and not callable(constraint):
+            low, high = constraint
+            if low is not None and high is not None and low > high:
+                raise RuntimeError(f'set_constraint(): the range of "{key}" is empty: from {low} to {high}')
+        self._constraints[key] = None if constraint is None else (constraint, outside)
+
+    def _known(self, key):
+        if key is not None and key not in self.state:
+            raise KeyError(f'there is no parameter "{key}"; the optimizer has {list(self.state)}')
+
+    def _rate(self, key):
+        """The rate of this step: a number or an array, and a factor."""
+        lr = self.state[key][2]
+        schedule = self._schedules.get(key) or self._schedules.get(None)
+        return self.lr if lr is None else lr, 1.0 if schedule is None else float(schedule(self.steps))
+
+    def _obeying(self, key, value):
+        """The value, as its constraint wants it."""
+        rule = self._constraints.get(key)
+        if rule is None:
+            return value
+        constraint, outside = rule
+        if callable(constraint):
+            projected = constraint(value)
+            if type(projected) is not type(value) or projected.shape != value.shape:
+                raise TypeError(f'the constraint of "{key}" returns a {type(projected).__name__}, of another type or shape than '
+                                'its argument')
+        else:
+            low, high = constraint
+            projected = value if low is None else maximum(value, low)
+            projected = projected if high is None else minimum(projected, high)
+        if outside == "refuse" and not all_of(projected == value, axis=None):
+            raise RuntimeError(f'the parameter "{key}" would leave what its constraint allows; smaller steps, or outside="project"')
+        return projected
+
+    # ---- to files
+    def save(self, file):
+        """All that step() depends on, but for gradients: values, what the method keeps, rates, the number of steps. A file of NumPy's
+        (.npz), or an open one. Masks, constraints and schedules are the script's."""
+        import json
+        import numpy as np
+        arrays = []
+        state = {k: _packed([v[0], v[2], v[3]], arrays) for k, v in self.state.items()}
+        facts = {"method": type(self).__name__, "lr": _packed(self.lr, arrays), "steps": self.steps, "more": self._more(),
+                 "state": state}
+        np.savez(file, facts=json.dumps(facts), **{f"array{i}": a for i, a in enumerate(arrays)})
+
+    def load(self, file):
+        """What save() wrote, to the bit, for the same parameters, which have been registered before."""
+        import json
+        import numpy as np
+        with np.load(file, allow_pickle=False) as data:
+            facts = json.loads(str(data["facts"]))
+            if facts["method"] != type(self).__name__ or list(facts["state"]) != list(self.state):
+                raise RuntimeError(f"{file} has the state of {facts['method']} with parameters {list(facts['state'])}; this is "
+                                   f"{type(self).__name__} with {list(self.state)}")
+            arrays = lambda i: data[f"array{i}"]
+            restored = {}
+            for key, (value, promoted, lr, extra) in self.state.items():
+                stored = facts["state"][key]
+                new = _unpacked(stored[0], detach(value), arrays, key)
+                enable_grad(new)
+                restored[key] = (new, promoted, _unpacked(stored[1], lr, arrays, key),
+                                 _unpacked(stored[2], extra, arrays, key))
+            self.lr, self.steps = _unpacked(facts["lr"], self.lr, arrays, "lr"), facts["steps"]
+            self._set_more(facts["more"])
+            self.state = restored
+
+    def _more(self): return None  # numbers that subclasses keep for all parameters together
+    def _set_more(self, numbers): pass
+
     def reset(self, key=None):
         """Forgets what the method keeps for a parameter, or for all."""
         for k in [key] if key is not None else list(self.state):
@@ -119,8 +210,9 @@ class Optimizer(MutableMapping):
             if grad_scale is not None:
                 gradient = gradient * grad_scale
             flat = detach(value).array
-            new, kept = self._step(rates, flat, gradient, self.lr if lr is None else lr, extra)
+            new, kept = self._step(rates, flat, gradient, rates.scaled(*self._rate(key), leaf_t(gradient)), extra)
             self._finish(key, flat, gradient, new, kept, active)
+        self.steps += 1
         if eval:
             evaluate()
 
@@ -131,10 +223,15 @@ class Optimizer(MutableMapping):
             mask = gradient == 0
         if active is not None:
             mask = ~active if mask is None else mask | ~active
+        free = self._masks.get(key)
+        if free is not None:
+            held = ~(free.array if is_tensor_v(free) else free)
+            mask = held if mask is None else mask | held
         if mask is not None:
             new, kept = select(mask, flat, new), self._select(mask, extra, kept)
         if type(new) is not type(value):
             new = type(value)(new, value.shape) if is_tensor_v(value) else type(value)(new)
+        new = self._obeying(key, new)
         enable_grad(new)
         self.state[key] = (new, promoted, lr, kept)
         schedule(self.state[key])
@@ -158,8 +255,42 @@ class Optimizer(MutableMapping):
         return f"{type(self).__name__}[\n" + "".join(f"  {r}\n" for r in rows) + "]"
 
 
+def _packed(tree, arrays):
+    """What a method keeps as text, with its arrays in a list: numbers, None, lists of them."""
+    if isinstance(tree, ArrayBase):
+        arrays.append(ravel(detach(tree)).numpy() if not is_tensor_v(tree) else detach(tree).numpy())
+        return {"array": len(arrays) - 1}
+    return [_packed(x, arrays) for x in tree] if isinstance(tree, (list, tuple)) else tree
+
+
+def _unpacked(stored, like, arrays, key):
+    """The reverse, of the types and shapes of `like`."""
+    if isinstance(stored, dict):
+        data = arrays(stored["array"])
+        if not isinstance(like, ArrayBase):
+            raise RuntimeError(f'the state of "{key}" is of another kind than what is to be restored')
+        if is_tensor_v(like):
+            new = type(like)(data)
+        else:
+            flat = array_t(leaf_t(like))(data)
+            new = type(like)(flat) if type(like) is type(flat) else unravel(type(like), flat)
+        if new.shape != like.shape:
+            raise RuntimeError(f'"{key}" has the shape {tuple(like.shape)}; what is to be restored is of {tuple(new.shape)}')
+        make_opaque(new)
+        return new
+    if isinstance(stored, list):
+        return type(like)(_unpacked(s, x, arrays, key) for s, x in zip(stored, like))
+    return stored
+
+
 class _Rates(dict):
     """Rates as arrays of one element, each made once a step, however many parameters share it."""
+
+    def scaled(self, rate, factor, tp):
+        """A rate times what a schedule says."""
+        if factor == 1 or isinstance(rate, (int, float)):
+            return rate * factor if factor != 1 else rate
+        return rate * opaque(tp, factor)
 
     def product(self, tp, *factors):
         number, array = 1.0, None
@@ -330,14 +461,15 @@ class Muon(Optimizer):
             steps = _orthogonal(concat([tensor(s, (1, rows, columns)) for _, s, _, _ in items], axis=0), self.ns_steps)
             stretch = max(1.0, rows / columns)**0.5
             for i, (key, _, m, gradient) in enumerate(items):
-                value, _, lr, _ = self.state[key]
-                lr = self.lr if lr is None else lr
+                value = self.state[key][0]
+                lr = rates.scaled(*self._rate(key), leaf)
                 flat = detach(value).array
                 rest = flat
                 if self.weight_decay:
                     rest = fma(rates.product(leaf, lr, self.weight_decay, -1.0), flat, flat)
                 new = fma(rates.product(leaf, lr, -stretch), steps[i].array, rest)
                 self._finish(key, flat, gradient, new, (m, (rows, columns)), active)
+        self.steps += 1
         if eval:
             evaluate()
 
@@ -428,3 +560,6 @@ class GradScaler:
                 print(f"GradScaler: increasing step size scale to {next_scale}")
         opt.step(grad_scale=inverse, active=good, **kwargs)
         self.scale_factor, self.it = next_scale, next_it
+
+
+from ._lbfgs import LBFGS  # noqa: E402,F401  a file of its own, with the base from here

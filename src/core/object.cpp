@@ -203,9 +203,9 @@ Ref<Object> Loader::declare(Properties &properties) {
     properties.finish();
     if (consumes)
         properties.give_up();
+    m_queue->objects.push_back(object); // first: what is read for must be there until it has been
     if (auto *reader = dynamic_cast<ReadsFiles *>(object.get()))
         m_queue->reading.run([reader] { reader->read_ahead(); });
-    m_queue->objects.push_back(object);
     return object;
 }
 

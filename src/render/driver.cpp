@@ -119,10 +119,31 @@ uint64_t Render::total_samples() const {
     return uint64_t(crop.width) * uint64_t(crop.height) * uint64_t(spp());
 }
 
+// What a launch has recorded when it fails is dropped with it: evaluated later, for lack of memory say, it would use a scene
+// that may be gone by then.
+class DropsEffects {
+public:
+    ~DropsEffects() {
+        if (std::uncaught_exceptions() > m_exceptions)
+            std::erase_if(m_context.graph.region(0).effects, [&](jit::NodeId id) {
+                bool is_new = m_context.graph[id].seq >= m_begun;
+                if (is_new)
+                    m_context.graph.release(id);
+                return is_new;
+            });
+    }
+
+private:
+    jit::Context &m_context = jit::Context::current();
+    uint64_t m_begun = m_context.graph.sequence();
+    int m_exceptions = std::uncaught_exceptions();
+};
+
 void Render::step() {
     if (done())
         return;
     VariantScope scope(m_scene.scene_variant());
+    DropsEffects when_it_fails;
     if (!make_ready())
         return;
     using Clock = std::chrono::steady_clock;

@@ -6,6 +6,7 @@
 #include "core/variant.h"
 #include <algorithm>
 #include <cerrno>
+#include <csignal>
 #include <cstring>
 #include <fcntl.h>
 #include <system_error>
@@ -64,6 +65,7 @@ static void check_command(const CLI::App &app, const std::string &word) {
 int main(int argc, char **argv) {
     using namespace umbel;
     open_closed_streams();
+    std::signal(SIGXFSZ, SIG_IGN); // beyond `ulimit -f`, writing fails as on a full disk
     CLI::App app{ "Umbel: a retargetable, differentiable renderer" };
     app.set_version_flag("--version", "umbel " UMBEL_VERSION);
     app.require_subcommand(1);

@@ -80,7 +80,7 @@ bool is_colour(nb::dict d, const std::string &type) {
     return ((type == "rgb" || type == "spectrum") && d.contains("value")) ||
            (type == "spectrum" && d.contains("filename"));
 }
-SpectrumData colour_from(nb::dict d, const std::string &type) {
+SpectrumData numbers_of_colour(nb::dict d, const std::string &type) {
     SpectrumData s;
     if (d.contains("filename")) {
         s.kind = SpectrumData::Kind::Tabulated;
@@ -115,6 +115,26 @@ SpectrumData colour_from(nb::dict d, const std::string &type) {
         s.values.push_back(nb::cast<double>(pair[1]));
     }
     return s;
+}
+
+SpectrumData colour_from(nb::dict d, const std::string &type) {
+    auto complain = [&] {
+        nb::object value = d.contains("value") ? nb::object(d["value"]) : nb::none();
+        fail("the value of a colour or spectrum is a number, three of them, or pairs of wavelength "
+             "and value, not {}",
+             nb::cast<std::string>(nb::repr(value)).substr(0, 100));
+    };
+    try {
+        return numbers_of_colour(d, type);
+    } catch (const nb::cast_error &) {
+        complain();
+    } catch (const nb::python_error &e) { // what NumPy makes no array of, what has no elements
+        if (!e.matches(PyExc_ValueError) && !e.matches(PyExc_TypeError) &&
+            !e.matches(PyExc_IndexError) && !e.matches(PyExc_KeyError))
+            throw;
+        complain();
+    }
+    return {};
 }
 
 nb::object load(const Properties &root) {

@@ -20,6 +20,11 @@ constexpr int RayFields = 12, HitFields = 8; // of RTCRayN and RTCHitN, 4 bytes 
 void report(void *, RTCError code, const char *text) {
     if (code == RTC_ERROR_OUT_OF_MEMORY)
         throw DeviceError("Embree ran out of memory; reduce the scene");
+    if (code ==
+        RTC_ERROR_UNKNOWN) // an exception of a library below it: threads that the system refuses, for instance
+        throw DeviceError(
+            fmt::format("Embree: {}; raise the process's limits of memory and threads",
+                        text && *text ? text : "something failed"));
     throw InternalError(fmt::format("Embree: error {}: {}", int(code), text ? text : ""));
 }
 

@@ -72,6 +72,14 @@ TEST_F(CliFaults, OutputThatCannotBeWrittenIsAFailure) {
     }
 }
 
+// Found by `./umbel soak`: the signal for it ended the program.
+TEST_F(CliFaults, FilesThatMayNotGrowAreToldAndLeaveNothing) {
+    Ran r = shell(fmt::format("ulimit -f 1; UMBEL_CACHE= {} 2>&1", render("large.pfm")));
+    EXPECT_EQ(r.code, 1) << r.output;
+    EXPECT_NE(r.output.find("large.pfm"), std::string::npos) << r.output;
+    EXPECT_FALSE(std::filesystem::exists(path("large.pfm")));
+}
+
 TEST_F(CliFaults, NumbersThatAreNoneAreRefused) {
     auto refused = [&](const std::string &options) {
         Ran r =

@@ -41,6 +41,9 @@ def test_dictionaries_inside_themselves_are_refused():
     ({"type": "sphere", 7: 1}, ["the name of a parameter of sphere", "7"]),
     ({"type": "sphere", "id": 3}, ['"id"', "3"]),
     ({"type": "sphere", "bsdf": {"type": "ref"}}, ['"bsdf"', '"id"']),
+    ({"type": "diffuse", "reflectance": {"type": "rgb", "value": [.1, .2, "x"]}}, ["colour or spectrum", "'x'"]),
+    ({"type": "diffuse", "reflectance": {"type": "rgb", "value": None}}, ["colour or spectrum", "None"]),
+    ({"type": "diffuse", "reflectance": {"type": "spectrum", "value": [1, 2]}}, ["colour or spectrum", "[1, 2]"]),
     ({"type": "sphere", "bsdf": {"type": "ref", "id": 4}}, ['"bsdf"', '"id"', "4"]),
 ])
 def test_messages_name_the_key(d, parts):

@@ -95,7 +95,7 @@ while_loop: state=S; cond=Callable[..., Any]; body=Callable[..., Any]; labels=Se
 if_stmt: true_fn=Callable[..., S]; false_fn=Callable[..., S]; mode=Optional[str] -> S
 switch: targets=Sequence[Callable[..., S]]; mode=Optional[str] -> S
 dispatch: target=Callable[..., S]; mode=Optional[str] -> S
-custom backward_to forward_to label ad_live reorder_threads hint: -> Any
+custom backward_to forward_to gradient tangent hvp label ad_live reorder_threads hint: -> Any
 syntax freeze wrap wrap_ad func: -> Any
 isolate_grad resume_grad suspend_grad profile_enable profile_range: -> ContextManager[Any]
 graphviz graphviz_ad whos whos_ad: -> Any

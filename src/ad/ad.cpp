@@ -96,7 +96,9 @@ Value grad(const Value &v) {
         return zero;
     if (v.size() == 1 && g.size() != 1)
         g = reduce(ReduceOp::Add, g);
-    return g.size() == v.size() || g.node().length ? g : binary(Op::Add, g, zero);
+    if (g.node().length)
+        return g;
+    return tracker_of(v).higher.as_number(g.size() == v.size() ? g : binary(Op::Add, g, zero));
 }
 
 void set_grad(Value &v, const Value &g) {
@@ -117,8 +119,13 @@ void clear_grad(Value &v) {
 }
 
 Value detach(const Value &v) {
-    if (!v.valid() || !v.context().tracker || !tracker_of(v).tracing_body())
+    if (!v.valid() || !v.context().tracker)
         return v.detached();
+    if (!tracker_of(v).tracing_body()) {
+        if (!v.grad_id())
+            tracker_of(v).higher.note_constant(v);
+        return v.detached();
+    }
     tracker_of(v).note_asked();
     return v.grad_id() ? barrier(v) : v.detached();
 }
@@ -147,6 +154,8 @@ Value replace_grad(const Value &a, const Value &b) {
 void enqueue(Mode mode, const Value &v) {
     need_grad("enqueue", v);
     tape_of(v).enqueue(mode, v.grad_id());
+    if (mode == Mode::Backward)
+        tracker_of(v).higher.refuse_dropped(tape_of(v), v);
 }
 
 void traverse(Mode mode, uint32_t clear) { tape().traverse(mode, clear); }
@@ -163,6 +172,7 @@ void backward_from(Value &y, uint32_t clear) {
     need_grad("backward_from", y);
     Tape &t = tape_of(y);
     t.enqueue(Mode::Backward, y.grad_id());
+    tracker_of(y).higher.refuse_dropped(t, y);
     t.traverse(Mode::Backward, clear);
 }
 
@@ -191,6 +201,7 @@ Value forward_to(const Value &y, uint32_t clear) {
     need_grad("forward_to", y);
     Tape &t = tape_of(y);
     t.enqueue(Mode::Backward, y.grad_id());
+    tracker_of(y).higher.refuse_dropped(t, y);
     t.traverse(Mode::Forward, clear);
     return grad(y);
 }

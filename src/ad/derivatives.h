@@ -1,6 +1,7 @@
 // ad/derivatives.h: partial derivatives of the element-wise operations.
 #pragma once
 #include "jit/value.h"
+#include <span>
 
 namespace umbel::ad {
 
@@ -11,7 +12,11 @@ struct Partial {
     bool zero = false;
 };
 
-/// With respect to operand number `i` (from 0). Operands and result carry no gradient ids.
+/// An element-wise operation by its name; `type`: what a cast converts to.
+jit::Value apply_op(jit::Op op, jit::Type type, std::span<const jit::Value> operands);
+
+/// With respect to operand number `i` (from 0). Operands and result carry gradient ids where the derivative is
+/// to be differentiated again, else none.
 Partial partial(jit::Op op, int i, const jit::Value *const *operands, const jit::Value &result);
 
 /// The derivative of lgamma.

@@ -1,5 +1,6 @@
 // ad/tape.cpp: storage of the graph of derivatives and the propagation along its edges.
-#include "ad/tape.h"
+#include "ad/derivatives.h"
+#include "ad/tracker.h"
 #include <algorithm>
 #include <atomic>
 #include <unordered_set>
@@ -47,6 +48,8 @@ void Tape::release(GradId id) {
             remove_edge(m_nodes[i].out);
         Value grad = std::move(m_nodes[i].grad);
         auto operation = std::move(m_nodes[i].operation);
+        if (m_context.tracker)
+            AdTracker::of(m_context).higher.forget(i);
         m_nodes[i] = TapeNode();
         m_free_nodes.push_back(i);
         --m_live;
@@ -154,38 +157,43 @@ Value add_gradients(const Value &a, const Value &b) {
     return sum;
 }
 
+// Arithmetic on gradients may make nodes: no reference into the tape outlives it.
 void Tape::accumulate(GradId id, const Value &g, bool lanes) {
-    TapeNode &n = m_nodes[id];
-    Value grad = g;
+    Value grad = g, sum = std::move(m_nodes[id].grad);
+    const bool inner = m_nodes[id].inner;
+    const uint32_t size = m_nodes[id].size;
+    const Type type = m_nodes[id].type;
+    auto finish = [&] { m_nodes[id].grad = std::move(sum); };
     if (grad.node().length) { // a local array's lanes are its own wherever it is
-        n.grad = n.grad.valid() ? add_gradients(n.grad, grad) : grad;
-        return;
+        sum = sum.valid() ? add_gradients(sum, grad) : grad;
+        return finish();
     }
     auto total = [](const Value &v) { return v.size() == 1 ? v : reduce(ReduceOp::Add, v); };
     bool outside = grad.node().region == 0 && !lanes;
-    if (n.spread && (!outside || (n.grad.valid() && n.grad.size() != grad.size()))) {
-        n.spread = false; // lanes of two sizes have no sum but that of their totals
-        if (n.grad.valid())
-            n.grad = total(n.grad);
+    if (m_nodes[id].spread && (!outside || (sum.valid() && sum.size() != grad.size()))) {
+        m_nodes[id].spread = false; // lanes of two sizes have no sum but that of their totals
+        if (sum.valid())
+            sum = total(sum);
     }
-    if (n.size == 1 && !n.inner && !n.spread && (grad.size() != 1 || !outside)) {
+    if (size == 1 && !inner && !m_nodes[id].spread && (grad.size() != 1 || !outside)) {
         if (outside && m_context.region) {
             grad = total(grad);
         } else {
             // Lanes meet in memory: no kernel of its own for each sum
-            if (!n.grad.valid())
-                n.grad = literal(n.type, 0);
-            scatter(n.grad, grad, literal(Type::U32, 0), literal(Type::Bool, 1), ReduceOp::Add);
-            return;
+            if (!sum.valid())
+                sum = literal(type, 0);
+            scatter(sum, grad, literal(Type::U32, 0), literal(Type::Bool, 1), ReduceOp::Add);
+            return finish();
         }
     }
-    if (!n.inner && n.size != 1 && !outside) {
-        if (!n.grad.valid())
-            n.grad = full(n.type, 0, n.size);
-        scatter(n.grad, grad, lane_index(n.size), literal(Type::Bool, 1), ReduceOp::Add);
-        return;
+    if (!inner && size != 1 && !outside) {
+        if (!sum.valid())
+            sum = full(type, 0, size);
+        scatter(sum, grad, lane_index(size), literal(Type::Bool, 1), ReduceOp::Add);
+        return finish();
     }
-    m_nodes[id].grad = n.grad.valid() ? add_gradients(n.grad, grad) : grad;
+    sum = sum.valid() ? add_gradients(sum, grad) : grad;
+    finish();
 }
 
 static bool is_finite_literal(const Value &v) {
@@ -197,47 +205,83 @@ static bool is_finite_literal(const Value &v) {
     return (v.literal_bits() & exponent) != exponent;
 }
 
+// The weight of an edge as a value with derivatives: made again from operands that have theirs.
+static Value noted_weight(Tape &tape, uint32_t edge, GradId target,
+                          const std::vector<Edge> &edges) {
+    const Recipe recipe = AdTracker::of(tape.context()).higher.find(target);
+    Value operands[3];
+    const Value *pointers[3] = {};
+    size_t count = 0;
+    for (; count < 3 && recipe.operands[count].valid(); ++count) {
+        operands[count] = recipe.operands[count];
+        pointers[count] = &operands[count];
+    }
+    tape.retain(target);
+    Value result = Value::attach(
+        apply_op(recipe.op, tape.node(target).type, { operands, count }).detached(), target);
+    int wanted = 0;
+    for (size_t k = 0; k < count; ++k) {
+        uint32_t e = recipe.edges[k];
+        if (!e)
+            continue;
+        if (edges[e].target != target)
+            fail("gradient: an earlier traversal has taken down what an operand of {} depends on",
+                 tape.node(target).label);
+        tape.retain(edges[e].source);
+        operands[k] = Value::attach(std::move(operands[k]), edges[e].source);
+        if (e == edge)
+            wanted = int(k);
+    }
+    return partial(recipe.op, wanted, pointers, result).weight;
+}
+
 void Tape::propagate(Mode mode, uint32_t id) {
     GradId from = mode == Mode::Forward ? m_edges[id].source : m_edges[id].target;
     GradId to = mode == Mode::Forward ? m_edges[id].target : m_edges[id].source;
     if (!m_nodes[from].grad.valid())
         return;
     Value grad = m_nodes[from].grad;
-    Edge &e = m_edges[id];
+    Transfer *transfer = m_edges[id].transfer.get();
+    Value mask = m_edges[id].mask;
     bool partial = m_nodes[from].partial || m_nodes[from].inner;
-    m_nodes[to].partial |= partial || e.mask.valid();
-    if (e.transfer) {
+    m_nodes[to].partial |= partial || mask.valid();
+    if (transfer) {
         if (mode == Mode::Backward) {
             Value into = std::move(m_nodes[to].grad);
-            Transfer *t = m_edges[id].transfer.get();
-            bool done = t->backward_into(into, grad);
+            bool done = transfer->backward_into(into, grad);
             m_nodes[to].grad = std::move(into);
             if (done)
                 return;
-            grad = t->backward(grad);
+            grad = transfer->backward(grad);
         } else {
-            grad = e.transfer->forward(grad);
+            grad = transfer->forward(grad);
         }
         if (!grad.valid())
             return;
     } else {
         if (grad.type() != m_nodes[to].type) // a cast between precisions
             grad = cast(m_nodes[to].type, grad);
-        if (e.weight.valid()) {
-            Value product = binary(Op::Mul, grad, m_edges[id].weight);
+        Value weight = m_edges[id].weight;
+        if (weight.valid() && !weight.is_literal() && AdTracker::of(m_context).higher.noting)
+            weight = noted_weight(*this, id, m_edges[id].target, m_edges);
+        if (weight.valid()) {
+            Value product = binary(Op::Mul, grad, weight);
             // Where a branch was not taken its derivative may well be infinite, and counts for nothing
-            if (partial && !is_finite_literal(e.weight))
+            if (partial && !is_finite_literal(weight))
                 product = ternary(Op::Select, binary(Op::Ne, grad, literal(grad.type(), 0)),
                                   product, literal(grad.type(), 0));
             grad = product;
         }
-        if (m_edges[id].mask.valid())
-            grad = ternary(Op::Select, m_edges[id].mask, grad, literal(grad.type(), 0));
+        if (mask.valid())
+            grad = ternary(Op::Select, mask, grad, literal(grad.type(), 0));
     }
-    if (mode == Mode::Forward && m_nodes[to].size == 1 && grad.size() != 1)
-        m_nodes[to].grad = m_nodes[to].grad.valid() ? add_gradients(m_nodes[to].grad, grad) : grad;
-    else
+    if (mode == Mode::Forward && m_nodes[to].size == 1 && grad.size() != 1) {
+        Value sum = m_nodes[to].grad;
+        sum = sum.valid() ? add_gradients(sum, grad) : grad;
+        m_nodes[to].grad = std::move(sum);
+    } else {
         accumulate(to, grad, m_context.region && m_nodes[from].inner);
+    }
 }
 
 // ---- vertex elimination
@@ -278,6 +322,7 @@ size_t Tape::eliminate_vertices() {
             for (uint32_t o : out) {
                 Value weight = combine(Op::Mul, m_edges[i].weight, m_edges[o].weight);
                 Value mask = combine(Op::And, m_edges[i].mask, m_edges[o].mask);
+                AdTracker::of(m_context).higher.forget(m_edges[o].target); // of other operands
                 connect(m_edges[i].source, m_edges[o].target, std::move(weight), std::move(mask));
             }
         for (uint32_t o : out)
@@ -302,6 +347,7 @@ void Tape::enqueue(Mode mode, GradId id) {
     if (eliminate_before_traversal && m_todo.empty())
         eliminate_vertices();
     ScopeState *isolated = isolation();
+    uint64_t &oldest = AdTracker::of(m_context).higher.oldest_reached;
     retain(id);
     m_starts.push_back(id);
     std::vector<GradId> stack{ id };
@@ -309,6 +355,8 @@ void Tape::enqueue(Mode mode, GradId id) {
         GradId n = stack.back();
         stack.pop_back();
         bool backward = mode == Mode::Backward;
+        if (backward && !m_nodes[n].in)
+            oldest = std::min(oldest, m_nodes[n].seq);
         for (uint32_t e = backward ? m_nodes[n].in : m_nodes[n].out; e;
              e = backward ? m_edges[e].next_in : m_edges[e].next_out) {
             if (m_edges[e].marked)
@@ -339,10 +387,93 @@ void Tape::postpone(Mode mode) {
     }
 }
 
+// Whether a node's label is that of an operation, not one that a variable was given.
+static bool is_operation(const std::string &label) {
+    static const std::unordered_set<std::string> names = [] {
+        std::unordered_set<std::string> all{ "Scatter", "ArraySet" };
+        for (int op = 0; op < OpCount; ++op)
+            all.insert(name(Op(op)));
+        return all;
+    }();
+    return names.count(label) != 0;
+}
+
+// ---- traversals whose gradients are noted, see ad/higher_order.cpp
+
+// Those of the edges, in the order of a traversal, that lead to one of the nodes.
+static std::vector<uint32_t> leading_to(const std::vector<TapeNode> &nodes,
+                                        const std::vector<Edge> &edges, Mode mode,
+                                        const std::vector<uint32_t> &todo,
+                                        const HigherOrder &higher) {
+    std::unordered_set<GradId> leads(higher.to.begin(), higher.to.end());
+    std::vector<uint32_t> out;
+    for (auto it = todo.rbegin(); it != todo.rend(); ++it) {
+        const Edge &e = edges[*it];
+        GradId from = mode == Mode::Backward ? e.target : e.source;
+        if (!leads.count(mode == Mode::Backward ? e.source : e.target))
+            continue;
+        leads.insert(from);
+        out.push_back(*it);
+    }
+    std::reverse(out.begin(), out.end());
+    auto need_whole = [&](GradId n) { // what made it is gone, unless it was never computed
+        if (!nodes[n].in && !nodes[n].operation && is_operation(nodes[n].label))
+            fail("gradient: an earlier traversal has taken down what a result of {} depends on; "
+                 "keep "
+                 "it with the flags ClearInput | ClearInterior",
+                 nodes[n].label);
+    };
+    for (uint32_t e : todo)
+        need_whole(edges[e].source);
+    for (GradId n : mode == Mode::Backward ? higher.from : higher.to)
+        need_whole(n);
+    return out;
+}
+
+// Gradients that are there already, put aside until the end.
+struct Aside {
+    std::vector<TapeNode> &all;
+    std::vector<GradId> nodes;
+    std::vector<Value> saved;
+    Aside(std::vector<TapeNode> &all, const std::vector<GradId> &touched, const HigherOrder &higher)
+        : all(all), nodes(touched) {
+        for (auto *list : { &higher.from, &higher.to })
+            nodes.insert(nodes.end(), list->begin(), list->end());
+        std::sort(nodes.begin(), nodes.end());
+        nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
+        for (GradId n : nodes)
+            saved.push_back(std::move(all[n].grad));
+    }
+    ~Aside() {
+        for (size_t i = 0; i < nodes.size(); ++i)
+            std::swap(all[nodes[i]].grad, saved[i]); // what is in `saved` dies at the end
+    }
+};
+
+// An error where the derivative of the edge's weight is not known.
+static void need_recipe(const std::vector<TapeNode> &nodes, const Edge &e, uint32_t id,
+                        const HigherOrder &higher) {
+    for (GradId n : { e.source, e.target })
+        if (nodes[n].operation)
+            fail(
+                "gradient: a {} stands between the value and what it depends on; its derivative is "
+                "not one that can be differentiated again",
+                nodes[n].operation->name());
+    Recipe recipe = higher.find(e.target);
+    auto *at = std::find(recipe.edges, recipe.edges + 3, id);
+    bool known = e.transfer ? !recipe.varies
+                            : !e.weight.valid() || e.weight.is_literal() ||
+                                  (recipe.op != Op::Literal && at != recipe.edges + 3);
+    if (!known)
+        fail("gradient: the derivative of {} is not one that can be differentiated again",
+             nodes[e.target].label);
+}
+
 void Tape::traverse(Mode mode, uint32_t clear) {
     std::vector<uint32_t> todo = std::exchange(m_todo, {});
     std::vector<GradId> starts = std::exchange(m_starts, {});
     postpone(mode);
+    HigherOrder &higher = AdTracker::of(m_context).higher;
     auto target_seq = [&](uint32_t e) { return m_nodes[m_edges[e].target].seq; };
     auto source_seq = [&](uint32_t e) { return m_nodes[m_edges[e].source].seq; };
     if (mode == Mode::Backward)
@@ -367,8 +498,11 @@ void Tape::traverse(Mode mode, uint32_t clear) {
         Tape &t;
         std::vector<uint32_t> &todo;
         std::vector<GradId> &touched, &starts;
+        HigherOrder &higher;
         bool clear = false;
         ~Finish() {
+            if (--higher.depth == 0)
+                higher.traversed = t.m_seq;
             for (uint32_t e : todo) {
                 t.m_edges[e].marked = false;
                 bool last = --t.m_edges[e].traversals == 0; // one around this may still need it
@@ -379,7 +513,24 @@ void Tape::traverse(Mode mode, uint32_t clear) {
                 for (GradId n : *list)
                     t.release(n);
         }
-    } finish{ *this, todo, touched, starts };
+    } finish{ *this, todo, touched, starts, higher };
+    if (higher.depth++ == 0)
+        higher.traversal_began = m_context.graph.sequence();
+    if (clear & Abandon)
+        return;
+    if (clear & NoteGradients) {
+        std::vector<uint32_t> leading = leading_to(m_nodes, m_edges, mode, todo, higher);
+        for (uint32_t e : leading)
+            need_recipe(m_nodes, m_edges[e], e, higher);
+        Aside aside(m_nodes, touched, higher);
+        for (size_t k = 0; k < higher.from.size(); ++k)
+            accumulate(higher.from[k], higher.seeds[k]);
+        for (uint32_t e : leading)
+            propagate(mode, e);
+        for (GradId n : higher.to)
+            higher.results.push_back(m_nodes[n].grad);
+        return;
+    }
 
     // Along the edges; a custom operation runs once, when all that it waits for is there
     std::unordered_set<GradId> ran;

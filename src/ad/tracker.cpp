@@ -114,7 +114,7 @@ bool AdTracker::suspended() const {
     return !s.complement && s.ids.empty();
 }
 
-static Value apply(Op op, Type type, std::span<const Value> v) {
+Value apply_op(Op op, Type type, std::span<const Value> v) {
     if (op == Op::Cast)
         return cast(type, v[0]);
     return v.size() == 1   ? unary(op, v[0])
@@ -127,7 +127,7 @@ Value AdTracker::elementwise(Op op, Type type, std::span<const Value *const> ope
     const size_t count = operands.size();
     for (size_t i = 0; i < count; ++i)
         plain[i] = primal(*operands[i]);
-    Value result = apply(op, type, { plain, count });
+    Value result = apply_op(op, type, { plain, count });
     if (!follow(operands))
         return op >= Op::Floor && op <= Op::Round ? result : unfollowed(result, operands);
     if (result.node().length && op == Op::Select)
@@ -137,6 +137,8 @@ Value AdTracker::elementwise(Op op, Type type, std::span<const Value *const> ope
     for (size_t i = 0; i < count; ++i)
         pointers[i] = &plain[i];
     GradId id = 0;
+    Recipe recipe;
+    bool weighted = false;
     for (size_t i = 0; i < operands.size(); ++i) {
         if (!tape.follows(operands[i]->grad_id()))
             continue;
@@ -145,7 +147,15 @@ Value AdTracker::elementwise(Op op, Type type, std::span<const Value *const> ope
             continue;
         if (!id)
             id = tape.make_node(result.type(), result.size(), c.region != 0, name(op));
-        tape.connect(operands[i]->grad_id(), id, std::move(p.weight), std::move(p.mask));
+        weighted |= p.weight.valid() && !p.weight.is_literal();
+        recipe.edges[i] =
+            tape.connect(operands[i]->grad_id(), id, std::move(p.weight), std::move(p.mask));
+    }
+    if (weighted && c.region == 0) {
+        recipe.op = op;
+        for (size_t i = 0; i < count; ++i)
+            recipe.operands[i] = std::move(plain[i]);
+        higher.set(id, std::move(recipe));
     }
     return id ? Value::attach(std::move(result), id) : result;
 }
@@ -368,6 +378,8 @@ void AdTracker::scatter(Value &target, const Value &value, const Value &index, c
             t->target_size = size;
             tape.connect(value.grad_id(), id, {}, {}, std::move(t));
         }
+        if (op == ReduceOp::Mul)
+            higher.set_varying(id);
         target = Value::attach(std::move(target), id);
     }
     if (old)
@@ -592,7 +604,10 @@ Value AdTracker::reduce(ReduceOp op, const Value &v) {
     t->combine = [](ReduceOp o, const Value &x) { return jit::reduce(o, x); };
     t->spread = [](const Value &x) { return x; };
     t->weigh(op, plain, result);
-    return linear(result, v, std::move(t), true);
+    Value out = linear(result, v, std::move(t), true);
+    if (op == ReduceOp::Mul)
+        higher.set_varying(out.grad_id());
+    return out;
 }
 
 Value AdTracker::block_reduce(ReduceOp op, const Value &v, uint32_t block) {
@@ -619,7 +634,10 @@ Value AdTracker::block_reduce(ReduceOp op, const Value &v, uint32_t block) {
         return x.size() == 1 ? x : jit::gather(x, run, truth());
     };
     t->weigh(op, plain, result);
-    return linear(result, v, std::move(t), true);
+    Value out = linear(result, v, std::move(t), true);
+    if (op == ReduceOp::Mul)
+        higher.set_varying(out.grad_id());
+    return out;
 }
 
 Value AdTracker::prefix_sum(const Value &v, bool exclusive, uint32_t block) {

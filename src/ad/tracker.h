@@ -1,5 +1,6 @@
 // ad/tracker.h: notes operations on the tape as they are recorded.
 #pragma once
+#include "ad/recipes.h"
 #include "ad/replay.h"
 #include "ad/tape.h"
 #include "jit/control.h"
@@ -66,6 +67,7 @@ public:
     static AdTracker &of(Context &c);
 
     Originals originals; // before the tape, whose operations forget theirs
+    HigherOrder higher;  // and whose nodes forget their recipes
     Tape tape;
     std::vector<Collector *> collectors; // of bodies being traced, innermost last
 

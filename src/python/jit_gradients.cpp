@@ -1,5 +1,5 @@
 // python/jit_gradients.cpp: gradients of array objects, scopes, custom operations.
-#include "ad/ad.h"
+#include "ad/higher_order.h"
 #include "python/functions.h"
 #include "python/helpers.h"
 #include <memory>
@@ -230,6 +230,23 @@ void bind_gradients(nb::module_ &m) {
     m.def("traverse", [](bool forward, uint32_t clear) {
         context();
         ad::traverse(forward ? ad::Mode::Forward : ad::Mode::Backward, clear);
+    });
+    // Arrays of the same classes as in `by`; `weights`: none, or as many as in `of`
+    m.def("derivatives", [](bool forward, nb::list of, nb::list by, nb::list weights) {
+        context();
+        std::vector<Value> y = values_of(of), x = values_of(by), w;
+        for (size_t k = 0; k < nb::len(weights); ++k) {
+            nb::object shaped = gradient_like(of[k], weights[k]);
+            Object *o = array_of(shaped);
+            for (uint32_t i = 0; i < array_of(of[k])->n; ++i)
+                w.push_back(o->v[o->n == 1 ? 0 : i]);
+        }
+        std::vector<Value> found = forward ? ad::tangent(y, x, w) : ad::gradient(y, x, w);
+        nb::list out;
+        size_t k = 0;
+        for (nb::handle h : by)
+            out.append(map_values(array_of(h), [&](const Value &) { return found[k++]; }));
+        return out;
     });
     m.def("node_sequence", [](nb::handle h) { // told apart from nodes that had the number before
         const Value &v = array_of(h)->v[0];

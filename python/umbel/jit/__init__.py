@@ -43,9 +43,9 @@ from ._reduce import (all, all_nested, any, any_nested, argmax, argmin, block_pr
                       none_nested, prefix_reduce, prefix_sum, prod, prod_nested, reduce, std, sum, sum_nested, var)
 from ._grad import (ADFlag, ADMode, CustomOp, accum_grad, ad_live, backward, backward_from, backward_to, clear_grad,
                     custom, detach, disable_grad, enable_grad, enqueue, forward, forward_from, forward_to, grad,
-                    grad_enabled, graphviz_ad, isolate_grad, label, relative_grad, replace_grad, resume_grad, set_grad,
+                    grad_enabled, gradient, graphviz_ad, hvp, isolate_grad, label, relative_grad, replace_grad, resume_grad, set_grad,
                     set_grad_enabled, set_label,
-                    suspend_grad, traverse, whos_ad, wrap_ad)
+                    suspend_grad, tangent, traverse, whos_ad, wrap_ad)
 from ._eval import *
 from ._eval import eval
 from ._print import format, print

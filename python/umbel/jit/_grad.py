@@ -241,6 +241,39 @@ def backward(arg, flags=ADFlag.Default):
         backward_from(arg, flags)
 
 
+# ---- gradients with derivatives of their own
+
+def _derivatives(name, forward, of, by, weights):
+    if weights is None:
+        given = []
+    else:
+        given = _floats((weights,)) if isinstance(of, (tuple, list)) else [weights]
+        if len(given) != len(_floats((of,))):
+            from ._hooks import UserError
+            raise UserError(f"{name}(): {len(given)} arrays are given for {len(_floats((of,)))}")
+    found = iter(_core.derivatives(forward, _floats((of,)), _floats((by,)), given))
+    return map_leaves(lambda v: next(found) if is_float_v(v) else v, by)
+
+
+def gradient(y, x, weights=None):
+    """Gradients by `x`, an array or a structure of arrays, of the sum of all of `y`, or of it with weights. They are
+    followed: of `f + squared_norm(gradient(f, x))` both terms have derivatives."""
+    return _derivatives("gradient", False, y, x, weights)
+
+
+def tangent(x, y, directions=None):
+    """Tangents of `y` for those of `x`, 1 where none are given; they are followed, too."""
+    return _derivatives("tangent", True, x, y, directions)
+
+
+def hvp(f, x, v):
+    """The product of the matrix of second derivatives of `f` (of the sum of all that it returns) at the array `x` with
+    `v`: forward through the gradient, at the cost of a few evaluations of `f`."""
+    at = _core.detach(x)
+    enable_grad(at)
+    return _core.detach(tangent(at, gradient(f(at), at), v))
+
+
 # ---- scopes
 
 class _Scope:

@@ -174,3 +174,23 @@ def test_rough_glass_may_be_anisotropic(component):
     test = ChiSquareTest(SphericalDomain(), *BSDFAdapter("roughdielectric", xml, wi=wi, ctx=ctx), sample_dim=3,
                          sample_count=100000, res=61, ires=8)
     assert test.run(test_count=4), test.messages
+
+
+# A gradient of all texels takes what the texels take, and no more.
+def test_texels_and_their_gradient_are_held_once():
+    size = 512
+    pixels = np.random.default_rng(1).random((size, size, 3), dtype=np.float32)
+    texture = mi.load_dict({"type": "bitmap", "bitmap": mi.Bitmap(pixels), "raw": True})
+    params = mi.traverse(texture)
+    before = dr.memory_stats()["in_use"]
+    data = mi.TensorXf(pixels)
+    dr.enable_grad(data)
+    params["data"] = data
+    params.update()
+    si = dr.zeros(mi.SurfaceInteraction3f, 100)
+    si.uv = mi.Point2f(dr.linspace(mi.Float, 0, 1, 100), 0.3)
+    dr.backward(dr.sum(texture.eval(si)))
+    gradient = dr.grad(params["data"])
+    dr.eval(gradient)
+    assert dr.memory_stats()["in_use"] - before < 2.5 * pixels.nbytes
+    assert np.isclose(gradient.numpy().sum(), 300, rtol=1e-5)

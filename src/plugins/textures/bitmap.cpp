@@ -6,7 +6,7 @@
 // and what is seen by way of other surfaces, are those of the image itself.
 //
 // v = 0 is the image's top row. Texels stay in memory as the file has them: a byte, a half or a float for greys, and for
-// colours four bytes or packets of four halves or floats. Bytes become numbers in the kernel, with a table of 256 entries
+// colours four bytes or packets of four halves or floats, or as a parameter has them: packets of three. Bytes become numbers in the kernel, with a table of 256 entries
 // that undoes sRGB. In spectral variants a texel is instead one packet of four floats: the coefficients of a smooth spectrum
 // [Jakob 2019] and the luminance, which counts where a number is asked for, such as an opacity. Images that are filtered are such packets, too: colour and luminance, of all levels.
 #include "core/host_array.h"
@@ -341,11 +341,9 @@ private:
             store_levels(Float(m_data));
         } else if (m_options.spectral)
             pack(Float(m_data), n);
-        else if (m_channels == 1)
-            m_texels = m_data;
         else {
-            UInt32 lane(jit::lane_index(4 * n)), texel = lane >> UInt32(2u), c = lane & UInt32(3u);
-            m_texels = jit::gather(m_data, texel * UInt32(3u) + c, c < UInt32(3u));
+            m_texels = m_data; // as it is: no second array, nor a second gradient
+            m_per_texel = m_channels;
         }
         jit::eval(m_texels);
     }
@@ -413,7 +411,7 @@ private:
             c = { decode(bytes & low, active), decode((bytes >> UInt32(8u)) & low, active),
                   decode((bytes >> UInt32(16u)) & low, active) };
         } else {
-            std::vector<Value> v = jit::gather_packet(m_texels, index, 4, active);
+            std::vector<Value> v = jit::gather_packet(m_texels, index, m_per_texel, active);
             c = { number(v[0]), number(v[1]), number(v[2]) };
         }
         return { c, grey(c) };
@@ -505,6 +503,7 @@ private:
     Transform m_transform;
     Component m_storage = Component::F32; // U8, F16 or F32
     uint32_t m_channels = 3;              // 1 or 3
+    uint32_t m_per_texel = 4;             // numbers of a coloured texel in memory
     Value m_texels;
     Value m_codes; // what a byte stands for
     Float m_width, m_height;

@@ -1,5 +1,6 @@
 // core/variant.cpp: the list of variants and the current one.
 #include "core/variant.h"
+#include "jit/cuda/present.h"
 #include <cstdlib>
 #include <map>
 #include <mutex>
@@ -8,10 +9,10 @@ namespace umbel {
 
 namespace {
 
-std::vector<Variant> make_variants() {
+std::vector<Variant> make_variants(std::initializer_list<const char *> backends) {
     std::vector<Variant> out;
     const char *colours[] = { "mono", "rgb", "spectral" };
-    for (const char *backend : { "llvm", "interp" })
+    for (const char *backend : backends)
         for (bool ad : { false, true })
             for (int c = 0; c < 3; ++c)
                 for (bool polarized : { false, true })
@@ -81,9 +82,7 @@ private:
         return name && name == Checking;
     }
     static jit::Context *make(const std::string &backend) {
-        return new jit::Context(backend == "llvm"     ? jit::llvm_backend()
-                                : backend == Checking ? jit::checking_backend()
-                                                      : jit::interp_backend());
+        return new jit::Context(jit::find_backend(backend));
     }
     static Pool &pool() {
         static Pool *p = new Pool; // never destroyed, too
@@ -95,25 +94,38 @@ thread_local ThreadContexts t_contexts;
 
 } // namespace
 
+// Never destroyed: scenes refer to them. Those of a device are apart: most processes need not look for one.
+static const std::vector<Variant> &host_variants() {
+    static const auto *variants = new std::vector<Variant>(make_variants({ "llvm", "interp" }));
+    return *variants;
+}
+static const std::vector<Variant> &cuda_variants() {
+    static const auto *variants = new std::vector<Variant>(make_variants({ "cuda" }));
+    return *variants;
+}
+
 const std::vector<Variant> &all_variants() {
-    static const auto *variants = new std::vector<Variant>(make_variants());
+    static const auto *variants = [] {
+        auto *all = new std::vector<Variant>(host_variants());
+        if (jit::cuda_is_present())
+            all->insert(all->end(), cuda_variants().begin(), cuda_variants().end());
+        return all;
+    }();
     return *variants;
 }
 
 const Variant &find_variant(std::string_view name) {
-    for (const Variant &v : all_variants())
-        if (v.name == name)
-            return v;
+    for (const auto *variants : { &host_variants(), &cuda_variants() })
+        for (const Variant &v : *variants)
+            if (v.name == name)
+                return v;
     // What Mitsuba calls scalar is one lane at a time, without a compiler
     if (name.starts_with("scalar_") && !name.starts_with("scalar_ad_"))
         return find_variant(fmt::format("interp_{}", name.substr(7)));
-    if (name.starts_with("cuda_"))
-        fail("variant \"{}\": there is no CUDA backend yet; \"llvm_{}\" computes the same on the "
-             "CPU",
-             name, name.substr(5));
     fail("unknown variant \"{}\"; a name is backend[_ad]_colour[_polarized][_double] with backend "
-         "llvm or "
-         "interp and colour mono, rgb or spectral, such as llvm_rgb or llvm_ad_spectral_double",
+         "llvm, "
+         "interp or cuda and colour mono, rgb or spectral, such as llvm_rgb or "
+         "llvm_ad_spectral_double",
          name);
 }
 

@@ -14,7 +14,7 @@ enum class Colour { Mono, Rgb, Spectral };
 
 struct Variant {
     std::string name;    // backend[_ad]_colour[_polarized][_double]
-    std::string backend; // "llvm", "interp"
+    std::string backend; // "llvm", "interp", "cuda"
     bool ad = false;     // derivatives are expected; affects defaults only
     Colour colour = Colour::Rgb;
     bool polarized = false;

@@ -2,6 +2,7 @@
 #include "jit/array.h"
 #include "jit/launch.h"
 #include "jit/rebuild.h"
+#include "jit/recorded_algorithm.h"
 #include "jit/recording.h"
 
 namespace umbel::jit {
@@ -24,6 +25,18 @@ BufferRef operand(const char *what, const Value &v) {
         fail("{}: the operand is computed inside a recorded {}, where whole arrays do not exist",
              what, c.graph.region(v.node().region).kind);
     return c.data(whole.id());
+}
+
+// Whether algorithms are kernels of recorded code. While launches are recorded, to be replayed with other arrays, they are not:
+// those kernels are made for one size. Nor inside of a body that is traced, which they would become part of.
+bool runs_on_device(Context &c) {
+    return c.backend().device() && !Recorder::of(c) && c.region == 0;
+}
+
+// The same as a value, for kernels.
+Value whole_operand(const char *what, const Value &v) {
+    operand(what, v);
+    return outside(v);
 }
 
 // The same as an array of a task.
@@ -155,6 +168,8 @@ Value reduce(ReduceOp op, const Value &v) {
     need_reducible("reduce", op, v.type());
     if (v.grad_id()) [[unlikely]]
         return c.tracker->reduce(op, v);
+    if (runs_on_device(c) && v.size())
+        return recorded::reduce(op, whole_operand("reduce", v));
     std::vector<TaskArray> arrays = { lanes_of("reduce", v) };
     Type t = v.type();
     Value r = result(c, t, 1, 0, arrays);
@@ -170,6 +185,8 @@ Value block_reduce(ReduceOp op, const Value &v, uint32_t block) {
         fail("block_reduce: a block size of 0");
     if (v.grad_id()) [[unlikely]]
         return c.tracker->block_reduce(op, v, block);
+    if (runs_on_device(c))
+        return recorded::block_reduce(op, whole_operand("block_reduce", v), block);
     std::vector<TaskArray> arrays = { lanes_of("block_reduce", v) };
     Type t = v.type();
     uint64_t n = v.size();
@@ -185,6 +202,8 @@ Value prefix_sum(const Value &v, bool exclusive, uint32_t block) {
     need_reducible("prefix_sum", ReduceOp::Add, v.type());
     if (v.grad_id()) [[unlikely]]
         return c.tracker->prefix_sum(v, exclusive, block);
+    if (runs_on_device(c))
+        return recorded::prefix_sum(whole_operand("prefix_sum", v), exclusive, block);
     std::vector<TaskArray> arrays = { lanes_of("prefix_sum", v) };
     Type t = v.type();
     uint64_t n = v.size();
@@ -210,6 +229,8 @@ Value dot(const Value &a, const Value &b) {
         return c.tracker->dot(a, b);
     if (a.size() != b.size()) // one of them broadcasts
         return reduce(ReduceOp::Add, binary(Op::Mul, a, b));
+    if (runs_on_device(c))
+        return recorded::dot(whole_operand("dot", a), whole_operand("dot", b));
     std::vector<TaskArray> arrays = { lanes_of("dot", a), lanes_of("dot", b) };
     Type t = a.type();
     Value r = result(c, t, 1, 0, arrays);
@@ -222,6 +243,8 @@ Value compress(const Value &mask) {
     Context &c = need("compress", mask);
     if (mask.type() != Type::Bool)
         fail("compress: the operand has type {}, not bool", name(mask.type()));
+    if (runs_on_device(c))
+        return recorded::compress(whole_operand("compress", mask));
     AlgorithmTask task;
     task.name = "compress";
     task.size = mask.size();
@@ -277,6 +300,8 @@ bool all(const Mask &m) {
 uint32_t count(const Mask &m) {
     if (m.is_literal())
         return m.literal_bits() ? m.size() : 0;
+    if (runs_on_device(m.context()))
+        return recorded::count(whole_operand("count", m));
     about_to_read(m.context(), "count");
     BufferRef in = operand("count", m);
     m.context().synchronize();

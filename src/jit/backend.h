@@ -1,5 +1,7 @@
 // jit/backend.h: what a machine must offer to run programs.
 #pragma once
+#include "jit/buffer.h"
+#include "jit/device.h"
 #include "jit/program.h"
 #include <memory>
 #include <string_view>
@@ -28,12 +30,26 @@ struct Launch {
     LaunchLog *log;
 };
 
+/// One launch on a device: what is bound to each argument, in the program's order.
+struct DeviceLaunch {
+    struct Arg {
+        Buffer *buffer = nullptr;   // an array, or ...
+        const void *host = nullptr; // ... a table of the launch's own
+        uint64_t bytes = 0;
+    };
+    const std::vector<Arg> &args;
+    uint64_t size; // lanes
+    LaunchLog *log;
+};
+
 /// A program made ready to run.
 class Kernel {
 public:
     virtual ~Kernel() = default;
     /// Runs lanes [begin, end); begin is a multiple of width(). Called from several threads at once.
     virtual void run(const Launch &launch, uint64_t begin, uint64_t end) const = 0;
+    /// Kernels of a device: all lanes. Waits for their end.
+    virtual void run_on_device(const DeviceLaunch &) const {}
     /// Bytes from which Backend::load makes the kernel again; empty where that is not worthwhile.
     virtual std::string save() const { return {}; }
     /// Lanes that are processed together.
@@ -55,12 +71,18 @@ public:
                                             const std::string &kernel_name) = 0;
     /// Null where the bytes are not a kernel of this backend and machine.
     virtual std::unique_ptr<Kernel> load(std::string_view) { return nullptr; }
+    /// Where its kernels run; null: on the host.
+    virtual Device *device() { return nullptr; }
 };
 
-/// `llvm` or `interp`; made on first use, alive until the process ends.
+/// Made on first use, alive until the process ends.
 Backend &llvm_backend();
 Backend &interp_backend();
+/// A DeviceError says what is missing on machines without such a GPU or its driver.
+Backend &cuda_backend();
 /// `interp` with bounds, initialization and NaN checks.
 Backend &checking_backend();
+/// The one of that name: llvm, interp, check or cuda.
+Backend &find_backend(std::string_view name);
 
 } // namespace umbel::jit

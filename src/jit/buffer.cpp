@@ -1,5 +1,6 @@
 // jit/buffer.cpp: the caching allocator behind `allocate`.
 #include "jit/buffer.h"
+#include "jit/device.h"
 #include "jit/error.h"
 #include <algorithm>
 #include <bit>
@@ -262,6 +263,10 @@ BufferRef borrow(void *data, uint64_t bytes, std::function<void()> on_release) {
 }
 
 void Buffer::destroy() noexcept {
+    if (m_copy) {
+        m_copy->device->release(m_copy->address, m_bytes);
+        delete m_copy;
+    }
     if (!borrowed()) {
         allocator().release(m_data, m_capacity);
     } else if (m_on_release) {
@@ -269,6 +274,33 @@ void Buffer::destroy() noexcept {
         delete m_on_release;
     }
     delete this;
+}
+
+// ---- Copies of devices
+
+uint64_t Buffer::device_address(Device &device, bool is_overwritten) {
+    if (m_bytes == 0) // a pointer of the host, for functions of the host
+        return reinterpret_cast<uintptr_t>(m_data);
+    if (m_copy && m_copy->device != &device) {
+        data();
+        m_copy->device->release(m_copy->address, m_bytes);
+        delete std::exchange(m_copy, nullptr);
+    }
+    if (!m_copy) {
+        auto copy = std::make_unique<DeviceCopy>(DeviceCopy{ &device, 0 });
+        copy->address = device.allocate(m_bytes);
+        m_copy = copy.release();
+    }
+    if (!m_copy->is_current && !is_overwritten) {
+        device.upload(m_copy->address, m_data, m_bytes);
+        m_copy->is_current = true;
+    }
+    return m_copy->address;
+}
+
+void Buffer::fetch() const {
+    m_copy->device->download(m_data, m_copy->address, m_bytes);
+    m_copy->is_newer = false;
 }
 
 MemoryStats memory_stats() { return allocator().stats(); }

@@ -2,6 +2,9 @@
 //
 // Fresh memory costs a page fault per page, about as much as a kernel that fills it. Freed blocks
 // are therefore kept in bins by size and handed out again while they are warm.
+//
+// A device beside the host has a copy of what its kernels use: made when they first ask for it, and brought up to date, in
+// either direction, when somebody looks.
 #pragma once
 #include <atomic>
 #include <cstdint>
@@ -12,6 +15,7 @@
 namespace umbel::jit {
 
 class BufferRef;
+class Device;
 
 /// Bytes past the requested end of a buffer that kernels may read and write: 64 elements of 8
 /// bytes.
@@ -20,11 +24,29 @@ constexpr uint64_t BufferPadding = 512;
 /// A block of memory with a reference count. Lives through `BufferRef` only.
 class Buffer {
 public:
-    void *data() const { return m_data; }
+    /// On the host; waits for what a device has newer.
+    void *data() const {
+        if (m_copy && m_copy->is_newer) [[unlikely]]
+            fetch();
+        return m_data;
+    }
     /// Bytes asked for, without padding.
     uint64_t bytes() const { return m_bytes; }
     /// Memory of others (see `borrow`): no padding, no promise of alignment.
     bool borrowed() const { return m_capacity == 0; }
+
+    // ---- the copy of a device; called by its kernels' launches, one after another
+    /// Where it lies, with what the host has, unless all of it is about to be written.
+    uint64_t device_address(Device &device, bool is_overwritten = false);
+    /// The device's copy has changed: the host's is fetched when somebody asks for it.
+    void device_wrote() { m_copy->is_newer = m_copy->is_current = true; }
+    /// The host's contents have changed.
+    void host_wrote() {
+        if (m_copy)
+            m_copy->is_newer = m_copy->is_current = false;
+    }
+    /// Whether only the device has what is in it.
+    bool is_on_device() const { return m_copy && m_copy->is_newer; }
 
 private:
     friend class BufferRef;
@@ -34,12 +56,21 @@ private:
     Buffer() = default;
     Buffer(const Buffer &) = delete;
     void destroy() noexcept;
+    void fetch() const;
+
+    struct DeviceCopy {
+        Device *device;
+        uint64_t address;
+        bool is_current = false; // has what the host has, or newer
+        bool is_newer = false;   // than what the host has
+    };
 
     std::atomic<uint32_t> m_count{ 1 };
     void *m_data = nullptr;
     uint64_t m_bytes = 0;
     uint64_t m_capacity = 0;                       // size class of the block; 0: borrowed
     std::function<void()> *m_on_release = nullptr; // borrowed: null as a rule
+    DeviceCopy *m_copy = nullptr;                  // owned
 };
 
 /// Owning handle of a buffer, or null. Distinct handles may be used from distinct threads.

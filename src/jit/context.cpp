@@ -10,16 +10,26 @@ thread_local Context *t_current = nullptr;
 
 Backend &default_backend() {
     const char *name = std::getenv("UMBEL_BACKEND");
-    std::string_view s = name ? name : "llvm";
-    if (s == "llvm")
-        return llvm_backend();
-    if (s == "interp")
-        return interp_backend();
-    if (s == "check")
-        return checking_backend();
-    fail("UMBEL_BACKEND={}: unknown backend; it is llvm, interp or check", s);
+    try {
+        return find_backend(name ? name : "llvm");
+    } catch (const UserError &e) {
+        fail("UMBEL_BACKEND={}: {}", name, e.what());
+    }
 }
 } // namespace
+
+Backend &find_backend(std::string_view name) {
+    constexpr std::pair<std::string_view, Backend &(*)()> backends[] = {
+        { "llvm", llvm_backend },
+        { "interp", interp_backend },
+        { "check", checking_backend },
+        { "cuda", cuda_backend },
+    };
+    for (auto [known, backend] : backends)
+        if (name == known)
+            return backend();
+    fail("unknown backend \"{}\"; it is llvm, interp, check or cuda", name);
+}
 
 Context &Context::current() {
     if (!t_current) [[unlikely]] {

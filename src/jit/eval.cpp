@@ -3,6 +3,7 @@
 #include "jit/all_streams.h"
 #include "jit/array.h"
 #include "jit/assemble.h"
+#include "jit/cuda/ptx_dump.h"
 #include "jit/history.h"
 #include "jit/kernel_cache.h"
 #include "jit/kernel_task.h"
@@ -210,7 +211,7 @@ void Context::evaluate(std::span<const NodeId> roots) {
             add(id);
         for (NodeId id : effects) {
             const Node &n = graph[id];
-            if (n.flags & Ordered) {
+            if ((n.flags & Ordered) && !m_backend->device()) {
                 groups[n.size].ordered.push_back(id);
                 for (int i : { 1, 2, 3 })
                     add(n.dep[i], n.size);
@@ -432,9 +433,8 @@ static KernelTask::Call index_call(Context &c, const Assembly &a,
     return call;
 }
 
-// Arrays that the kernel reaches through pointers alone, to add floats to them from inside of loops, branches and
-// calls. (Sums of the top level follow the kernel: they are not part of it.)
-static std::vector<uint32_t> summed_arrays(const KernelTask &task, const Assembly &a) {
+// How the kernel uses each array of the task.
+static std::vector<PointerUse> uses_of_arrays(const KernelTask &task, const Assembly &a) {
     PointerUses uses(a.program);
     std::vector<PointerUse> arrays(task.arrays.size());
     for (uint32_t i = 0; i < a.bindings.size(); ++i)
@@ -461,9 +461,26 @@ static std::vector<uint32_t> summed_arrays(const KernelTask &task, const Assembl
             }
         }
     }
+    return arrays;
+}
+
+// Arrays that the kernel reaches through pointers alone, to add floats to them from inside of loops, branches and
+// calls. (Sums of the top level follow the kernel: they are not part of it.)
+static std::vector<uint32_t> summed_arrays(const KernelTask &task, const Assembly &a) {
+    std::vector<PointerUse> uses = uses_of_arrays(task, a);
     std::vector<uint32_t> out;
-    for (uint32_t i = 0; i < arrays.size(); ++i)
-        if (arrays[i].sums_only() && is_float(task.arrays[i].type))
+    for (uint32_t i = 0; i < uses.size(); ++i)
+        if (uses[i].sums_only() && is_float(task.arrays[i].type))
+            out.push_back(i);
+    return out;
+}
+
+// Arrays of which a device has another version when the kernel has run.
+static std::vector<uint32_t> written_arrays(const KernelTask &task, const Assembly &a) {
+    std::vector<PointerUse> uses = uses_of_arrays(task, a);
+    std::vector<uint32_t> out;
+    for (uint32_t i = 0; i < uses.size(); ++i)
+        if (uses[i].written || task.arrays[i].use == TaskArray::Write)
             out.push_back(i);
     return out;
 }
@@ -512,6 +529,7 @@ void Context::evaluate_group(uint32_t size, Group &group) {
     bool memory_hit = false, disk_hit = false;
     Key key = hash_program(bytes_of_program, KernelCache::fingerprint(*m_backend));
     task->name = fmt::format("kernel_{:016x}", key.lo);
+    ptx::dump(a.program, task->name);
     if (has(Flag::KernelCache))
         task->main.kernel =
             kernel_cache().get(*m_backend, a.program, bytes_of_program, &memory_hit, &disk_hit);
@@ -602,7 +620,15 @@ void Context::evaluate_group(uint32_t size, Group &group) {
         }
     }
 
-    if (!effects.empty())
+    task->device = m_backend->device();
+    if (task->device && !task->sums.empty())
+        fail(
+            "functions of the host that add to arrays cannot be called on a {} device: products of "
+            "matrices with a vector a lane have no gradients there",
+            m_backend->name());
+    if (task->device)
+        task->written = written_arrays(*task, a);
+    else if (!effects.empty())
         task->summed = summed_arrays(*task, a);
 
     // Off it goes

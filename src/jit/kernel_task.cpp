@@ -11,16 +11,19 @@ namespace umbel::jit {
 static thread_local uint32_t t_block = 0;
 uint32_t current_block() { return t_block; }
 
-void CallTables::fill(const Task &task) {
+void CallTables::fill(const Task &task, Device *device) {
     if (copies.empty())
         return; // nothing to write to what launches share
     data = std::make_shared<std::vector<uint8_t>>(*data);
     for (const Copy &c : copies) {
-        void *address = task.data(c.array);
-        if (c.bytes == 0)
+        Buffer &array = *task.arrays[c.array].buffer;
+        if (c.bytes == 0) {
+            uint64_t address =
+                device ? array.device_address(*device) : reinterpret_cast<uintptr_t>(array.data());
             std::memcpy(&(*data)[c.offset], &address, sizeof(address));
-        else
-            std::memcpy(&(*data)[c.offset], address, c.bytes);
+        } else {
+            std::memcpy(&(*data)[c.offset], array.data(), c.bytes);
+        }
     }
 }
 
@@ -90,8 +93,14 @@ void KernelTask::bind() {
 void KernelTask::run() {
     if (size == 0)
         return;
-    bind();
     CollectingLog log(externs);
+    if (device) {
+        run_on_device(log);
+        is_computed = true;
+        log.finish();
+        return;
+    }
+    bind();
     auto compute = [&](char *const *slots, uint64_t begin, uint64_t end) {
         if (main.kernel)
             main.run_block(slots, begin, end, log);
@@ -118,6 +127,23 @@ void KernelTask::run() {
     }
     is_computed = true;
     log.finish();
+}
+
+void KernelTask::run_on_device(CollectingLog &log) {
+    for (CallTables &t : tables)
+        t.fill(*this, device);
+    std::vector<DeviceLaunch::Arg> args(main.arrays.size());
+    for (size_t i = 0; i < args.size(); ++i)
+        if (main.arrays[i] != NoArray)
+            args[i].buffer = arrays[main.arrays[i]].buffer.get();
+    for (auto [arg, which] : table_args) {
+        const CallTables &t = tables[which / 2];
+        args[arg].host = which & 1 ? static_cast<const void *>(t.data->data()) : t.table.data();
+        args[arg].bytes = which & 1 ? t.data->size() : t.table.size() * sizeof(uint32_t);
+    }
+    main.kernel->run_on_device({ args, size, &log });
+    for (uint32_t array : written)
+        arrays[array].buffer->device_wrote();
 }
 
 PrivateCopies KernelTask::private_copies() const {

@@ -23,8 +23,8 @@ struct CallTables {
     std::shared_ptr<std::vector<uint8_t>> data; // with what is known before it runs
     std::vector<Copy> copies;
 
-    /// Runs in the stream, when the arrays have their contents.
-    void fill(const Task &task);
+    /// Runs in the stream, when the arrays have their contents; with addresses of the device, if there is one.
+    void fill(const Task &task, Device *device = nullptr);
 };
 
 struct KernelTask final : Task {
@@ -53,7 +53,9 @@ struct KernelTask final : Task {
         std::vector<uint32_t> targets; // arrays of the task
     };
     std::vector<Sum> sums;
-    std::vector<uint32_t> summed; // arrays that lanes add to inside of loops, branches and calls
+    std::vector<uint32_t> summed;  // arrays that lanes add to inside of loops, branches and calls
+    Device *device = nullptr;      // where it runs; null: on the host
+    std::vector<uint32_t> written; // on a device: arrays that change
     bool is_computed =
         false; // its arrays are what they should be; assertions may have failed all the same
     uint64_t operations = 0;
@@ -65,6 +67,7 @@ struct KernelTask final : Task {
 
 private:
     void bind();
+    void run_on_device(CollectingLog &log);
     void run_blocks(CollectingLog &log);
     PrivateCopies private_copies() const;
     void run_summing(const PrivateCopies &copies, CollectingLog &log);

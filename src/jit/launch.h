@@ -11,7 +11,13 @@ struct AlgorithmTask final : Task {
     Function function;            // finds sizes and arrays in the task that it is given
     std::vector<uint64_t> params; // what else its result depends on
 
-    void run() override { function(*this); }
+    /// On the host, wherever the arrays are.
+    void run() override {
+        function(*this);
+        for (const TaskArray &a : arrays)
+            if (a.use != TaskArray::Lane)
+                a.buffer->host_wrote();
+    }
     std::shared_ptr<Task> copy() const override { return std::make_shared<AlgorithmTask>(*this); }
     bool same(const Task &other) const override {
         auto *o = dynamic_cast<const AlgorithmTask *>(&other);

@@ -523,7 +523,7 @@ Value host_pointer(void *p, std::shared_ptr<void> owner) {
     std::function<void()> keep; // the buffer's handle holds the owner
     if (owner)
         keep = [owner] {};
-    return Value::adopt(c, c.graph.buffer(Type::U8, borrow(p, 1, std::move(keep)), 1));
+    return Value::adopt(c, c.graph.buffer(Type::U8, borrow(p, 0, std::move(keep)), 1));
 }
 
 std::vector<Value> call_host(std::string name, ExternFn fn, const Value &user,

@@ -20,7 +20,8 @@ constexpr uint64_t LanesPerCell = 4; // of a block, at least: moving on to the s
 PointerUse use_of(const Function &f, const Inst &in, int k) {
     bool sum = in.op == Op::Scatter && k == 0 && ReduceOp(in.imm) == ReduceOp::Add &&
                is_float(f.insts[in.arg[2]].type);
-    return { .summed = sum, .otherwise = !sum };
+    bool written = (in.op == Op::Scatter || in.op == Op::ScatterInc) && k == 0;
+    return { .summed = sum, .otherwise = !sum, .written = written };
 }
 
 // Calls f with the type of a target and that of its sums.
@@ -63,7 +64,7 @@ PointerUses::PointerUses(const Program &p) : args(p.args.size()), fields(p.funct
                     const Inst &param = p.functions[callee].insts[i];
                     if (param.op == Op::Param && param.type == Type::Ptr) {
                         PointerUse inside =
-                            callee > f ? uses[callee][i] : PointerUse{ false, true };
+                            callee > f ? uses[callee][i] : PointerUse{ false, true, true };
                         uses[f][site.args[param.imm]].add(inside);
                     }
                 }

@@ -10,13 +10,14 @@
 
 namespace umbel::jit {
 
-/// Whether memory is reached through a pointer in one way alone: by adding floats to it.
+/// Whether memory is reached through a pointer in one way alone: by adding floats to it; and whether it changes at all.
 struct PointerUse {
-    bool summed = false, otherwise = false;
+    bool summed = false, otherwise = false, written = false;
     bool sums_only() const { return summed && !otherwise; }
     void add(const PointerUse &o) {
         summed |= o.summed;
         otherwise |= o.otherwise;
+        written |= o.written;
     }
 };
 

@@ -100,7 +100,8 @@ void Arena::build(bool double_precision) {
     if (m_triangles.size() > 4 * KeepUpTo) // what building takes comes on top
         malloc_trim(0);
 #endif
-    m_accelerator = double_precision ? make_bvh_accelerator(g) : make_embree_accelerator(g);
+    bool embree = !double_precision && !jit::Context::current().backend().device();
+    m_accelerator = embree ? make_embree_accelerator(g) : make_bvh_accelerator(g);
 }
 
 std::shared_ptr<PackedMeshes> Arena::make_room(bool double_precision) {

@@ -4,6 +4,7 @@
 #include "core/host_array.h"
 #include "render/bvh_build.h"
 #include "render/dispatch.h"
+#include <bit>
 
 namespace umbel {
 
@@ -12,14 +13,12 @@ namespace {
 class BvhAccelerator final : public Accelerator {
 public:
     explicit BvhAccelerator(const Geometry &g) : m_instances(*g.table) {
-        // Numbers of nodes, primitives and shapes lie among coordinates, and must be exact
-        check(variant().double_precision);
         BvhTree tree = build_bvh(g);
         if (tree.prims.empty())
             return;
         m_root = jit::opaque(tree.roots[0]);
-        m_nodes = float_array(tree.nodes);
-        m_prims = float_array(tree.prims);
+        m_nodes = array_of(tree.nodes, tree.node_numbers());
+        m_prims = array_of(tree.prims, tree.prim_numbers());
         if (!tree.keys.empty())
             m_keys = float_array(tree.keys);
         for (const AnalyticShape *s : g.analytic)
@@ -42,6 +41,20 @@ public:
     }
 
 private:
+    // Numbers of nodes, primitives and shapes lie among coordinates, and must be exact: floats have their bits.
+    static Float array_of(const std::vector<double> &values, const std::vector<size_t> &numbers) {
+        if (variant().double_precision)
+            return float_array(values);
+        std::vector<float> out(values.begin(), values.end());
+        for (size_t i : numbers)
+            out[i] = std::bit_cast<float>(uint32_t(values[i]));
+        return Float(jit::copy(out));
+    }
+    static UInt32 number(const Value &v) {
+        return variant().double_precision ? to_uint(Float(v))
+                                          : UInt32(jit::bitcast(jit::Type::U32, v));
+    }
+
     /// How a tree is traversed; known while tracing.
     struct How {
         bool any;   // whether one hit is enough
@@ -103,7 +116,7 @@ private:
             // Rounding of the products must not lose a hit [Ize 2013].
             hits[c] = inner & (near_t[c] <= min(exit * (1 + 8 * epsilon()), far));
         }
-        UInt32 left = to_uint(at(12)), right = to_uint(at(13));
+        UInt32 left = number(r[12]), right = number(r[13]);
         Mask both = hits[0] & hits[1], swap = both & (near_t[1] < near_t[0]);
         UInt32 nearer = select(swap | (hits[1] & !hits[0]), right, left);
         UInt32 farther = select(swap, left, right);
@@ -154,7 +167,7 @@ private:
     void intersect(const Ray &ray, const UInt32 &prim, Hit &hit, How how) const {
         std::vector<Value> r = jit::gather_packet(m_prims, prim, BvhTree::PrimSize, Mask(true));
         auto vec = [&](size_t i) { return Vector3(Float(r[i]), Float(r[i + 1]), Float(r[i + 2])); };
-        UInt32 number = to_uint(Float(r[9]));
+        UInt32 prim_number = number(r[9]), kind = number(r[10]);
         if (m_keys.valid() && !how.scene)
             deform(ray.time, r);
         Float far = far_end(ray, hit);
@@ -166,11 +179,10 @@ private:
         Mask found = (u >= 0) & (v >= 0) & (u + v <= 1) & (t >= 0) & (t < far);
         UInt32 geometry = uint32_t(TriangleGeometry), instance(0u);
         if (!m_analytic.empty()) {
-            Mask analytic = Float(r[10]) == double(AnalyticGeometry);
+            Mask analytic = kind == UInt32(uint32_t(AnalyticGeometry));
             Ray clipped = ray;
             clipped.maxt = far;
-            UInt32 id = select(analytic, to_uint(Float(r[0])), UInt32(0u)),
-                   primitive = to_uint(Float(r[1]));
+            UInt32 id = select(analytic, number(r[0]), UInt32(0u)), primitive = number(r[1]);
             using PrimitiveHit = AnalyticShape::PrimitiveHit;
             PrimitiveHit on = m_analytic.call(
                 "shape.intersect", id, analytic, PrimitiveHit{ far, Float(0), Float(0) },
@@ -184,33 +196,33 @@ private:
             geometry = select(analytic, UInt32(uint32_t(AnalyticGeometry)), geometry);
         }
         if (how.scene && m_instance_roots.valid()) {
-            Mask placed = Float(r[10]) == double(InstanceGeometry);
-            UInt32 id = select(placed, number + UInt32(1u), UInt32(0u));
+            Mask placed = kind == UInt32(uint32_t(InstanceGeometry));
+            UInt32 id = select(placed, prim_number + UInt32(1u), UInt32(0u));
             Ray local = m_instances.at(id, ray.time, placed).to_local(ray);
             local.maxt = far;
-            UInt32 root = jit::gather(m_instance_roots, number, placed);
+            UInt32 root = jit::gather(m_instance_roots, prim_number, placed);
             Hit inner = traverse(local, root, placed, { how.any, false });
             found = (found & !placed) | (placed & inner.is_valid());
             t = select(placed, inner.t, t);
             u = select(placed, inner.u, u);
             v = select(placed, inner.v, v);
-            number = select(placed, inner.prim, number);
+            prim_number = select(placed, inner.prim, prim_number);
             geometry = select(placed, inner.geometry, geometry);
             instance = id;
         }
         hit.t = select(found, t, hit.t);
         hit.u = select(found, u, hit.u);
         hit.v = select(found, v, hit.v);
-        hit.prim = select(found, number, hit.prim);
+        hit.prim = select(found, prim_number, hit.prim);
         hit.geometry = select(found, geometry, hit.geometry);
         hit.instance = select(found, instance, hit.instance);
     }
 
     // Puts a triangle that deforms where it is at a time.
     void deform(const Float &time, std::vector<Value> &r) const {
-        Mask deforms = Float(r[10]) == double(BvhTree::DeformingTriangle);
-        UInt32 first = to_uint(Float(r[0])), apart = to_uint(Float(r[2]));
-        InstanceTable::Step s = m_instances.step_at(time, to_uint(Float(r[1])));
+        Mask deforms = number(r[10]) == UInt32(BvhTree::DeformingTriangle);
+        UInt32 first = number(r[0]), apart = number(r[2]);
+        InstanceTable::Step s = m_instances.step_at(time, number(r[1]));
         auto key = [&](const UInt32 &step) {
             return jit::gather_packet(m_keys, first + step * apart, BvhTree::PrimSize, deforms);
         };

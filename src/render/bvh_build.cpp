@@ -193,6 +193,23 @@ BoundingBox Geometry::triangle_bounds(const Part &part, size_t triangle) const {
     return b;
 }
 
+std::vector<size_t> BvhTree::node_numbers() const {
+    std::vector<size_t> out;
+    for (size_t i = 0; i < nodes.size(); i += NodeSize)
+        out.insert(out.end(), { i + 12, i + 13 });
+    return out;
+}
+
+std::vector<size_t> BvhTree::prim_numbers() const {
+    std::vector<size_t> out;
+    for (size_t i = 0; i < prims.size(); i += PrimSize) {
+        out.insert(out.end(), { i + 9, i + 10 });
+        if (prims[i + 10] != TriangleGeometry)
+            out.insert(out.end(), { i, i + 1, i + 2 });
+    }
+    return out;
+}
+
 BvhTree build_bvh(const Geometry &g) {
     BvhTree tree;
     for (size_t i = 0; i < g.parts.size(); ++i) {

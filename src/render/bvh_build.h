@@ -18,6 +18,10 @@ struct BvhTree {
     std::vector<double> nodes, prims;
     std::vector<double> keys;    // triangles that deform, at their steps: 12 numbers each, as above
     std::vector<uint32_t> roots; // of each part of the geometry
+
+    /// Elements that are numbers of something, and no coordinates.
+    std::vector<size_t> node_numbers() const;
+    std::vector<size_t> prim_numbers() const;
 };
 
 BvhTree build_bvh(const Geometry &geometry);

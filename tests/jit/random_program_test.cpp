@@ -35,8 +35,7 @@ struct Config {
     const char *unit_weight = ""; // small: functions are cut into many units
     Outcome play(const Plan &plan) const {
         setenv("UMBEL_UNIT_WEIGHT", unit_weight, 1);
-        return test::play(plan, *backend == 'l' ? jit::llvm_backend() : jit::interp_backend(),
-                          flags);
+        return test::play(plan, jit::find_backend(backend), flags);
     }
 };
 
@@ -55,6 +54,8 @@ std::vector<Config> configurations(uint64_t seed, bool thorough) {
                               { "llvm", jit::DefaultFlags },
                               { "interp", random(0) },
                               { "interp", random(1) } };
+    if (const char *more = std::getenv("UMBEL_TEST_BACKENDS"); more && *more)
+        list.push_back({ more, jit::DefaultFlags });
     if (seed % 4 == 0 || thorough)
         list.push_back({ "llvm", random(2) | Evaluated });
     if (seed % 4 == 2 || thorough)

@@ -14,10 +14,14 @@ namespace umbel::test {
 /// Tests must not see kernels of earlier runs, nor leave any behind.
 inline const bool no_kernels_on_disk = setenv("UMBEL_CACHE", "", 1) == 0;
 
-inline jit::Backend &backend_named(const std::string &name) {
-    return name == "llvm"    ? jit::llvm_backend()
-           : name == "check" ? jit::checking_backend()
-                             : jit::interp_backend();
+inline jit::Backend &backend_named(const std::string &name) { return jit::find_backend(name); }
+
+/// Those that tests run on: UMBEL_TEST_BACKENDS=cuda adds one that few machines have.
+inline std::vector<const char *> tested_backends() {
+    std::vector<const char *> out = { "interp", "llvm" };
+    if (const char *more = std::getenv("UMBEL_TEST_BACKENDS"); more && std::string(more) == "cuda")
+        out.push_back("cuda");
+    return out;
 }
 
 /// Each program is verified, and a test that leaves nodes behind fails: its values are gone by then.
@@ -61,5 +65,5 @@ inline int occurrences(const std::string &text, const std::string &part) {
 } // namespace umbel::test
 
 #define UMBEL_BACKENDS(suite)                                                                      \
-    INSTANTIATE_TEST_SUITE_P(Backends, suite, testing::Values("interp", "llvm"),                   \
+    INSTANTIATE_TEST_SUITE_P(Backends, suite, testing::ValuesIn(umbel::test::tested_backends()),   \
                              [](auto &info) { return std::string(info.param); });

@@ -1,0 +1,65 @@
+// jit/cuda/kernel_log.cpp: see jit/cuda/kernel_log.h.
+#include "jit/cuda/kernel_log.h"
+#include "jit/cuda/ptx_emit.h"
+#include "jit/error.h"
+#include <algorithm>
+#include <cstring>
+
+namespace umbel::jit::cuda {
+
+namespace {
+
+template <class T> T read(const char *from) {
+    T v;
+    std::memcpy(&v, from, sizeof(v));
+    return v;
+}
+
+struct Record {
+    uint64_t lane;
+    uint32_t site;
+    const char *inputs; // 8 bytes each
+};
+
+void deliver(const Record &r, const ExternSite &site, LaunchLog &log) {
+    int32_t mask = -1;
+    if (site.kind == ExternSite::Assert)
+        return log.assertion(r.site, r.lane, 1, &mask);
+    const char *from = r.inputs + (site.kind == ExternSite::Function ? 16 : 0);
+    std::string frame; // one lane's inputs, end to end
+    for (Type t : site.in_types) {
+        frame.append(from, bytes(t));
+        from += 8;
+    }
+    if (site.kind == ExternSite::Print)
+        return log.print(r.site, r.lane, 1, &mask, frame.data());
+    auto fn = reinterpret_cast<ExternFn>(read<uint64_t>(r.inputs));
+    fn(reinterpret_cast<void *>(read<uint64_t>(r.inputs + 8)), r.lane, 1, &mask, frame.data());
+}
+
+} // namespace
+
+void deliver_log(CudaDevice &device, uint64_t address, const std::vector<ExternSite> &sites,
+                 LaunchLog &log) {
+    ptx::LogHeader header;
+    device.download(&header, address, sizeof(header));
+    if (!header.used)
+        return;
+    std::string text(std::min(header.used, header.capacity), 0);
+    device.download(text.data(), address + sizeof(header), text.size());
+    std::vector<Record> records;
+    for (size_t at = 0; at + ptx::LogRecordBytes <= text.size();) {
+        const char *p = text.data() + at;
+        uint32_t site = read<uint32_t>(p), bytes = read<uint32_t>(p + 4);
+        if (site >= sites.size() || bytes < ptx::LogRecordBytes || at + bytes > text.size())
+            break; // the last one found no room
+        records.push_back({ read<uint64_t>(p + 8), site, p + ptx::LogRecordBytes });
+        at += bytes;
+    }
+    std::stable_sort(records.begin(), records.end(),
+                     [](const Record &a, const Record &b) { return a.lane < b.lane; });
+    for (const Record &r : records)
+        deliver(r, sites[r.site], log);
+}
+
+} // namespace umbel::jit::cuda

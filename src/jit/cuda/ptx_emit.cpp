@@ -1,0 +1,305 @@
+// jit/cuda/ptx_emit.cpp: functions of a program: frame, leaves, control flow.
+#include "jit/cuda/ptx_function.h"
+#include <algorithm>
+
+namespace umbel::jit::ptx {
+
+ParamLayout::ParamLayout(const std::vector<Type> &types, uint32_t header) : bytes(header) {
+    for (Type t : types) {
+        uint32_t size = jit::bytes(t) == 8 ? 8 : 4;
+        bytes = (bytes + size - 1) / size * size;
+        offsets.push_back(bytes);
+        bytes += size;
+    }
+    bytes = (bytes + 7) / 8 * 8;
+}
+
+FunctionWriter::FunctionWriter(ModuleScope &scope, uint32_t function)
+    : m_scope(scope), m_program(scope.program), m_function(function),
+      m_fn(scope.program.functions[function]),
+      m_plan(
+          llvm_ir::make_plan(scope.program, function, { .width = 1, .unit_weight = ~0ull >> 1 })),
+      m_w(scope.module), m_value(m_fn.insts.size()) {
+    uint32_t at = 0;
+    for (const llvm_ir::Storage &s : m_plan.storages) {
+        at = (at + 7) / 8 * 8;
+        m_storage.push_back(at);
+        at += s.length * uint32_t(bytes(s.type));
+    }
+    m_local_bytes = (at + 7) / 8 * 8;
+}
+
+std::string FunctionWriter::symbol(const std::string &kernel, uint32_t function) {
+    return function ? fmt::format("{}_f{}", kernel, function) : kernel;
+}
+
+std::string FunctionWriter::run() {
+    std::string name = symbol(m_scope.kernel_name, m_function), head;
+    if (m_function == 0) {
+        head = fmt::format(".visible .entry {}(.param .u32 size)\n{{\n", name);
+        m_lane = m_w.fresh('r');
+        Operand block = m_w.make('r', "mov.u32", "%ctaid.x"),
+                threads = m_w.make('r', "mov.u32", "%ntid.x"),
+                thread = m_w.make('r', "mov.u32", "%tid.x");
+        m_w.line("mad.lo.u32 {}, {}, {}, {}", m_lane, block, threads, thread);
+        Operand size = m_w.make('r', "ld.param.u32", "[size]");
+        m_w.line("@{} ret", m_w.make('p', "setp.ge.u32", m_lane, size));
+    } else {
+        ParamLayout in(m_fn.params, ParamHeader), out(output_types(), 0);
+        std::string result =
+            out.bytes ? fmt::format("(.param .align 8 .b8 ret[{}]) ", out.bytes) : "";
+        head = fmt::format(".func {}{}(.param .align 8 .b8 in[{}])\n{{\n", result, name, in.bytes);
+        m_lane = m_w.make('r', "ld.param.u32", "[in]");
+        m_data = m_w.make('d', "ld.param.u64", "[in+8]");
+    }
+    for (uint32_t i = 0; i < m_fn.insts.size(); ++i)
+        emit(i);
+    if (m_function && !m_fn.outputs.empty()) {
+        ParamLayout out(output_types(), 0);
+        for (size_t k = 0; k < m_fn.outputs.size(); ++k)
+            store_param(m_fn.insts[m_fn.outputs[k]].type, fmt::format("ret+{}", out.offsets[k]),
+                        value(m_fn.outputs[k]));
+    }
+    m_w.line("ret");
+    std::string local =
+        m_local_bytes ? fmt::format("    .local .align 8 .b8 local[{}];\n", m_local_bytes) : "";
+    return head + local + m_w.finish() + "}\n\n";
+}
+
+std::vector<Type> FunctionWriter::output_types() const {
+    std::vector<Type> out;
+    for (uint32_t v : m_fn.outputs)
+        out.push_back(m_fn.insts[v].type);
+    return out;
+}
+
+// ---- Values
+
+const Operand &FunctionWriter::value(uint32_t i) {
+    Operand &v = m_value[i];
+    if (v.empty()) { // what a loop's condition or a uniform prologue would have made elsewhere
+        check(inst(i).op == Op::Literal);
+        v = m_w.literal(inst(i).type, inst(i).imm);
+    }
+    return v;
+}
+
+Operand FunctionWriter::argument(uint64_t number, Type t) {
+    if (t == Type::Bool)
+        return m_w.make('p', "setp.ne.u32",
+                        m_w.make('r', "ld.const.u8", fmt::format("[args+{}]", 8 * number)), "0");
+    return m_w.make(register_class(t), fmt::format("ld.const.{}", memory_suffix(t)),
+                    fmt::format("[args+{}]", 8 * number));
+}
+
+void FunctionWriter::store_param(Type t, const std::string &place, const Operand &v) {
+    if (t == Type::Bool)
+        return m_w.line("st.param.b32 [{}], {}", place, m_w.cast(Type::U32, t, v));
+    m_w.line("st.param.{} [{}], {}", bits_suffix(t), place, v);
+}
+
+Operand FunctionWriter::load_param(Type t, const std::string &place) {
+    if (t == Type::Bool)
+        return m_w.make('p', "setp.ne.u32", m_w.make('r', "ld.param.b32", "[" + place + "]"), "0");
+    return m_w.make(register_class(t), fmt::format("ld.param.{}", bits_suffix(t)),
+                    "[" + place + "]");
+}
+
+bool FunctionWriter::only_read(uint32_t pointer) const {
+    const Inst &in = inst(pointer);
+    if (in.op == Op::ArgPtr)
+        return !m_scope.written_args[in.imm] && !m_scope.writes_elsewhere;
+    return in.op == Op::Data && !m_scope.writes_elsewhere && !m_scope.writes_args;
+}
+
+void FunctionWriter::emit(uint32_t i) {
+    const Inst &in = inst(i);
+    auto arg = [&](int k) -> Operand { return k < operands(in.op) ? value(in.arg[k]) : Operand(); };
+    switch (in.op) {
+    case Op::Literal: break; // where it is used
+    case Op::Lane: m_value[i] = m_lane; break;
+    case Op::Active: m_value[i] = True; break;
+    case Op::LoadScalar: m_value[i] = argument(in.imm, in.type); break;
+    case Op::ArgPtr: m_value[i] = argument(in.imm, Type::Ptr); break;
+    case Op::LoadLane: {
+        Operand at = m_w.element_address(argument(in.imm, Type::Ptr), m_lane, bytes(in.type));
+        m_value[i] = m_w.load(in.type, "global", at, 1, 1, True)[0];
+        break;
+    }
+    case Op::StoreLane: {
+        Type t = inst(in.arg[0]).type;
+        Operand at = m_w.element_address(argument(in.imm, Type::Ptr), m_lane, bytes(t));
+        m_w.store(t, "global", at, value(in.arg[0]), True);
+        break;
+    }
+    case Op::Data:
+        m_value[i] =
+            m_w.load(in.type, "global", fmt::format("{}+{}", m_data, in.imm), 1, 1, True)[0];
+        break;
+    case Op::Param:
+        m_value[i] = load_param(
+            in.type, fmt::format("in+{}", ParamLayout(m_fn.params, ParamHeader).offsets[in.imm]));
+        break;
+    case Op::Gather: {
+        const char *space = only_read(in.arg[0]) ? "global.nc" : "global";
+        Operand mask = value(in.arg[2]);
+        if (mask == False) {
+            m_value[i] = m_w.literal(in.type, 0);
+            break;
+        }
+        Operand at = m_w.element_address(value(in.arg[0]), value(in.arg[1]), bytes(in.type));
+        m_value[i] = m_w.load(in.type, space, at, 1, 1, mask)[0];
+        break;
+    }
+    case Op::Packet: emit_packet(i); break;
+    case Op::PacketGet:
+    case Op::CallOut:
+    case Op::ExternOut: break; // made together with their operand
+    case Op::Scatter: {
+        Type t = inst(in.arg[2]).type;
+        Operand mask = value(in.arg[3]);
+        if (mask == False)
+            break;
+        Operand at = m_w.element_address(value(in.arg[0]), value(in.arg[1]), bytes(t));
+        m_w.reduce(ReduceOp(in.imm), t, at, value(in.arg[2]), mask);
+        break;
+    }
+    case Op::ScatterInc: {
+        Operand mask = value(in.arg[2]), out = m_w.fresh('r');
+        m_w.line("mov.b32 {}, 0", out);
+        m_value[i] = out;
+        if (mask == False)
+            break;
+        Operand at = m_w.element_address(value(in.arg[0]), value(in.arg[1]), 4);
+        m_w.line("{}atom.global.add.u32 {}, [{}], 1", Writer::when(mask), out, at);
+        break;
+    }
+    case Op::ArrayNew:
+    case Op::ArrayGet:
+    case Op::ArraySet: emit_array(i); break;
+    case Op::Call: emit_call(i); break;
+    case Op::Extern: emit_extern(i); break;
+    case Op::LoopBegin: loop_begin(i); break;
+    case Op::LoopWhile:
+        m_w.jump_unless(value(in.arg[0]), m_labels[m_plan.partner[m_plan.partner[i]]].second);
+        break;
+    case Op::LoopEnd: loop_end(i); break;
+    case Op::Phi: break; // made by LoopBegin
+    case Op::IfBegin:
+        m_labels[i] = { m_w.label(), m_w.label() };
+        make_merges(i);
+        m_w.jump_unless(value(in.arg[0]), m_labels[i].first);
+        break;
+    case Op::Else: {
+        uint32_t begin = m_plan.partner[m_plan.partner[i]];
+        merge_from(begin, 1);
+        m_w.jump(m_labels[begin].second);
+        m_w.place(m_labels[begin].first);
+        break;
+    }
+    case Op::EndIf:
+        merge_from(m_plan.partner[i], 2);
+        m_w.place(m_labels[m_plan.partner[i]].second);
+        break;
+    case Op::Merge: break; // made by IfBegin
+    default:
+        check(is_elementwise(in.op));
+        if (in.length)
+            select_array(i, value(in.arg[0]), in.arg[1], in.arg[2]);
+        else if (is_transcendental(in.op) || in.op == Op::Atan2 || in.op == Op::Pow)
+            m_value[i] = m_w.math(in.op, in.type, arg(0), arg(1));
+        else
+            m_value[i] =
+                m_w.elementwise(in.op, in.type, inst(in.arg[0]).type, arg(0), arg(1), arg(2));
+    }
+}
+
+// The first operand of a selection is its mask: the type of its values is that of the result.
+void FunctionWriter::emit_packet(uint32_t i) {
+    const Inst &in = inst(i);
+    uint32_t size = uint32_t(bytes(in.type)), record = uint32_t(in.imm) * size;
+    uint32_t align = std::min<uint32_t>(record & -record, 16);
+    Operand mask = value(in.arg[2]),
+            at = m_w.element_address(value(in.arg[0]), value(in.arg[1]), record);
+    uint32_t most = 0; // elements that anybody asks for come first
+    for (uint32_t r = m_plan.first_result[i]; r != NoValue; r = m_plan.next_result[r])
+        if (m_plan.uses[r])
+            most = std::max(most, uint32_t(inst(r).imm) + 1);
+    const char *space = only_read(in.arg[0]) ? "global.nc" : "global";
+    std::vector<Operand> v = m_w.load(in.type, space, at, most, align, mask);
+    for (uint32_t r = m_plan.first_result[i]; r != NoValue; r = m_plan.next_result[r])
+        if (m_plan.uses[r])
+            m_value[r] = v[inst(r).imm];
+}
+
+// ---- Loops
+
+void FunctionWriter::loop_begin(uint32_t i) {
+    std::vector<ArrayCopy> arrays;
+    for (uint32_t k = i + 1; k < m_fn.insts.size() && inst(k).op == Op::Phi; ++k) {
+        const Inst &phi = inst(k);
+        if (phi.length) {
+            arrays.push_back({ m_plan.storage[phi.arg[0]], m_plan.storage[k] });
+            continue;
+        }
+        m_value[k] = m_w.fresh(phi.type);
+        m_w.move(phi.type, m_value[k], value(phi.arg[0]));
+    }
+    copy_arrays(arrays);
+    m_labels[i] = { m_w.label(), m_w.label() };
+    m_w.place(m_labels[i].first);
+}
+
+void FunctionWriter::loop_end(uint32_t i) {
+    uint32_t begin = m_plan.partner[i];
+    struct Move {
+        Type type;
+        Operand to, from;
+    };
+    std::vector<Move> moves;
+    std::vector<ArrayCopy> arrays;
+    for (uint32_t k = begin + 1; inst(k).op == Op::Phi; ++k) {
+        const Inst &phi = inst(k);
+        if (phi.length)
+            arrays.push_back({ m_plan.storage[phi.arg[1]], m_plan.storage[k] });
+        else if (m_value[k] != value(phi.arg[1]))
+            moves.push_back({ phi.type, m_value[k], value(phi.arg[1]) });
+    }
+    // All at once: what another one overwrites is put aside first
+    for (Move &m : moves)
+        if (std::any_of(moves.begin(), moves.end(),
+                        [&](const Move &o) { return o.to == m.from; })) {
+            Operand aside = m_w.fresh(m.type);
+            m_w.move(m.type, aside, m.from);
+            m.from = aside;
+        }
+    for (const Move &m : moves)
+        m_w.move(m.type, m.to, m.from);
+    copy_arrays(arrays);
+    m_w.jump(m_labels[begin].first);
+    m_w.place(m_labels[begin].second);
+}
+
+// ---- Conditionals
+
+void FunctionWriter::make_merges(uint32_t begin) {
+    uint32_t end = m_plan.partner[m_plan.partner[begin]];
+    for (uint32_t m = end + 1; m < m_fn.insts.size() && inst(m).op == Op::Merge; ++m)
+        if (!inst(m).length)
+            m_value[m] = m_w.fresh(inst(m).type);
+}
+
+void FunctionWriter::merge_from(uint32_t begin, int operand) {
+    uint32_t end = m_plan.partner[m_plan.partner[begin]];
+    std::vector<ArrayCopy> arrays;
+    for (uint32_t m = end + 1; m < m_fn.insts.size() && inst(m).op == Op::Merge; ++m) {
+        uint32_t from = inst(m).arg[operand];
+        if (inst(m).length)
+            arrays.push_back({ m_plan.storage[from], m_plan.storage[m] });
+        else
+            m_w.move(inst(m).type, m_value[m], value(from));
+    }
+    copy_arrays(arrays);
+}
+
+} // namespace umbel::jit::ptx

@@ -1,0 +1,33 @@
+// jit/cuda/ptx_emit.h: a program as the text of a PTX module.
+//
+// A lane is a thread. What changes between launches lies in a block of constants, `args`, eight bytes an argument: the address
+// of an array, or a scalar itself; behind the last one the address of the launch's log (LogHeader). Lanes that are not active in
+// a region do not run it, so that masks which only say that are known to be true.
+#pragma once
+#include "jit/program.h"
+#include <string>
+
+namespace umbel::jit::ptx {
+
+/// What kernels write messages, failed assertions and calls of host functions to that return nothing: records of 16 bytes
+/// {u32 site, u32 bytes of the record, u64 lane} and the inputs, 8 bytes each.
+struct LogHeader {
+    uint32_t used =
+        0; // bytes that lanes asked for, this header not counted; may exceed the capacity
+    uint32_t capacity = 0;
+};
+constexpr uint32_t LogRecordBytes = 16;
+
+struct Text {
+    std::string ptx;
+    std::string entry;
+};
+
+/// Lowest architecture that the text asks for, and the version of PTX that it is written in.
+constexpr const char *TargetArchitecture = "sm_70", *PtxVersion = "7.0";
+
+/// The module of a program; its entry takes the number of lanes (u32). A UserError where the program calls functions of the
+/// host that return something.
+Text write_module(const Program &program, const std::string &kernel_name);
+
+} // namespace umbel::jit::ptx

@@ -1,0 +1,78 @@
+// jit/cuda/ptx_function.h: writes one function of a program; see jit/cuda/ptx_emit.h.
+#pragma once
+#include "jit/cuda/ptx_emit.h"
+#include "jit/cuda/ptx_text.h"
+#include "jit/llvm/plan.h"
+#include <functional>
+
+namespace umbel::jit::ptx {
+
+/// Where arguments and results of subroutines lie among their bytes.
+struct ParamLayout {
+    std::vector<uint32_t> offsets;
+    uint32_t bytes;
+    ParamLayout(const std::vector<Type> &types, uint32_t header);
+};
+/// Before a subroutine's arguments: the lane, and the address of the instance's record.
+constexpr uint32_t ParamHeader = 16;
+
+struct ModuleScope {
+    const Program &program;
+    const std::string &kernel_name;
+    Module module = {};
+    std::vector<uint8_t> written_args = {}; // arrays that the program writes to, by argument
+    bool writes_args = false, writes_elsewhere = false; // through arguments; through other pointers
+};
+
+class FunctionWriter {
+public:
+    FunctionWriter(ModuleScope &scope, uint32_t function);
+    std::string run();
+    static std::string symbol(const std::string &kernel, uint32_t function);
+
+private:
+    struct ArrayCopy {
+        uint32_t from, to; // storages
+    };
+
+    const Inst &inst(uint32_t i) const { return m_fn.insts[i]; }
+    const Operand &value(uint32_t i);
+    std::vector<Type> output_types() const;
+    Operand argument(uint64_t number, Type t);
+    void store_param(Type t, const std::string &place, const Operand &v);
+    Operand load_param(Type t, const std::string &place);
+    bool only_read(uint32_t pointer) const;
+    void emit(uint32_t i);
+    void emit_packet(uint32_t i);
+    // ---- control flow
+    void loop_begin(uint32_t i);
+    void loop_end(uint32_t i);
+    void make_merges(uint32_t begin);
+    void merge_from(uint32_t begin, int operand);
+    // ---- calls (ptx_call.cpp)
+    void emit_call(uint32_t i);
+    void call_one(const CallSite &site, size_t k, const Operand &data,
+                  const std::vector<Operand> &results);
+    void emit_extern(uint32_t i);
+    // ---- local arrays (ptx_array.cpp)
+    void emit_array(uint32_t i);
+    std::string element(uint32_t storage, uint32_t k) const;
+    Operand element_at(uint32_t storage, const Operand &index);
+    void for_elements(uint32_t storage, const std::function<void(const Operand &offset)> &body);
+    void copy_arrays(std::vector<ArrayCopy> copies);
+    void select_array(uint32_t i, const Operand &mask, uint32_t b, uint32_t c);
+
+    ModuleScope &m_scope;
+    const Program &m_program;
+    uint32_t m_function;
+    const Function &m_fn;
+    llvm_ir::FunctionPlan m_plan;
+    Writer m_w;
+    std::vector<Operand> m_value;
+    std::map<uint32_t, std::pair<std::string, std::string>> m_labels; // by first marker of a region
+    std::vector<uint32_t> m_storage;                                  // offsets of local arrays
+    uint32_t m_local_bytes = 0;
+    Operand m_lane, m_data;
+};
+
+} // namespace umbel::jit::ptx

@@ -1,0 +1,82 @@
+// tests/jit/cuda_test.cpp: what can be said of the CUDA backend on any machine.
+#include "jit/cuda/present.h"
+#include "jit/cuda/ptx_emit.h"
+#include "jit/launch_log.h"
+#include "support/backend_fixture.h"
+#include <gtest/gtest.h>
+
+using namespace umbel;
+using namespace umbel::jit;
+
+TEST(Cuda, MachinesWithoutADriverSayWhatIsMissing) {
+    if (cuda_is_present())
+        GTEST_SKIP() << "this machine has a driver";
+    try {
+        cuda_backend();
+        FAIL() << "nothing was thrown";
+    } catch (const DeviceError &e) {
+        EXPECT_GT(test::occurrences(e.what(), "libcuda.so.1"), 0);
+        EXPECT_GT(test::occurrences(e.what(), "llvm variants need no GPU"), 0);
+    }
+}
+
+namespace {
+
+std::string ptx_of_last_program(const Context &c) {
+    return ptx::write_module(c.last_program(), "kernel").ptx;
+}
+
+struct Ptx : testing::Test {
+    Context context{ interp_backend() };
+    ContextScope scope{ context };
+};
+
+} // namespace
+
+TEST_F(Ptx, ProductsAndSumsAreNotFused) {
+    Float32 a = opaque(2.f), x = arange<float>(10);
+    eval(a * x + 1.f);
+    std::string text = ptx_of_last_program(context);
+    EXPECT_GT(test::occurrences(text, "mul.rn.f32"), 0);
+    EXPECT_GT(test::occurrences(text, "add.rn.f32"), 0);
+}
+
+TEST_F(Ptx, ScalarsAreConstantsOfTheLaunch) {
+    Float32 a = opaque(2.f);
+    eval(arange<float>(10) * a);
+    EXPECT_GT(test::occurrences(ptx_of_last_program(context), "ld.const.b32"), 0);
+    std::string before = ptx_of_last_program(context);
+    eval(arange<float>(10) * opaque(3.f));
+    EXPECT_EQ(ptx_of_last_program(context), before);
+}
+
+TEST_F(Ptx, ArraysThatAKernelWritesToAreNotReadPastTheCaches) {
+    UInt32 i = arange<uint32_t>(10), source = opaque(arange<uint32_t>(10)),
+           target = zeros<uint32_t>(10);
+    eval(gather(source, i));
+    EXPECT_GT(test::occurrences(ptx_of_last_program(context), "ld.global.nc"), 0);
+}
+
+TEST_F(Ptx, FunctionsOfTheHostThatReturnSomethingAreRefused) {
+    UInt32 i = arange<uint32_t>(4);
+    const Value inputs[] = { i };
+    const Type outputs[] = { Type::U32 };
+    ExternFn fn = [](void *, uint64_t, uint32_t lanes, const int32_t *, void *frame) {
+        auto *v = static_cast<uint32_t *>(frame);
+        for (uint32_t k = 0; k < lanes; ++k)
+            v[lanes + k] = 2 * v[k];
+    };
+    auto out = call_host("twice", fn, nullptr, inputs, outputs, Mask(true));
+    eval(out[0]);
+    std::string message = test::user_error([&] { ptx_of_last_program(context); });
+    EXPECT_GT(test::occurrences(message, "\"twice\""), 0);
+}
+
+TEST_F(Ptx, MessagesGoThroughTheLog) {
+    print("lane {}", Mask(true), arange<uint32_t>(4));
+    set_print_sink([](const std::string &) {});
+    eval();
+    synchronize();
+    set_print_sink(nullptr);
+    EXPECT_GT(test::occurrences(ptx_of_last_program(context), "atom.global.add.u32"), 0);
+}

@@ -204,7 +204,7 @@ std::vector<size_t> BvhTree::prim_numbers() const {
     std::vector<size_t> out;
     for (size_t i = 0; i < prims.size(); i += PrimSize) {
         out.insert(out.end(), { i + 9, i + 10 });
-        if (prims[i + 10] != TriangleGeometry)
+        if (prims[i + 10] != double(TriangleGeometry))
             out.insert(out.end(), { i, i + 1, i + 2 });
     }
     return out;

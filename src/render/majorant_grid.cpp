@@ -97,7 +97,7 @@ Float MajorantGrid::follow(const Path &path, Walk &walk, const Float &depth, boo
             s.depth -= select(ends, Float(0), passed);
             s.bound = select(ends, bound, Float(0));
             auto cross = [&](Float &next, const Float &step, const UInt32 &stride) {
-                Mask crosses = !ends & (next <= border);
+                Mask crosses = (!ends) & (next <= border);
                 next = select(crosses, next + step, next);
                 w.cell = select(crosses, w.cell + stride, w.cell);
             };

@@ -93,10 +93,12 @@ TEST_P(BackendMajorantGrid, BoundsHoldAlongRays) {
                         EXPECT_EQ(t[i], length);
                     else
                         EXPECT_GE(b[i] * (1 + 1e-5), 2 * x[i]) << t[i];
-                    if (more[i] != 0)
+                    if (more[i] != 0) {
                         EXPECT_GT(more[i], 2 * there[i]);
-                    if (i > 0)
+                    }
+                    if (i > 0) {
                         EXPECT_GE(t[i], t[i - 1]);
+                    }
                 }
             }
         }

@@ -1,6 +1,7 @@
 // render/derivatives.cpp: images as data of a program, and derivatives of them.
 #include "ad/ad.h"
 #include "render/driver.h"
+#include "render/expected_samples.h"
 
 namespace umbel {
 
@@ -32,6 +33,7 @@ Radiance Render::primal_of(const Samples &s) const {
 // gradient.
 void Render::backward(const Float &gradient) {
     VariantScope scope(m_scene.scene_variant());
+    ExpectedSamples expected(whole_samples());
     auto [height, width, channels] = tensor_shape();
     if (gradient.size() != height * width * channels)
         fail("the gradient of an image of {} x {} pixels and {} channels has {} numbers", width,
@@ -94,6 +96,7 @@ void Render::refuse_splats() const {
 
 Float Render::forward() {
     VariantScope scope(m_scene.scene_variant());
+    ExpectedSamples expected(whole_samples());
     refuse_splats();
     ad::IsolateGrad isolate;
     for (bool ready = make_ready(); ready && !done(); advance()) {

@@ -2,6 +2,7 @@
 #include "render/driver.h"
 #include "core/host_array.h"
 #include "core/warning.h"
+#include "render/expected_samples.h"
 #include "render/invalid_samples.h"
 #include "render/lost_rays.h"
 #include <algorithm>
@@ -139,11 +140,16 @@ private:
     int m_exceptions = std::uncaught_exceptions();
 };
 
+uint64_t Render::whole_samples() const {
+    return uint64_t(film().width()) * uint64_t(film().height()) * uint64_t(m_spp);
+}
+
 void Render::step() {
     if (done())
         return;
     VariantScope scope(m_scene.scene_variant());
     DropsEffects when_it_fails;
+    ExpectedSamples expected(whole_samples());
     if (!make_ready())
         return;
     using Clock = std::chrono::steady_clock;

@@ -133,6 +133,8 @@ private:
     /// Of each slot, in sums of groups: the variance of its mean, and its mean.
     std::pair<Float, Float> spread() const;
     class Launch;
+    /// Of all parts and of the whole film, which all that a render is divided into have in common.
+    uint64_t whole_samples() const;
     /// Sets up all that depends on the camera.
     void begin();
     bool make_ready() const;

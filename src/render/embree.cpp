@@ -1,21 +1,20 @@
 // render/embree.cpp: ray tracing in single precision on the CPU.
 //
-// Kernels call back once a packet. The frame of such a call is laid out like Embree's own packet of rays, so it is
-// handed over as it is; only blocks of other widths (the interpreter's) are copied.
+// Kernels call back once a packet (embree_packets.h). A scene of many triangles has up to two trees: one that is built quickly
+// with the scene, and one with spatial splits, which a render of many samples builds first. Which one a ray is traced in
+// depends on the render's size alone, not on what was rendered before: where edges are hit to the last bit, trees differ.
 #include "core/before_changes.h"
 #include "jit/host_pointer.h"
 #include "render/accelerator.h"
+#include "render/embree_packets.h"
+#include "render/expected_samples.h"
 #include "render/lost_rays.h"
 #include <algorithm>
-#include <bit>
 #include <cstring>
-#include <embree3/rtcore.h>
 
 namespace umbel {
 
 namespace {
-
-constexpr int RayFields = 12, HitFields = 8; // of RTCRayN and RTCHitN, 4 bytes a lane each
 
 void report(void *, RTCError code, const char *text) {
     if (code == RTC_ERROR_OUT_OF_MEMORY)
@@ -53,10 +52,15 @@ public:
         std::vector<Part> &parts = m_trees->parts;
         for (size_t i = g.parts.size(); i-- > 0;) { // the scene last: it refers to the others
             parts[i].scene = rtcNewScene(device());
-            // Spatial splits: 5 to 7 % off a render of many triangles, for 2.5 times the time to build. Where there are
+            // Spatial splits: 5 to 7 % off a render of many triangles, for four times the time to build. Where there are
             // millions, they are small, and building would take most of the time
-            constexpr uint32_t SplitUpTo = 1u << 20;
-            if (!g.is_rebuilt && g.parts[i].triangles <= SplitUpTo)
+            constexpr uint32_t SplitUpTo = 1u << 20, AtOnceUpTo = 4096, SamplesATriangle = 4;
+            uint32_t triangles = g.parts[i].triangles;
+            bool splits = !g.is_rebuilt && triangles <= SplitUpTo,
+                 later = splits && i == 0 && triangles > AtOnceUpTo;
+            if (later)
+                m_split_from = uint64_t(SamplesATriangle) * triangles;
+            else if (splits)
                 rtcSetSceneBuildQuality(parts[i].scene, RTC_BUILD_QUALITY_HIGH);
             add_triangles(g, g.parts[i], parts[i]);
             add_analytic(g, g.parts[i], parts[i]);
@@ -68,7 +72,8 @@ public:
         if (!m_curve_prims_host.empty())
             m_curve_prims = jit::copy(m_curve_prims_host);
         m_first_curve = InstanceGeometry + uint32_t(g.instances.size());
-        m_scene = jit::host_pointer(m_trees.get(), m_trees);
+        m_trees->quick = { parts[0].scene, m_trees->reach };
+        m_scene = jit::host_pointer(&m_trees->quick, m_trees);
     }
     ~EmbreeAccelerator() override {
         try {
@@ -82,7 +87,8 @@ public:
         static const Type types[] = { Type::F32, Type::F32, Type::F32, Type::F32,
                                       Type::F32, Type::U32, Type::U32, Type::U32 };
         std::vector<Value> in = ray_inputs(ray, coherent);
-        auto out = jit::call_host("embree intersect", &trace_packet, m_scene, in, types, active);
+        auto out =
+            jit::call_host("embree intersect", &trace_embree_packet, tree(), in, types, active);
         if (m_has_analytic)
             m_before_changes.add(out);
         // In place of the normal's first component: the distance.
@@ -109,34 +115,35 @@ public:
     Mask occluded(const Ray &ray, const Mask &active) const override {
         static const jit::Type types[] = { jit::Type::U32 };
         std::vector<Value> in = ray_inputs(ray, false);
-        auto out = jit::call_host("embree occluded", &test_packet, m_scene, in, types, active);
+        auto out =
+            jit::call_host("embree occluded", &test_embree_packet, tree(), in, types, active);
         if (m_has_analytic)
             m_before_changes.add(out);
         return UInt32(out[0]) != UInt32(0u);
     }
 
 private:
+    /// The one that this render traces rays in.
+    const jit::Value &tree() const {
+        if (ExpectedSamples::now() < m_split_from)
+            return m_scene;
+        if (!m_split_scene.valid()) {
+            m_trees->build_with_splits();
+            m_split_scene = jit::host_pointer(&m_trees->split, m_trees);
+        }
+        return m_split_scene;
+    }
     // In the order of RTCRayN's fields; `id`, which Embree leaves alone, says whether rays are coherent.
     std::vector<Value> ray_inputs(const Ray &r, const Mask &coherent) const {
         UInt32 zero(0u), all(~0u), id(coherent);
         Float time = m_instances.is_moving() ? m_instances.fraction(r.time) : Float(0);
         return { r.o.x, r.o.y, r.o.z, Float(0), r.d.x, r.d.y, r.d.z, time, r.maxt, all, id, zero };
     }
-    template <int N> static RTCIntersectContext context(const void *rays) {
-        RTCIntersectContext c;
-        rtcInitIntersectContext(&c);
-        auto *id = static_cast<const uint32_t *>(rays) + 10 * N;
-        bool coherent = true;
-        for (int i = 0; i < N; ++i)
-            coherent &= id[i] != 0;
-        c.flags =
-            coherent ? RTC_INTERSECT_CONTEXT_FLAG_COHERENT : RTC_INTERSECT_CONTEXT_FLAG_INCOHERENT;
-        return c;
-    }
 
     /// What has a tree of its own.
     struct Part {
         RTCScene scene = nullptr;
+        std::vector<uint32_t> geometries; // that it has
         struct Primitive {
             const AnalyticShape *shape;
             uint32_t primitive, number; // in its shape, and among those of the part
@@ -148,18 +155,29 @@ private:
         std::vector<Part> parts;                // the scene, then groups
         float reach = float(LargestCoordinate); // of rays; less where instances magnify them
         std::shared_ptr<const PackedMeshes> meshes;
+        EmbreeTree quick, split; // of the scene; the latter once it is asked for
         Trees(size_t n, std::shared_ptr<const PackedMeshes> m) : parts(n), meshes(std::move(m)) {}
         ~Trees() {
             for (Part &p : parts)
                 rtcReleaseScene(p.scene);
+            if (split.scene)
+                rtcReleaseScene(split.scene);
         }
-        RTCScene scene() const { return parts[0].scene; }
+        /// Of the same geometries. Those of groups have splits already.
+        void build_with_splits() {
+            split = { rtcNewScene(device()), reach };
+            rtcSetSceneBuildQuality(split.scene, RTC_BUILD_QUALITY_HIGH);
+            for (uint32_t id : parts[0].geometries)
+                rtcAttachGeometryByID(split.scene, rtcGetGeometry(parts[0].scene, id), id);
+            rtcCommitScene(split.scene);
+        }
     };
 
-    static void attach(RTCScene scene, RTCGeometry geometry, uint32_t id) {
+    static void attach(Part &part, RTCGeometry geometry, uint32_t id) {
         rtcCommitGeometry(geometry);
-        rtcAttachGeometryByID(scene, geometry, id);
+        rtcAttachGeometryByID(part.scene, geometry, id);
         rtcReleaseGeometry(geometry);
+        part.geometries.push_back(id);
     }
 
     static void add_triangles(const Geometry &g, const Geometry::Part &range, Part &part) {
@@ -173,7 +191,7 @@ private:
             rtcSetSharedGeometryBuffer(mesh, RTC_BUFFER_TYPE_INDEX, 0, RTC_FORMAT_UINT3,
                                        m.triangles->data(), 16 * size_t(range.first_triangle), 16,
                                        range.triangles);
-            return attach(part.scene, mesh, TriangleGeometry);
+            return attach(part, mesh, TriangleGeometry);
         }
         rtcSetGeometryTimeStepCount(mesh, unsigned(range.steps.size()));
         for (unsigned step = 0; step < range.steps.size(); ++step) {
@@ -187,7 +205,7 @@ private:
         for (size_t i = 0; i < range.triangles; ++i)
             for (size_t k = 0; k < 3; ++k)
                 t[3 * i + k] = m.triangle(range.first_triangle + i)[k] - range.first_vertex;
-        attach(part.scene, mesh, TriangleGeometry);
+        attach(part, mesh, TriangleGeometry);
     }
 
     void add_instances(const Geometry &g) {
@@ -211,7 +229,7 @@ private:
                 std::copy(steps[k].m.begin(), steps[k].m.begin() + 12, rows);
                 rtcSetGeometryTransform(instance, unsigned(k), RTC_FORMAT_FLOAT3X4_ROW_MAJOR, rows);
             }
-            attach(m_trees->parts[0].scene, instance, InstanceGeometry + i);
+            attach(m_trees->parts[0], instance, InstanceGeometry + i);
         }
         m_first_prims = jit::copy(first_prims);
     }
@@ -234,7 +252,7 @@ private:
         rtcSetGeometryBoundsFunction(user, &analytic_bounds, nullptr);
         rtcSetGeometryIntersectFunction(user, &analytic_intersect);
         rtcSetGeometryOccludedFunction(user, &analytic_occluded);
-        attach(part.scene, user, AnalyticGeometry);
+        attach(part, user, AnalyticGeometry);
     }
 
     // Round curves have geometries of their own, whose numbers come after those of all instances.
@@ -272,7 +290,7 @@ private:
             rtcSetGeometryOccludedFilterFunction(geometry, &from_outside);
             uint32_t number = uint32_t(m_curve_prims_host.size());
             m_curve_prims_host.push_back(i - range.first_analytic);
-            attach(part.scene, geometry, InstanceGeometry + uint32_t(g.instances.size()) + number);
+            attach(part, geometry, InstanceGeometry + uint32_t(g.instances.size()) + number);
         }
     }
 
@@ -340,152 +358,11 @@ private:
                 RTCRayN_tfar(a->ray, a->N, i) = -std::numeric_limits<float>::infinity();
     }
 
-    // ---- packets
-
-    template <int N> static void intersect(const int *valid, RTCScene scene, void *rays) {
-        RTCIntersectContext c = context<N>(rays);
-        if constexpr (N == 4)
-            rtcIntersect4(valid, scene, &c, static_cast<RTCRayHit4 *>(rays));
-        else if constexpr (N == 8)
-            rtcIntersect8(valid, scene, &c, static_cast<RTCRayHit8 *>(rays));
-        else
-            rtcIntersect16(valid, scene, &c, static_cast<RTCRayHit16 *>(rays));
-    }
-    template <int N> static void occlude(const int *valid, RTCScene scene, void *rays) {
-        RTCIntersectContext c = context<N>(rays);
-        if constexpr (N == 4)
-            rtcOccluded4(valid, scene, &c, static_cast<RTCRay4 *>(rays));
-        else if constexpr (N == 8)
-            rtcOccluded8(valid, scene, &c, static_cast<RTCRay8 *>(rays));
-        else
-            rtcOccluded16(valid, scene, &c, static_cast<RTCRay16 *>(rays));
-    }
-
-    // Lanes whose rays Embree can follow. As a rule that is all of them, and their mask is handed on as it is.
-    template <int N> class Followed {
-    public:
-        Followed(const int32_t *mask, const void *frame, float reach) : m_mask(mask) {
-            auto *rays = static_cast<const float *>(frame);
-            typedef float Numbers __attribute__((vector_size(16))); // which every x86 has
-            typedef int32_t Lanes __attribute__((vector_size(16)));
-            Lanes any{};
-            for (int i = 0; i < N; i += 4) {
-                auto at = [&](int field) {
-                    Numbers v;
-                    std::memcpy(&v, rays + field * N + i, sizeof(v));
-                    return v;
-                };
-                auto within = [&](int field) { // not so where it is NaN
-                    Numbers v = at(field);
-                    return (v <= reach) & (v >= -reach);
-                };
-                Lanes good = within(0) & within(1) & within(2) & within(4) & within(5) & within(6);
-                good &= (at(7) == at(7)) & (at(8) == at(8)); // time and end, which may be infinite
-                Lanes active;
-                std::memcpy(&active, mask + i, sizeof(active));
-                Lanes lost = active & ~good;
-                std::memcpy(m_lost + i, &lost, sizeof(lost));
-                any |= lost;
-            }
-            if (any[0] | any[1] | any[2] | any[3]) [[unlikely]]
-                drop(rays);
-        }
-        const int *valid() const { return m_mask; }
-        bool operator[](int i) const { return m_mask[i] != 0; }
-
-    private:
-        void drop(const float *rays) {
-            int count = 0, first = 0;
-            for (int i = N; i-- > 0;) {
-                m_without[i] = m_mask[i] & ~m_lost[i];
-                if (m_lost[i]) {
-                    ++count;
-                    first = i;
-                }
-            }
-            m_mask = m_without;
-            auto at = [&](int field) { return rays[field * N + first]; };
-            note_lost_rays(uint64_t(count), { at(0), at(1), at(2) }, { at(4), at(5), at(6) });
-        }
-
-        const int32_t *m_mask;
-        alignas(4 * N) int32_t m_without[N], m_lost[N];
-    };
-
-    // Intersects a packet in place and leaves distances where the normal's first component was.
-    template <int N> static void trace_in_place(const int *mask, const Trees &trees, void *frame) {
-        char *ray = static_cast<char *>(frame), *hit = ray + RayFields * 4 * N;
-        std::memset(hit, 0, 5 * 4 * N);
-        std::memset(hit + 5 * 4 * N, 0xff, 3 * 4 * N); // no primitive, no geometry
-        Followed<N> followed(mask, frame, trees.reach);
-        intersect<N>(followed.valid(), trees.scene(), frame);
-        // Without branches, which nobody could predict; four lanes are what every x86 has vectors for
-        typedef uint32_t Bits __attribute__((vector_size(16)));
-        constexpr uint32_t Infinity =
-            std::bit_cast<uint32_t>(std::numeric_limits<float>::infinity());
-        for (int i = 0; i < N; i += 4) {
-            Bits distance, geometry;
-            std::memcpy(&distance, ray + 8 * 4 * N + 4 * i, sizeof(distance));
-            std::memcpy(&geometry, hit + 6 * 4 * N + 4 * i, sizeof(geometry));
-            Bits missed = Bits(geometry == RTC_INVALID_GEOMETRY_ID);
-            distance = (missed & Infinity) | (~missed & distance);
-            std::memcpy(hit + 4 * i, &distance, sizeof(distance));
-        }
-    }
-    template <int N> static void test_in_place(const int *mask, const Trees &trees, void *frame) {
-        Followed<N> followed(mask, frame, trees.reach);
-        occlude<N>(followed.valid(), trees.scene(), frame);
-        char *ray = static_cast<char *>(frame);
-        auto *far = reinterpret_cast<const float *>(ray + 8 * 4 * N);
-        auto *out = reinterpret_cast<uint32_t *>(ray + RayFields * 4 * N);
-        for (int i = 0; i < N; ++i)
-            out[i] = far[i] < 0 && followed[i]; // Embree sets it to -inf
-    }
-
-    template <class F> // f(valid, frame of 16 lanes)
-    static void in_chunks(uint32_t lanes, const int32_t *mask, char *frame, int outputs, F &&f) {
-        alignas(64) int valid[16];
-        alignas(64) char packet[(RayFields + HitFields) * 64];
-        for (uint32_t at = 0; at < lanes; at += 16) {
-            uint32_t n = std::min(16u, lanes - at);
-            std::memset(valid, 0, sizeof valid);
-            std::memcpy(valid, mask + at, 4 * n);
-            for (int k = 0; k < RayFields; ++k)
-                std::memcpy(packet + 64 * k, frame + 4 * (size_t(k) * lanes + at), 4 * n);
-            f(valid, packet);
-            for (int k = RayFields; k < RayFields + outputs; ++k)
-                std::memcpy(frame + 4 * (size_t(k) * lanes + at), packet + 64 * k, 4 * n);
-        }
-    }
-
-    static void trace_packet(void *user, uint64_t, uint32_t lanes, const int32_t *mask,
-                             void *frame) {
-        auto &trees = *static_cast<const Trees *>(user);
-        switch (lanes) {
-        case 4: return trace_in_place<4>(mask, trees, frame);
-        case 8: return trace_in_place<8>(mask, trees, frame);
-        case 16: return trace_in_place<16>(mask, trees, frame);
-        default:
-            in_chunks(lanes, mask, static_cast<char *>(frame), HitFields,
-                      [&](const int *valid, void *p) { trace_in_place<16>(valid, trees, p); });
-        }
-    }
-    static void test_packet(void *user, uint64_t, uint32_t lanes, const int32_t *mask,
-                            void *frame) {
-        auto &trees = *static_cast<const Trees *>(user);
-        switch (lanes) {
-        case 4: return test_in_place<4>(mask, trees, frame);
-        case 8: return test_in_place<8>(mask, trees, frame);
-        case 16: return test_in_place<16>(mask, trees, frame);
-        default:
-            in_chunks(lanes, mask, static_cast<char *>(frame), 1,
-                      [&](const int *valid, void *p) { test_in_place<16>(valid, trees, p); });
-        }
-    }
-
     std::shared_ptr<Trees> m_trees;
-    jit::Value m_scene;   // the same, as kernels know them
-    UInt32 m_first_prims; // only with instances
+    jit::Value m_scene; // the same, as kernels know them
+    mutable jit::Value m_split_scene;
+    uint64_t m_split_from = std::numeric_limits<uint64_t>::max(); // samples of a render
+    UInt32 m_first_prims;                                         // only with instances
     std::vector<uint32_t> m_curve_prims_host;
     UInt32
         m_curve_prims; // of each geometry of curves: its first among the analytic primitives of its part

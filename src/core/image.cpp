@@ -153,6 +153,16 @@ Image convert(const Image &image, Component component, bool srgb) {
     Image out(image.width(), image.height(), image.channels(), component, srgb);
     out.metadata = image.metadata;
     bool recode = image.srgb() != srgb;
+    if (!recode && image.component() == Component::F16 && component == Component::F32) {
+        const auto *from = reinterpret_cast<const uint16_t *>(image.bytes());
+        auto *to = reinterpret_cast<float *>(out.bytes());
+        size_t n = image.pixels() * image.channel_count();
+        tbb::parallel_for(tbb::blocked_range<size_t>(0, n, 1 << 16), [&](const auto &range) {
+            for (size_t i = range.begin(); i < range.end(); ++i)
+                to[i] = jit::half_to_float(from[i]);
+        });
+        return out;
+    }
     tbb::parallel_for(tbb::blocked_range<size_t>(0, image.height(), 16), [&](const auto &rows) {
         std::vector<double> row(image.width() * image.channel_count());
         for (size_t y = rows.begin(); y < rows.end(); ++y) {

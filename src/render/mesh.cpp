@@ -1,6 +1,7 @@
 // render/mesh.cpp: triangle meshes.
 #include "ad/ad.h"
 #include "core/host_array.h"
+#include "core/large_pages.h"
 #include "core/warp.h"
 #include "render/emitter.h"
 #include "render/packed_meshes.h"
@@ -140,7 +141,8 @@ void Mesh::to_world_space() {
 
 void Mesh::smooth_normals() {
     m_normals_array = {};
-    normals.assign(positions.size(), 0);
+    normals.clear();
+    resize_large(normals.get(), positions.size());
     const std::vector<double> &p = positions;
     const std::vector<uint32_t> &index = indices;
     double *sums = normals.get().data();

@@ -4,10 +4,12 @@
 #include "core/properties.h"
 #include "core/upsampling.h"
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <cmath>
 #include <map>
 #include <mutex>
+#include <numeric>
 
 namespace umbel {
 
@@ -21,18 +23,49 @@ template <class Bits> bool is_finite(const Bits *v, size_t n, Bits exponent) {
     return finite;
 }
 
+// Coefficients and luminance.
+std::array<float, 4> upsampled(Colour3 c) {
+    auto y = float(luminance(c));
+    for (double &v : c)
+        v = std::clamp(v, 0.0, 1.0);
+    c = table_coefficients(c);
+    return { float(c[0]), float(c[1]), float(c[2]), y };
+}
+
+// Of bytes, the same colours come again and again: those that were met last are kept.
+void store_byte_coefficients(const Image &image, float *to) {
+    struct Met {
+        uint32_t bytes = ~0u; // which no colour is
+        std::array<float, 4> texel;
+    };
+    constexpr uint32_t Bits = 14; // as many as a core's cache holds
+    std::vector<Met> met(size_t(1) << Bits);
+    std::vector<double> codes(256);
+    Image all(256, 1, { "Y" }, Component::U8, image.srgb());
+    std::iota(all.bytes(), all.bytes() + 256, uint8_t(0));
+    all.read_row(0, codes.data(), true);
+    size_t n = image.channel_count(), second = n > 1 ? 1 : 0, third = n > 1 ? 2 : 0;
+    const uint8_t *from = image.bytes(), *end = from + n * image.pixels();
+    for (; from < end; from += n, to += 4) {
+        uint32_t bytes = from[0] | uint32_t(from[second]) << 8 | uint32_t(from[third]) << 16;
+        Met &m = met[(bytes * 0x9e3779b1u) >> (32 - Bits)];
+        if (m.bytes != bytes)
+            m = { bytes, upsampled({ codes[from[0]], codes[from[second]], codes[from[third]] }) };
+        std::copy(m.texel.begin(), m.texel.end(), to);
+    }
+}
+
 void store_coefficients(const Image &image, float *to) {
+    if (image.component() == Component::U8)
+        return store_byte_coefficients(image, to);
     size_t n = image.channel_count();
     std::vector<double> row(image.width() * n);
     for (size_t y = 0; y < image.height(); ++y) {
         image.read_row(y, row.data(), true);
         for (size_t i = 0; i < row.size(); i += n, to += 4) {
-            Colour3 c{ row[i], row[i + (n > 1 ? 1 : 0)], row[i + (n > 1 ? 2 : 0)] };
-            to[3] = float(luminance(c));
-            for (double &v : c)
-                v = std::clamp(v, 0.0, 1.0);
-            c = table_coefficients(c);
-            std::copy(c.begin(), c.end(), to);
+            std::array<float, 4> texel =
+                upsampled({ row[i], row[i + (n > 1 ? 1 : 0)], row[i + (n > 1 ? 2 : 0)] });
+            std::copy(texel.begin(), texel.end(), to);
         }
     }
 }

@@ -68,7 +68,10 @@ public:
     }
     void read_files() override {
         Image image = m_image ? *m_image : read_image(m_file);
-        if (colour_model(image) == ColourModel::Rgb) // of fewer bytes
+        const std::vector<std::string> rgb = { "R", "G", "B" };
+        if (image.channels() == rgb)
+            m_read = convert(image, Component::F32, false);
+        else if (colour_model(image) == ColourModel::Rgb) // of fewer bytes
             m_read = convert(to_model(image, ColourModel::Rgb, false), Component::F32, false);
         else
             m_read = to_model(convert(image, Component::F32, false), ColourModel::Rgb, false);
@@ -93,13 +96,8 @@ public:
             return;
         }
         m_data = {}; // made of the texels if someone asks
-        std::vector<float> packets(4 * width * height);
-        tbb::parallel_for(size_t(0), height, [&](size_t y) {
-            for (size_t i = y * width; i < (y + 1) * width; ++i)
-                std::copy_n(pixels + 3 * i, 3, &packets[4 * i]);
-        });
-        image = {};
-        m_texels = single_floats(packets);
+        m_texels = variant().double_precision ? packets_of<double>(pixels, width, height)
+                                              : packets_of<float>(pixels, width, height);
     }
     uint32_t flags() const override {
         return EndpointFlags::Infinite | EndpointFlags::SpatiallyVarying;
@@ -171,6 +169,19 @@ private:
         if (variant().double_precision)
             return float_array(std::vector<double>(data.begin(), data.end()));
         return Float(Value(jit::copy(data)));
+    }
+    // Colours and nothing, written where kernels read them.
+    template <class T> static Value packets_of(const float *pixels, size_t width, size_t height) {
+        jit::BufferRef memory = jit::allocate(4 * sizeof(T) * width * height);
+        T *packets = static_cast<T *>(memory->data());
+        tbb::parallel_for(size_t(0), height, [&](size_t y) {
+            for (size_t i = y * width; i < (y + 1) * width; ++i) {
+                std::copy_n(pixels + 3 * i, 3, packets + 4 * i);
+                packets[4 * i + 3] = 0;
+            }
+        });
+        return jit::borrow_from(variant().float_type(), packets, uint32_t(4 * width * height),
+                                [memory] {});
     }
     // Sampling needs a row between the poles.
     static Image with_three_rows(Image image) {

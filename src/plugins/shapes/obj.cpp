@@ -5,6 +5,7 @@
 //
 // A file is cut into pieces of whole lines, which all cores parse; the pieces are put together in their order.
 #include "core/file_text.h"
+#include "core/large_pages.h"
 #include "core/reads_files.h"
 #include "render/shape.h"
 #include <algorithm>
@@ -222,9 +223,9 @@ private:
         std::vector<uint32_t> chains(size_t(before[0]), None), &triangles = indices.get();
         std::vector<Made> made;
         std::vector<int64_t> places; // of each vertex: its position
-        made.reserve(size_t(before[0]));
-        places.reserve(size_t(before[0]));
-        triangles.reserve(corner_count);
+        reserve_large(made, size_t(before[0]));
+        reserve_large(places, size_t(before[0]));
+        reserve_large(triangles, corner_count);
         bool any_uv = false, any_normal = false;
         for (size_t i = 0; i < pieces.size(); ++i) {
             for (Corner c : pieces[i].corners) {
@@ -254,9 +255,9 @@ private:
 
         size_t n = made.size();
         std::vector<double> &p = positions.get(), &uv = uvs.get(), &normal = normals.get();
-        p.resize(3 * n);
-        uv.resize(any_uv ? 2 * n : 0);
-        normal.resize(any_normal ? 3 * n : 0);
+        resize_large(p, 3 * n);
+        resize_large(uv, any_uv ? 2 * n : 0);
+        resize_large(normal, any_normal ? 3 * n : 0);
         tbb::parallel_for(tbb::blocked_range<size_t>(0, n, 4096), [&](const auto &range) {
             for (size_t i = range.begin(); i < range.end(); ++i) {
                 std::copy_n(&lists[0][3 * size_t(places[i] - 1)], 3, &p[3 * i]);

@@ -9,6 +9,7 @@
 // Records of one size, as most binary files have them, are read by all cores where they are.
 #include "core/file_text.h"
 #include "core/host_array.h"
+#include "core/large_pages.h"
 #include "core/reads_files.h"
 #include "render/ply_file.h"
 #include "render/shape.h"
@@ -82,13 +83,13 @@ private:
         };
         for (const Target &t : extras)
             if (t.list)
-                t.list->resize(t.stride * e.count);
+                resize_large(*t.list, t.stride * e.count);
         bool has[3] = {};
         for (const Property &p : e.properties) {
             Target known = p.is_list ? Target() : find(p.name);
             targets.push_back(known.list ? known : extras[targets.size()]);
             if (known.list)
-                targets.back().list->resize(targets.back().stride * e.count);
+                resize_large(*targets.back().list, targets.back().stride * e.count);
             for (size_t k = 0; k < 3; ++k)
                 has[k] |= p.name == std::array<const char *, 3>{ "x", "y", "z" }[k];
         }
@@ -135,9 +136,9 @@ private:
             return false;
         for (const Target &x : extras)
             if (x)
-                x.list->resize(x.stride * e.count * (n - 2));
+                resize_large(*x.list, x.stride * e.count * (n - 2));
         std::vector<uint32_t> &out = indices.get();
-        out.resize(3 * (n - 2) * e.count);
+        resize_large(out, 3 * (n - 2) * e.count);
         std::atomic<bool> differs = false;
         with_type(corners->type, [&]<class T>(T) {
             auto vertices = double(vertex_count());

@@ -149,7 +149,8 @@ void KernelTask::run_on_device(CollectingLog &log) {
 PrivateCopies KernelTask::private_copies() const {
     PrivateCopies copies;
     for (uint32_t array : summed)
-        copies.targets.push_back({ arrays[array].type, data(array), arrays[array].size });
+        copies.targets.push_back({ arrays[array].type, data(array), arrays[array].size, array });
+    copies.choose(size);
     return copies;
 }
 
@@ -159,8 +160,8 @@ void KernelTask::run_summing(const PrivateCopies &copies, CollectingLog &log) {
     uint64_t few = std::max<uint64_t>(128, main.kernel->width());
     copies.run(size, few, [&](uint32_t chunk, const std::vector<void *> &copy) {
         auto replace = [&](uint32_t array, auto &&store) {
-            for (size_t k = 0; k < summed.size(); ++k)
-                if (summed[k] == array)
+            for (size_t k = 0; k < copies.targets.size(); ++k)
+                if (copies.targets[k].array == array)
                     store(copy[k]);
         };
         std::vector<void *> args = main.args;

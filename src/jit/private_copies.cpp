@@ -15,6 +15,7 @@ constexpr uint64_t MaxChunks = 64;
 static_assert(MaxChunks <= MaxBlocks); // host functions have something for each of them
 constexpr uint64_t LanesPerChunk = 512;
 constexpr uint64_t LanesPerCell = 4; // of a block, at least: moving on to the sums must cost little
+constexpr uint64_t FairChunks = 8;   // where targets are left out, for the sake of parallel work
 
 // What the instruction does with the pointer in operand `k`.
 PointerUse use_of(const Function &f, const Inst &in, int k) {
@@ -98,6 +99,16 @@ uint64_t PrivateCopies::chunks(uint64_t lanes) const {
     return std::clamp<uint64_t>(
         std::min(lanes / LanesPerChunk, lanes / std::max<uint64_t>(LanesPerCell * cells, 1)), 1,
         MaxChunks);
+}
+
+void PrivateCopies::choose(uint64_t lanes) {
+    if (chunks(lanes) > 1)
+        return;
+    std::stable_sort(targets.begin(), targets.end(),
+                     [](const Target &a, const Target &b) { return a.cells < b.cells; });
+    uint64_t wanted = std::clamp<uint64_t>(lanes / LanesPerChunk, 2, FairChunks);
+    while (!targets.empty() && chunks(lanes) < wanted)
+        targets.pop_back();
 }
 
 void PrivateCopies::run(uint64_t lanes, uint64_t grain, const Bind &bind) const {

@@ -3,7 +3,8 @@
 // There, lanes add to memory atomically, in an order that no two runs share, and sums of millions of numbers in single
 // precision lose the small ones. So where a target is small beside the number of lanes, each chunk of lanes adds to zeros
 // of its own. After each block of lanes these move on to the chunk's sums, in double precision, and in the end the sums of
-// all chunks to the target, in order. Blocks and chunks depend on sizes alone: so do results, and not on threads.
+// all chunks to the target, in order. Blocks and chunks depend on sizes alone: so do results, and not on threads. Copies
+// take at most twice the bytes that there are lanes, whatever the sizes of the targets.
 #pragma once
 #include "jit/program.h"
 #include <functional>
@@ -35,8 +36,13 @@ struct PrivateCopies {
         Type type; // a float
         void *data;
         uint64_t cells;
+        uint32_t array = 0; // the caller's number of it
     };
     std::vector<Target> targets;
+
+    /// Leaves out the largest targets, which lanes then add to atomically, where copies of all are too large: those
+    /// of small ones, in which many lanes meet, are kept all the same.
+    void choose(uint64_t lanes);
 
     /// Runs lanes [begin, end).
     using Blocks = std::function<void(uint64_t begin, uint64_t end)>;

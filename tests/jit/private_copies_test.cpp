@@ -123,6 +123,27 @@ TEST_P(PrivateCopiesTest, StoresAndExtremaInTheSameKernelAreKept) {
     EXPECT_EQ(item(stored, 777), 777.f);
 }
 
+// One large array, and none had copies: a number that all lanes add to was added to atomically.
+TEST_P(PrivateCopiesTest, SmallTargetsHaveCopiesBesideLargeOnes) {
+    constexpr uint32_t Large = 4 * Lanes;
+    expect_same_bits_for_any_threads([] {
+        Float32 small = opaque(zeros<float>(3)), large = opaque(zeros<float>(Large));
+        add_in_loop(small, arange<uint32_t>(Lanes), [&](Float32 &t, UInt32 &lane, UInt32 &step) {
+            scatter_add(t, sin(Float32(lane * 7u + step)), lane % 3u);
+            scatter_add(large, Float32(1.f), lane);
+        });
+        EXPECT_EQ(item(large, Lanes - 1), float(Steps));
+        return small.read();
+    });
+    PrivateCopies copies{ { { Type::F32, nullptr, Large, 0 }, { Type::F32, nullptr, 3, 1 } } };
+    copies.choose(Lanes);
+    ASSERT_EQ(copies.targets.size(), 1u);
+    EXPECT_EQ(copies.targets[0].array, 1u);
+    PrivateCopies large{ { { Type::F32, nullptr, Large, 0 } } };
+    large.choose(Lanes);
+    EXPECT_EQ(large.chunks(Lanes), 1u);
+}
+
 // Each block of lanes has sums of its own, which no other thread may touch.
 TEST_P(PrivateCopiesTest, GradientsOfProductsMeetSumsInOneKernel) {
     constexpr uint32_t N = 16, Many = 1 << 18;

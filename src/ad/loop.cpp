@@ -12,6 +12,9 @@
 //                 iteration in the loop's own direction. Memory: O(lanes). Not where an A is singular.
 //   recorded      the state at the head of each iteration is stored, then the iterations run in reverse.
 //                 Memory: lanes x the largest number of iterations x the bytes of the state.
+//   checkpoints   inside another recorded body, where the number of iterations is not known beforehand, or where
+//                 recording takes too much: the state of few iterations is kept in local arrays, and that of
+//                 the others computed again from the nearest one before. See backward_from_checkpoints.
 #include "ad/control.h"
 
 namespace umbel::ad {
@@ -60,6 +63,8 @@ private:
     bool backward_affine(const std::vector<uint8_t> &active);
     void backward_accumulating(const std::vector<uint8_t> &active);
     void backward_recorded(const std::vector<uint8_t> &active);
+    void backward_from_checkpoints(const std::vector<uint8_t> &active);
+    Value count_iterations();
     void give_results(Inside &inside, const std::vector<Value> &state_gradients,
                       const std::vector<Value> &input_gradients);
 };
@@ -493,14 +498,9 @@ bool LoopOp::backward_affine(const std::vector<uint8_t> &active) {
     return true;
 }
 
-void LoopOp::backward_recorded(const std::vector<uint8_t> &active) {
-    if (c.region)
-        fail("loop: the reverse derivative of a loop inside a recorded {} would have to store its "
-             "iterations; supply an adjoint as a custom operation",
-             c.graph.region(c.region).kind);
-    // How often each lane iterates
-    uint32_t lanes = size();
-    std::vector<Value> state = initial_state(), count(1, literal(Type::U32, 0, lanes));
+// How often each lane iterates.
+Value LoopOp::count_iterations() {
+    std::vector<Value> state = initial_state(), count(1, literal(Type::U32, 0, size()));
     detail::plain_loop(
         "iterations of a loop", pointers_to({ &state, &count }),
         [&] { return replay_condition(state); },
@@ -508,21 +508,26 @@ void LoopOp::backward_recorded(const std::vector<uint8_t> &active) {
             assign(state, replay_body(state));
             count[0] = binary(Op::Add, count[0], literal(Type::U32, 1));
         });
-    uint32_t most = item(UInt32(jit::reduce(ReduceOp::Max, count[0])));
+    return count[0];
+}
+
+void LoopOp::backward_recorded(const std::vector<uint8_t> &active) {
+    if (c.region)
+        return backward_from_checkpoints(active);
+    uint32_t lanes = size();
+    Value count = count_iterations();
+    uint32_t most = item(UInt32(jit::reduce(ReduceOp::Max, count)));
     if (most == 0)
         return give_results(*std::make_unique<Inside>(c, tape, values, inputs),
                             output_gradients(states()), zeros_for(values));
 
     // Store the state at the head of each iteration
-    state = initial_state();
+    std::vector<Value> state = initial_state();
     uint64_t bytes_needed = 0;
     for (Value &v : state)
         bytes_needed += uint64_t(lanes) * most * bytes(v.type());
     if (bytes_needed > MaxRecordedBytes || uint64_t(lanes) * most > ~0u)
-        fail("loop: storing {} iterations of {} lanes for the reverse derivative takes {} MB; "
-             "lower the "
-             "number of lanes, or supply an adjoint as a custom operation",
-             most, lanes, bytes_needed >> 20);
+        return backward_from_checkpoints(active);
     std::vector<Value> saved, step(1, literal(Type::U32, 0, lanes));
     for (Value &v : state)
         saved.push_back(full(v.type(), 0, lanes * most));
@@ -540,7 +545,7 @@ void LoopOp::backward_recorded(const std::vector<uint8_t> &active) {
     c.evaluate({});
 
     // Run the iterations in reverse
-    std::vector<Value> adjoint = output_gradients(states()), left(1, count[0]);
+    std::vector<Value> adjoint = output_gradients(states()), left(1, count);
     for (size_t k = 0; k < states(); ++k)
         if (!adjoint[k].valid())
             adjoint[k] = literal(is_float(state[k].type()) ? state[k].type() : Type::F32, 0);
@@ -562,6 +567,116 @@ void LoopOp::backward_recorded(const std::vector<uint8_t> &active) {
                     adjoint[k] = grad_or_zero(it.state[k]);
             for (size_t i = 0; i < values.size(); ++i)
                 add_to(sums[i], grad_or_zero(it.inputs[i]));
+        });
+    give_results(inside, adjoint, sums);
+}
+
+// ---- checkpoints
+
+namespace {
+
+// States of every `step`-th iteration of a stretch, kept in local arrays of `Checkpoints::Length` elements.
+struct Checkpoints {
+    static constexpr uint32_t Length = 32;
+    std::vector<Value> arrays;
+
+    explicit Checkpoints(const std::vector<Value> &state) {
+        for (const Value &v : state)
+            arrays.push_back(local_array(literal(v.type(), 0), Length));
+    }
+    /// Keeps the state of iteration `i` of the stretch, if it is one of those.
+    void keep(const Value &i, const Value &step, const std::vector<Value> &state) {
+        Value slot = binary(Op::Div, i, step);
+        Value due = binary(Op::Eq, binary(Op::Mul, slot, step), i);
+        for (size_t k = 0; k < arrays.size(); ++k)
+            arrays[k] = local_set(arrays[k], slot, state[k], due);
+    }
+    std::vector<Value> at(const Value &slot) const {
+        std::vector<Value> out;
+        for (const Value &a : arrays)
+            out.push_back(local_get(a, slot, literal(Type::Bool, 1)));
+        return out;
+    }
+};
+
+Value number(uint32_t n) { return literal(Type::U32, n); }
+
+// The least step of which Length cover n iterations; at least 1.
+Value step_for(const Value &n) {
+    Value whole =
+        binary(Op::Div, add(n, number(Checkpoints::Length - 1)), number(Checkpoints::Length));
+    return binary(Op::Max, whole, number(1));
+}
+
+} // namespace
+
+// Two levels: `far` has L states of the whole loop, `near` L states of the stretch between two of these, which is run once
+// more when the reverse loop arrives at its end. From there an iteration's own state is at most n / L^2 steps away.
+// Up to L^2 = 1,024 iterations that is none: the loop runs four times in all, one of them with derivatives. For n of them the
+// work is n (4 + n / 2 L^2), below n^1.5 until 4 L^4 = 4 million. Memory: 2 L states a lane that runs, none in arrays.
+void LoopOp::backward_from_checkpoints(const std::vector<uint8_t> &active) {
+    Value count = count_iterations(), far_step = step_for(count), near_step = step_for(far_step);
+    auto advance = [&](std::vector<Value> &state, std::vector<Value> &i) {
+        assign(state, replay_body(state));
+        i[0] = add(i[0], number(1));
+    };
+
+    // States far apart
+    std::vector<Value> state = initial_state(), i(1, literal(Type::U32, 0, size()));
+    Checkpoints far(state);
+    detail::plain_loop(
+        "checkpoints of a loop", pointers_to({ &state, &i, &far.arrays }),
+        [&] { return binary(Op::Lt, i[0], count); },
+        [&] {
+            far.keep(i[0], far_step, state);
+            advance(state, i);
+        });
+
+    // The iterations in reverse
+    std::vector<Value> adjoint = output_gradients(states()), left(1, count);
+    for (size_t k = 0; k < states(); ++k)
+        if (!adjoint[k].valid())
+            adjoint[k] = literal(is_float(state[k].type()) ? state[k].type() : Type::F32, 0);
+    std::vector<Value> sums = zeros_for(values);
+    Checkpoints near(state);
+    Inside inside(c, tape, values, inputs);
+    inside.take_over();
+    detail::plain_loop(
+        "adjoint of a loop", pointers_to({ &left, &adjoint, &sums, &near.arrays }),
+        [&] { return binary(Op::Ne, left[0], number(0)); },
+        [&] {
+            left[0] = sub(left[0], number(1));
+            Value stretch = binary(Op::Div, left[0], far_step), first = mul(stretch, far_step);
+            Value place = sub(left[0], first);
+
+            // At the end of a stretch: its states
+            Value is_last = binary(Op::Or, binary(Op::Eq, add(left[0], number(1)), count),
+                                   binary(Op::Eq, add(place, number(1)), far_step));
+            Value length = ternary(Op::Select, is_last, add(place, number(1)), number(0));
+            std::vector<Value> s = far.at(stretch), j(1, literal(Type::U32, 0, size()));
+            detail::plain_loop(
+                "a stretch of a loop", pointers_to({ &s, &j, &near.arrays }),
+                [&] { return binary(Op::Lt, j[0], length); },
+                [&] {
+                    near.keep(j[0], near_step, s);
+                    advance(s, j);
+                });
+
+            // From the one before this iteration to this iteration
+            Value slot = binary(Op::Div, place, near_step);
+            std::vector<Value> before = near.at(slot);
+            j[0] = mul(slot, near_step);
+            detail::plain_loop(
+                "towards an iteration", pointers_to({ &before, &j }),
+                [&] { return binary(Op::Lt, j[0], place); }, [&] { advance(before, j); });
+
+            Iteration it = iterate(inside, before, active, nullptr, nullptr);
+            run_iteration_backward(it, adjoint);
+            for (size_t k = 0; k < states(); ++k)
+                if (active[k])
+                    adjoint[k] = grad_or_zero(it.state[k]);
+            for (size_t v = 0; v < values.size(); ++v)
+                add_to(sums[v], grad_or_zero(it.inputs[v]));
         });
     give_results(inside, adjoint, sums);
 }

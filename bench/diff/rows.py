@@ -1,0 +1,168 @@
+# bench/diff/rows.py: derivatives of images, on both sides: the same scenes, the same calls; README.md says what each row measures.
+import gc
+import os
+import resource
+import subprocess
+import sys
+import time
+
+import numpy as np
+
+SHARED = os.environ.get("UMBEL_SCENES", "../shared/scenes")
+SPP, DEPTH = 16, 8
+SCENES = {"cbox": ("cbox/cbox.xml", {"res": 360}), "staircase": ("staircase/scene-v3.xml", {"width": 270, "height": 480}),
+          "living-room": ("living-room/scene-v3.xml", {"width": 480, "height": 270})}
+
+
+def plume(mi, size):
+    """Smoke in a grid of 64 x 64 x 64 voxels under a sky and a lamp."""
+    T, n = mi.ScalarTransform4f, 64
+    z, y, x = (np.mgrid[0:n, 0:n, 0:n] + .5) / n * 2 - 1
+    density = np.clip(1.2 - 2 * np.hypot(x - .3 * np.sin(2.5 * z), y + .2 * z), .01, 1)[..., None].astype(np.float32)
+    grid = {"type": "gridvolume", "grid": mi.VolumeGrid(density), "to_world": T().translate([-1, -1, -1]).scale(2)}
+    return mi.load_dict({
+        "type": "scene",
+        "sensor": {"type": "perspective", "fov": 35, "to_world": T().look_at([5, 0, 2], [0, 0, 0], [0, 0, 1]),
+                   "film": {"type": "hdrfilm", "width": size, "height": size, "rfilter": {"type": "box"}}},
+        "sky": {"type": "constant", "radiance": .5}, "lamp": {"type": "point", "position": [2, 3, 4], "intensity": 20.},
+        "cube": {"type": "cube", "bsdf": {"type": "null"}, "interior": {
+            "type": "heterogeneous", "albedo": .8, "scale": 8., "sigma_t": grid}}})
+
+
+def box(mi, size):
+    """A Cornell box of a size that rows choose."""
+    description = mi.cornell_box()
+    description["sensor"]["film"] |= {"width": size, "height": size, "rfilter": {"type": "box"}}
+    return mi.load_dict(description)
+
+
+def load(mi, name):
+    """A scene by name, the integrator that differentiates it, and the parameters to differentiate by."""
+    if name == "plume":
+        scene, kind = plume(mi, 256), "prbvolpath"
+    else:
+        path, sizes = SCENES[name]
+        scene, kind = mi.load_file(f"{SHARED}/{path}", spp=SPP, **sizes), "prb"
+    params = mi.traverse(scene)
+    if name == "plume":
+        keys = ["cube.interior_medium.sigma_t.data"]
+    else:
+        keys = [k for k in params.keys() if "reflectance" in k and k.endswith((".value", ".data")) and not int(params.flags(k)) & 1]
+    return scene, mi.load_dict({"type": kind, "max_depth": DEPTH}), params, keys
+
+
+class Iteration:
+    """An image, its squares' mean, and gradients of all parameters."""
+
+    def __init__(self, mi, dr, loaded):
+        self.mi, self.dr = mi, dr
+        self.scene, self.integrator, self.params, self.keys = loaded
+
+    def finish(self, *values):
+        self.dr.eval(*values)
+        self.dr.sync_thread()
+
+    def primal(self, k):
+        self.finish(self.mi.render(self.scene, integrator=self.integrator, spp=SPP, seed=k))
+
+    def gradient(self, k):
+        dr, params = self.dr, self.params
+        for key in self.keys:
+            value = type(params[key])(dr.detach(params[key]))
+            dr.enable_grad(value)
+            params[key] = value
+        params.update()
+        image = self.mi.render(self.scene, params, integrator=self.integrator, spp=SPP, seed=k)
+        dr.backward(dr.mean(dr.square(image), axis=None))
+        self.finish(*[dr.grad(params[key]) for key in self.keys])
+
+
+def best(once, count=3):
+    once(0)
+    times = []
+    for k in range(count):
+        begin = time.perf_counter()
+        once(k + 1)
+        times.append(time.perf_counter() - begin)
+    return min(times)
+
+
+def in_a_process(*words):
+    """The number that this script prints for these words, in a process of its own."""
+    command = [sys.executable, "-B", os.path.abspath(sys.argv[0]), *map(str, words)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode:
+        raise RuntimeError((done.stderr.strip().splitlines() or [f"ended with status {done.returncode}"])[-1])
+    return float(done.stdout.split()[-1])
+
+
+def peak(): return 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+
+
+def answer_in_process(mi, dr, words):
+    """What in_a_process() asked for: peak memory of three iterations; or time and memory by depth and size."""
+    mi.set_variant("llvm_ad_rgb")
+    if words[0] == "memory":
+        it = Iteration(mi, dr, load(mi, words[1]))
+        for k in range(3):
+            it.gradient(k)
+        print(peak())
+        return
+    what, kind, size, depth = words[0], words[1], int(words[2]), int(words[3])
+    scene = box(mi, size)
+    params = mi.traverse(scene)
+    keys = [c + ".reflectance.value" for c in ("white", "green", "red")]
+    integrator = mi.load_dict({"type": kind, "max_depth": depth, "rr_depth": 1000})
+    it = Iteration(mi, dr, (scene, integrator, params, keys))
+    it.primal(0)
+    before = peak()
+    if what == "time":
+        print(best(it.gradient, 2))
+    else:
+        it.gradient(0)
+        print(max(peak() - before, 1))
+
+
+def define(mi, dr, row):
+    """Rows that both sides have."""
+    mi.set_variant("llvm_ad_rgb")
+    loaded = {}
+
+    def iteration(name):
+        if name not in loaded:  # one at a time: calls of the rival reach the objects of all scenes
+            loaded.clear()
+            gc.collect()
+            loaded[name] = Iteration(mi, dr, load(mi, name))
+        return loaded[name]
+
+    def add(name):
+        what = "prbvolpath" if name == "plume" else "prb"
+        row(f"{name}: {what} iteration")(lambda: best(iteration(name).gradient))
+        row(f"{name}: primal")(lambda: best(iteration(name).primal))
+        row(f"{name}: peak memory", "B")(lambda: in_a_process("memory", name))
+    for name in (*SCENES, "plume"):
+        add(name)
+
+
+def define_methods(row):
+    """Rows of Umbel alone: what derivatives cost by three methods, as paths and images grow."""
+    def add(kind, size, depth):
+        row(f"{kind}, {size} x {size}, depth {depth}")(lambda: in_a_process("time", kind, size, depth))
+        row(f"{kind}, {size} x {size}, depth {depth}, memory", "B")(lambda: in_a_process("growth", kind, size, depth))
+    for kind in ("prb", "rb", "ad"):
+        for depth in (2, 4, 8, 16):
+            add(kind, 128, depth)
+        for size in (64, 256, 512):
+            add(kind, size, 4)
+
+    @row("ad: largest image, depth 8", "pixels")
+    def largest():
+        fits = 0
+        for size in (128, 256, 384, 512, 768, 1024, 1536):
+            try:
+                in_a_process("growth", "ad", size, 8)
+            except RuntimeError as error:
+                print(f"ad, {size} x {size}, depth 8: {error}", file=sys.stderr)
+                break
+            fits = size * size
+        return fits

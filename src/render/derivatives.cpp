@@ -2,8 +2,22 @@
 #include "ad/ad.h"
 #include "render/driver.h"
 #include "render/expected_samples.h"
+#include "render/invalid_samples.h"
 
 namespace umbel {
+
+// Samples that are NaN or infinite have no part in derivatives: their paths are not walked a second time. Told as those of
+// images are.
+template <class Samples>
+static void leave_out_invalid(Samples &s, const Radiance &primal, const Film::Crop &crop) {
+    Mask valid(true);
+    for (auto *values : { &primal.L.c, &primal.aovs })
+        for (const Float &v : *values)
+            valid = valid & (abs(v) < std::numeric_limits<double>::infinity());
+    note_invalid_samples(s.pixel.x + jit::opaque(uint32_t(crop.x)),
+                         s.pixel.y + jit::opaque(uint32_t(crop.y)), s.number, s.traced & !valid);
+    s.traced = s.traced & valid;
+}
 
 std::array<size_t, 3> Render::tensor_shape() const {
     const Film::Crop &crop = film().crop();
@@ -43,6 +57,7 @@ void Render::backward(const Float &gradient) {
     for (bool ready = make_ready(); ready && !done(); advance()) {
         Samples s = start(next_band(), place_of(next_band()));
         Radiance primal = primal_of(s);
+        leave_out_invalid(s, primal, film().crop());
         Spectrum L = map(primal.L, [](const Float &v) { return Float(v.detached()); });
         std::vector<Float> aovs;
         for (const Float &v : primal.aovs)
@@ -71,6 +86,7 @@ void Render::backward(const Float &gradient) {
     }
     integrator().boundary(boundary_pass(ad::Mode::Backward, gradient));
     jit::eval();
+    report_invalid_samples(m_options.seed, true);
 }
 
 BoundaryPass Render::boundary_pass(ad::Mode mode, const Float &gradient) const {
@@ -102,6 +118,7 @@ Float Render::forward() {
     for (bool ready = make_ready(); ready && !done(); advance()) {
         Samples s = start(next_band(), place_of(next_band()));
         Radiance primal = primal_of(s);
+        leave_out_invalid(s, primal, film().crop());
         RadianceDerivative by =
             integrator().differentiate(ad::Mode::Forward, m_scene, s.sampler, s.ray,
                                        sensor().medium(), primal, { Spectrum(1), {} }, s.traced);

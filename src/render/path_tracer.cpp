@@ -132,6 +132,13 @@ Mask PathTracer::is_lit(const Scene &scene, const Ray &ray, const Mask &active, 
     return lit | (forgotten & !scene.ray_test(ray, forgotten));
 }
 
+// What arrives at a vertex, unless it is NaN or infinite.
+static Spectrum finite(const Spectrum &x) {
+    return map(x, [](const Float &v) {
+        return select(abs(v) < std::numeric_limits<double>::infinity(), v, Float(0));
+    });
+}
+
 void PathTracer::bounce(const Scene &scene, State &s) const {
     BSDFContext ctx;
     Mask first = s.depth == UInt32(0u);
@@ -246,7 +253,7 @@ void PathTracer::bounce(const Scene &scene, State &s) const {
         return;
     }
     if (m_derivative == PathDerivative::Radiative)
-        s.L = detached(near) + detached(s.throughput) * incident(scene, s);
+        s.L = detached(near) + detached(s.throughput) * finite(incident(scene, s));
     Spectrum tangent = differentiate_vertex(*s.mode, s.L, near, scattered, s.gradient, s.active);
     if (*s.mode == ad::Mode::Forward)
         s.tangent += tangent;

@@ -6,9 +6,11 @@ namespace umbel {
 namespace {
 
 Float render_primal(const Scene &scene, const RenderOptions &options, std::array<size_t, 3> *shape,
-                    const BetweenLaunches &between) {
+                    const BetweenLaunches &between, bool is_followed) {
     RenderOptions lazy = options;
     lazy.is_lazy = true;
+    lazy.skip_invalid |=
+        is_followed; // one NaN would spoil the gradients of all that its pixel shows
     Render render(scene, lazy);
     if (shape)
         *shape = render.tensor_shape();
@@ -68,7 +70,7 @@ Float render_image(const Ref<Scene> &scene, const SceneParameters *params,
     Float image;
     {
         ad::SuspendGrad none;
-        image = render_primal(*scene, primal, shape, between);
+        image = render_primal(*scene, primal, shape, between, !followed.empty());
     }
     if (followed.empty())
         return image;

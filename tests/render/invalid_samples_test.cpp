@@ -1,6 +1,8 @@
 // tests/render/invalid_samples_test.cpp: samples that are NaN or infinite are told, and left out where asked.
+#include "render/render_image.h"
 #include "support/scenes.h"
 #include "support/warnings.h"
+#include <cmath>
 
 namespace umbel {
 using namespace test;
@@ -69,6 +71,43 @@ TEST_P(BackendInvalidSamples, OrdinaryImagesAreNotWarnedOf) {
     Warnings warnings;
     render_image(*scene_from(scene_xml("<shape type='sphere'/><emitter type='constant'/>", 8, 4)));
     EXPECT_EQ(warnings.text, "");
+}
+
+class BackendInvalidDerivatives : public VariantTest {};
+UMBEL_VARIANTS(BackendInvalidDerivatives, "interp_ad_rgb", "llvm_ad_rgb")
+
+// What is not finite is told, and has no part in an image that is differentiated, nor in its gradient.
+TEST_P(BackendInvalidDerivatives, LeaveThemOut) {
+    for (const char *integrator : { "prb", "rb", "direct", "ad" }) {
+        std::string xml = too_bright(), plain = "<shape type='rectangle'/>", direct = "'direct'";
+        xml.replace(
+            xml.find(plain), plain.size(),
+            "<shape type='rectangle'><bsdf type='diffuse' id='card'><rgb name='reflectance' "
+            "value='0.5,0.4,0.3'/></bsdf></shape>");
+        xml.replace(xml.find(direct), direct.size(), fmt::format("'{}'", integrator));
+        Ref<Scene> scene = scene_from(xml);
+        SceneParameters params(scene);
+        auto &slots =
+            std::get<std::array<Float *, 3>>(params.at("card.reflectance.value").param.slot);
+        for (Float *v : slots)
+            ad::enable_grad(*v);
+        params.update({ "card.reflectance.value" });
+        Warnings told;
+        RenderOptions o{ .seed = 1 };
+        Float image = render_image(scene, &params, o, o);
+        size_t invalid = 0;
+        for (double v : read_floats(image))
+            invalid += !std::isfinite(v);
+        EXPECT_EQ(invalid, 0u) << integrator;
+        ad::set_grad(image, Float(1e-30));
+        ad::backward_from(image);
+        double g = read_floats(Float(ad::grad(*slots[0])))[0];
+        EXPECT_TRUE(std::isfinite(g) && g > 0) << integrator << ": " << g;
+        EXPECT_TRUE(told.tell("is NaN or infinite")) << integrator << ": " << told.text;
+        for (Float *v : slots)
+            *v = Float(v->detached());
+        params.update({ "card.reflectance.value" });
+    }
 }
 
 } // namespace umbel

@@ -1,4 +1,5 @@
 // direct: direct illumination only, by sampling lights and BSDFs, combined with the power heuristic.
+#include "render/followed_once.h"
 #include "render/integrator.h"
 
 namespace umbel {
@@ -44,15 +45,14 @@ public:
             auto r =
                 scene.eval_and_sample_bsdf(ctx, si, wo, Float(0), { Float(0), Float(0) }, valid);
             Spectrum value = si.to_world_mueller(r.value, -wo, si.wi);
-            Float mis = select(ds.delta, Float(1), mis_weight(ds.pdf * part_e, r.pdf * part_b));
+            Float pdf = holds_samples(scene) ? Float(ad::detach(r.pdf)) : r.pdf;
+            Float mis = select(ds.delta, Float(1), mis_weight(ds.pdf * part_e, pdf * part_b));
             L += select(valid & (ds.pdf > 0), value * light * (mis * (1.0 / m_emitter_samples)),
                         black());
         }
         for (int i = 0; i < m_bsdf_samples; ++i) {
             Float u1 = sampler.next_1d();
-            auto r =
-                scene.eval_and_sample_bsdf(ctx, si, Vector3(0, 0, 1), u1, sampler.next_2d(), valid);
-            const BSDFSample &bs = r.sample;
+            BSDFSample bs = sample_bsdf(scene, si, u1, sampler.next_2d(), valid);
             Mask go = valid & (bs.pdf > 0);
             Ray next = si.spawn_ray(si.to_world(bs.wo));
             SurfaceInteraction hit = meet(next, go, false);
@@ -66,6 +66,21 @@ public:
     }
 
 private:
+    // Where it is differentiated, what was sampled stays, with its density, and the BSDF's value there changes: lights end
+    // somewhere, and a derivative of directions would not know. Shapes that move take their directions along.
+    static bool holds_samples(const Scene &scene) {
+        return FollowedOnce::is_on() && !scene.follows_shapes();
+    }
+    static BSDFSample sample_bsdf(const Scene &scene, const SurfaceInteraction &si, const Float &u1,
+                                  const Vector2 &u2, const Mask &active) {
+        Vector3 any(0, 0, 1);
+        if (!holds_samples(scene))
+            return scene.eval_and_sample_bsdf({}, si, any, u1, u2, active).sample;
+        ReplayedScattering r = replay_bsdf(scene, si, any, u1, u2, true, active);
+        r.sample.weight = r.sample.weight * relative(r.sample_value);
+        return r.sample;
+    }
+
     int m_both = 1, m_emitter_samples = 1, m_bsdf_samples = 1;
 };
 

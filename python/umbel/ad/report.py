@@ -133,4 +133,22 @@ class Report:
         replace(path("index.html"), page.encode())
 
 
-__all__ = ["Report", "curve", "side_by_side", "write_png"]
+class Watch:
+    """Whether iterations compile anything: with Watch() as watch: ...; watch.compiled() counts kernels since it was last asked."""
+
+    def __enter__(self):
+        from .. import jit as dr
+        self._scope = dr.scoped_set_flag(dr.JitFlag.KernelHistory, True)
+        self._scope.__enter__()
+        dr.kernel_history_clear()
+        return self
+
+    def __exit__(self, *error): return self._scope.__exit__(*error)
+
+    def compiled(self):
+        """Kernels that were not there before."""
+        from .. import jit as dr
+        return sum(k["type"] == dr.KernelType.JIT and not k["cache_hit"] for k in dr.kernel_history())
+
+
+__all__ = ["Report", "Watch", "curve", "side_by_side", "write_png"]

@@ -61,13 +61,17 @@ target = mi.Float(spot.ravel())
 opt = mi.ad.Adam(lr=5e-3)
 opt["heights"] = dr.zeros(mi.Float, n * n)
 losses = []
-for _ in range(150):
-    loss = dr.mean(dr.square(caustic(opt["heights"]) - target))
-    dr.backward(loss)
-    opt.step()
-    losses.append(np.array(loss).item())
+with mi.ad.report.Watch() as watch:
+    for i in range(150):
+        loss = dr.mean(dr.square(caustic(opt["heights"]) - target))
+        dr.backward(loss)
+        opt.step()
+        losses.append(np.array(loss).item())
+        if i == 1:
+            watch.compiled()
+    assert watch.compiled() == 0, "iterations after the second compile nothing"
 picture = np.array(caustic(opt["heights"])).reshape(pixels, pixels)
-mi.Bitmap(np.repeat(picture[..., None], 3, axis=-1).astype(np.float32)).write("build/caustic.exr")
+mi.ad.report.Report("build/caustic", "A caustic").write(losses, [[flat.reshape(pixels, pixels) / 8, picture / 8, spot / 8]])
 print("loss:", losses[0], "->", losses[-1])
 middle = picture[np.hypot(x, y) < 0.15].mean()
 print("light in the middle:", middle, "at first:", 1.0, "wanted:", spot[np.hypot(x, y) < 0.15].mean())

@@ -1,7 +1,8 @@
 # tests/python/oracle_gradients.py: gradients of images agree with those of Mitsuba's `prb`, in expectation.
 #
 # The mean of the image is differentiated with several seeds on both sides; the means over seeds must agree within what their
-# spread allows, for each parameter of a box, a rough metal and ground glass.
+# spread allows, for each parameter of a box, a rough metal, ground glass, plastic, a texture, an environment: with the four of
+# oracle_volume_gradients.py ten scenes.
 import sys
 import warnings
 
@@ -45,6 +46,18 @@ def scene(mi, thing):
         out["ball"] = {"type": "sphere", "radius": .6, "bsdf": {
             "type": "roughdielectric", "alpha": .4, "int_ior": 1.4, "ext_ior": 1.0}}
         out["sky"] = {"type": "constant", "radiance": {"type": "rgb", "value": [.5, .5, .5]}}
+    if thing == "plastic":
+        out["ball"] = {"type": "sphere", "radius": .6, "bsdf": {
+            "type": "roughplastic", "alpha": .3, "diffuse_reflectance": {"type": "rgb", "value": [.1, .3, .6]}}}
+    if thing == "texture":
+        texels = np.random.default_rng(4).uniform(.2, .8, (2, 3, 3)).astype(np.float32)
+        out["back"]["bsdf"] = {"type": "diffuse", "reflectance": {
+            "type": "bitmap", "data": mi.TensorXf(texels), "raw": True, "filter_type": "bilinear", "wrap_mode": "clamp"}}
+    if thing == "environment":
+        texels = np.random.default_rng(5).uniform(.1, 2, (4, 8, 3)).astype(np.float32)
+        out["sky"] = {"type": "envmap", "bitmap": mi.Bitmap(texels), "scale": .7}
+        del out["light"]
+        out["ball"] = {"type": "sphere", "radius": .5, "bsdf": {"type": "ref", "id": "red"}}
     return mi.load_dict(out)
 
 
@@ -67,6 +80,9 @@ CASES = {
     "box": ["red.reflectance.value", "white.reflectance.value", "light.emitter.radiance.value"],
     "metal": ["ball.bsdf.alpha.value", "ball.bsdf.specular_reflectance.value"],
     "glass": ["ball.bsdf.alpha.value", "ball.bsdf.eta", "sky.radiance.value"],
+    "plastic": ["ball.bsdf.diffuse_reflectance.value", "red.reflectance.value"],
+    "texture": ["back.bsdf.reflectance.data"],
+    "environment": ["sky.scale", "red.reflectance.value"],
 }
 
 worst, count = 0, 0
@@ -76,7 +92,7 @@ for name in ("llvm_ad_rgb", "llvm_ad_spectral"):
     for thing, keys in CASES.items():
         theirs, ours = scene(mitsuba, thing), scene(umbel, thing)
         for key in keys:
-            if name == "llvm_ad_spectral" and not (key.endswith("alpha.value") or key.endswith("eta")):
+            if name == "llvm_ad_spectral" and not (key.endswith("alpha.value") or key.endswith("eta") or key == "sky.scale"):
                 continue  # colours are coefficients of a spectrum there, and colours here
             a, b = gradients(mitsuba, drjit, theirs, key), gradients(umbel, umbel.jit, ours, key)
             error = np.sqrt((a.var(0) + b.var(0)) / (SEEDS - 1))

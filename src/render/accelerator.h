@@ -39,10 +39,14 @@ struct Geometry {
     std::vector<Part> parts;
     struct Placed {
         uint32_t part;
-        TransformSteps steps;
-        BoundingBox bounds;
+        const Shape *shape; // knows where: there may be millions
     };
     std::vector<Placed> instances;
+    TimeInterval time;
+    TransformSteps steps_of(const Placed &p) const { return p.shape->steps(time); }
+    BoundingBox bounds_of(const Placed &p) const {
+        return transform_bounds(steps_of(p), p.shape->bounds());
+    }
     const InstanceTable *table = nullptr; // the same, for lanes
     bool is_rebuilt = false; // after a change, as optimizations of shapes do it in every iteration
 

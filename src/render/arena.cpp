@@ -200,13 +200,15 @@ std::optional<TimeInterval> Arena::interval() const {
 void Arena::place_instances(Geometry &g, const TimeInterval &time, bool deforms) {
     m_instances = {};
     std::vector<uint32_t> numbers = { 0 };
+    g.instances.reserve(m_placed.size());
+    g.time = time;
     for (const Placed &p : m_placed) {
         numbers.push_back(dynamic_cast<const Instance *>(p.shape) ? p.shape->global_number() : 0);
         TransformSteps steps = p.shape->steps(time);
         if (reach_of(steps) == 0)
             warn(p.shape->where() + ": its transform leaves nothing of it; it is not rendered");
         m_instances.add(steps);
-        g.instances.push_back({ p.part, steps, transform_bounds(steps, p.shape->bounds()) });
+        g.instances.push_back({ p.part, p.shape });
     }
     m_instances.finish(time, deforms);
     m_instance_numbers = jit::copy(numbers);

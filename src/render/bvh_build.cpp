@@ -49,7 +49,7 @@ struct PartView {
             return g.triangle_bounds(part, part.first_triangle + i);
         i -= part.triangles;
         return i < part.analytic ? g.analytic_bounds(part.first_analytic + i)
-                                 : g.instances[i - part.analytic].bounds;
+                                 : g.bounds_of(g.instances[i - part.analytic]);
     }
     void write_triangle(uint32_t triangle, size_t step, double *record) const;
     void write_keys(BvhTree &tree) const;

@@ -216,13 +216,13 @@ private:
         for (uint32_t i = 0; i < g.instances.size(); ++i) {
             const Geometry::Part &part = g.parts[g.instances[i].part];
             first_prims.insert(first_prims.end(), { part.first_triangle, part.first_analytic });
-            double reach = reach_of(g.instances[i].steps);
+            TransformSteps steps = g.steps_of(g.instances[i]);
+            double reach = reach_of(steps);
             if (reach == 0)
                 continue;
             m_trees->reach = std::min(m_trees->reach, float(reach));
             RTCGeometry instance = rtcNewGeometry(device(), RTC_GEOMETRY_TYPE_INSTANCE);
             rtcSetGeometryInstancedScene(instance, m_trees->parts[g.instances[i].part].scene);
-            const TransformSteps &steps = g.instances[i].steps;
             rtcSetGeometryTimeStepCount(instance, unsigned(steps.size()));
             for (size_t k = 0; k < steps.size(); ++k) {
                 float rows[12];

@@ -123,6 +123,7 @@ void InstanceTable::finish(const TimeInterval &interval, bool deforms) {
         return;
     m_is_moving |= deforms;
     m_matrices = float_array(m_numbers);
+    std::vector<double>().swap(m_numbers); // there may be millions
     if (!m_is_moving)
         return;
     m_segments = jit::copy(m_motion);

@@ -4,6 +4,7 @@
 #include "core/traverse.h"
 #include "render/colour_value.h"
 #include "render/emitter.h"
+#include "render/instance.h"
 #include "render/sensor.h"
 #include "render/subsurface.h"
 #include <algorithm>
@@ -239,13 +240,19 @@ std::optional<TimeInterval> Shape::motion() const {
     return TimeInterval{ m_animation->keys().times.front(), m_animation->keys().times.back() };
 }
 
+// Whether the scene places it, although it stands still.
+static bool is_instance(const Shape &s) { return dynamic_cast<const Instance *>(&s); }
+
 TransformSteps Shape::steps(const TimeInterval &scene) const {
-    return m_animation ? steps_of(*m_animation, scene) : TransformSteps(1);
+    if (m_animation)
+        return steps_of(*m_animation, scene);
+    return { is_instance(*this) ? m_to_world : TransformData() };
 }
 
 BoundingBox Shape::swept_bounds() const {
-    return m_animation ? transform_bounds(steps(motion().value_or(TimeInterval())), bounds())
-                       : bounds();
+    return m_animation || is_instance(*this)
+               ? transform_bounds(steps(motion().value_or(TimeInterval())), bounds())
+               : bounds();
 }
 
 void Shape::set_interval(const TimeInterval &scene) {

@@ -134,6 +134,21 @@ TEST_P(BackendInstances, AThousandOfThemCompileWhatTwoDo) {
     context.set(jit::Flag::History, false);
 }
 
+// A node of the compiler takes as much memory as all numbers of a transform, and one used to be made of each.
+TEST_P(BackendInstances, AreNoNodesOfTheCompiler) {
+    auto nodes = [](int n) {
+        std::string s = group(cube(""));
+        for (int i = 0; i < n; ++i)
+            s += placed(fmt::format("<scale value='0.02'/><translate x='{}'/>", 0.01 * i));
+        Ref<Scene> scene = scene_from(scene_xml(s + Light, 4, 1));
+        EXPECT_EQ(scene->instance_count(), size_t(n));
+        return variant().context().graph.live_nodes();
+    };
+    nodes(1);
+    size_t few = nodes(2);
+    EXPECT_LT(nodes(102), few + 50);
+}
+
 TEST(Instances, CannotContainLightsGroupsOrInstances) {
     VariantScope scope(find_variant("interp_rgb"));
     auto message = [](const std::string &body) {

@@ -29,8 +29,7 @@ public:
         if (is_moving())
             return;
         try {
-            m_animation =
-                std::make_unique<AnimatedTransform>(AnimationData{ { 0 }, { m_to_world } });
+            decompose(m_to_world); // complains of what no instance can be
         } catch (const UserError &e) {
             complain("to_world: {}", e.what());
         }

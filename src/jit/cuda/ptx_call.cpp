@@ -11,6 +11,18 @@ constexpr size_t MostTested = 4;
 void FunctionWriter::call_one(const CallSite &site, size_t k, const Operand &data,
                               const std::vector<Operand> &results) {
     const Function &callee = m_program.functions[site.callees[k]];
+    if (m_scope.inlined[site.callees[k]]) {
+        std::vector<Operand> params;
+        for (uint32_t a : site.args)
+            params.push_back(value(a));
+        FunctionWriter body(*this, site.callees[k], std::move(params), data);
+        for (uint32_t i = 0; i < callee.insts.size(); ++i)
+            body.emit(i);
+        for (size_t r = 0; r < results.size(); ++r)
+            if (!results[r].empty())
+                m_w.move(site.out_types[r], results[r], body.value(callee.outputs[r]));
+        return;
+    }
     ParamLayout in(callee.params, ParamHeader), out(site.out_types, 0);
     m_w.raw("    {\n");
     m_w.line(".param .align 8 .b8 in_[{}]", in.bytes);
@@ -163,11 +175,40 @@ void find_writes(ModuleScope &scope) {
         }
 }
 
+// A call costs what lives across it a way through memory: functions are written in the place of their calls as long as that does
+// not make the text much longer.
+void choose_inlined(ModuleScope &scope) {
+    constexpr uint64_t MostInstructions = 40000; // in all
+    const Program &p = scope.program;
+    scope.inlined.assign(p.functions.size(), 0);
+    std::vector<uint64_t> size(p.functions.size()); // with what is in the place of calls
+    std::vector<uint64_t> calls(p.functions.size());
+    for (const Function &f : p.functions)
+        for (const Inst &in : f.insts)
+            if (in.op == Op::Call)
+                for (uint32_t callee : p.calls[in.imm].callees)
+                    ++calls[callee];
+    uint64_t added = 0;
+    for (size_t f = p.functions.size(); f-- > 1;) { // callees first
+        size[f] += p.functions[f].insts.size();
+        for (const Inst &in : p.functions[f].insts)
+            if (in.op == Op::Call)
+                for (uint32_t callee : p.calls[in.imm].callees)
+                    size[f] += scope.inlined[callee] ? size[callee] : 0;
+        uint64_t more = calls[f] * size[f];
+        if (calls[f] && added + more <= MostInstructions) {
+            scope.inlined[f] = 1;
+            added += more;
+        }
+    }
+}
+
 } // namespace
 
 Text write_module(const Program &program, const std::string &kernel_name) {
     ModuleScope scope{ program, kernel_name };
     find_writes(scope);
+    choose_inlined(scope);
     for (const Function &f : program.functions)
         for (const Inst &in : f.insts)
             if (is_transcendental(in.op) || in.op == Op::Atan2 || in.op == Op::Pow)
@@ -175,7 +216,8 @@ Text write_module(const Program &program, const std::string &kernel_name) {
     // Callees come after their callers in programs, and before them in the text
     std::string functions;
     for (uint32_t f = uint32_t(program.functions.size()); f-- > 0;)
-        functions += FunctionWriter(scope, f).run();
+        if (!scope.inlined[f])
+            functions += FunctionWriter(scope, f).run();
     std::string ptx = fmt::format(".version {}\n.target {}\n.address_size 64\n\n"
                                   ".const .align 8 .b8 args[{}];\n\n",
                                   PtxVersion, TargetArchitecture, 8 * (program.args.size() + 1));

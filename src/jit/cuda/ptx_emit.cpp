@@ -14,19 +14,35 @@ ParamLayout::ParamLayout(const std::vector<Type> &types, uint32_t header) : byte
     bytes = (bytes + 7) / 8 * 8;
 }
 
+static llvm_ir::FunctionPlan plan_of(const Program &program, uint32_t function) {
+    return llvm_ir::make_plan(program, function, { .width = 1, .unit_weight = ~0ull >> 1 });
+}
+
 FunctionWriter::FunctionWriter(ModuleScope &scope, uint32_t function)
     : m_scope(scope), m_program(scope.program), m_function(function),
-      m_fn(scope.program.functions[function]),
-      m_plan(
-          llvm_ir::make_plan(scope.program, function, { .width = 1, .unit_weight = ~0ull >> 1 })),
-      m_w(scope.module), m_value(m_fn.insts.size()) {
-    uint32_t at = 0;
+      m_fn(scope.program.functions[function]), m_plan(plan_of(scope.program, function)),
+      m_own(std::make_unique<Writer>(scope.module)), m_w(*m_own), m_local_bytes(m_own_local_bytes),
+      m_value(m_fn.insts.size()) {
+    place_arrays();
+}
+
+FunctionWriter::FunctionWriter(FunctionWriter &caller, uint32_t function,
+                               std::vector<Operand> params, const Operand &data)
+    : m_scope(caller.m_scope), m_program(caller.m_program), m_function(function),
+      m_fn(m_program.functions[function]), m_plan(plan_of(m_program, function)), m_w(caller.m_w),
+      m_local_bytes(caller.m_local_bytes), m_params(std::move(params)), m_value(m_fn.insts.size()),
+      m_lane(caller.m_lane), m_data(data) {
+    place_arrays();
+}
+
+void FunctionWriter::place_arrays() {
+    uint32_t &at = m_local_bytes;
     for (const llvm_ir::Storage &s : m_plan.storages) {
         at = (at + 7) / 8 * 8;
         m_storage.push_back(at);
         at += s.length * uint32_t(bytes(s.type));
     }
-    m_local_bytes = (at + 7) / 8 * 8;
+    at = (at + 7) / 8 * 8;
 }
 
 std::string FunctionWriter::symbol(const std::string &kernel, uint32_t function) {
@@ -137,8 +153,12 @@ void FunctionWriter::emit(uint32_t i) {
             m_w.load(in.type, "global", fmt::format("{}+{}", m_data, in.imm), 1, 1, True)[0];
         break;
     case Op::Param:
-        m_value[i] = load_param(
-            in.type, fmt::format("in+{}", ParamLayout(m_fn.params, ParamHeader).offsets[in.imm]));
+        m_value[i] =
+            !m_params.empty()
+                ? m_params[in.imm]
+                : load_param(
+                      in.type,
+                      fmt::format("in+{}", ParamLayout(m_fn.params, ParamHeader).offsets[in.imm]));
         break;
     case Op::Gather: {
         const char *space = only_read(in.arg[0]) ? "global.nc" : "global";

@@ -4,6 +4,7 @@
 #include "jit/cuda/ptx_text.h"
 #include "jit/llvm/plan.h"
 #include <functional>
+#include <memory>
 
 namespace umbel::jit::ptx {
 
@@ -22,6 +23,7 @@ struct ModuleScope {
     Module module = {};
     std::vector<uint8_t> written_args = {}; // arrays that the program writes to, by argument
     bool writes_args = false, writes_elsewhere = false; // through arguments; through other pointers
+    std::vector<uint8_t> inlined = {}; // functions whose text is in the place of their calls
 };
 
 class FunctionWriter {
@@ -31,6 +33,10 @@ public:
     static std::string symbol(const std::string &kernel, uint32_t function);
 
 private:
+    /// A callee in the place of its call.
+    FunctionWriter(FunctionWriter &caller, uint32_t function, std::vector<Operand> params,
+                   const Operand &data);
+    void place_arrays();
     struct ArrayCopy {
         uint32_t from, to; // storages
     };
@@ -67,11 +73,14 @@ private:
     uint32_t m_function;
     const Function &m_fn;
     llvm_ir::FunctionPlan m_plan;
-    Writer m_w;
+    std::unique_ptr<Writer> m_own; // null in the place of a call
+    Writer &m_w;
+    uint32_t &m_local_bytes; // of all that is in this function's text
+    std::vector<Operand> m_params;
     std::vector<Operand> m_value;
     std::map<uint32_t, std::pair<std::string, std::string>> m_labels; // by first marker of a region
     std::vector<uint32_t> m_storage;                                  // offsets of local arrays
-    uint32_t m_local_bytes = 0;
+    uint32_t m_own_local_bytes = 0;
     Operand m_lane, m_data;
 };
 

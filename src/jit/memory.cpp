@@ -7,6 +7,7 @@
 #include "jit/rebuild.h"
 #include "jit/record.h"
 #include "jit/state_access.h"
+#include "jit/unset_array.h"
 #include <algorithm>
 #include <atomic>
 
@@ -308,12 +309,9 @@ Value scatter_inc(Value &target, const Value &index, const Value &mask) {
 
 // ---- local arrays
 
-Value local_array(const Value &initial, uint32_t length) {
-    Context &c = check_args("local_array", { &initial });
+static Value make_array(Context &c, const Value &initial, uint32_t length, bool is_unset) {
     if (length == 0 || length > 65536)
         fail("local_array: a length of {}; 1 to 65536 is possible", length);
-    if (initial.grad_id()) [[unlikely]]
-        return c.tracker->local_array(initial, length);
     // Made in a callee from the caller's values, it is still the callee's own
     Value home;
     if (RegionId function = c.graph.region(c.region).function)
@@ -324,8 +322,20 @@ Value local_array(const Value &initial, uint32_t length) {
         c, c.graph.make({ .op = Op::ArrayNew,
                           .type = initial.type(),
                           .size = initial.size(),
+                          .imm = is_unset,
                           .length = length,
                           .dep = { initial.id(), home.valid() ? home.id() : 0, 0, 0 } }));
+}
+
+Value local_array(const Value &initial, uint32_t length) {
+    Context &c = check_args("local_array", { &initial });
+    if (initial.grad_id()) [[unlikely]]
+        return c.tracker->local_array(initial, length);
+    return make_array(c, initial, length, false);
+}
+
+Value unset_array(Type type, uint32_t length) {
+    return make_array(Context::current(), literal(type, 0), length, true);
 }
 
 Value local_get(const Value &array, const Value &index, const Value &mask) {

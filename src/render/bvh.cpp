@@ -2,6 +2,7 @@
 //
 // A hit on an instance's box traverses the tree of its group with the ray in the group's space.
 #include "core/host_array.h"
+#include "jit/unset_array.h"
 #include "render/bvh_build.h"
 #include "render/dispatch.h"
 #include <bit>
@@ -86,7 +87,8 @@ private:
 
     Hit traverse(const Ray &ray, const UInt32 &root, const Mask &active, How how) const {
         Vector3 inv(rcp(ray.d.x), rcp(ray.d.y), rcp(ray.d.z));
-        State s{ root, UInt32(0u), jit::LocalArray<uint32_t>(UInt32(0u), BvhTree::StackSize),
+        State s{ root, UInt32(0u),
+                 jit::LocalArray<uint32_t>(jit::unset_array(jit::Type::U32, BvhTree::StackSize)),
                  no_hit(), active };
         s = jit::loop(
             s, [](const State &s) { return s.active; },

@@ -153,6 +153,61 @@ uint32_t flatten(const BuildNode *root, const PartView &view, BvhTree &tree) {
     return uint32_t(base);
 }
 
+constexpr uint32_t SplitUpTo = 1u << 20; // triangles
+
+// Boxes of what is left of a primitive on both sides of a plane: of triangles, what is inside of its box so far.
+void split_primitive(const RTCBuildPrimitive *prim, unsigned dim, float position, RTCBounds *left,
+                     RTCBounds *right, void *user) {
+    auto &view = *static_cast<const PartView *>(user);
+    constexpr float Inf = std::numeric_limits<float>::infinity();
+    float lower[3] = { prim->lower_x, prim->lower_y, prim->lower_z },
+          upper[3] = { prim->upper_x, prim->upper_y, prim->upper_z };
+    float box[2][2][3]; // side, end, dimension
+    bool clips = prim->primID < view.part.triangles && !view.part.deforms();
+    for (int side = 0; side < 2; ++side)
+        for (int d = 0; d < 3; ++d) {
+            box[side][0][d] = clips ? Inf : lower[d];
+            box[side][1][d] = clips ? -Inf : upper[d];
+        }
+    if (clips) {
+        std::array<double, 3> p[3];
+        for (size_t k = 0; k < 3; ++k)
+            p[k] = view.g.corner(view.part, view.part.first_triangle + prim->primID, k);
+        auto extend = [&](int side, const std::array<double, 3> &q) {
+            for (size_t d = 0; d < 3; ++d) {
+                box[side][0][d] = std::min(box[side][0][d], std::nextafter(float(q[d]), -Inf));
+                box[side][1][d] = std::max(box[side][1][d], std::nextafter(float(q[d]), Inf));
+            }
+        };
+        for (size_t k = 0; k < 3; ++k) {
+            const auto &a = p[k], &b = p[(k + 1) % 3];
+            if (a[dim] <= position)
+                extend(0, a);
+            if (a[dim] >= position)
+                extend(1, a);
+            if ((a[dim] < position) != (b[dim] < position) && a[dim] != b[dim]) {
+                double t = (position - a[dim]) / (b[dim] - a[dim]);
+                std::array<double, 3> q;
+                for (size_t d = 0; d < 3; ++d)
+                    q[d] = a[d] + t * (b[d] - a[d]);
+                extend(0, q);
+                extend(1, q);
+            }
+        }
+        for (int side = 0; side < 2; ++side)
+            for (int d = 0; d < 3; ++d) {
+                box[side][0][d] = std::max(box[side][0][d], lower[d]);
+                box[side][1][d] = std::min(box[side][1][d], upper[d]);
+            }
+    }
+    box[0][1][dim] = std::min(box[0][1][dim], position);
+    box[1][0][dim] = std::max(box[1][0][dim], position);
+    RTCBounds *out[] = { left, right };
+    for (int side = 0; side < 2; ++side)
+        *out[side] = { box[side][0][0], box[side][0][1], box[side][0][2], 0,
+                       box[side][1][0], box[side][1][1], box[side][1][2], 0 };
+}
+
 uint32_t build_part(const PartView &view, BvhTree &tree) {
     static RTCDevice device = rtcNewDevice("start_threads=0");
     if (!device)
@@ -175,6 +230,12 @@ uint32_t build_part(const PartView &view, BvhTree &tree) {
     a.setNodeChildren = set_children;
     a.setNodeBounds = set_bounds;
     a.createLeaf = create_leaf;
+    // As for Embree's own trees; an image has the same bits either way
+    if (!view.g.is_rebuilt && view.part.triangles <= SplitUpTo) {
+        a.buildQuality = RTC_BUILD_QUALITY_HIGH;
+        a.splitPrimitive = split_primitive;
+        a.userPtr = const_cast<PartView *>(&view);
+    }
     auto *root = static_cast<BuildNode *>(rtcBuildBVH(&a));
     if (!root)
         throw DeviceError("Embree could not build a tree for the scene; is there enough memory?");

@@ -69,6 +69,8 @@ void FunctionWriter::select_array(uint32_t i, const Operand &mask, uint32_t b, u
 
 void FunctionWriter::emit_array(uint32_t i) {
     const Inst &in = inst(i);
+    if (in.op == Op::ArrayNew && in.imm) // see jit/unset_array.h
+        return;
     if (in.op == Op::ArrayNew) {
         Operand v = value(in.arg[0]);
         uint32_t storage = m_plan.storage[i];

@@ -175,32 +175,20 @@ void find_writes(ModuleScope &scope) {
         }
 }
 
-// A call costs what lives across it a way through memory: functions are written in the place of their calls as long as that does
-// not make the text much longer.
+// A call costs what lives across it a way through memory; text costs time of the assembler. So functions that are called in one place
+// are written there, and short ones everywhere.
 void choose_inlined(ModuleScope &scope) {
-    constexpr uint64_t MostInstructions = 40000; // in all
+    constexpr size_t FewInstructions = 100;
     const Program &p = scope.program;
-    scope.inlined.assign(p.functions.size(), 0);
-    std::vector<uint64_t> size(p.functions.size()); // with what is in the place of calls
-    std::vector<uint64_t> calls(p.functions.size());
+    std::vector<uint32_t> calls(p.functions.size());
     for (const Function &f : p.functions)
         for (const Inst &in : f.insts)
             if (in.op == Op::Call)
                 for (uint32_t callee : p.calls[in.imm].callees)
                     ++calls[callee];
-    uint64_t added = 0;
-    for (size_t f = p.functions.size(); f-- > 1;) { // callees first
-        size[f] += p.functions[f].insts.size();
-        for (const Inst &in : p.functions[f].insts)
-            if (in.op == Op::Call)
-                for (uint32_t callee : p.calls[in.imm].callees)
-                    size[f] += scope.inlined[callee] ? size[callee] : 0;
-        uint64_t more = calls[f] * size[f];
-        if (calls[f] && added + more <= MostInstructions) {
-            scope.inlined[f] = 1;
-            added += more;
-        }
-    }
+    scope.inlined.assign(p.functions.size(), 0);
+    for (size_t f = 1; f < p.functions.size(); ++f)
+        scope.inlined[f] = calls[f] == 1 || p.functions[f].insts.size() <= FewInstructions;
 }
 
 } // namespace

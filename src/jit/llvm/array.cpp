@@ -62,6 +62,8 @@ void Emitter::copy_arrays(const std::vector<ArrayCopy> &copies, Value *mask) {
 
 void Emitter::emit_array_new(uint32_t i) {
     const Inst &in = inst(i);
+    if (in.imm) // see jit/unset_array.h
+        return;
     Value *v = vec(in.arg[0]), *base = storage_base(m_plan.storage[i]);
     for_elements(in.length, bytes(in.type) * m_width, [&](Value *at) {
         store_packet(m_b, v, m_b.CreateGEP(m_b.getInt8Ty(), base, at), in.type,

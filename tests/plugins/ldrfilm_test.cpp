@@ -1,5 +1,6 @@
 // tests/plugins/ldrfilm_test.cpp: pictures of 8 bits.
 #include "core/image_ops.h"
+#include "core/load_warnings.h"
 #include "support/film_files.h"
 
 namespace umbel {
@@ -70,6 +71,12 @@ TEST_F(LdrFilmFiles, SaysWhatIsWrong) {
     make_object<Film>(Properties(p).set("banner", true));
     EXPECT_NE(testing::internal::GetCapturedStderr().find("banner"), std::string::npos);
     testing::internal::CaptureStderr();
+    {
+        LoadWarnings remarks; // which the command line can make errors of
+        make_object<Film>(Properties(p).set("banner", true));
+        ASSERT_EQ(remarks.texts.size(), 1u);
+        EXPECT_NE(remarks.texts[0].find("banner"), std::string::npos);
+    }
     make_object<Film>(p);
     EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
 }

@@ -4,9 +4,9 @@
 // all luminances to what can be shown [Reinhard 2002]. Both end with the curve of sRGB, or with an exponent.
 #include "core/image_io.h"
 #include "core/image_ops.h"
+#include "core/load_warnings.h"
 #include "core/printable.h"
 #include "render/colour_film.h"
-#include <cstdio>
 
 namespace umbel {
 
@@ -31,10 +31,8 @@ public:
         bool banner = false;
         p.boolean("banner", banner, false).fixed().doc("Of old scenes; there is none");
         if (p.loading() && banner)
-            std::fputs(fmt::format("umbel: {}: pictures have no banner; remove `banner`\n",
-                                   printable(p.properties()->describe()))
-                           .c_str(),
-                       stderr); // which may be closed, or full
+            warn_while_loading(fmt::format("{}: pictures have no banner; remove `banner`",
+                                           printable(p.properties()->describe())));
     }
     void configure() override {
         if (!(m_gamma < 0 || m_gamma > 0))

@@ -3,7 +3,7 @@
 // It is to `orthographic` what `thinlens` is to `perspective`. Around each point of the film is a lens of its own: a ray leaves a
 // point of that disk towards the point at `focus_distance` straight in front of the film's. With the areas A of the film and L
 // of the lens, the focal distance f and the angle theta of a ray to the axis, its importance is f^2 / (A L cos(theta)^4).
-#include "core/warp.h"
+#include "render/lens.h"
 #include "render/parallel_camera.h"
 
 namespace umbel {
@@ -16,23 +16,13 @@ public:
         p.example("<float name='aperture_radius' value='.1'/><float name='focus_distance' "
                   "value='1'/><float name='near_clip' value='.2'/>");
         ParallelCamera::declare(p);
-        p.number("aperture_radius", m_radius, 0, 0).doc("Of the lens, in units of the scene");
-        p.number("focus_distance", m_focus, 0, 0)
-            .doc("Where things are sharp: the distance of the plane, in units of the scene");
+        m_lens.declare(p, 0, 0, "in units of the scene");
     }
     void configure() override {
         ParallelCamera::configure();
-        if (!(m_radius > 0))
-            complain("aperture_radius is {}; it must be positive. Without a lens, use "
-                     "`orthographic`",
-                     m_radius);
-        if (!(m_focus > 0))
-            complain("focus_distance is {}; it must be positive", m_focus);
+        m_lens.configure(*this, "Without a lens, use `orthographic`");
         for (const TransformData &t : m_to_world.transforms)
             refuse_shear(t);
-        m_lens = opaque_float(m_radius);
-        m_lens_area = opaque_float(Pi * m_radius * m_radius);
-        m_distance = opaque_float(m_focus);
     }
     uint32_t flags() const override { return 0; }
     bool needs_aperture_sample() const override { return true; }
@@ -44,7 +34,7 @@ public:
                 for (double y : { -height, height }) {
                     std::array<double, 3> p = t.apply_point({ x, y, 0 }), low = p, high = p;
                     for (size_t k = 0; k < 3; ++k)
-                        low[k] -= m_radius, high[k] += m_radius;
+                        low[k] -= m_lens.radius, high[k] += m_lens.radius;
                     b.extend(low);
                     b.extend(high);
                 }
@@ -58,7 +48,7 @@ public:
         Transform to_world = m_transform.at(time, active);
         Axes axes(to_world);
         Vector3 lens = lens_point(axes, aperture);
-        Vector3 d = normalize(axes.z * m_distance - lens);
+        Vector3 d = normalize(axes.z * m_lens.distance - lens);
         Float by_axis = axes.length_z / dot(d, axes.z);
         Vector3 o = fma(d, m_near_clip * by_axis, to_world.point(film_point(position, 0)) + lens);
         return { Ray{ o, d, (m_far_clip - m_near_clip) * by_axis, time, wavelengths }, weight };
@@ -68,8 +58,8 @@ public:
                                                      const Mask &active) const override {
         Transform to_world = m_transform.at(time, active);
         Axes axes(to_world);
-        Float x = fma(u.x, 2, -1) * (axes.length_x + m_lens),
-              y = fma(u.y, 2, -1) * fma(axes.length_y, inv_aspect(), m_lens);
+        Float x = fma(u.x, 2, -1) * (axes.length_x + m_lens.size),
+              y = fma(u.y, 2, -1) * fma(axes.length_y, inv_aspect(), m_lens.size);
         Float all = area_with_lenses(axes);
         return { { to_world.translation() + axes.x * x + axes.y * y,
                    axes.z,
@@ -87,7 +77,7 @@ public:
                                                           const Mask &active) const override {
         Transform to_world = m_transform.at(it.time, active);
         Axes axes(to_world);
-        Vector3 d = normalize(axes.z * m_distance - lens_point(axes, u));
+        Vector3 d = normalize(axes.z * m_lens.distance - lens_point(axes, u));
         View view = view_of(to_world, axes, it.p, d);
         // The lens is met where it was sampled, whatever rounding has to say at its rim
         DirectionSample ds{ { fma(d, -view.dist, it.p), axes.z, view.pixel, it.time,
@@ -125,11 +115,11 @@ private:
     };
     /// From the film's point on.
     Vector3 lens_point(const Axes &axes, const Vector2 &u) const {
-        Vector2 p = square_to_uniform_disk_concentric(u);
-        return axes.x * (p.x * m_lens) + axes.y * (p.y * m_lens);
+        Vector2 p = m_lens.point(u);
+        return axes.x * p.x + axes.y * p.y;
     }
     Float area_with_lenses(const Axes &axes) const {
-        return 4 * (axes.length_x + m_lens) * fma(axes.length_y, inv_aspect(), m_lens);
+        return 4 * (axes.length_x + m_lens.size) * fma(axes.length_y, inv_aspect(), m_lens.size);
     }
 
     struct View { // of a place, from where a ray in direction d comes by
@@ -146,16 +136,16 @@ private:
         Mask front = (cosine > 1e-6) & (p.z > 0);
         Float inv_cos = rcp(select(front, cosine, Float(1))), dist = p.z * axes.length_z * inv_cos;
         // The ray meets the plane in focus straight in front of the film's point
-        Vector3 sharp = fma(d, m_distance * inv_cos - dist, place);
+        Vector3 sharp = fma(d, m_lens.distance * inv_cos - dist, place);
         Place film = place_of(film_at(to_world.inverse().point(sharp)));
-        Vector3 lens = d * (m_distance * inv_cos) - axes.z * m_distance;
-        Float density = sqr(m_distance) * inv_cos * sqr(inv_cos) / m_lens_area;
+        Vector3 lens = d * (m_lens.distance * inv_cos) - axes.z * m_lens.distance;
+        Float density = sqr(m_lens.distance) * inv_cos * sqr(inv_cos) / m_lens.area;
         return { film.pixel,
                  dist,
                  density * inv_cos / area(to_world, axes.z),
                  density,
                  front & in_reach(p.z) & film.seen,
-                 squared_norm(lens) <= sqr(m_lens) * (1 + 1e-5) };
+                 squared_norm(lens) <= sqr(m_lens.size) * (1 + 1e-5) };
     }
 
     void refuse_shear(const TransformData &t) const {
@@ -171,8 +161,7 @@ private:
         }
     }
 
-    double m_radius = 0, m_focus = 0;
-    Float m_lens, m_lens_area, m_distance;
+    Lens m_lens;
 };
 
 UMBEL_PLUGIN(Sensor, Telecentric, "telecentric")

@@ -3,8 +3,8 @@
 // Looks along +z of its own space, y up, x to the left. A ray leaves a point of the lens, which is a disk around the origin,
 // towards the point at `focus_distance` that a pinhole would show at the same place of the film. With the area A of the film at
 // distance 1 and that of the lens, L, the importance of a ray at the angle theta is 1 / (A L cos(theta)^4).
-#include "core/warp.h"
 #include "render/camera.h"
+#include "render/lens.h"
 
 namespace umbel {
 
@@ -17,22 +17,12 @@ public:
                   "<float name='focus_distance' value='1'/><float name='fov' value='70'/>"
                   "<float name='principal_point_offset_y' value='.1'/>");
         FovCamera::declare(p);
-        p.number("aperture_radius", m_radius, 0.1, 0).doc("Of the lens, in units of the scene");
-        p.number("focus_distance", m_focus, 1, 0)
-            .doc("Where things are sharp: the distance of the plane, along the view's axis");
+        m_lens.declare(p, 0.1, 1, "along the view's axis");
     }
     void configure() override {
         FovCamera::configure();
-        if (!(m_radius > 0))
-            complain("aperture_radius is {}; it must be positive. For a pinhole, use "
-                     "`perspective`",
-                     m_radius);
-        if (!(m_focus > 0))
-            complain("focus_distance is {}; it must be positive", m_focus);
+        m_lens.configure(*this, "For a pinhole, use `perspective`");
         refuse_scale("its lens", "scale aperture_radius and focus_distance instead");
-        m_lens = opaque_float(m_radius);
-        m_lens_area = opaque_float(Pi * m_radius * m_radius);
-        m_distance = opaque_float(m_focus);
     }
 
     uint32_t flags() const override { return 0; }
@@ -40,8 +30,8 @@ public:
     BoundingBox bounds() const override { // of the lens, at its keyframes
         BoundingBox b;
         for (const TransformData &t : m_to_world.transforms)
-            for (double x : { -m_radius, m_radius })
-                for (double y : { -m_radius, m_radius })
+            for (double x : { -m_lens.radius, m_lens.radius })
+                for (double y : { -m_lens.radius, m_lens.radius })
                     b.extend(t.apply_point({ x, y, 0 }));
         return b;
     }
@@ -52,7 +42,7 @@ public:
         auto [wavelengths, weight] = sample_wavelengths({}, wavelength_sample, active);
         Vector3 lens = lens_point(aperture);
         Vector2 slope = slope_at(position);
-        Vector3 sharp{ slope.x * m_distance, slope.y * m_distance, m_distance };
+        Vector3 sharp{ slope.x * m_lens.distance, slope.y * m_lens.distance, m_lens.distance };
         Vector3 d = normalize(sharp - lens);
         Float near_t = m_near_clip / d.z, far_t = m_far_clip / d.z;
         Transform to_world = m_transform.at(time, active);
@@ -62,10 +52,10 @@ public:
     }
     std::pair<PositionSample, Float> sample_position(const Float &time, const Vector2 &u,
                                                      const Mask &active) const override {
-        return { position_at(m_transform.at(time, active), u, time), m_lens_area };
+        return { position_at(m_transform.at(time, active), u, time), m_lens.area };
     }
     Float pdf_position(const PositionSample &, const Mask &) const override {
-        return rcp(m_lens_area);
+        return rcp(m_lens.area);
     }
 
     std::pair<DirectionSample, Spectrum> sample_direction(const Interaction &it, const Vector2 &u,
@@ -96,8 +86,8 @@ public:
 
 private:
     Vector3 lens_point(const Vector2 &u) const {
-        Vector2 p = square_to_uniform_disk_concentric(u);
-        return { p.x * m_lens, p.y * m_lens, Float(0) };
+        Vector2 p = m_lens.point(u);
+        return { p.x, p.y, Float(0) };
     }
     PositionSample position_at(const Transform &to_world, const Vector2 &u,
                                const Float &time) const {
@@ -105,7 +95,7 @@ private:
                  normalize(to_world.vector({ 0, 0, 1 })),
                  { Float(0), Float(0) },
                  time,
-                 rcp(m_lens_area),
+                 rcp(m_lens.area),
                  Mask(false) };
     }
 
@@ -120,17 +110,16 @@ private:
         Vector3 p = to_local.point(it.p), d = normalize(to_local.vector(-towards));
         Mask front = (d.z > 1e-6) & (p.z > 0);
         Float inv_z = rcp(select(front, d.z, Float(1))), dist = p.z * inv_z;
-        Vector3 lens = fma(d, -dist, p), sharp = fma(d, m_distance * inv_z, lens);
-        Place place = place_of(film_at({ sharp.x / m_distance, sharp.y / m_distance }));
+        Vector3 lens = fma(d, -dist, p), sharp = fma(d, m_lens.distance * inv_z, lens);
+        Place place = place_of(film_at({ sharp.x / m_lens.distance, sharp.y / m_lens.distance }));
         Mask in_film = front & in_reach(p.z) & place.seen;
-        Mask in_lens = sqr(lens.x) + sqr(lens.y) <= sqr(m_lens) * (1 + 1e-5);
-        Float area = extent().x * extent().y * rendered_part(4) * m_lens_area;
-        return { place.pixel, sqr(sqr(inv_z)) / area, sqr(dist) * inv_z / m_lens_area, in_film,
+        Mask in_lens = sqr(lens.x) + sqr(lens.y) <= sqr(m_lens.size) * (1 + 1e-5);
+        Float area = extent().x * extent().y * rendered_part(4) * m_lens.area;
+        return { place.pixel, sqr(sqr(inv_z)) / area, sqr(dist) * inv_z / m_lens.area, in_film,
                  in_film & in_lens };
     }
 
-    double m_radius = 0.1, m_focus = 1;
-    Float m_lens, m_lens_area, m_distance;
+    Lens m_lens;
 };
 
 UMBEL_PLUGIN(Sensor, ThinLens, "thinlens")

@@ -1,4 +1,4 @@
-# tests/python/oracle_shapes.py: rays meet grids of distances and ellipsoids where they meet them in Mitsuba 3.
+# tests/python/oracle_shapes.py: rays meet shapes where they meet them in Mitsuba 3.
 import sys
 
 try:
@@ -19,7 +19,7 @@ failures = 0
 
 
 def compare(label, description, centre, names, tolerance):
-    """Hits of random rays towards places around the centre; `description` makes the scene of a module."""
+    """Hits of random rays towards places around the centre; `description` makes the shape of a module, or several by name."""
     global failures
     origins = rng.normal(size=(3, N))
     origins = origins * (4 / np.linalg.norm(origins, axis=0)) + np.array(centre)[:, None]
@@ -27,7 +27,8 @@ def compare(label, description, centre, names, tolerance):
     directions /= np.linalg.norm(directions, axis=0)
 
     def seen(mi):
-        scene = mi.load_dict({"type": "scene", "shape": description(mi)})
+        shapes = description(mi)
+        scene = mi.load_dict({"type": "scene"} | (shapes if "type" not in shapes else {"shape": shapes}))
         ray = mi.Ray3f(mi.Point3f(*origins.astype(np.float32)), mi.Vector3f(*directions.astype(np.float32)))
         si = scene.ray_intersect(ray)
         parts = {"t": si.t, "n": si.n, "sh_n": si.sh_frame.n, "uv": si.uv, "prim": si.prim_index}
@@ -72,5 +73,20 @@ for shell in ("ico_sphere", "uv_sphere", "box"):
     compare(f"ellipsoidsmesh {shell}",
             lambda mi: {"type": "ellipsoidsmesh", "data": mi.TensorXf(data), "extent": 1.0, "shell": shell},
             (0, 0, 0), ["n", "prim"], 2e-3)
+
+# Surfaces given by formulas, moved, turned and scaled unequally where that is possible
+def turned(mi, scale):
+    return mi.ScalarTransform4f().translate([0.1, -0.2, 0.3]).rotate([0.6, 0, 0.8], 40).scale(scale)
+
+
+for shape in ("rectangle", "disk", "cube"):
+    compare(shape, lambda mi: {"type": shape, "to_world": turned(mi, [0.8, 1.2, 0.6])}, (0.1, -0.2, 0.3), ["n", "sh_n", "uv", "prim"], 1e-4)
+for shape in ("sphere", "cylinder"):
+    compare(shape, lambda mi: {"type": shape, "to_world": turned(mi, 0.7), "flip_normals": shape == "cylinder"}, (0.1, -0.2, 0.3),
+            ["n", "sh_n", "uv"], 1e-4)
+compare("instance",
+        lambda mi: {"group": {"type": "shapegroup", "cube": {"type": "cube", "to_world": mi.ScalarTransform4f().scale(0.5)}},
+                    "instance": {"type": "instance", "to_world": turned(mi, [0.8, 1.2, 0.6]), "shape": {"type": "ref", "id": "group"}}},
+        (0.1, -0.2, 0.3), ["n", "sh_n", "uv"], 1e-4)
 
 sys.exit(int(failures > 0))

@@ -10,6 +10,7 @@
 #include <atomic>
 #include <charconv>
 #include <chrono>
+#include <cstdlib>
 #include <tbb/global_control.h>
 #include <thread>
 #undef check // of jit/error.h; it is a method of the parser's options here
@@ -313,6 +314,11 @@ void add_render_command(CLI::App &app, std::function<int()> &run) {
     auto *quiet = c->add_flag("-q,--quiet", o->run.quiet, "Print errors only");
     c->add_flag("-v,--verbose", o->run.verbose, "Say what is loaded and compiled")->excludes(quiet);
     c->add_option("-m,--variant", o->variant, "What to compute in; `umbel variants` lists them");
+    c->add_option_function<int>(
+         "--device",
+         [](const int &number) { setenv("UMBEL_DEVICE", std::to_string(number).c_str(), 1); },
+         "The GPU that cuda variants compute on, from 0 on")
+        ->check(CLI::Range(0, 1024));
     c->add_option("--spp", o->spp, "Samples a pixel, in place of the scene's")
         ->check(CLI::Range(1, 1 << 30));
     c->add_option("--size", o->size, "WIDTHxHEIGHT, in place of the scene's")->check(NotEmpty);

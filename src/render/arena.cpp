@@ -8,6 +8,7 @@
 #include "render/lost_rays.h"
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <malloc.h>
 #include <numeric>
 #include <tbb/parallel_for.h>
@@ -65,6 +66,14 @@ void Arena::collect(std::span<const Ref<Shape>> shapes) {
     }
 }
 
+// UMBEL_ACCELERATOR=bvh: rays are traced by recorded code, as on GPUs, in single precision, too.
+static bool wants_bvh() {
+    const char *name = std::getenv("UMBEL_ACCELERATOR");
+    if (name && *name && std::string_view(name) != "bvh" && std::string_view(name) != "embree")
+        fail("UMBEL_ACCELERATOR={}: there are embree and bvh", name);
+    return name && std::string_view(name) == "bvh";
+}
+
 void Arena::build(bool double_precision) {
     m_bounds = BoundingBox();
     m_revisions = revisions();
@@ -100,7 +109,7 @@ void Arena::build(bool double_precision) {
     if (m_triangles.size() > 4 * KeepUpTo) // what building takes comes on top
         malloc_trim(0);
 #endif
-    bool embree = !double_precision && !jit::Context::current().backend().device();
+    bool embree = !double_precision && !jit::Context::current().backend().device() && !wants_bvh();
     m_accelerator = embree ? make_embree_accelerator(g) : make_bvh_accelerator(g);
 }
 

@@ -280,6 +280,30 @@ TEST_F(CliRender, VariantsOfMitsubaAreUnderstood) {
     expect_output(umbel("render -m lvm_rgb " + scene), 1, "unknown variant");
 }
 
+// Both hit the same triangles, spheres and instances but for rays that rounding sends elsewhere.
+TEST_F(CliRender, TreesOfRecordedCodeShowWhatEmbreeShows) {
+    for (const char *name : { "cbox", "forest", "glass", "hair" }) {
+        auto show = [&](const char *accelerator) {
+            std::string file = path("t.pfm");
+            expect_output(umbel(fmt::format("render scenes/{}.xml -q -m llvm_rgb --size 24x16 "
+                                            "--spp 16 -o {}",
+                                            name, file),
+                                fmt::format("UMBEL_ACCELERATOR={}", accelerator)),
+                          0, "");
+            return read_image(file);
+        };
+        Image a = show("embree"), b = show("bvh");
+        double sum = 0, difference = 0;
+        for (size_t i = 0; i < a.width() * a.height() * 3; ++i) {
+            sum += a.data<float>()[i];
+            difference += std::abs(a.data<float>()[i] - b.data<float>()[i]);
+        }
+        EXPECT_GT(sum, 0) << name;
+        EXPECT_LT(difference, 0.05 * sum) << name;
+    }
+    expect_output(umbel("render -q " + scene, "UMBEL_ACCELERATOR=oak"), 1, "embree and bvh");
+}
+
 TEST_F(CliRender, MoreSamplesGoOnFromAKeptCheckpoint) {
     for (int spp : { 32, 40 }) {
         std::string state = fmt::format("--checkpoint {} --keep-checkpoint", path("c"));

@@ -113,8 +113,9 @@ TEST_P(BackendSobol, ServesScenesThatNameNoSampler) {
             "type='hdrfilm'><integer name='width' value='5'/><integer name='height' value='4'/>"
             "</film>{}</sensor><shape type='sphere'/><emitter type='constant'/></scene>",
             sampler));
-        if (!*sampler)
+        if (!*sampler) {
             EXPECT_EQ(scene->sensors()[0]->sampler().plugin(), "sobol");
+        }
         RenderOptions options;
         options.spp = spp;
         return render_image(*scene, options);

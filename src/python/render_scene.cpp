@@ -218,6 +218,8 @@ nb::object render(const Ref<Scene> &scene, uintptr_t params, nb::object sensor,
     std::array<size_t, 3> shape;
     Float image = render_image(scene, reinterpret_cast<const SceneParameters *>(params), primal,
                                gradient, &shape, between);
+    VariantScope scope(
+        scene->scene_variant()); // scripts may have chosen another one since they loaded it
     std::vector<size_t> dims(shape.begin(), shape.end());
     show(o.film, image, dims, o.integrator->aov_names());
     image = o.film->develop(image, uint32_t(dims[2]));

@@ -91,3 +91,15 @@ def test_derivatives_of_scenes_of_other_threads(variant):
     scenes = [make(radius(i)) for i in range(COUNT)]
     found = in_threads(lambda i: gradient(scenes[i], i))
     assert all(np.array_equal(a, b) for a, b in zip(found, expected))
+
+
+def test_scenes_of_other_variants_are_rendered_in_theirs():
+    # Their films were developed in the variant of the script: "operand 2 belongs to another context"
+    images = {}
+    for name in ("interp_rgb", "llvm_rgb", "interp_mono_double"):
+        with mi.set_variant(name):
+            images[name] = (make(), np.array(mi.render(make(), spp=2, seed=3)))
+    for chosen in images:
+        with mi.set_variant(chosen):
+            for scene, want in images.values():
+                assert np.array_equal(np.array(mi.render(scene, spp=2, seed=3)), want)

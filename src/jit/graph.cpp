@@ -157,6 +157,7 @@ NodeId Graph::make(const NodeKey &k) {
     for (NodeId i = reuse ? m_table[h & m_mask] : 0; i; i = m_nodes[i].next) {
         if (is_known(m_nodes[i], k)) {
             ++m_nodes[i].refs;
+            ++m_seq; // recording counts the same whether or not a node is alive already: see plain_if
             return i;
         }
     }

@@ -369,6 +369,30 @@ TEST_P(RecordedTest, CheapConditionalsBecomeSelects) {
     EXPECT_NE(run().find("IfBegin"), std::string::npos);
 }
 
+// Where nodes that exist already were not counted, a value that somebody held changed the program, and compiled it anew.
+TEST_P(RecordedTest, WhatElseIsAliveDoesNotChangeAConditional) {
+    Float32 x = opaque(arange<float>(4));
+    auto chain = [&](int n) {
+        Float32 v = x;
+        for (int i = 0; i < n; ++i)
+            v = v * (1 + 0.01f * float(i)) + 0.5f;
+        return v;
+    };
+    auto run = [&](int n) {
+        if_(x > 1.f, [&] { return chain(n); }, [&] { return x; }).read();
+        return context.last_program_text();
+    };
+    int flat = 0;
+    for (int n = 1; n < 30; ++n) {
+        std::string alone = run(n);
+        Float32 held = chain(n);
+        EXPECT_EQ(run(n), alone) << n;
+        flat += alone.find("IfBegin") == std::string::npos;
+    }
+    EXPECT_GT(flat, 3);
+    EXPECT_LT(flat, 26);
+}
+
 TEST_P(RecordedTest, CodeOfOneBranchOnlyMovesIntoIt) {
     Float32 x = opaque(arange<float>(4)), source = opaque(arange<float>(4));
     Float32 dear = sin(exp(x)); // traced outside, needed in one branch

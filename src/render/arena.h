@@ -76,6 +76,7 @@ public:
     Place place_of(const Hit &hit, const Mask &active) const;
 
 private:
+    friend class Silhouettes; // render/silhouettes.h: edges of what is packed here
     struct Triangle;
 
     /// On the host, while it is packed.

@@ -2,7 +2,9 @@
 #include "ad/ad.h"
 #include "render/driver.h"
 #include "render/expected_samples.h"
+#include "render/followed_camera.h"
 #include "render/invalid_samples.h"
+#include "render/path_tracer.h"
 
 namespace umbel {
 
@@ -17,6 +19,13 @@ static void leave_out_invalid(Samples &s, const Radiance &primal, const Film::Cr
     note_invalid_samples(s.pixel.x + jit::opaque(uint32_t(crop.x)),
                          s.pixel.y + jit::opaque(uint32_t(crop.y)), s.number, s.traced & !valid);
     s.traced = s.traced & valid;
+}
+
+// Path tracers know how rays that leave a camera move with it.
+static void refuse_camera(const Integrator &integrator) {
+    if (FollowedCamera::is_any() && !dynamic_cast<const PathTracer *>(&integrator))
+        integrator.complain("has no derivatives by where the camera is; use `prb_projective`, or "
+                            "`prb`, which leaves out what comes into sight");
 }
 
 std::array<size_t, 3> Render::tensor_shape() const {
@@ -53,8 +62,12 @@ void Render::backward(const Float &gradient) {
         fail("the gradient of an image of {} x {} pixels and {} channels has {} numbers", width,
              height, channels, gradient.size());
     refuse_splats();
+    if (int n = integrator().continuous_samples(spp()); n != spp() && !m_options.boundary_spp)
+        return with_samples(n).backward(gradient);
     ad::IsolateGrad isolate;
-    for (bool ready = make_ready(); ready && !done(); advance()) {
+    FollowedCamera camera(sensor());
+    refuse_camera(integrator());
+    for (bool ready = make_ready() && is_continuous(); ready && !done(); advance()) {
         Samples s = start(next_band(), place_of(next_band()));
         Radiance primal = primal_of(s);
         leave_out_invalid(s, primal, film().crop());
@@ -98,8 +111,17 @@ BoundaryPass Render::boundary_pass(ad::Mode mode, const Float &gradient) const {
              gradient,
              *m_sampler,
              (m_seed_value.valid() ? m_seed_value : UInt32(jit::opaque(m_seed))) ^ UInt32(Other),
-             spp() };
+             m_options.boundary_spp > 0 ? m_options.boundary_spp : spp() };
 }
+
+Render Render::with_samples(int continuous) const {
+    RenderOptions options = m_options;
+    options.boundary_spp = spp();
+    options.spp = std::max(continuous, 1);
+    return Render(m_scene, options);
+}
+
+bool Render::is_continuous() const { return integrator().continuous_samples(spp()) > 0; }
 
 void Render::refuse_splats() const {
     if (integrator().splats())
@@ -114,8 +136,12 @@ Float Render::forward() {
     VariantScope scope(m_scene.scene_variant());
     ExpectedSamples expected(whole_samples());
     refuse_splats();
+    if (int n = integrator().continuous_samples(spp()); n != spp() && !m_options.boundary_spp)
+        return with_samples(n).forward();
     ad::IsolateGrad isolate;
-    for (bool ready = make_ready(); ready && !done(); advance()) {
+    FollowedCamera camera(sensor());
+    refuse_camera(integrator());
+    for (bool ready = make_ready() && is_continuous(); ready && !done(); advance()) {
         Samples s = start(next_band(), place_of(next_band()));
         Radiance primal = primal_of(s);
         leave_out_invalid(s, primal, film().crop());

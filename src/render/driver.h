@@ -18,6 +18,7 @@ struct RenderOptions {
     int spp = 0;                           // 0: as the scene says
     uint32_t seed = 0;                     // on top of the sampler's
     UInt32 seed_value = {};                // in its place, if valid
+    int boundary_spp = 0;                  // see BoundaryPass; 0: as spp
     Ref<const Integrator> integrator = {}; // null: the scene's
     Ref<const Sensor> from = {};           // null: the scene's, by number
     /// Keeps what relative_error() needs: one more number a pixel.
@@ -162,6 +163,9 @@ private:
     Band next_band() const;
     void advance();
     BoundaryPass boundary_pass(ad::Mode mode, const Float &gradient) const;
+    /// The same for a derivative of so many samples a pixel, of which there may be none: see is_continuous().
+    Render with_samples(int continuous) const;
+    bool is_continuous() const;
     /// What the integrator gives for these samples, followed by nothing.
     Radiance primal_of(const Samples &samples) const;
     std::vector<Float> film_channels(const Radiance &r, const Samples &samples) const;

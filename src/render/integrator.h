@@ -60,7 +60,7 @@ struct BoundaryPass {
     Float gradient;              // in reverse mode, of the image's numbers
     const Sampler &sampler;
     UInt32 seed; // not that of the first pass
-    int spp;     // samples a pixel of the first pass
+    int spp;     // samples a pixel that the image was asked for with
 
     /// Random numbers of lanes that stand for samples of whatever is numbered.
     SampleStream stream(const UInt32 &number, const UInt32 &sample) const {
@@ -106,6 +106,8 @@ public:
     /// gradients of all that is followed; in forward mode, returns the tangent of the image's numbers, or nothing. Here,
     /// there is none.
     virtual Float boundary(const BoundaryPass &) const { return {}; }
+    /// Samples a pixel that differentiate() is to see, where the image has so many; 0: boundary() is all there is.
+    virtual int continuous_samples(int spp) const { return spp; }
     /// Channels beyond the colour.
     virtual std::vector<std::string> aov_names() const { return {}; }
 

@@ -1,5 +1,6 @@
 // render/path_tracer.cpp: see render/path_tracer.h.
 #include "render/path_tracer.h"
+#include "render/followed_camera.h"
 #include "render/followed_once.h"
 #include <optional>
 
@@ -48,6 +49,7 @@ struct PathTracer::State {
     bool is_recorded = false; // as a whole
     bool is_followed() const { return mode || is_recorded; }
     std::optional<UInt32> end = {}; // the depth that paths end at, if not that of all of them
+    bool is_of_camera = true;       // the ray
 };
 
 PathTracer::State PathTracer::initial_state(const SampleStream &sampler, const Ray &ray,
@@ -75,12 +77,23 @@ Radiance PathTracer::sample(const Scene &scene, SampleStream &sampler, const Ray
                             const Medium *, const Mask &active) const {
     State s = initial_state(sampler, camera_ray, active);
     s.is_recorded = m_derivative == PathDerivative::Recorded && FollowedOnce::is_on();
-    if (s.is_recorded && scene.follows_shapes())
+    if (s.is_recorded && (scene.follows_shapes() || FollowedCamera::is_any()))
         s.trail.assign(2, { camera_ray, scene.trace(camera_ray, s.active, true), Mask(true) });
     s = jit::loop(
         s, [](const State &s) { return s.active; }, [&](State &s) { bounce(scene, s); }, "path");
     sampler = s.sampler;
     return { s.L, s.valid, {}, { s.lit } };
+}
+
+Radiance PathTracer::sample_up_to(const Scene &scene, SampleStream &sampler, const Ray &ray,
+                                  const UInt32 &segments, const Mask &active) const {
+    State s = initial_state(sampler, ray, active);
+    s.end = segments;
+    s.is_of_camera = false;
+    s = jit::loop(
+        s, [](const State &s) { return s.active; }, [&](State &s) { bounce(scene, s); }, "path");
+    sampler = s.sampler;
+    return { s.L, s.valid, {}, {} };
 }
 
 RadianceDerivative PathTracer::differentiate(ad::Mode mode, const Scene &scene,
@@ -101,7 +114,7 @@ RadianceDerivative PathTracer::differentiate(ad::Mode mode, const Scene &scene,
     s.gradient = gradient.L;
     if (mode == ad::Mode::Forward)
         s.tangent = Spectrum(0);
-    if (scene.follows_shapes())
+    if (scene.follows_shapes() || FollowedCamera::is_any())
         s.trail.assign(2, { camera_ray, scene.trace(camera_ray, s.active, true), Mask(true) });
     ad::SuspendGrad none; // a bounce is differentiated inside the loop
     s = jit::loop(
@@ -150,7 +163,8 @@ void PathTracer::bounce(const Scene &scene, State &s) const {
 
     // Light that the surface, or the environment, emits towards us
     Interaction prev{ Float(0), s.prev_p, s.prev_n, s.ray.time, s.ray.wavelengths };
-    Mask sees_light = m_hide_emitters ? s.active & !first : s.active;
+    bool hides = m_hide_emitters && s.is_of_camera;
+    Mask sees_light = hides ? s.active & !first : s.active;
     auto [emitted, light_pdf] = scene.eval_emitter_pdf(prev, si, sees_light);
     if (attached)
         light_pdf = Float(ad::detach(light_pdf));
@@ -298,11 +312,15 @@ static Float arriving(const Vector3 &x, const Arena::Attached &to, const Mask &a
 
 SurfaceInteraction PathTracer::attached_hit(const Scene &scene, State &s) const {
     const Vertex &last = s.trail[0], &here = s.trail[1];
-    SurfaceInteraction si = scene.attached(s.ray, here.hit, here.on_ray, s.active).si;
+    Mask first = s.active & (s.depth == UInt32(0u)), met = here.hit.is_valid();
+    Ray ray = FollowedCamera::carry(s.ray, first & met),
+        beyond = FollowedCamera::carry(s.ray, first & !met); // what surrounds the scene
+    SurfaceInteraction si = scene.attached(ray, here.hit, here.on_ray, s.active).si;
     Mask valid = si.is_valid(), on_surface = valid & !here.on_ray;
-    Vector3 from = scene.attached(last.ray, last.hit, last.on_ray, on_surface).si.p;
-    Vector3 way = select(on_surface, from - si.p, -s.ray.d);
-    si.wi = replace_grad(si.wi, select(valid, si.to_local(normalize(way)), -s.ray.d));
+    Ray before = FollowedCamera::carry(last.ray, on_surface & (s.depth == UInt32(1u)));
+    Vector3 from = scene.attached(before, last.hit, last.on_ray, on_surface).si.p;
+    Vector3 way = select(on_surface, from - si.p, -ray.d);
+    si.wi = replace_grad(si.wi, select(valid, si.to_local(normalize(way)), -beyond.d));
     return si;
 }
 

@@ -44,6 +44,12 @@ protected:
     int m_incident_depth = -1; // of the paths that tell what lies ahead; 0: it is taken to be 1
     int m_adjoint_depth = -1;  // how many vertices are differentiated
 
+    /// Radiance along rays that do not leave the camera, of paths of so many segments at most, the first one included.
+    Radiance sample_up_to(const Scene &scene, SampleStream &sampler, const Ray &ray,
+                          const UInt32 &segments, const Mask &active) const;
+    int max_depth() const { return m_max_depth; }
+    void set_max_depth(int depth) { m_max_depth = depth; }
+
 private:
     struct State;
     State initial_state(const SampleStream &sampler, const Ray &ray, const Mask &active) const;

@@ -41,9 +41,9 @@ public:
     /// Likewise, with derivatives of whatever scripts follow of shapes: see Arena::attached.
     Arena::Attached attached(const Ray &ray, const Hit &hit, const Mask &on_ray,
                              const Mask &active) const;
-    /// See Arena::follow_shapes.
-    std::vector<Value> follow_shapes() { return m_arena.follow_shapes(); }
-    std::vector<Value> followed_shapes() const { return m_arena.followed_shapes(); }
+    /// See Arena::follow_shapes; and likewise of where sensors are.
+    void follow_shapes();
+    std::vector<Value> followed_shapes() const;
     bool follows_shapes() const { return m_arena.follows_shapes(); }
     /// Derivatives of the normal at a hit with respect to u and v: of the shading normal, or of the geometric one.
     std::pair<Vector3, Vector3> normal_partials(const Ray &ray, const Hit &hit,
@@ -141,6 +141,7 @@ public:
     const std::vector<Ref<Shape>> &shapes() const { return m_shapes; }
     /// Surfaces by number: those of the scene, then those of each group that has instances.
     const std::vector<const Shape *> &surfaces() const { return m_arena.surfaces(); }
+    const Arena &arena() const { return m_arena; }
     size_t instance_count() const { return m_arena.instance_count(); }
     const Ref<Integrator> &integrator() const { return m_integrator; }
     const BoundingBox &bounds() const { return m_arena.bounds(); }

@@ -1,7 +1,22 @@
 // render/scene_queries.cpp: what light transport asks of a scene, in recorded code.
+#include "ad/ad.h"
 #include "render/scene.h"
 
 namespace umbel {
+
+void Scene::follow_shapes() {
+    m_arena.follow_shapes();
+    for (const Ref<Sensor> &s : m_sensors)
+        s->follow_to_world();
+}
+
+std::vector<Value> Scene::followed_shapes() const {
+    std::vector<Value> out = m_arena.followed_shapes();
+    for (const Ref<Sensor> &s : m_sensors)
+        if (const Float &v = s->followed_to_world(); v.valid() && ad::grad_enabled(v))
+            out.push_back(v);
+    return out;
+}
 
 // ---- rays
 

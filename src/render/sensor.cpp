@@ -1,12 +1,51 @@
 // render/sensor.cpp: what all sensors share.
 #include "render/sensor.h"
+#include "ad/ad.h"
+#include "core/host_array.h"
+#include <algorithm>
 
 namespace umbel {
 
 void Sensor::declare(Params &p) {
-    p.animation("to_world", m_to_world)
-        .doc("From camera space (looking along +z, y up) to the scene's");
+    Param &place = p.animation("to_world", m_to_world)
+                       .doc("From camera space (looking along +z, y up) to the scene's");
+    // Images have derivatives by it, but what a sensor says of itself has none: see followed_camera.h
+    if (m_to_world.transforms.size() == 1)
+        place.slot = TransformSlot{ &m_to_world_array, &m_to_world.transforms[0] };
     declare_measurement(p);
+}
+
+void Sensor::changed(std::span<const std::string> names) {
+    if (m_to_world_array.valid() &&
+        std::find(names.begin(), names.end(), "to_world") != names.end()) {
+        TransformData &place = m_to_world.transforms[0];
+        std::vector<double> m = read_floats(Float(m_to_world_array.detached()));
+        std::copy_n(m.begin(), 16, place.m.begin());
+        if (!place.inverse())
+            complain("to_world is singular: it squeezes space into a plane, a line or a point");
+    }
+    configure();
+}
+
+// The transform that scripts follow, after the inverse of its numbers.
+Float Sensor::follow_to_world() const {
+    m_followed = Float();
+    if (!follows_to_world())
+        return m_followed;
+    TransformData inverse = m_to_world.transforms[0].inverse().value();
+    Value out = float_array(std::vector<double>{ 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0 });
+    for (int i = 0; i < 3; ++i)
+        for (int j = 0; j < 4; ++j) {
+            Float sum(0);
+            for (int k = 0; k < 4; ++k)
+                sum +=
+                    Float(jit::gather(m_to_world_array, UInt32(uint32_t(4 * i + k)), Mask(true))) *
+                    opaque_float(inverse(k, j));
+            jit::scatter(out, Float(ad::replace_grad(Float(i == j ? 1 : 0), sum)),
+                         UInt32(uint32_t(4 * i + j)), Mask(true));
+        }
+    jit::eval(out);
+    return m_followed = Float(out);
 }
 
 void Sensor::declare_measurement(Params &p) {

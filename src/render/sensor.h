@@ -39,6 +39,15 @@ public:
         return film().sample_wavelengths(u, active);
     }
 
+    /// Whether scripts follow derivatives of to_world.
+    bool follows_to_world() const { return m_to_world_array.grad_id() != 0; }
+    /// Takes them up, as Arena::follow_shapes does: from where the sensor is to where it is, an identity of 12 numbers. None if
+    /// nothing is followed.
+    Float follow_to_world() const;
+    /// As it was taken up last.
+    const Float &followed_to_world() const { return m_followed; }
+    void changed(std::span<const std::string> names) override;
+
     /// The direction that is up in the image.
     Vector3 up(const Float &time) const;
 
@@ -57,6 +66,10 @@ protected:
     Float m_open_time, m_open_duration; // the shutter, as data of the program
     Ref<Film> m_film;
     Ref<Sampler> m_sampler;
+
+private:
+    Value m_to_world_array; // as scripts have set it; else none
+    mutable Float m_followed;
 };
 
 } // namespace umbel

@@ -3,6 +3,7 @@
 // u is the angle around the axis, v the way along it, both from 0 to 1. Transforms may rotate, move and scale it evenly
 // around its axis.
 #include "core/warp.h"
+#include "render/outline.h"
 #include "render/shape.h"
 #include <cmath>
 
@@ -32,7 +33,7 @@ F solve_tube(const F (&o)[3], const F (&d)[3], F mint, F maxt, F none, Select ch
 
 } // namespace
 
-class Cylinder final : public AnalyticShape {
+class Cylinder final : public AnalyticShape, public HasOutline {
 public:
     void declare(Params &p) override {
         AnalyticShape::declare(p);
@@ -124,6 +125,26 @@ public:
         si.dp_dv = transform.vector({ Float(0), Float(0), Float(1) });
         si.n = normal_at(local);
         si.sh_frame.n = si.n;
+    }
+
+    // Two lines along the tube, unless it is seen from within, and both ends, a quarter of u each.
+    Outline outline(const Viewpoint &from, const Float &u) const override {
+        Transform t = m_transform;
+        Vector3 z = t.vector({ 0, 0, 1 }), start = t.translation();
+        Float part = floor(u * 4), rest = u * 4 - part;
+        Mask is_line = part < 2, second = (part == 1) | (part == 3);
+        // Across the axis, in the tube's space: the tangents of a circle from a point
+        Vector3 v = select(from.w > 0, t.inverse().point(from.p), t.inverse().vector(from.p));
+        Float dist2 = sqr(v.x) + sqr(v.y);
+        Float c = select(from.w > 0, rsqrt(dist2), Float(0)), s = safe_sqrt(1 - sqr(c));
+        s = select(second, -s, s);
+        Float inv = rsqrt(dist2), x = v.x * inv, y = v.y * inv;
+        Vector3 across = t.vector({ x * c - y * s, y * c + x * s, Float(0) });
+        EllipsePoint ring(select(second, start + z, start), t.vector({ 1, 0, 0 }),
+                          t.vector({ 0, 1, 0 }), rest);
+        Vector3 on_line = fma(z, rest, start + across);
+        return { select(is_line, on_line, ring.p), select(is_line, z, ring.tangent) * 4.0,
+                 select(is_line, -across, select(second, -z, z)), (sqr(c) < 1) | !is_line };
     }
 
     PositionSample sample_rest_position(const Float &time, const Vector2 &u,

@@ -2,12 +2,13 @@
 //
 // u is the distance from the centre, v the angle, both from 0 to 1.
 #include "core/warp.h"
+#include "render/outline.h"
 #include "render/shape.h"
 #include <cmath>
 
 namespace umbel {
 
-class Disk final : public AnalyticShape {
+class Disk final : public AnalyticShape, public HasOutline {
 public:
     void configure() override {
         auto inverse = m_to_world.inverse();
@@ -70,6 +71,14 @@ public:
         si.dp_du = transform.vector({ cos_phi, sin_phi, Float(0) });
         si.dp_dv = transform.vector({ -sin_phi * turn, cos_phi * turn, Float(0) });
         si.n = si.sh_frame.n = m_normal;
+    }
+
+    // Its border, wherever it is seen from.
+    Outline outline(const Viewpoint &, const Float &u) const override {
+        Transform t = m_transform;
+        Vector3 c = t.translation();
+        EllipsePoint e(c, t.vector({ 1, 0, 0 }), t.vector({ 0, 1, 0 }), u);
+        return { e.p, e.tangent, c - e.p, Mask(true) };
     }
 
     PositionSample sample_rest_position(const Float &time, const Vector2 &u,

@@ -3,6 +3,7 @@
 // Points of it are sampled by the cone of directions that it fills, seen from outside. Transforms may rotate, move and
 // scale it evenly.
 #include "core/warp.h"
+#include "render/outline.h"
 #include "render/shape.h"
 #include <cmath>
 
@@ -27,7 +28,7 @@ F solve_sphere(const F (&o)[3], const F (&d)[3], F radius, F mint, F maxt, F non
 
 } // namespace
 
-class Sphere final : public AnalyticShape {
+class Sphere final : public AnalyticShape, public HasOutline {
 public:
     void declare(Params &p) override {
         AnalyticShape::declare(p);
@@ -116,6 +117,16 @@ public:
         si.dp_dv = fma(x, dv.x, fma(y, dv.y, z * dv.z)) * Pi;
         si.n = n * m_flip;
         si.sh_frame.n = si.n;
+    }
+
+    // A circle, where rays touch the sphere; there is none if it is seen from inside.
+    Outline outline(const Viewpoint &from, const Float &u) const override {
+        Vector3 c = m_c, v = from.from(c);
+        Float r = m_r, dist2 = squared_norm(v), sin2 = select(from.w > 0, sqr(r) / dist2, Float(0));
+        Frame frame(v * rsqrt(dist2));
+        Float size = r * safe_sqrt(1 - sin2);
+        EllipsePoint e(fma(v, sin2, c), frame.s * size, frame.t * size, u);
+        return { e.p, e.tangent, c - e.p, sin2 < 1 };
     }
 
     PositionSample sample_rest_position(const Float &time, const Vector2 &u,

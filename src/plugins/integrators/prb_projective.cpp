@@ -1,0 +1,18 @@
+// prb_projective: path replay, with what comes into sight where shapes or the camera move [Zhang 2023].
+//
+// Images are those of `prb`. Derivatives by vertices of meshes and by to_world of meshes, spheres, cylinders, disks,
+// rectangles and cameras also count silhouettes: those that the camera sees, and those that block light on its way, such as the
+// edges of shadows. They are unbiased, but for what is seen in mirrors or through glass, whose silhouettes are taken to stand
+// still, and for lines along which two surfaces intersect. `sppc`, `sppp` and `sppi` are samples a pixel for the three
+// parts; 0 leaves one out, which makes the derivative biased. Other shapes that are followed are an error.
+#include "render/projective.h"
+
+namespace umbel {
+
+class PrbProjective final : public ProjectiveTracer {
+public:
+    PrbProjective() : ProjectiveTracer(6) {}
+};
+
+UMBEL_PLUGIN(Integrator, PrbProjective, "prb_projective")
+} // namespace umbel

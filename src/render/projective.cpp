@@ -1,0 +1,505 @@
+// render/projective.cpp: see render/projective.h.
+#include "render/projective.h"
+#include "core/host_array.h"
+#include "render/film_buffer.h"
+#include "render/followed_camera.h"
+#include "render/followed_once.h"
+#include "render/sample_guide.h"
+#include <cmath>
+
+namespace umbel {
+
+void ProjectiveTracer::declare(Params &p) {
+    PathTracer::declare(p);
+    p.integer("sppc", m_sppc, -1, -1)
+        .doc("Samples a pixel for the derivative of what is seen; -1: as many as the image has");
+    p.integer("sppp", m_sppp, -1, -1)
+        .doc("Likewise, for silhouettes that the camera sees; 0: these do not count");
+    p.integer("sppi", m_sppi, -1, -1)
+        .doc("Likewise, for silhouettes on the way of light between surfaces");
+    p.choice("guiding", m_guiding, "octree", { "none", "grid", "octree" })
+        .doc("How samples of the latter find out where they matter: cells of equal size, or "
+             "smaller ones where there is more to see");
+    p.boolean("guiding_proj", m_guiding_proj, true).doc("Draws half of them towards lights");
+    p.integer("guiding_rounds", m_guiding_rounds, 1, 1, 100)
+        .doc("How often the density is learnt, each time by samples of the last one");
+}
+
+namespace {
+
+constexpr uint32_t LanesALaunch = 1u << 20;
+constexpr uint32_t GuideLanes = 1u << 15;
+
+// How far beside a silhouette rays pass, relative to distances.
+double beside() { return variant().float_type() == jit::Type::F32 ? 1e-5 : 1e-8; }
+
+Vector3 zero() { return Vector3(Float(0)); }
+
+Interaction place(const Vector3 &p, const Float &time, const Wavelengths &wavelengths) {
+    return { Float(0), p, zero(), time, wavelengths };
+}
+
+/// edge x w, turned away from the shape.
+Vector3 outwards(const Silhouettes::Point &at, const Vector3 &w) {
+    Vector3 n = cross(at.edge, w);
+    return select(dot(n, at.inside) > 0, -n, n);
+}
+
+Vector3 unit(const Vector3 &v) {
+    Float n2 = squared_norm(v);
+    return v * select(n2 > 0, rsqrt(n2), Float(0));
+}
+
+// Where the camera is, if all of its rays leave from there; or in which direction.
+Viewpoint viewpoint(const Sensor &sensor, const Scene &scene, const Float &time,
+                    const Vector2 &aperture) {
+    if (!sensor.has(EndpointFlags::DeltaDirection))
+        return { sensor.sample_position(time, aperture, Mask(true)).first.p, Float(1) };
+    auto c = scene.bounds().centre();
+    Vector3 middle(opaque_float(c[0]), opaque_float(c[1]), opaque_float(c[2]));
+    return { sensor.sample_direction(place(middle, time, {}), aperture, Mask(true)).first.d,
+             Float(0) };
+}
+
+struct Start { // of a lane
+    SampleStream sampler;
+    Float time;
+    Wavelengths wavelengths;
+    Spectrum weight; // of the wavelengths
+    Vector2 aperture, in_filter;
+};
+
+Start start(const BoundaryPass &pass, const UInt32 &number) {
+    Start s{
+        pass.stream(number, UInt32(0u)), Float(0), {}, Spectrum(1), { 0.5, 0.5 }, { 0.5, 0.5 }
+    };
+    const Sensor &sensor = pass.sensor;
+    s.time = sensor.sample_time(sensor.needs_time_sample() ? s.sampler.next_1d() : Float(0));
+    Float u = variant().colour == Colour::Spectral ? s.sampler.next_1d() : Float(0);
+    std::tie(s.wavelengths, s.weight) = sensor.sample_wavelengths({}, u, Mask(true));
+    if (sensor.needs_aperture_sample())
+        s.aperture = s.sampler.next_2d();
+    if (!sensor.film().filter().is_box())
+        s.in_filter = s.sampler.next_2d();
+    return s;
+}
+
+} // namespace
+
+// ---- where it all goes
+
+/// The image's derivative, or what is made of its gradient.
+struct ProjectiveTracer::Target {
+    const BoundaryPass &pass;
+    FilmBuffer image; // in forward mode
+
+    explicit Target(const BoundaryPass &pass) : pass(pass) {
+        auto [height, width, channels] = pass.shape;
+        if (pass.mode == ad::Mode::Forward)
+            image = FilmBuffer(uint32_t(width), uint32_t(height), uint32_t(channels));
+    }
+
+    struct Light {
+        Vector2 place;     // on the film, in pixels of the crop window
+        Vector2 in_filter; // random
+        Spectrum L;
+        Float alpha;
+        Wavelengths wavelengths;
+    };
+    /// Light times the derivative of `motion`.
+    void add(const Light &light, const Float &motion, double scale, Mask active) {
+        const Film &film = pass.sensor.film();
+        const Film::Crop &crop = film.crop();
+        auto [height, width, channels] = pass.shape;
+        const Vector2 &u = light.in_filter;
+        auto [cx, weight_x] =
+            film.columns().choose_pixel(light.place.x + opaque_float(crop.x), u.x, active);
+        auto [cy, weight_y] =
+            film.rows().choose_pixel(light.place.y + opaque_float(crop.y), u.y, active);
+        UInt32 x = cx - jit::opaque(uint32_t(crop.x)), y = cy - jit::opaque(uint32_t(crop.y));
+        active = active & (x < jit::opaque(uint32_t(width))) & (y < jit::opaque(uint32_t(height)));
+        std::vector<Float> further(channels - film.channel_names({}).size(), Float(0)),
+            values = film.channels({ light.L, light.wavelengths, light.alpha, further });
+        Float factor = weight_x * weight_y * opaque_float(scale);
+        for (Float &v : values) {
+            v = v * factor;
+            active = active & (abs(v) < std::numeric_limits<double>::infinity());
+        }
+        ad::ResumeGrad all;
+        if (pass.mode == ad::Mode::Forward) {
+            Float tangent = differentiate_values(pass.mode, { motion }, {})[0];
+            active = active & (abs(tangent) < std::numeric_limits<double>::infinity());
+            for (Float &v : values)
+                v = select(active, v * tangent, Float(0));
+            image.splat(values, x, y, active);
+        } else {
+            UInt32 first = (y * jit::opaque(uint32_t(width)) + x) * UInt32(uint32_t(channels));
+            Float sum(0);
+            for (uint32_t c = 0; c < values.size(); ++c)
+                sum += values[c] * Float(jit::gather(pass.gradient, first + UInt32(c), active));
+            differentiate_values(pass.mode, { motion }, { select(active, sum, Float(0)) });
+        }
+        jit::eval();
+    }
+    Float tangent() const {
+        if (pass.mode != ad::Mode::Forward)
+            return {};
+        return image.rows(uint32_t(pass.shape[2]), [](const UInt32 &) { return Float(1); });
+    }
+};
+
+Float ProjectiveTracer::boundary(const BoundaryPass &pass) const {
+    if (!pass.scene.follows_shapes() && !FollowedCamera::is_any())
+        return {};
+    refuse_polarization();
+    ad::SuspendGrad none; // but for motion
+    FollowedOnce once;
+    Silhouettes edges(pass.scene);
+    Target target(pass);
+    if (!edges.empty()) {
+        primary(pass, edges, target);
+        indirect(pass, edges, target);
+    }
+    return target.tangent();
+}
+
+// ---- silhouettes that the camera sees
+
+void ProjectiveTracer::primary(const BoundaryPass &pass, const Silhouettes &edges,
+                               Target &target) const {
+    int spp = samples(m_sppp, pass);
+    if (spp <= 0 || max_depth() == 0)
+        return;
+    const Sensor &sensor = pass.sensor;
+    bool is_certain = sensor.has(EndpointFlags::Delta) && !sensor.needs_time_sample();
+    Viewpoint camera = viewpoint(sensor, pass.scene, sensor.sample_time(Float(0)), { 0.5, 0.5 });
+    auto pieces = edges.seen_from(camera, is_certain, FollowedCamera::is_any());
+    if (!pieces)
+        return;
+    // Two lanes a sample, one on each side
+    uint64_t total = 2 * uint64_t(spp) * pass.shape[0] * pass.shape[1];
+    for (uint64_t first = 0; first < total; first += LanesALaunch)
+        primary_launch(pass, edges, *pieces, camera, uint32_t(first),
+                       uint32_t(std::min<uint64_t>(LanesALaunch, total - first)), 1.0 / spp,
+                       target);
+}
+
+void ProjectiveTracer::primary_launch(const BoundaryPass &pass, const Silhouettes &edges,
+                                      const DiscreteDistribution &pieces, const Viewpoint &camera,
+                                      uint32_t first, uint32_t lanes, double scale,
+                                      Target &target) const {
+    const Sensor &sensor = pass.sensor;
+    UInt32 lane = UInt32(jit::lane_index(lanes)) + jit::opaque(first);
+    Mask is_outside = (lane & UInt32(1u)) != UInt32(0u);
+    Start s = start(pass, lane >> 1u);
+    Vector2 u = s.sampler.next_2d();
+
+    // A place on a silhouette, and the camera's ray to it
+    UInt32 piece = pieces.sample(u.x);
+    Float probability = pieces.eval_pmf_normalized(piece);
+    bool is_pinhole = sensor.has(EndpointFlags::Delta) && !sensor.needs_time_sample();
+    Viewpoint from = is_pinhole ? camera : viewpoint(sensor, pass.scene, s.time, s.aperture);
+    Silhouettes::Point at = edges.point(piece, u.y, from, Mask(true));
+    auto [ds, importance] =
+        sensor.sample_direction(place(at.p, s.time, s.wavelengths), s.aperture, at.valid);
+    Mask active = at.valid & (ds.pdf > 0) & any_nonzero(importance);
+    Vector3 edge = outwards(at, -ds.d), n = unit(edge);
+    active = active & (squared_norm(edge) > 0);
+    auto beside_by = [&](const Float &side) {
+        Vector3 way = fma(n, side * (ds.dist * beside()), at.p) - ds.p;
+        return Ray{ ds.p, normalize(way), Float(std::numeric_limits<double>::infinity()), s.time,
+                    s.wavelengths };
+    };
+    Ray test = beside_by(Float(1));
+    test.maxt = ds.dist * (1 - 1e-3);
+    active = active & !pass.scene.ray_test(test, active);
+
+    // What is seen on this side of it
+    Radiance r = sample(pass.scene, s.sampler, beside_by(select(is_outside, Float(1), Float(-1))),
+                        sensor.medium(), active);
+    Float sign = select(is_outside, Float(-1), Float(1)) / probability;
+    Spectrum weight = s.weight * importance * sign;
+
+    Float motion;
+    {
+        ad::ResumeGrad all;
+        Vector3 p = edges.attached(at, s.time, active);
+        if (FollowedCamera::is_any())
+            p = p - FollowedCamera::motion(active).point(at.p);
+        motion = dot(edge, p);
+    }
+    Float alpha = select(r.valid, sign, Float(0)) * importance[0];
+    target.add({ ds.uv, s.in_filter, weight * r.L, alpha, s.wavelengths }, motion, scale, active);
+}
+
+// ---- silhouettes between surfaces
+
+/// A ray that touches a silhouette.
+struct ProjectiveTracer::Seed {
+    Silhouettes::Point at;
+    UInt32 piece;
+    Vector3 w;    // towards the light
+    Float weight; // one over its density
+    Float direction_pdf;
+    // Towards a light:
+    Spectrum light; // over the density of choosing it, and weighted
+    Float light_dist;
+    UInt32 emitter;
+    Mask is_far;   // the light surrounds the scene
+    Mask is_point; // nothing can be met there
+    Mask valid;
+};
+
+ProjectiveTracer::Seed ProjectiveTracer::seed(const BoundaryPass &pass, const Silhouettes &edges,
+                                              const DiscreteDistribution &pieces, bool to_light,
+                                              const Float &u0, const Vector2 &u, const Float &time,
+                                              const Wavelengths &wavelengths) const {
+    const Scene &scene = pass.scene;
+    auto [piece, t, pmf] = pieces.sample_reuse(u0);
+    Float probability = pieces.eval_pmf_normalized(piece);
+    Silhouettes::Direction uniform = edges.sample_direction(piece, u, Mask(true));
+    Seed s;
+    s.piece = piece;
+    s.direction_pdf = uniform.pdf;
+    s.is_far = s.is_point = Mask(false);
+    s.light = Spectrum(0);
+    s.light_dist = Float(0);
+    s.emitter = UInt32(0u);
+    if (!to_light) {
+        s.w = uniform.w;
+        s.at = edges.point(piece, t, { -s.w, Float(0) }, Mask(true));
+        s.weight = rcp(probability * uniform.pdf);
+        s.valid = s.at.valid;
+        return s;
+    }
+    // From the edge, or from the middle of a shape, whose outline is then that seen from the light
+    Mask is_edge = edges.is_edge(piece);
+    Vector3 reference = edges.middle(piece, Mask(true));
+    if (edges.has_edges()) {
+        Silhouettes::Point on = edges.point(piece, t, { reference, Float(1) }, is_edge);
+        reference = select(is_edge, on.p, reference);
+    }
+    auto [ds, unused] =
+        scene.sample_emitter_direction(place(reference, time, wavelengths), u, false, Mask(true));
+    Mask active = ds.pdf > 0;
+    struct Flags {
+        Mask far, point;
+        UMBEL_STRUCT(far, point)
+    };
+    Flags flags = scene.emitters().call(
+        "emitter.flags", ds.emitter, active, Flags{ Mask(false), Mask(false) },
+        [](const Emitter &e) {
+            return Flags{ Mask(e.has(EndpointFlags::Infinite | EndpointFlags::DeltaDirection)),
+                          Mask(e.has(EndpointFlags::Delta)) };
+        });
+    s.is_far = flags.far;
+    s.is_point = flags.point;
+    s.emitter = ds.emitter;
+    Viewpoint light{ select(s.is_far, ds.d, ds.p), select(s.is_far, Float(0), Float(1)) };
+    s.at = edges.point(piece, t, light, active);
+    s.w = unit(light.from(s.at.p));
+    DirectionSample here = ds;
+    here.d = s.w;
+    Vector3 way = ds.p - s.at.p;
+    here.dist = select(s.is_far, ds.dist, norm(way));
+    // The density by solid angle at the place, of a point that was drawn by that at the reference
+    Float turned = abs_dot(ds.n, ds.d) * sqr(here.dist) / (abs_dot(ds.n, s.w) * sqr(ds.dist));
+    Mask on_surface = !(s.is_far | s.is_point | is_edge);
+    here.pdf = select(on_surface, ds.pdf * turned, ds.pdf);
+    Interaction it = place(s.at.p, time, wavelengths);
+    active = active & s.at.valid & (here.pdf > 0) & edges.ends(piece, s.w, active);
+    Spectrum value = scene.eval_emitter_direction(it, here, active);
+    Float other = scene.pdf_emitter_direction(it, here, active);
+    Float mis = select(s.is_point, Float(1), other / (other + uniform.pdf));
+    s.light = select(active, value * (mis / here.pdf), Spectrum(0));
+    s.light_dist = here.dist;
+    s.weight = rcp(probability);
+    s.valid = active & any_nonzero(s.light);
+    return s;
+}
+
+/// From a silhouette to the camera, against the light's direction of travel reversed twice: as light goes.
+struct ProjectiveTracer::Walk {
+    SampleStream sampler;
+    Ray ray;
+    Spectrum throughput;
+    UInt32 left; // surfaces to be met
+    Mask active;
+    UMBEL_STRUCT(sampler, ray, throughput, left, active)
+};
+
+// Shading normals scatter light other than they scatter importance [Veach 1997, section 5.3].
+static Float adjoint(const SurfaceInteraction &si, const Float &in, const Vector3 &d,
+                     const Vector3 &wo) {
+    Float out = dot(si.n, d);
+    return select(out * wo.z > 0, abs((si.wi.z * out) / (wo.z * in)), Float(0));
+}
+
+Float ProjectiveTracer::indirect_launch(const BoundaryPass &pass, const Silhouettes &edges,
+                                        const DiscreteDistribution &pieces, bool to_light,
+                                        const SampleGuide &guide, uint32_t first, uint32_t lanes,
+                                        double scale, Target *target,
+                                        std::vector<Float> *places) const {
+    const Scene &scene = pass.scene;
+    const Sensor &sensor = pass.sensor;
+    BSDFContext ctx;
+    ctx.mode = BSDFContext::Mode::Importance;
+    constexpr uint32_t LightBit = 1u << 31, GuideBit = 1u << 30, OwnBit = 1u << 29;
+    UInt32 number =
+        UInt32(jit::lane_index(lanes)) +
+        jit::opaque(first ^ OwnBit ^ (to_light ? LightBit : 0u) ^ (target ? 0u : GuideBit));
+    Start start = umbel::start(pass, number);
+    SampleStream &sampler = start.sampler;
+    Float x = sampler.next_1d();
+    Vector2 yz = sampler.next_2d();
+    SampleGuide::Sample place_in_cube = guide.sample(x, yz, sampler.next_1d());
+    Seed s = seed(pass, edges, pieces, to_light, place_in_cube.x, place_in_cube.yz, start.time,
+                  start.wavelengths);
+    s.weight = s.weight / place_in_cube.pdf;
+
+    // How many segments lie between the camera and the silhouette's own: one half have one, a quarter two, ...
+    uint32_t most = max_depth() < 0 ? 24u : uint32_t(std::max(max_depth() - 1, 1));
+    UInt32 segments(1u);
+    Float chance(1);
+    if (most > 1) {
+        Float halvings = floor(log(max(1 - sampler.next_1d(), Float(1e-7))) * (-1 / std::log(2.0)));
+        segments = to_uint(min(halvings, Float(double(most - 1)))) + UInt32(1u);
+        chance = rcp(Float(UInt32(1u) << segments));
+        chance = select(segments == UInt32(most), chance * 2, chance);
+    }
+
+    // The ends of the segment, past the silhouette on the outside
+    Vector3 edge = outwards(s.at, s.w), n = unit(edge);
+    Float off = opaque_float(beside() * std::max(scene.bounds().radius(), 1e-30));
+    Mask active = s.valid & (squared_norm(edge) > 0);
+    Float infinity(std::numeric_limits<double>::infinity());
+    Vector3 o = fma(n, off, s.at.p);
+    Ray to_light_ray{ o, s.w, infinity, start.time, start.wavelengths },
+        to_camera{ o, -s.w, infinity, start.time, start.wavelengths };
+    Hit near = scene.trace(to_camera, active), far = scene.trace(to_light_ray, active);
+    active = active & near.is_valid();
+
+    // Light that passes the silhouette
+    Spectrum L;
+    SurfaceInteraction end = scene.interaction(to_light_ray, far, active);
+    if (to_light) {
+        Mask lit = far.t >= s.light_dist * (1 - 1e-3);
+        lit = select(s.is_far, !far.is_valid(),
+                     lit & (s.is_point | (end.is_valid() & (end.emitter == s.emitter))));
+        active = active & lit;
+        L = s.light;
+    } else {
+        UInt32 budget =
+            max_depth() < 0 ? UInt32(0x7fffffffu) : UInt32(uint32_t(max_depth())) - segments;
+        L = sample_up_to(scene, sampler, to_light_ray, budget, active).L;
+        if (m_guiding_proj) { // the rest of what a light emits itself comes from samples of it
+            auto [emitted, pdf] =
+                scene.eval_emitter_pdf(place(s.at.p, start.time, start.wavelengths), end, active);
+            L = L - emitted * (pdf / (pdf + s.direction_pdf));
+        }
+    }
+    active = active & any_nonzero(L);
+
+    // From there to the camera
+    Walk walk{ sampler, to_camera, Spectrum(1).dense(), segments, active };
+    if (most > 1)
+        walk = jit::loop(
+            walk, [](const Walk &w) { return w.active & (w.left > UInt32(1u)); },
+            [&](Walk &w) {
+                SurfaceInteraction si = scene.ray_intersect(w.ray, w.active);
+                Float in = dot(si.n, -w.ray.d);
+                Mask hit = w.active & si.is_valid() & (in * si.wi.z > 0);
+                Float u1 = w.sampler.next_1d();
+                auto bsdf = scene.eval_and_sample_bsdf(ctx, si, Vector3(0, 0, 1), u1,
+                                                       w.sampler.next_2d(), hit);
+                Vector3 d = si.to_world(bsdf.sample.wo);
+                w.throughput =
+                    w.throughput * bsdf.sample.weight * adjoint(si, in, d, bsdf.sample.wo);
+                Ray next = si.spawn_ray(d);
+                next.wavelengths = w.ray.wavelengths;
+                w.ray = next;
+                w.left = w.left - UInt32(1u);
+                w.active = hit & (bsdf.sample.pdf > 0) & any_nonzero(w.throughput);
+            },
+            "walk to the camera");
+    SurfaceInteraction si = scene.ray_intersect(walk.ray, walk.active);
+    Float in = dot(si.n, -walk.ray.d);
+    active = walk.active & si.is_valid() & (in * si.wi.z > 0);
+    auto [ds, importance] = sensor.sample_direction(si, start.aperture, active);
+    active = active & (ds.pdf > 0);
+    Vector3 wo = si.to_local(ds.d);
+    auto bsdf = scene.eval_and_sample_bsdf(ctx, si, wo, Float(0), { Float(0), Float(0) }, active);
+    Spectrum value = walk.throughput * bsdf.value * importance * adjoint(si, in, ds.d, wo) *
+                     start.weight * L * (s.weight / chance);
+    active = active & any_nonzero(value);
+    active = active & !scene.ray_test(si.spawn_ray_to(ds.p), active);
+
+    if (!target) { // as bright as it may become if things move by as much as they are wide
+        *places = { place_in_cube.x, place_in_cube.yz.x, place_in_cube.yz.y };
+        Float bright = max_component(value) * norm(edge);
+        return select(active & (bright < 1e20), bright, Float(0));
+    }
+    Float motion;
+    {
+        ad::ResumeGrad all;
+        // The surface nearest to the camera is where a ray of the camera meets it; others stay where they are
+        Mask direct = active & (segments == UInt32(1u)), later = active & (segments > UInt32(1u));
+        Ray camera{ ds.p, -ds.d, infinity, start.time, start.wavelengths };
+        Hit seen = near;
+        seen.t = ds.dist;
+        Vector3 begin =
+            scene.attached(FollowedCamera::carry(camera, direct), seen, Mask(true), direct).si.p;
+        if (most > 1)
+            begin = select(later, scene.attached(to_camera, near, Mask(false), later).si.p, begin);
+        Mask meets = active & far.is_valid() & !s.is_point;
+        Vector3 stop = scene.attached(to_light_ray, far, Mask(false), meets).si.p;
+        Float beyond = select(s.is_point & !s.is_far, s.light_dist, far.t);
+        Float part =
+            select(s.is_far | !(far.is_valid() | s.is_point), Float(0), near.t / (near.t + beyond));
+        Vector3 p = edges.attached(s.at, start.time, active);
+        motion = dot(edge, p) - dot(edge, begin) * (1 - part) -
+                 select(meets, dot(edge, stop) * part, Float(0));
+    }
+    // What comes into sight outside goes: the shape covers it
+    target->add({ ds.uv, start.in_filter, -value, Float(0), start.wavelengths }, motion, scale,
+                active);
+    return {};
+}
+
+void ProjectiveTracer::indirect(const BoundaryPass &pass, const Silhouettes &edges,
+                                Target &target) const {
+    int spp = samples(m_sppi, pass);
+    if (spp <= 0 || (max_depth() >= 0 && max_depth() < 2))
+        return;
+    auto pieces = edges.by_measure();
+    if (!pieces || pass.scene.emitters().empty())
+        return;
+    auto kind = m_guiding == "none"   ? SampleGuide::Kind::None
+                : m_guiding == "grid" ? SampleGuide::Kind::Grid
+                                      : SampleGuide::Kind::Octree;
+    uint64_t total = uint64_t(spp) * pass.shape[0] * pass.shape[1];
+    for (bool to_light : { false, true }) {
+        if (to_light && !m_guiding_proj)
+            continue;
+        SampleGuide guide;
+        for (int round = 0; round < m_guiding_rounds && kind != SampleGuide::Kind::None; ++round) {
+            std::vector<Float> places;
+            Float bright =
+                indirect_launch(pass, edges, *pieces, to_light, guide, uint32_t(round) * GuideLanes,
+                                GuideLanes, 1, nullptr, &places);
+            jit::eval(bright, places[0], places[1], places[2]);
+            const std::vector<double> points[3] = { read_floats(places[0]), read_floats(places[1]),
+                                                    read_floats(places[2]) };
+            guide = SampleGuide(kind, points, read_floats(bright));
+        }
+        // Half of all samples, if lights have the other half
+        uint64_t part = m_guiding_proj ? (total + 1) / 2 : total;
+        double scale = double(pass.shape[0] * pass.shape[1]) / double(part);
+        for (uint64_t first = 0; first < part; first += LanesALaunch)
+            indirect_launch(pass, edges, *pieces, to_light, guide, uint32_t(first),
+                            uint32_t(std::min<uint64_t>(LanesALaunch, part - first)), scale,
+                            &target, nullptr);
+    }
+}
+
+} // namespace umbel

@@ -1,0 +1,343 @@
+// render/silhouettes.cpp: see render/silhouettes.h.
+#include "render/silhouettes.h"
+#include "ad/ad.h"
+#include "core/host_array.h"
+#include "core/warp.h"
+#include "render/accelerator.h"
+#include "render/follows_data.h"
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <numeric>
+
+namespace umbel {
+
+// ---- what there is
+
+Silhouettes::Silhouettes(const Scene &scene) : m_scene(scene), m_arena(scene.arena()) {
+    uint32_t vertices = 0, triangles = 0, analytic = 0, row = 0;
+    size_t own = m_arena.m_parts.empty() ? 0 : m_arena.m_parts[0];
+    for (size_t i = 0; i < m_arena.m_surfaces.size(); ++i) {
+        const Shape &s = *m_arena.m_surfaces[i];
+        auto *mesh = dynamic_cast<const Mesh *>(&s);
+        bool followed = s.follows_to_world() || (mesh && mesh->follows_positions());
+        auto *data = dynamic_cast<const FollowsData *>(&s);
+        if ((followed && i >= own) || (data && data->follows_data()))
+            s.complain("its silhouettes are not known, so that derivatives by its shape would lack "
+                       "what comes into sight; use an integrator without boundaries, such as "
+                       "`prb`, or a shape that neither moves in time nor is part of an instance");
+        if (mesh) {
+            if (i < own)
+                add_mesh(*mesh, vertices, triangles, followed);
+            vertices += uint32_t(mesh->vertex_count());
+            triangles += uint32_t(mesh->triangle_count());
+            continue;
+        }
+        ++row;
+        uint32_t primitive = analytic;
+        analytic += uint32_t(s.primitive_count());
+        if (i >= own)
+            continue;
+        if (!dynamic_cast<const HasOutline *>(&s)) {
+            if (followed)
+                s.complain("a shape of this kind has no known silhouettes; use `prb`, which leaves "
+                           "out what comes into sight, or a mesh");
+            continue;
+        }
+        BoundingBox b = s.bounds();
+        m_shapes.push_back({ row, primitive, b.centre(), b.radius(), followed });
+    }
+    for (const Arena::Placed &p : m_arena.m_placed)
+        if (p.shape->follows_to_world())
+            p.shape->complain("silhouettes of instances are not known; use `prb`, which leaves out "
+                              "what comes into sight");
+    m_edges_host = uint32_t(m_host_corners.size() / 4);
+    m_count = m_edges_host + uint32_t(m_shapes.size());
+    m_edge_count = jit::opaque(m_edges_host);
+    if (m_edges_host) {
+        m_corners = jit::copy(m_host_corners);
+        m_places = jit::copy(m_host_places);
+        m_host_corners = m_host_places = {};
+    }
+    if (m_shapes.empty())
+        return;
+    std::vector<uint32_t> rows;
+    std::vector<double> centres;
+    for (const OutlinedShape &s : m_shapes) {
+        rows.insert(rows.end(), { s.row, s.primitive });
+        centres.insert(centres.end(), s.centre.begin(), s.centre.end());
+        centres.push_back(s.radius);
+    }
+    m_rows = jit::copy(rows);
+    m_centres = float_array(centres);
+}
+
+namespace {
+
+// Vertices at the same place have the same number: meshes are cut where texture coordinates or normals jump.
+std::vector<uint32_t> weld(const Mesh &mesh) {
+    const std::vector<double> &p = mesh.positions;
+    size_t n = mesh.vertex_count();
+    std::vector<uint32_t> order(n), out(n);
+    std::iota(order.begin(), order.end(), 0u);
+    auto compare = [&](uint32_t a, uint32_t b) {
+        return std::memcmp(p.data() + 3 * a, p.data() + 3 * b, 3 * sizeof(double));
+    };
+    std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
+        int c = compare(a, b);
+        return c != 0 ? c < 0 : a < b;
+    });
+    for (size_t i = 0; i < n; ++i)
+        out[order[i]] =
+            i > 0 && compare(order[i - 1], order[i]) == 0 ? out[order[i - 1]] : order[i];
+    return out;
+}
+
+struct HalfEdge {
+    uint32_t low, high; // welded
+    uint32_t triangle, corner;
+};
+
+} // namespace
+
+void Silhouettes::add_mesh(const Mesh &mesh, uint32_t first_vertex, uint32_t first_triangle,
+                           bool followed) {
+    std::vector<uint32_t> welded = weld(mesh);
+    std::vector<HalfEdge> halves;
+    for (uint32_t t = 0; t < mesh.triangle_count(); ++t)
+        for (uint32_t k = 0; k < 3; ++k) {
+            uint32_t a = welded[mesh.corner(size_t(t), size_t(k))],
+                     b = welded[mesh.corner(size_t(t), size_t(k + 1) % 3)];
+            if (a != b)
+                halves.push_back({ std::min(a, b), std::max(a, b), t, k });
+        }
+    std::sort(halves.begin(), halves.end(), [](const HalfEdge &a, const HalfEdge &b) {
+        return std::tie(a.low, a.high, a.triangle) < std::tie(b.low, b.high, b.triangle);
+    });
+    for (size_t i = 0; i < halves.size();) {
+        size_t end = i + 1;
+        while (end < halves.size() && halves[end].low == halves[i].low &&
+               halves[end].high == halves[i].high)
+            ++end;
+        const HalfEdge &h = halves[i], &other = halves[i + 1 < end ? i + 1 : i];
+        auto corner = [&](const HalfEdge &e, uint32_t k) {
+            return mesh.corner(size_t(e.triangle), size_t(e.corner + k) % 3);
+        };
+        uint32_t flags = followed ? uint32_t{ Followed } : 0u;
+        if (end - i != 2)
+            flags |= Open;
+        // Shading jumps where facets meet, and where vertices are not shared
+        bool shared =
+            std::min(corner(h, 0), corner(h, 1)) == std::min(corner(other, 0), corner(other, 1)) &&
+            std::max(corner(h, 0), corner(h, 1)) == std::max(corner(other, 0), corner(other, 1));
+        if (!shared || mesh.normals.empty())
+            flags |= Crease;
+        m_host_corners.insert(m_host_corners.end(),
+                              { first_vertex + corner(h, 0), first_vertex + corner(h, 1),
+                                first_vertex + corner(h, 2), first_vertex + corner(other, 2) });
+        m_host_places.insert(m_host_places.end(),
+                             { first_triangle + h.triangle, h.corner, flags, 0u });
+        i = end;
+    }
+}
+
+// ---- points
+
+Vector3 Silhouettes::vertex(const UInt32 &v, const Mask &active) const {
+    auto r = jit::gather_packet(m_arena.m_vertices, v, uint32_t(m_arena.m_stride), active);
+    return { Float(r[0]), Float(r[1]), Float(r[2]) };
+}
+
+Silhouettes::Edge Silhouettes::edge(const UInt32 &piece, const Mask &active) const {
+    auto [a, b, left, right] = jit::gather_packet<uint32_t, 4>(m_corners, piece, active);
+    auto [triangle, corner, flags, none] = jit::gather_packet<uint32_t, 4>(m_places, piece, active);
+    return { vertex(a, active),
+             vertex(b, active),
+             vertex(left, active),
+             vertex(right, active),
+             triangle,
+             corner,
+             flags };
+}
+
+Silhouettes::Point Silhouettes::point(const UInt32 &piece, const Float &t, const Viewpoint &from,
+                                      const Mask &active) const {
+    Vector3 none(Float(0));
+    Float zero(0);
+    Point out{ none, none, none, { zero, zero, zero, 0u, 0u, 0u }, Mask(false) };
+    Mask on_edge = active & is_edge(piece);
+    if (m_edges_host) {
+        Edge e = edge(piece, on_edge);
+        out.edge = e.b - e.a;
+        out.p = fma(out.edge, t, e.a);
+        out.inside = e.left - out.p;
+        // The corner that the edge begins with has weight 1 - t
+        Mask first = e.corner == UInt32(0u), second = e.corner == UInt32(1u);
+        out.hit.u = select(first, t, select(second, 1 - t, zero));
+        out.hit.v = select(first, zero, select(second, t, 1 - t));
+        out.hit.prim = e.triangle;
+        out.hit.geometry = UInt32(uint32_t(TriangleGeometry));
+        out.valid = on_edge;
+    }
+    if (m_shapes.empty())
+        return out;
+    Mask on_outline = active & !on_edge;
+    auto [row, primitive] =
+        jit::gather_packet<uint32_t, 2>(m_rows, piece - m_edge_count, on_outline);
+    HasOutline::Outline nothing{ none, none, none, Mask(false) };
+    HasOutline::Outline o = m_arena.m_analytic.call(
+        "shape.outline", row, on_outline, nothing, [&](const AnalyticShape &s) {
+            auto *outlined = dynamic_cast<const HasOutline *>(&s);
+            return outlined ? outlined->outline(from, t) : nothing;
+        });
+    out.p = select(on_outline, o.p, out.p);
+    out.edge = select(on_outline, o.tangent, out.edge);
+    out.inside = select(on_outline, o.inside, out.inside);
+    out.hit.prim = select(on_outline, primitive, out.hit.prim);
+    out.hit.geometry = select(on_outline, UInt32(uint32_t(AnalyticGeometry)), out.hit.geometry);
+    out.valid = out.valid | (on_outline & o.valid);
+    return out;
+}
+
+Vector3 Silhouettes::attached(const Point &at, const Float &time, const Mask &active) const {
+    Ray ray{ at.p, { Float(0), Float(0), Float(1) }, Float(1), time, {} };
+    ray.wavelengths = Wavelengths();
+    return m_arena.attached(ray, at.hit, Mask(false), active).si.p;
+}
+
+Vector3 Silhouettes::middle(const UInt32 &piece, const Mask &active) const {
+    if (m_shapes.empty())
+        return Vector3(Float(0));
+    auto r = jit::gather_packet(m_centres, piece - m_edge_count, 4, active & !is_edge(piece));
+    return { Float(r[0]), Float(r[1]), Float(r[2]) };
+}
+
+// ---- directions
+
+// Both triangles lie on the same side of the plane through the edge.
+Mask Silhouettes::same_side(const Edge &e, const Vector3 &normal) {
+    return e.is_open() | (dot(normal, e.left - e.a) * dot(normal, e.right - e.a) > 0);
+}
+
+Mask Silhouettes::ends(const UInt32 &piece, const Vector3 &w, const Mask &active) const {
+    if (!m_edges_host)
+        return active;
+    Mask on_edge = active & is_edge(piece);
+    Edge e = edge(piece, on_edge);
+    return active & (same_side(e, cross(e.b - e.a, w)) | !on_edge);
+}
+
+// Around the edge, triangles lie in the directions 0 and beta <= pi. A line through the edge in one of the directions
+// between beta and pi, either way, has both on one side.
+Silhouettes::Wedge Silhouettes::wedge(const Edge &e) {
+    Wedge out;
+    out.axis = normalize(e.b - e.a);
+    auto across = [&](const Vector3 &v) {
+        Vector3 d = v - e.a;
+        return fma(out.axis, -dot(out.axis, d), d);
+    };
+    out.x = normalize(across(e.left));
+    out.y = cross(out.axis, out.x);
+    Vector3 other = across(e.right);
+    Float beta = atan2(dot(out.y, other), dot(out.x, other)); // in (-pi, pi]
+    Mask turned = beta < 0;
+    out.begin = select(turned, Float(0), beta);
+    out.width = Float(Pi) - abs(beta);
+    out.begin = select(e.is_open(), Float(0), out.begin);
+    out.width = select(e.is_open(), Float(Pi), out.width);
+    return out;
+}
+
+Silhouettes::Direction Silhouettes::sample_direction(const UInt32 &piece, const Vector2 &u,
+                                                     const Mask &active) const {
+    Direction out{ square_to_uniform_sphere(u), Float(0.25 * InvPi) };
+    if (!m_edges_host)
+        return out;
+    Mask on_edge = active & is_edge(piece);
+    Wedge w = wedge(edge(piece, on_edge));
+    Float twice = u.x * 2, half = floor(twice);
+    Float phi = fma(twice - half, w.width, w.begin + half * Pi), z = 2 * u.y - 1,
+          r = safe_sqrt(1 - sqr(z));
+    Vector3 d = fma(w.axis, z, fma(w.x, r * cos(phi), w.y * (r * sin(phi))));
+    return { select(on_edge, d, out.w), select(on_edge, rcp(4 * w.width), out.pdf) };
+}
+
+// ---- which piece
+
+std::optional<DiscreteDistribution>
+Silhouettes::distribution(const Float &edges, const std::vector<double> &outlines) const {
+    Float weights;
+    if (m_edges_host) {
+        Value all = jit::full(variant().float_type(), 0, m_count);
+        UInt32 lane(jit::lane_index(m_edges_host));
+        Float good = select((edges > 0) & (edges < 1e30), edges, Float(0));
+        jit::scatter(all, good, lane, Mask(true));
+        if (!outlines.empty()) {
+            UInt32 at(jit::lane_index(uint32_t(outlines.size())));
+            jit::scatter(all, Float(jit::gather(float_array(outlines), at, Mask(true))),
+                         at + m_edge_count, Mask(true));
+        }
+        weights = Float(all);
+    } else
+        weights = float_array(outlines);
+    jit::eval(weights);
+    if (!(read_floats(Float(jit::reduce(jit::ReduceOp::Add, weights)))[0] > 0))
+        return {};
+    return DiscreteDistribution(weights);
+}
+
+std::optional<DiscreteDistribution> Silhouettes::seen_from(const Viewpoint &from, bool is_certain,
+                                                           bool all) const {
+    Float edges;
+    if (m_edges_host) {
+        Mask on(true);
+        Edge e = edge(UInt32(jit::lane_index(m_edges_host)), on);
+        Vector3 way = from.from((e.a + e.b) * 0.5), v = e.b - e.a, normal = cross(v, way);
+        auto has = [&](uint32_t bit) { return (e.flags & UInt32(bit)) != UInt32(0u); };
+        // Creases between triangles of one plane are none
+        Vector3 n = cross(v, e.left - e.a), m = cross(v, e.right - e.a);
+        Mask flat = squared_norm(cross(n, m)) <= 1e-10 * squared_norm(n) * squared_norm(m);
+        Mask seen = same_side(e, normal) | (has(Crease) & !flat);
+        if (!is_certain)
+            seen = Mask(true);
+        if (!all)
+            seen = seen & has(Followed);
+        // The angle that it fills, nearly, also where one end is much nearer than the other
+        Vector3 to_a = from.from(e.a), to_b = from.from(e.b);
+        Float far2 = select(from.w > 0, sqrt(squared_norm(to_a) * squared_norm(to_b)), Float(1));
+        Float angle = norm(cross(v, way)) * rsqrt(squared_norm(way)) * rsqrt(far2);
+        edges = select(seen, angle, Float(0));
+    }
+    std::vector<double> outlines;
+    for (const OutlinedShape &s : m_shapes)
+        outlines.push_back(all || s.followed ? 2 * Pi * s.radius : 0);
+    if (!m_shapes.empty()) { // by distance, as far as it is known to the host
+        std::vector<double> p = read_floats(from.p.x), q = read_floats(from.p.y),
+                            r = read_floats(from.p.z), w = read_floats(from.w);
+        for (size_t i = 0; i < m_shapes.size(); ++i) {
+            const auto &c = m_shapes[i].centre;
+            double d = std::hypot(p[0] - c[0], q[0] - c[1], r[0] - c[2]);
+            if (w[0] > 0)
+                outlines[i] /= std::max(d, m_shapes[i].radius);
+        }
+    }
+    return distribution(edges, outlines);
+}
+
+std::optional<DiscreteDistribution> Silhouettes::by_measure() const {
+    constexpr double Still = 0.25; // what stands still matters less, if it matters at all
+    Float edges;
+    if (m_edges_host) {
+        Edge e = edge(UInt32(jit::lane_index(m_edges_host)), Mask(true));
+        Mask moves = (e.flags & UInt32(uint32_t{ Followed })) != UInt32(0u);
+        Float width = wedge(e).width;
+        width = select(width > 1e-4, width, Float(0)); // flat: no ray touches it
+        edges = norm(e.b - e.a) * 4 * width * select(moves, Float(1), Float(Still));
+    }
+    std::vector<double> outlines;
+    for (const OutlinedShape &s : m_shapes)
+        outlines.push_back(8 * Pi * Pi * s.radius * (s.followed ? 1 : Still));
+    return distribution(edges, outlines);
+}
+
+} // namespace umbel

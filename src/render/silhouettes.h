@@ -1,0 +1,92 @@
+// render/silhouettes.h: the curves along which surfaces may end, as somebody sees them: edges of meshes, and outlines of
+// analytic shapes.
+//
+// They are pieces with numbers; a point is a piece and a number t in [0, 1). Rays that touch a piece have the measure
+// |edge x w| dt dw: length along it, as seen in the direction w, times solid angle.
+#pragma once
+#include "core/distribution.h"
+#include "render/outline.h"
+#include "render/scene.h"
+
+namespace umbel {
+
+class Silhouettes {
+public:
+    /// Of a scene as it is. UserError if shapes are followed whose silhouettes are not known.
+    explicit Silhouettes(const Scene &scene);
+
+    bool empty() const { return m_count == 0; }
+
+    struct Point {
+        Vector3 p;
+        Vector3 edge;   // derivative of p by t
+        Vector3 inside; // of the surface that ends here, as seen by whoever asked
+        Hit hit;        // as if a ray had met the point: see attached()
+        Mask valid;
+    };
+    /// As seen from somewhere; edges are where they are.
+    Point point(const UInt32 &piece, const Float &t, const Viewpoint &from,
+                const Mask &active) const;
+    /// Whether the surface ends there for light along `w`; always true for outlines from a suitable viewpoint.
+    Mask ends(const UInt32 &piece, const Vector3 &w, const Mask &active) const;
+    /// The point with derivatives of whatever scripts follow: it stays where it is on the surface.
+    Vector3 attached(const Point &at, const Float &time, const Mask &active) const;
+
+    /// Directions in which a piece is a silhouette, and their density by solid angle.
+    struct Direction {
+        Vector3 w;
+        Float pdf;
+    };
+    Direction sample_direction(const UInt32 &piece, const Vector2 &u, const Mask &active) const;
+    /// The middle of an analytic shape.
+    Vector3 middle(const UInt32 &piece, const Mask &active) const;
+    Mask is_edge(const UInt32 &piece) const { return piece < m_edge_count; }
+    bool has_edges() const { return m_edges_host != 0; }
+    bool has_outlines() const { return !m_shapes.empty(); }
+
+    /// Pieces by how long they look from somewhere, if they may be seen to end: also where a mesh has a crease, across which
+    /// shading jumps. `all`: also those that do not move. Nothing if there is none.
+    std::optional<DiscreteDistribution> seen_from(const Viewpoint &from, bool is_certain,
+                                                  bool all) const;
+    /// Pieces by the measure of rays that touch them.
+    std::optional<DiscreteDistribution> by_measure() const;
+
+private:
+    enum : uint32_t { Open = 1, Crease = 2, Followed = 4, None = ~0u };
+    struct Edge {
+        Vector3 a, b, left, right; // its ends, and the corners opposite to it
+        UInt32 triangle, corner, flags;
+        Mask is_open() const { return (flags & UInt32(uint32_t{ Open })) != UInt32(0u); }
+    };
+    void add_mesh(const Mesh &mesh, uint32_t first_vertex, uint32_t first_triangle, bool followed);
+    Edge edge(const UInt32 &piece, const Mask &active) const;
+    Vector3 vertex(const UInt32 &v, const Mask &active) const;
+    /// Half the angle of the wedge of silhouette directions around an edge, and where it begins.
+    struct Wedge {
+        Vector3 axis, x, y;
+        Float begin, width; // of angles around the axis, from x to y, modulo pi
+    };
+    static Wedge wedge(const Edge &e);
+    static Mask same_side(const Edge &e, const Vector3 &normal);
+    std::optional<DiscreteDistribution> distribution(const Float &edges,
+                                                     const std::vector<double> &outlines) const;
+
+    const Scene &m_scene;
+    const Arena &m_arena;
+    uint32_t m_edges_host = 0, m_count = 0;
+    UInt32 m_edge_count; // as data
+    std::vector<uint32_t> m_host_corners, m_host_places;
+    UInt32 m_corners; // of edges: both ends, and the corners opposite to it
+    UInt32 m_places;  // triangle, corner, flags, nothing
+    struct OutlinedShape {
+        uint32_t row, primitive;
+        std::array<double, 3> centre;
+        double radius;
+        bool followed;
+    };
+    std::vector<OutlinedShape> m_shapes;
+    UInt32 m_rows;   // by shape: its row in the arena's table, its primitive
+    Float m_centres; // x, y, z and radius
+};
+
+} // namespace umbel

@@ -1,0 +1,216 @@
+# tests/python/projective_test.py: derivatives of images by what moves agree with finite differences, silhouettes included.
+#
+# What is compared is a sum of all pixels with weights that differ from pixel to pixel. Both sides are estimated with several
+# seeds; they must agree within three standard errors, and a little for the width of the step.
+import numpy as np
+import pytest
+
+import umbel as mi
+import umbel.jit as dr
+
+SIZE = 16
+
+
+@pytest.fixture(autouse=True)
+def variant():
+    """In place of all variants: one takes long enough."""
+    with mi.set_variant("llvm_ad_rgb"):
+        yield "llvm_ad_rgb"
+
+
+def _rgb(*value):
+    return {"type": "rgb", "value": list(value)}
+
+
+def _camera(**kwargs):
+    T = mi.ScalarTransform4f
+    return {"type": "perspective", "fov": 45, "to_world": T().look_at([0, 1, 5], [0, 0, 0], [0, 1, 0]),
+            "film": {"type": "hdrfilm", "width": SIZE, "height": SIZE, "rfilter": {"type": kwargs.pop("rfilter", "gaussian")},
+                     "pixel_format": "rgb"},
+            "sampler": {"type": "independent", "sample_count": 16}, **kwargs}
+
+
+def _scene(things, integrator="prb_projective", camera=None, **kwargs):
+    return mi.load_dict({"type": "scene", "integrator": {"type": integrator, **kwargs}, "camera": camera or _camera(),
+                         **things})
+
+
+def _weights(shape):
+    y, x = np.mgrid[0:shape[0], 0:shape[1]] / (SIZE - 1)
+    return np.repeat((x + 0.3 * np.sin(5 * x + 1) * np.cos(4 * y))[:, :, None], shape[2], 2).astype(np.float32)
+
+
+class Problem:
+    """A scene in which `key` depends on a number."""
+
+    def __init__(self, scene, key, place, spp, spp_fd):
+        self.scene, self.key, self.place, self.spp, self.spp_fd = scene, key, place, spp, spp_fd
+        self.params = mi.traverse(scene)
+        self.before = self.params[key]
+        if not hasattr(self.before, "matrix"):
+            self.before = mi.Float(self.before)
+
+    def image(self, x, seed, spp):
+        self.params[self.key] = self.place(self.before, x)
+        self.params.update()
+        return mi.render(self.scene, self.params, seed=seed, seed_grad=seed + 1000, spp=spp)
+
+    def loss(self, x, seed, spp):
+        image = self.image(x, seed, spp)
+        return dr.sum(image * mi.TensorXf(_weights(image.shape)), axis=None)
+
+    def difference(self, seed, step):
+        a, b = (float(self.loss(mi.Float(x), seed, self.spp_fd).array[0]) for x in (step, -step))
+        return (a - b) / (2 * step)
+
+    def backward(self, seed):
+        x = mi.Float(0)
+        dr.enable_grad(x)
+        dr.backward(self.loss(x, seed, self.spp))
+        return float(dr.grad(x)[0])
+
+    def forward(self, seed):
+        x = mi.Float(0)
+        dr.enable_grad(x)
+        loss = self.loss(x, seed, self.spp)
+        dr.forward(x)
+        return float(dr.grad(loss).array[0])
+
+    def check(self, step=0.02, seeds=5, slack=0.01):
+        expected = np.array([self.difference(i, step) for i in range(3)])
+        back = np.array([self.backward(i) for i in range(seeds)])
+        ahead = np.array([self.forward(i) for i in range(2)])
+        assert abs(expected.mean()) > 0.02
+        np.testing.assert_allclose(ahead, back[:2], rtol=2e-3, atol=2e-3 * np.abs(back).max())
+        error = np.sqrt(expected.var(ddof=1) / len(expected) + back.var(ddof=1) / seeds)
+        message = f"{self.key}: differences {expected.mean():.4f}, derivative {back.mean():.4f} +- {error:.4f}"
+        print(message)
+        assert abs(expected.mean() - back.mean()) < 3 * error + slack * abs(expected.mean()), message
+        assert error < 0.15 * abs(expected.mean()), "says nothing: " + message
+
+
+def _move(axis):
+    def place(before, x):
+        v = [0, 0, 0]
+        v[axis] = x
+        if hasattr(before, "matrix"):
+            return mi.Transform4f().translate(v) @ mi.Transform4f(before)
+        lane = dr.arange(mi.UInt32, dr.width(before))
+        return before + dr.select(lane % 3 == axis, x, 0)
+    return place
+
+
+def _glow(value=1.0):
+    return {"type": "area", "radiance": _rgb(value, 0.5 * value, 0.2)}
+
+
+def _turned():
+    return mi.ScalarTransform4f().rotate([1, 0.4, 0.2], 35).scale(0.7)
+
+
+def _things(name):
+    T = mi.ScalarTransform4f
+    wall = {"type": "rectangle", "to_world": T().translate([0.3, 0, -2]).scale(1.2), "emitter": _glow(0.6)}
+    return {
+        "cube": {"thing": {"type": "cube", "to_world": _turned(), "emitter": _glow()}},
+        "occluded cube": {"wall": wall, "thing": {"type": "cube", "to_world": _turned(), "emitter": _glow()},
+                          "front": {"type": "rectangle", "to_world": T().translate([0.5, 0.5, 1.5]).scale(0.4),
+                                    "emitter": _glow(0.2)}},
+        "sphere": {"wall": wall, "thing": {"type": "sphere", "radius": 0.8, "emitter": _glow()}},
+        "cylinder": {"wall": wall, "thing": {"type": "cylinder", "p0": [-.7, -.4, 0], "p1": [.5, .6, .3], "radius": .4,
+                                             "emitter": _glow()}},
+        "disk": {"wall": wall, "thing": {"type": "disk", "to_world": T().rotate([1, 1, 0], 30), "emitter": _glow()}},
+        "rectangle": {"wall": wall, "thing": {"type": "rectangle", "to_world": T().rotate([1, 1, 0], 30).scale(0.8),
+                                              "emitter": _glow()}},
+    }[name]
+
+
+@pytest.mark.parametrize("name", ["cube", "occluded cube", "sphere", "cylinder", "disk", "rectangle"])
+def test_what_the_camera_sees_of_a_moving_shape(name):
+    key = "thing.vertex_positions" if "cube" in name else "thing.to_world"
+    Problem(_scene(_things(name), max_depth=1), key, _move(0), 512, 4096).check()
+
+
+def _lit(thing, light=None):
+    T = mi.ScalarTransform4f
+    return {
+        "floor": {"type": "rectangle", "to_world": T().translate([0, -0.8, 0]).rotate([1, 0, 0], -90).scale(4),
+                  "bsdf": {"type": "diffuse", "reflectance": _rgb(0.7, 0.6, 0.5)}},
+        "light": light or {"type": "rectangle", "to_world": T().translate([1, 3, 0]).rotate([1, 0, 0], 90).scale(0.5),
+                           "emitter": {"type": "area", "radiance": _rgb(9, 8, 7)}},
+        "thing": {"bsdf": {"type": "diffuse", "reflectance": _rgb(0.4, 0.5, 0.6)}, **thing},
+    }
+
+
+SHAPES = {"cube": lambda: {"type": "cube", "to_world": _turned().scale(0.6)},
+          "sphere": lambda: {"type": "sphere", "radius": 0.45},
+          "cylinder": lambda: {"type": "cylinder", "p0": [-.4, -.1, 0], "p1": [.3, .2, .2], "radius": .25}}
+
+
+def _key(name):
+    return "thing.vertex_positions" if name == "cube" else "thing.to_world"
+
+
+@pytest.mark.parametrize("name", ["cube", "sphere", "cylinder"])
+def test_a_moving_shape_and_its_shadow(name):
+    Problem(_scene(_lit(SHAPES[name]()), "direct_projective"), _key(name), _move(0), 128, 2048).check()
+
+
+def test_light_between_a_moving_shape_and_the_floor():
+    Problem(_scene(_lit(SHAPES["sphere"]()), max_depth=3), _key("sphere"), _move(0), 256, 2048).check()
+
+
+@pytest.mark.parametrize("name, light", [("cube", "point"), ("sphere", "point"), ("sphere", "directional"),
+                                         ("cube", "constant")])
+def test_shadows_of_other_lights(name, light):
+    lights = {"point": {"type": "point", "position": [1, 3, 0.5], "intensity": _rgb(9, 8, 7)},
+              "directional": {"type": "directional", "direction": [-0.4, -1, 0.1], "irradiance": _rgb(2, 2, 2)},
+              "constant": {"type": "constant", "radiance": _rgb(0.5, 0.6, 0.7)}}
+    scene = _scene(_lit(SHAPES[name](), lights[light]), "direct_projective")
+    Problem(scene, _key(name), _move(0), 128, 2048).check()
+
+
+def test_a_receiver_that_moves_below_a_shape_that_does_not():
+    Problem(_scene(_lit(SHAPES["cube"]()), "direct_projective"), "floor.to_world", _move(1), 128, 2048).check()
+
+
+def test_a_light_that_moves():
+    Problem(_scene(_lit(SHAPES["sphere"]()), "direct_projective"), "light.to_world", _move(0), 128, 2048).check()
+
+
+def test_a_camera_that_moves():
+    Problem(_scene(_lit(SHAPES["cube"]()), "direct_projective"), "camera.to_world", _move(0), 128, 2048).check()
+
+
+def test_guiding_changes_noise_alone():
+    scene = _scene(_lit(SHAPES["sphere"]()), "direct_projective", guiding="grid", guiding_rounds=2)
+    Problem(scene, _key("sphere"), _move(0), 256, 2048).check()
+
+
+def test_parts_can_be_left_out():
+    def gradient(**kwargs):
+        problem = Problem(_scene(_lit(SHAPES["sphere"]()), "direct_projective", **kwargs), _key("sphere"), _move(0), 16, 16)
+        return problem.backward(1)
+    parts = [gradient(sppc=16, sppp=0, sppi=0), gradient(sppc=0, sppp=16, sppi=0), gradient(sppc=0, sppp=0, sppi=16)]
+    assert all(abs(p) > 1e-3 for p in parts)
+    assert sum(parts) == pytest.approx(gradient(), rel=1e-4)
+
+
+def test_shapes_without_known_silhouettes_are_refused():
+    T = mi.ScalarTransform4f
+    scene = _scene({"group": {"type": "shapegroup", "ball": {"type": "sphere"}},
+                    "thing": {"type": "instance", "group": {"type": "ref", "id": "group"}, "to_world": T().scale(.5)},
+                    "sky": {"type": "constant"}})
+    params = mi.traverse(scene)
+    x = mi.Float(0)
+    dr.enable_grad(x)
+    params["thing.to_world"] = mi.Transform4f().translate([x, 0, 0]) @ mi.Transform4f(params["thing.to_world"])
+    params.update()
+    with pytest.raises(Exception, match="silhouettes of instances"):
+        dr.backward(dr.sum(mi.render(scene, params, spp=1), axis=None))
+
+
+def test_integrators_that_cannot_follow_the_camera_say_so():
+    scene = _scene(_lit(SHAPES["sphere"]()), "direct")
+    with pytest.raises(Exception, match="where the camera is"):
+        Problem(scene, "camera.to_world", _move(0), 1, 1).backward(0)

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 #include <mutex>
+#include <utility>
 
 namespace umbel::jit {
 
@@ -14,12 +15,15 @@ thread_local Recorder *t_recorder = nullptr;
 // How many references to a value recordings hold.
 class Pins {
 public:
-    void add(const Value &v, int n) {
+    void add(const Value &v) {
         std::lock_guard lock(m_mutex);
-        uint32_t &count = m_counts[{ &v.context(), v.id() }];
-        count += uint32_t(n);
-        if (count == 0)
-            m_counts.erase({ &v.context(), v.id() });
+        ++m_counts[{ &v.context(), v.id() }];
+    }
+    void remove(const Value &v) noexcept { // for destructors: asks for no memory
+        std::lock_guard lock(m_mutex);
+        auto it = m_counts.find({ &v.context(), v.id() });
+        if (it != m_counts.end() && --it->second == 0)
+            m_counts.erase(it);
     }
     uint32_t of(const Value &v) {
         std::lock_guard lock(m_mutex);
@@ -79,7 +83,12 @@ Recorder::Recorder(Context &context, std::span<const Value> inputs, bool found)
     t_recorder = this;
 }
 
-Recorder::~Recorder() { t_recorder = nullptr; }
+Recorder::~Recorder() {
+    t_recorder = nullptr;
+    if (m_recording) // given up before its end: none was counted
+        for (Recording::Slot &s : m_recording->m_slots)
+            s.foreign = false;
+}
 
 // Whether the value is older than the recording, and somebody may replace it.
 bool Recorder::is_found(NodeId id) const {
@@ -237,14 +246,16 @@ std::shared_ptr<Recording> Recorder::finish(std::span<const Value> outputs) {
     // Who else has a constant may replace it
     for (Recording::Slot &s : m_recording->m_slots)
         if (s.kind == Recording::Slot::Constant) {
+            bool foreign = std::exchange(s.foreign, false); // true again once it is counted
             if (!s.contents.empty()) {
                 s.value = Value();
                 continue;
             }
             // ... and where the stretch itself has replaced one, it is of no use: see stale()
-            s.foreign = s.foreign || (!s.keep && g[s.value.id()].refs > 1 + pins().of(s.value));
-            if (s.foreign)
-                pins().add(s.value, 1);
+            if (foreign || (!s.keep && g[s.value.id()].refs > 1 + pins().of(s.value))) {
+                pins().add(s.value);
+                s.foreign = true;
+            }
         }
     // What the stretch has made, and nobody holds any more, nobody can replace
     std::erase_if(m_made, [&](const Recording::Used &u) { return !m_recording->is_valid(u); });
@@ -261,7 +272,7 @@ std::shared_ptr<Recording> Recorder::finish(std::span<const Value> outputs) {
 Recording::~Recording() {
     for (const Slot &s : m_slots)
         if (s.foreign)
-            pins().add(s.value, -1);
+            pins().remove(s.value);
 }
 
 bool Recording::stale() const {

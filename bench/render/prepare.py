@@ -186,8 +186,9 @@ def crowd():
     return text + "".join(parts) + "</scene>\n"
 
 
-def shared(name):
-    """A shared scene that can be loaded from anywhere. Opacities are numbers, or the rival refuses them in spectral variants."""
+def shared(name, compared=False):
+    """A shared scene that can be loaded from anywhere. Opacities are numbers, or the rival refuses them in spectral variants. To be compared, its
+    metals have one index for all wavelengths: in spectral variants the rival cuts colours of indices off at 1, and its metals are dark."""
     folder = os.path.abspath(f"{SHARED}/{name}")
     tree = ElementTree.parse(f"{folder}/scene-v3.xml")
     for node in tree.iter():
@@ -195,6 +196,10 @@ def shared(name):
             node.set("value", os.path.join(folder, node.get("value")))
         if node.get("name") == "opacity":
             ElementTree.SubElement(node, "boolean", name="raw", value="true")
+        if compared and node.tag == "rgb" and node.get("name") in ("eta", "k"):
+            numbers = [float(v) for v in node.get("value").split(",")]
+            node.tag = "spectrum"
+            node.set("value", f"{sum(numbers) / 3:.5f}")
     return tree
 
 
@@ -385,6 +390,7 @@ def main():
     for name in ("staircase", "living-room"):
         if os.path.exists(f"{SHARED}/{name}/scene-v3.xml"):
             write(folder, name, ElementTree.tostring(shared(name).getroot(), encoding="unicode"))
+            write(folder, f"{name}-compared", ElementTree.tostring(shared(name, True).getroot(), encoding="unicode"))
             for count in (1, 10000):
                 write(folder, f"{name}-lamps-{count}", with_lamps(name, count))
 

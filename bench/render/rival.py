@@ -131,6 +131,8 @@ for name, file, spp, large, small in SCENES:
     for colour in ("rgb", "spectral"):
         path = f"{SHARED}/{file}" if file else f"{MADE}/{name}.xml"
         compared = f"{SHARED}/cbox/cbox-{colour}.xml" if name == "cbox" else path  # as on Umbel's side
+        if name in ("staircase", "living-room"):
+            compared = f"{MADE}/{name}-compared.xml"
         add_shared(f"{name} {colour}", path, compared, f"llvm_ad_{colour}", spp, large, small)
 
 # ---- media

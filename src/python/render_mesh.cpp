@@ -199,6 +199,7 @@ UInt32 opposite_edges(const Mesh &m) {
 // All of `a`, then all of `b`; their BSDF is that of `a`.
 Ref<Mesh> merged(const Mesh &a, const Mesh &b) {
     enter();
+    const_cast<Mesh &>(a).own_bsdf(); // the result has the same
     if (a.bsdf() != b.bsdf() || a.emitter() || b.emitter() ||
         a.normals.empty() != b.normals.empty() || a.uvs.empty() != b.uvs.empty() ||
         a.is_inside_out() != b.is_inside_out() || !a.attributes().empty() ||

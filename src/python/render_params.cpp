@@ -127,7 +127,11 @@ std::vector<double> numbers(nb::handle h) {
 
 class PyParameters {
 public:
-    explicit PyParameters(Ref<SceneObject> root) : params(std::move(root)) {}
+    explicit PyParameters(Ref<SceneObject> root) : PyParameters(std::move(root), changes()) {}
+    PyParameters(Ref<SceneObject> root, uint64_t before) : params(std::move(root)) {
+        if (changes() != before) // shapes have materials of their own now
+            update_scenes();
+    }
 
     /// Takes over what the script has under this key; false where that is what the scene has.
     bool set(const std::string &key, nb::handle h) {

@@ -105,7 +105,12 @@ void bind_shapes(nb::module_ &m) {
         .def("_number", &Shape::global_number)
         .def("_revision", &Shape::revision)
         .def(
-            "bsdf", [](const Shape &s, nb::handle) { return to_python(s.bsdf()); },
+            "bsdf",
+            [](Shape &s, nb::handle) {
+                if (s.own_bsdf())
+                    update_scenes();
+                return to_python(s.bsdf());
+            },
             nb::arg("active") = true, "How the surface scatters light.")
         .def(
             "set_bsdf",

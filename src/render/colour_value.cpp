@@ -5,6 +5,7 @@
 #include "core/spectra.h"
 #include "core/upsampling.h"
 #include "core/upsampling_fit.h"
+#include <algorithm>
 #include <cmath>
 
 namespace umbel {
@@ -26,31 +27,55 @@ Float luminance(const Spectrum &s, const Wavelengths &w) {
     return y * (cie_y_integral() / double(s.c.size()));
 }
 
-ColourValue::ColourValue(const Colour3 &rgb, SpectrumData::Intent intent) : m_intent(intent) {
-    m_rgb = { opaque_float(rgb[0]), opaque_float(rgb[1]), opaque_float(rgb[2]) };
+ColourValue &ColourValue::operator=(ColourValue &&o) {
+    m_rgb = o.m_rgb;
+    m_intent = o.m_intent;
+    m_is_prepared = o.m_is_prepared;
+    if (m_traced && o.m_traced)
+        *m_traced = std::move(*o.m_traced);
+    else if (o.m_traced)
+        m_traced = std::move(o.m_traced);
+    else if (m_traced)
+        trace();
+    return *this;
+}
+
+void ColourValue::prepare() {
+    m_is_prepared = true;
+    if (m_traced || variant().colour != Colour::Rgb)
+        trace();
+}
+
+void ColourValue::trace() {
+    Colour3 rgb = first_rgb();
+    if (!m_traced) // else scripts may know where it is
+        m_traced = std::make_unique<Traced>();
+    m_traced->rgb = { opaque_float(rgb[0]), opaque_float(rgb[1]), opaque_float(rgb[2]) };
     if (variant().colour == Colour::Mono)
-        m_luminance = opaque_float(umbel::luminance(rgb));
+        m_traced->luminance = opaque_float(umbel::luminance(rgb));
     if (variant().colour != Colour::Spectral)
         return;
-    UnboundedCoefficients u = intent == SpectrumData::Intent::Reflectance
+    UnboundedCoefficients u = m_intent == Intent::Reflectance
                                   ? UnboundedCoefficients{ rgb_to_coefficients(rgb), 1 }
                                   : rgb_to_unbounded(rgb);
-    m_smooth = std::make_shared<Smooth>(
-        Smooth{ { opaque_float(u.c[0]), opaque_float(u.c[1]), opaque_float(u.c[2]) },
-                opaque_float(u.scale) });
+    m_traced->coefficients = { opaque_float(u.c[0]), opaque_float(u.c[1]), opaque_float(u.c[2]) };
+    m_traced->scale = opaque_float(u.scale);
 }
 
 void ColourValue::expose(Params &p, const char *name) {
-    if (!p.traversing() || !m_rgb.x.valid())
+    if (!p.traversing() || !m_is_prepared)
         return;
+    if (!m_traced)
+        trace();
     if (variant().colour == Colour::Mono) {
-        p.exposed(name, &m_luminance).differentiable();
+        p.exposed(name, &m_traced->luminance).differentiable();
         return;
     }
-    p.exposed(name, std::array{ &m_rgb.x, &m_rgb.y, &m_rgb.z }).differentiable();
-    if (m_smooth) {
-        Vector3 &c = m_smooth->coefficients;
-        for (Float *v : { &c.x, &c.y, &c.z, &m_smooth->scale })
+    Vector3 &rgb = m_traced->rgb;
+    p.exposed(name, std::array{ &rgb.x, &rgb.y, &rgb.z }).differentiable();
+    if (variant().colour == Colour::Spectral) {
+        Vector3 &c = m_traced->coefficients;
+        for (Float *v : { &c.x, &c.y, &c.z, &m_traced->scale })
             p.derived(*v);
     }
 }
@@ -65,11 +90,12 @@ void ColourValue::update() {
     for (const Float &v : { c.x, c.y, c.z })
         host.push_back(read_floats(Float(v.detached()))[0]);
     ColourValue exact({ host[0], host[1], host[2] }, m_intent);
-    bool bounded = m_intent == SpectrumData::Intent::Reflectance;
-    auto &[coefficients, scale] = *m_smooth;
+    bool bounded = m_intent == Intent::Reflectance;
+    Vector3 &coefficients = m_traced->coefficients;
+    Float &scale = m_traced->scale;
     scale = bounded ? Float(1) : max(2 * max(max(c.x, c.y), c.z), 1e-30);
     Vector3 inside = bounded ? c : c * rcp(scale);
-    const Vector3 &at = exact.m_smooth->coefficients;
+    const Vector3 &at = exact.m_traced->coefficients;
     Colour3 fitted;
     for (size_t i = 0; const Float &v : { at.x, at.y, at.z })
         fitted[i++] = read_floats(v)[0];
@@ -84,17 +110,17 @@ void ColourValue::update() {
     auto merge = [](const Float &value, Float &derivative) {
         derivative = Float(ad::replace_grad(value, derivative));
     };
-    merge(exact.m_smooth->coefficients.x, coefficients.x);
-    merge(exact.m_smooth->coefficients.y, coefficients.y);
-    merge(exact.m_smooth->coefficients.z, coefficients.z);
-    merge(exact.m_smooth->scale, scale);
+    merge(exact.m_traced->coefficients.x, coefficients.x);
+    merge(exact.m_traced->coefficients.y, coefficients.y);
+    merge(exact.m_traced->coefficients.z, coefficients.z);
+    merge(exact.m_traced->scale, scale);
 }
 
 Float ColourValue::mean_value() const {
     if (variant().colour != Colour::Spectral)
         return mean(eval({}));
-    if (m_intent != SpectrumData::Intent::Illuminant)
-        return mean_of_coefficients(m_smooth->coefficients) * m_smooth->scale;
+    if (m_intent != Intent::Illuminant)
+        return mean_of_coefficients(m_traced->coefficients) * m_traced->scale;
     Wavelengths w; // daylight is a polygon with a corner every 5 nm
     for (double l = MinWavelength + 2.5; l < MaxWavelength; l += 5)
         w.c.push_back(Float(l));
@@ -105,6 +131,10 @@ Float ColourValue::mean_value() const {
 }
 
 double ColourValue::max_value() const {
+    if (!m_traced) {
+        double most = std::ranges::max(first_rgb());
+        return variant().double_precision ? most : double(float(most));
+    }
     Wavelengths w;
     if (variant().colour == Colour::Spectral)
         for (int i = 0; i < 16; ++i)
@@ -117,18 +147,21 @@ double ColourValue::max_value() const {
 
 Spectrum ColourValue::eval(const Wavelengths &w) const {
     switch (variant().colour) {
-    case Colour::Mono: return Spectrum(m_luminance);
-    case Colour::Rgb: return Spectrum(std::vector<Float>{ m_rgb.x, m_rgb.y, m_rgb.z });
+    case Colour::Mono: return Spectrum(m_traced->luminance);
+    case Colour::Rgb: {
+        Vector3 c = rgb();
+        return Spectrum(std::vector<Float>{ c.x, c.y, c.z });
+    }
     case Colour::Spectral: break;
     }
     return map(w, [&](const Float &l) {
-        Float v = eval_coefficients(m_smooth->coefficients, l);
+        Float v = eval_coefficients(m_traced->coefficients, l);
         switch (m_intent) {
-        case SpectrumData::Intent::Reflectance: return v;
-        case SpectrumData::Intent::Illuminant: return v * m_smooth->scale * d65(l);
-        case SpectrumData::Intent::Unspecified: break;
+        case Intent::Reflectance: return v;
+        case Intent::Illuminant: return v * m_traced->scale * d65(l);
+        case Intent::Unspecified: break;
         }
-        return v * m_smooth->scale;
+        return v * m_traced->scale;
     });
 }
 

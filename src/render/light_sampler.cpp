@@ -65,14 +65,10 @@ std::unique_ptr<LightSampler> make_light_sampler(std::span<const LightSummary> l
     return std::make_unique<WeightedLights>(lights);
 }
 
-// What leaves a light is the mean of what its rays carry, over their density.
-std::vector<double> emitted_power(const Table<Emitter> &lights) {
+// What leaves a light is the mean of what its rays carry, over their density. As many rays a light as memory has room for; of a
+// light that does not vary, one would do.
+static std::vector<double> emitted_power(const Table<Emitter> &lights, uint32_t rays) {
     uint32_t n = uint32_t(lights.objects().size());
-    if (n == 0)
-        return {};
-    ad::SuspendGrad fixed;
-    // As many rays a light as memory has room for; of a light that does not vary, one would do.
-    uint32_t rays = std::clamp<uint32_t>((1u << 18) / n, 1, 64);
     UInt32 lane(jit::lane_index(n * rays)), number = lane / UInt32(rays) + UInt32(1u);
     UInt32 ray = lane % UInt32(rays);
     auto part = [&](double step) { // of a sequence that fills the unit cube evenly [Roberts 2018]
@@ -87,6 +83,23 @@ std::vector<double> emitted_power(const Table<Emitter> &lights) {
         });
     Float carried = max(mean(unpolarized(weight)), Float(0)) * (1.0 / rays);
     return read_floats(Float(jit::block_reduce(jit::ReduceOp::Add, carried.detached(), rays)));
+}
+
+std::vector<double> emitted_power(const Table<Emitter> &lights) {
+    ad::SuspendGrad fixed;
+    size_t n = lights.objects().size();
+    uint32_t rays = uint32_t(std::clamp<size_t>((1u << 18) / std::max<size_t>(n, 1), 1, 64));
+    // Some at a time: what is computed of a light's numbers alone are nodes, of which all lights would have many at once
+    constexpr size_t AtOnce = 1024;
+    std::vector<double> out;
+    for (size_t first = 0; first < n; first += AtOnce) {
+        Table<Emitter> some;
+        for (size_t i = first; i < std::min(n, first + AtOnce); ++i)
+            some.append(lights.objects()[i]);
+        std::vector<double> watts = emitted_power(some, rays);
+        out.insert(out.end(), watts.begin(), watts.end());
+    }
+    return out;
 }
 
 std::vector<LightSummary> LightChoice::summarize(const Table<Emitter> &lights, bool power) const {

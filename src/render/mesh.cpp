@@ -12,6 +12,8 @@
 
 namespace umbel {
 
+const Mesh::Attributes Mesh::s_no_attributes;
+
 BoundingBox Mesh::bounds() const {
     BoundingBox b;
     const std::vector<double> &p = positions;
@@ -125,6 +127,8 @@ void Mesh::to_world_space() {
     };
     if (m_to_world != TransformData())
         each(positions.get(), [&](const Triple &p) { return m_to_world.apply_point(p); });
+    if (normals.empty())
+        return;
     TransformData inverse = m_to_world.inverse().value_or(TransformData());
     each(normals.get(), [&](const Triple &n) {
         Triple to;
@@ -140,7 +144,8 @@ void Mesh::to_world_space() {
 }
 
 void Mesh::smooth_normals() {
-    m_normals_array = {};
+    if (m_arrays)
+        m_arrays->normals = {};
     normals.clear();
     resize_large(normals.get(), positions.size());
     const std::vector<double> &p = positions;
@@ -285,13 +290,15 @@ void Mesh::declare(Params &p) {
     Shape::declare(p);
     if (!p.traversing())
         return;
+    Arrays &all = arrays();
+    auto slot = [](Value &array, auto &host) { return BufferSlot{ &array, &host.get() }; };
     if (keyframes.empty()) { // else there are several of each
-        p.exposed("faces", slot(m_indices_array, indices));
-        p.exposed("vertex_positions", slot(m_positions_array, positions)).differentiable();
-        p.exposed("vertex_normals", slot(m_normals_array, normals)).differentiable();
+        p.exposed("faces", slot(all.indices, indices));
+        p.exposed("vertex_positions", slot(all.positions, positions)).differentiable();
+        p.exposed("vertex_normals", slot(all.normals, normals)).differentiable();
     }
-    p.exposed("vertex_texcoords", slot(m_uvs_array, uvs)).differentiable();
-    for (auto &[name, a] : m_attributes) {
+    p.exposed("vertex_texcoords", slot(all.uvs, uvs)).differentiable();
+    for (auto &[name, a] : all.attributes) {
         p.exposed(name.c_str(), &a.values).differentiable();
         if (a.coefficients.valid())
             p.derived(a.coefficients);
@@ -307,20 +314,21 @@ void Mesh::changed(std::span<const std::string> names) {
     auto is_changed = [&](const char *name) {
         return std::find(names.begin(), names.end(), name) != names.end();
     };
+    Arrays &all = arrays();
     auto take = [&](const char *name, Value &array, Restorable<double> &host) {
         if (is_changed(name) && array.valid())
             host = read_floats(Float(array.detached()));
     };
-    take("vertex_positions", m_positions_array, positions);
-    take("vertex_normals", m_normals_array, normals);
-    take("vertex_texcoords", m_uvs_array, uvs);
-    if (is_changed("faces") && m_indices_array.valid())
-        indices = UInt32(m_indices_array).read();
+    take("vertex_positions", all.positions, positions);
+    take("vertex_normals", all.normals, normals);
+    take("vertex_texcoords", all.uvs, uvs);
+    if (is_changed("faces") && all.indices.valid())
+        indices = UInt32(all.indices).read();
     for (const std::string &name : names)
-        if (auto it = m_attributes.find(name); it != m_attributes.end())
+        if (auto it = all.attributes.find(name); it != all.attributes.end())
             upsample(it->second);
     if (std::all_of(names.begin(), names.end(),
-                    [&](const std::string &n) { return m_attributes.count(n) != 0; }))
+                    [&](const std::string &n) { return all.attributes.count(n) != 0; }))
         return; // the surface is where it was
 
     size_t n = vertex_count();
@@ -334,7 +342,7 @@ void Mesh::changed(std::span<const std::string> names) {
         smooth_normals();
         m_are_normals_computed = follows_positions();
         if (m_are_normals_computed)
-            m_normals_array = smooth_normals_array();
+            all.normals = smooth_normals_array();
     } else if (is_changed("vertex_normals"))
         m_are_normals_computed = false;
     prepare_sampling();
@@ -342,7 +350,7 @@ void Mesh::changed(std::span<const std::string> names) {
 }
 
 void Mesh::refresh() {
-    m_positions_array = m_normals_array = m_uvs_array = m_indices_array = {};
+    forget_arrays();
     check_mesh();
     prepare_sampling();
     ++m_revision;
@@ -364,7 +372,7 @@ void Mesh::check_mesh() const {
 
 void Mesh::finish_mesh(bool normals_came_along) {
     check_mesh();
-    m_positions_array = m_normals_array = m_uvs_array = m_indices_array = {};
+    forget_arrays();
     orient(normals_came_along);
     prepare_sampling();
 }
@@ -381,8 +389,8 @@ void Mesh::orient(bool normals_came_along) {
 }
 
 void Mesh::prepare_sampling() {
-    const double *p = positions.get().data();
-    const uint32_t *index = indices.get().data();
+    const double *p = std::as_const(positions).get().data();
+    const uint32_t *index = std::as_const(indices).get().data();
     m_area = ordered_sum(triangle_count(), [=](size_t t) {
         const double *a = p + 3 * size_t(index[3 * t]), *b = p + 3 * size_t(index[3 * t + 1]),
                      *c = p + 3 * size_t(index[3 * t + 2]);
@@ -393,7 +401,8 @@ void Mesh::prepare_sampling() {
                2;
     });
     m_inv_area = HostFloat(m_area > 0 ? 1 / m_area : 0);
-    m_records = {};
+    if (m_arrays)
+        m_arrays->records = {};
     if (!m_emitter)
         return;
     if (!keyframes.empty())
@@ -421,16 +430,16 @@ void Mesh::make_records() const {
                 records.push_back(uvs.empty() ? double(k == j + 1) : uvs[2 * corner(t, k) + j]);
         records.push_back(0);
     }
-    m_triangles = AliasTable(areas);
-    m_records = float_array(records);
+    arrays().triangles = AliasTable(areas);
+    arrays().records = float_array(records);
 }
 
 PositionSample Mesh::sample_rest_position(const Float &time, const Vector2 &u,
                                           const Mask &active) const {
-    if (!m_records.valid())
+    if (!arrays().records.valid())
         make_records();
-    auto [triangle, rest] = m_triangles.sample_reuse(u.x, active);
-    std::vector<Value> r = jit::gather_packet(m_records, triangle, 16, active);
+    auto [triangle, rest] = arrays().triangles.sample_reuse(u.x, active);
+    std::vector<Value> r = jit::gather_packet(arrays().records, triangle, 16, active);
     auto at = [&](size_t i) { return Float(r[i]); };
     Vector2 b = square_to_uniform_triangle({ rest, u.y });
     Vector3 p0(at(0), at(1), at(2)), e1(at(3), at(4), at(5)), e2(at(6), at(7), at(8));

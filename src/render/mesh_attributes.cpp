@@ -32,7 +32,7 @@ void Mesh::add_attribute(const std::string &name, uint32_t size, Float values) {
     Attribute a{ size, per_face, Float(data.is_literal() ? jit::opaque(data) : data), {} };
     jit::eval(a.values);
     upsample(a);
-    m_attributes[name] = std::move(a);
+    arrays().attributes[name] = std::move(a);
     positions_array(), indices_array(); // lookups need them, and may be part of a recording
     if (!uvs.empty())
         uvs_array();
@@ -60,11 +60,11 @@ void Mesh::upsample(Attribute &a) const {
 }
 
 bool Mesh::has_attribute(const std::string &name) const {
-    return m_attributes.count(name) != 0 || Shape::has_attribute(name);
+    return attributes().count(name) != 0 || Shape::has_attribute(name);
 }
 
 void Mesh::remove_attribute(const std::string &name) {
-    if (!m_attributes.erase(name))
+    if (!m_arrays || !m_arrays->attributes.erase(name))
         return Shape::remove_attribute(name);
     attributes_changed();
 }
@@ -108,8 +108,8 @@ R blend(bool per_face, const UInt32 &face, const Corners &corners, F &&value) {
 
 std::vector<Float> Mesh::eval_attribute_x(const std::string &name, const SurfaceInteraction &si,
                                           const Mask &active) const {
-    auto it = m_attributes.find(name);
-    if (it == m_attributes.end())
+    auto it = attributes().find(name);
+    if (it == attributes().end())
         return Shape::eval_attribute_x(name, si, active);
     const Attribute &a = it->second;
     std::optional<Corners> corners;
@@ -131,8 +131,8 @@ std::vector<Float> Mesh::eval_attribute_x(const std::string &name, const Surface
 // Along a triangle's edges the value changes by f1 and f2, texture coordinates by d1 and d2.
 Vector2 Mesh::eval_attribute_1_grad(const std::string &name, const SurfaceInteraction &si,
                                     const Mask &active) const {
-    auto it = m_attributes.find(name);
-    if (it == m_attributes.end())
+    auto it = attributes().find(name);
+    if (it == attributes().end())
         return Shape::eval_attribute_1_grad(name, si, active);
     const Attribute &a = it->second;
     if (a.per_face)
@@ -161,8 +161,8 @@ Vector2 Mesh::eval_attribute_1_grad(const std::string &name, const SurfaceIntera
 
 Spectrum Mesh::eval_attribute(const std::string &name, const SurfaceInteraction &si,
                               const Mask &active) const {
-    auto it = m_attributes.find(name);
-    if (it == m_attributes.end())
+    auto it = attributes().find(name);
+    if (it == attributes().end())
         return Shape::eval_attribute(name, si, active);
     const Attribute &a = it->second;
     if (a.size != 1 && a.size != 3)

@@ -7,6 +7,7 @@
 #include "render/openings.h"
 #include "render/shape_list.h"
 #include "render/subsurface.h"
+#include <algorithm>
 #include <malloc.h>
 #include <set>
 
@@ -32,6 +33,8 @@ void Scene::declare(Params &p) {
         "<lookat origin='3,3,6' target='0,0,0' up='0,1,0'/></transform></sensor>"
         "<emitter type='point'><point name='position' x='2' y='3' z='2'/></emitter>"
         "<emitter type='constant'><rgb name='radiance' value='.3'/></emitter><shape type='cube'/>");
+    if (p.traversing())
+        own_bsdfs();
     p.objects("shape", m_shapes).doc("Surfaces");
     p.objects("sensor", m_sensors).doc("Cameras");
     p.choice("light_sampler", m_light_choice.kind, "auto", LightSamplerNames)
@@ -120,12 +123,26 @@ void Scene::release() {
     configure(); // nothing refers to what is gone: whoever still asks meets nothing
 }
 
+// Each shape gets a material that can be changed on its own.
+void Scene::own_bsdfs() {
+    bool fresh = false;
+    for (const Shape *s : surfaces())
+        fresh |= const_cast<Shape *>(s)->own_bsdf();
+    if (!fresh)
+        return;
+    m_launches.clear();
+    collect_objects();
+}
+
 void Scene::child_changed() {
     m_launches.clear();
-    if (m_arena.is_outdated()) {
-        collect_objects(); // a shape may have another BSDF now
+    bool is_outdated = m_arena.is_outdated();
+    auto is_new = [&](const Shape *s) { return !m_bsdfs.number_of(s->bsdf().get()); };
+    // A shape may have another BSDF now, without having moved
+    if (is_outdated || std::any_of(surfaces().begin(), surfaces().end(), is_new))
+        collect_objects();
+    if (is_outdated)
         build_arena();
-    }
     m_light_choice.update(m_emitters, *this);
     prepare_subsurfaces();
 }

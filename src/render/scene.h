@@ -151,6 +151,7 @@ public:
 
 private:
     void collect_objects();
+    void own_bsdfs();
     /// In the order of the scene's description.
     std::vector<Ref<Emitter>> lights() const;
     void collect_media();

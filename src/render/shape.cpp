@@ -10,7 +10,9 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <map>
 #include <mutex>
+#include <tuple>
 
 namespace umbel {
 
@@ -75,39 +77,69 @@ uint64_t shapes_epoch() { return registry().epoch; }
 
 // ---- parameters
 
+// Of shapes that name no material; black where they emit light.
+static Ref<BSDF> default_bsdf(bool emits) {
+    Properties material("bsdf", "diffuse");
+    if (emits)
+        material.set("reflectance", 0.0);
+    return make_object<BSDF>(std::move(material));
+}
+
+// One for all of them in a variant and context: nobody changes it. See own_bsdf().
+static Ref<BSDF> common_bsdf(bool emits) {
+    static std::mutex mutex;
+    static std::map<std::tuple<const Variant *, const jit::Context *, bool>, std::weak_ptr<BSDF>>
+        all;
+    std::lock_guard lock(mutex);
+    std::weak_ptr<BSDF> &known = all[{ &variant(), &variant().context(), emits }];
+    Ref<BSDF> bsdf = known.lock();
+    if (!bsdf)
+        known = bsdf = default_bsdf(emits);
+    return bsdf;
+}
+
 void Shape::declare(Params &p) {
     declare_to_world(p).doc("From the shape's own coordinates to those of the scene");
     p.boolean("flip_normals", m_flip_normals, false).doc("Turns the surface inside out");
+    if (p.traversing()) // to be changed
+        own_bsdf();
     p.object("bsdf", m_bsdf)
         .doc("How the surface scatters light; if absent, a diffuse reflector of 0.5, or black "
              "where it emits light");
     p.object("emitter", m_emitter).doc("Makes the surface an area light");
-    Behind behind;
-    if (m_behind)
-        behind = *m_behind;
+    struct {
+        Ref<Medium> interior, exterior;
+        Ref<Subsurface> subsurface;
+        Ref<Sensor> sensor;
+    } behind;
+    if (m_rare)
+        behind = { m_rare->interior, m_rare->exterior, m_rare->subsurface, m_rare->sensor };
     p.named_object(p.traversing() ? "interior_medium" : "interior", behind.interior)
         .doc("The medium behind the surface, where its normal does not point");
     p.named_object(p.traversing() ? "exterior_medium" : "exterior", behind.exterior)
         .doc("The medium in front of it");
     p.object("subsurface", behind.subsurface).doc("How light travels below the surface");
     p.object("sensor", behind.sensor).doc("Measures the light that falls on the surface");
-    if (p.loading() && (behind.interior || behind.exterior || behind.subsurface || behind.sensor))
-        m_behind = std::make_unique<Behind>(behind);
-    if (p.traversing() && m_texture_attributes)
-        for (auto &[name, texture] : *m_texture_attributes)
+    if (p.traversing() && m_rare)
+        for (auto &[name, texture] : m_rare->attributes)
             p.child(name.c_str(), texture);
     if (!p.loading())
         return;
+    if (behind.interior || behind.exterior || behind.subsurface || behind.sensor) {
+        Rare &r = rare();
+        r.interior = behind.interior;
+        r.exterior = behind.exterior;
+        r.subsurface = behind.subsurface;
+        r.sensor = behind.sensor;
+    }
     for (const Property &property : p.properties()->all())
         if (const PropertiesPtr *o = property.object(); o && (*o)->kind == Texture::Kind) {
             property.queried = true;
             set_texture(property.name, p.loader()->load_as<Texture>(*o));
         }
     if (!m_bsdf) {
-        auto material = std::make_shared<Properties>("bsdf", "diffuse");
-        if (m_emitter)
-            material->set("reflectance", 0.0);
-        m_bsdf = p.loader()->load_as<BSDF>(material);
+        m_bsdf = common_bsdf(m_emitter != nullptr);
+        m_has_common_bsdf = true;
     }
     if (m_emitter)
         m_emitter->attach(this);
@@ -115,10 +147,21 @@ void Shape::declare(Params &p) {
         behind.sensor->attach(this);
 }
 
+bool Shape::own_bsdf() {
+    // In another thread's context nothing can be changed
+    VariantScope scope(m_variant);
+    if (!m_has_common_bsdf || !is_at_home())
+        return false;
+    m_bsdf = default_bsdf(m_emitter != nullptr);
+    m_has_common_bsdf = false;
+    note_change();
+    return true;
+}
+
 void Shape::changed(std::span<const std::string> names) {
-    if (m_to_world_array.valid() &&
+    if (m_rare && m_rare->to_world.valid() &&
         std::find(names.begin(), names.end(), "to_world") != names.end()) {
-        std::vector<double> m = read_floats(Float(m_to_world_array.detached()));
+        std::vector<double> m = read_floats(Float(m_rare->to_world.detached()));
         std::copy_n(m.begin(), 16, m_to_world.m.begin());
         if (!m_to_world.inverse())
             complain("to_world is singular: it squeezes space into a plane, a line or a point");
@@ -132,7 +175,8 @@ Param &Shape::declare_to_world(Params &p) {
     Param &param = p.animation("to_world", keys);
     param.fixed();
     if (!is_moving() && follows_transform()) {
-        param.slot = TransformSlot{ &m_to_world_array, &m_to_world };
+        if (!p.loading())
+            param.slot = TransformSlot{ &rare().to_world, &m_to_world };
         param.differentiable();
     }
     if (!p.loading())
@@ -156,6 +200,7 @@ Param &Shape::declare_to_world(Params &p) {
 
 void Shape::set_bsdf(Ref<BSDF> bsdf) {
     m_bsdf = std::move(bsdf);
+    m_has_common_bsdf = false;
     ++m_revision;
     note_change();
 }
@@ -163,16 +208,14 @@ void Shape::set_bsdf(Ref<BSDF> bsdf) {
 // ---- attributes
 
 const Ref<Texture> *Shape::find_texture(const std::string &name) const {
-    if (!m_texture_attributes)
+    if (!m_rare)
         return nullptr;
-    auto it = m_texture_attributes->find(name);
-    return it == m_texture_attributes->end() ? nullptr : &it->second;
+    auto it = m_rare->attributes.find(name);
+    return it == m_rare->attributes.end() ? nullptr : &it->second;
 }
 
 void Shape::set_texture(const std::string &name, Ref<Texture> texture) {
-    if (!m_texture_attributes)
-        m_texture_attributes = std::make_unique<TextureAttributes>();
-    (*m_texture_attributes)[name] = std::move(texture);
+    rare().attributes[name] = std::move(texture);
 }
 
 bool Shape::has_attribute(const std::string &name) const { return find_texture(name); }
@@ -190,7 +233,7 @@ const Ref<Texture> &Shape::texture_attribute(const std::string &name) const {
 }
 
 void Shape::remove_attribute(const std::string &name) {
-    if (!m_texture_attributes || !m_texture_attributes->erase(name))
+    if (!m_rare || !m_rare->attributes.erase(name))
         complain("remove_attribute(): Attribute \"{}\" not found.", name);
     attributes_changed();
 }
@@ -258,9 +301,10 @@ BoundingBox Shape::swept_bounds() const {
 void Shape::set_interval(const TimeInterval &scene) {
     if (!is_moving())
         return;
-    m_where = std::make_unique<InstanceTable>();
-    m_where->add(steps(scene));
-    m_where->finish(scene);
+    auto where = std::make_unique<InstanceTable>();
+    where->add(steps(scene));
+    where->finish(scene);
+    rare().where = std::move(where);
 }
 
 // ---- sampling
@@ -270,7 +314,7 @@ PositionSample Shape::sample_position(const Float &time, const Vector2 &u,
     PositionSample ps = sample_rest_position(time, u, active);
     if (!is_moving())
         return ps;
-    InstanceTransform place = m_where->at(UInt32(1u), time, active);
+    InstanceTransform place = m_rare->where->at(UInt32(1u), time, active);
     ps.p = place.point(ps.p);
     ps.n = place.normal(ps.n);
     ps.pdf = ps.pdf / place.area_factor(ps.n);
@@ -279,7 +323,8 @@ PositionSample Shape::sample_position(const Float &time, const Vector2 &u,
 
 Float Shape::pdf_position(const PositionSample &ps, const Mask &active) const {
     Float rest = m_inv_area;
-    return is_moving() ? rest / m_where->at(UInt32(1u), ps.time, active).area_factor(ps.n) : rest;
+    return is_moving() ? rest / m_rare->where->at(UInt32(1u), ps.time, active).area_factor(ps.n)
+                       : rest;
 }
 
 DirectionSample Shape::sample_direction(const Interaction &it, const Vector2 &u,

@@ -104,27 +104,30 @@ public:
     bool is_at_home() const;
 
     const Ref<BSDF> &bsdf() const { return m_bsdf; }
+    /// Shapes that name no material have one in common, until it may be changed: now this one has its own. Whether it had
+    /// none; then scenes have to look again, which they do with their next update.
+    bool own_bsdf();
     /// Scenes notice with their next update.
     void set_bsdf(Ref<BSDF> bsdf);
     const Ref<Emitter> &emitter() const { return m_emitter; }
     /// The media behind the surface and in front of it, as its normal has it; null: nothing. A surface that has either is where
     /// light goes from one to the other.
-    const Medium *interior() const { return m_behind ? m_behind->interior.get() : nullptr; }
-    const Medium *exterior() const { return m_behind ? m_behind->exterior.get() : nullptr; }
+    const Medium *interior() const { return m_rare ? m_rare->interior.get() : nullptr; }
+    const Medium *exterior() const { return m_rare ? m_rare->exterior.get() : nullptr; }
     bool is_medium_transition() const { return interior() || exterior(); }
     /// How light travels below the surface; null: not at all.
-    Subsurface *subsurface() const { return m_behind ? m_behind->subsurface.get() : nullptr; }
+    Subsurface *subsurface() const { return m_rare ? m_rare->subsurface.get() : nullptr; }
     /// What measures the light that falls on it; null: nothing.
-    Ref<Sensor> sensor() const { return m_behind ? m_behind->sensor : nullptr; }
+    Ref<Sensor> sensor() const { return m_rare ? m_rare->sensor : nullptr; }
     bool flips_normals() const { return m_flip_normals; }
     /// From the shape's unit form to the scene.
     virtual TransformData placement() const { return m_to_world; }
     /// Whether it moves when to_world changes; if not, it has been applied once and for all.
     virtual bool follows_transform() const { return true; }
     /// Whether scripts follow derivatives of to_world, ...
-    bool follows_to_world() const { return m_to_world_array.grad_id() != 0; }
-    /// ... and its 16 numbers, row by row.
-    const Value &to_world_array() const { return m_to_world_array; }
+    bool follows_to_world() const { return m_rare && m_rare->to_world.grad_id() != 0; }
+    /// ... and its 16 numbers, row by row; none where no script has set them.
+    Value to_world_array() const { return m_rare ? m_rare->to_world : Value(); }
     const TransformData &to_world() const { return m_to_world; }
 
 protected:
@@ -143,30 +146,37 @@ protected:
 
     TransformData m_to_world;
     std::unique_ptr<AnimatedTransform> m_animation; // null: m_to_world is all there is
-    bool m_flip_normals = false;
-    Ref<BSDF> m_bsdf; // never null after loading
+    Ref<BSDF> m_bsdf;                               // never null after loading
     Ref<Emitter> m_emitter;
     HostFloat m_inv_area; // set by configure() of the derived class
     int m_revision = 0;
+    bool m_flip_normals = false;
 
 private:
     /// Null where there is no such attribute.
     const Ref<Texture> *find_texture(const std::string &name) const;
     void set_texture(const std::string &name, Ref<Texture> texture);
 
+    bool m_has_common_bsdf = false; // see own_bsdf()
+    uint32_t m_global_number;
     const Variant &m_variant;
     const jit::Context *m_context;
-    uint32_t m_global_number;
-    std::unique_ptr<InstanceTable> m_where; // of a moving shape: the animation, as the scene has it
-    Value m_to_world_array;                 // as scripts have set it; else none
-    using TextureAttributes = std::map<std::string, Ref<Texture>>;
-    std::unique_ptr<TextureAttributes> m_texture_attributes; // null: none, as most shapes have
-    struct Behind {
+    /// What few shapes have, of scenes that may have a million.
+    struct Rare {
         Ref<Medium> interior, exterior;
         Ref<Subsurface> subsurface;
         Ref<Sensor> sensor;
+        std::map<std::string, Ref<Texture>> attributes;
+        std::unique_ptr<InstanceTable>
+            where;      // of a moving shape: the animation, as the scene has it
+        Value to_world; // as scripts have set it; else none
     };
-    std::unique_ptr<Behind> m_behind; // few shapes have anything
+    Rare &rare() {
+        if (!m_rare)
+            m_rare = std::make_unique<Rare>();
+        return *m_rare;
+    }
+    std::unique_ptr<Rare> m_rare;
 };
 
 /// The shapes that live in the calling thread's variant and context, in the order of their global numbers.
@@ -223,9 +233,9 @@ public:
         return m_are_normals_computed ? smooth_normals_array() : normals_array();
     }
     /// Whether scripts follow derivatives of these.
-    bool follows_positions() const { return m_positions_array.grad_id() != 0; }
-    bool follows_normals() const { return m_normals_array.grad_id() != 0; }
-    bool follows_uvs() const { return m_uvs_array.grad_id() != 0; }
+    bool follows_positions() const { return m_arrays && m_arrays->positions.grad_id() != 0; }
+    bool follows_normals() const { return m_arrays && m_arrays->normals.grad_id() != 0; }
+    bool follows_uvs() const { return m_arrays && m_arrays->uvs.grad_id() != 0; }
     /// Normal of a triangle by the order of its indices, times twice its area.
     std::array<double, 3> area_normal(size_t triangle) const;
     bool has_face_normals() const { return m_face_normals; }
@@ -238,10 +248,10 @@ public:
                  size_t first_triangle) const;
 
     /// The above as arrays of the program: `positions`, `normals`, `uvs`, `indices`.
-    const Value &positions_array() const { return read(m_positions_array, positions); }
-    const Value &normals_array() const { return read(m_normals_array, normals); }
-    const Value &uvs_array() const { return read(m_uvs_array, uvs); }
-    const Value &indices_array() const { return read(m_indices_array, indices); }
+    const Value &positions_array() const { return read(arrays().positions, positions); }
+    const Value &normals_array() const { return read(arrays().normals, normals); }
+    const Value &uvs_array() const { return read(arrays().uvs, uvs); }
+    const Value &indices_array() const { return read(arrays().indices, indices); }
 
     // ---- attributes of vertices and faces: mesh_attributes.cpp
     struct Attribute {
@@ -255,7 +265,10 @@ public:
     void add_attribute(const std::string &name, uint32_t size, Float values);
     /// The same, in place of one of that name.
     void set_attribute(const std::string &name, uint32_t size, Float values);
-    const std::map<std::string, Attribute> &attributes() const { return m_attributes; }
+    using Attributes = std::map<std::string, Attribute>;
+    const Attributes &attributes() const {
+        return m_arrays ? m_arrays->attributes : s_no_attributes;
+    }
     bool has_attribute(const std::string &name) const override;
     Spectrum eval_attribute(const std::string &name, const SurfaceInteraction &si,
                             const Mask &active) const override;
@@ -281,11 +294,8 @@ protected:
     bool m_face_normals = false;
 
 private:
-    template <class T> static BufferSlot slot(Value &array, const Restorable<T> &host) {
-        return { &array, const_cast<std::vector<T> *>(&host.get()) };
-    }
     template <class T> static const Value &read(Value &array, const Restorable<T> &host) {
-        return array.valid() ? array : slot(array, host).read();
+        return BufferSlot{ &array, const_cast<std::vector<T> *>(&host.get()) }.read();
     }
     /// Corners' numbers and weights at a point.
     struct Corners {
@@ -300,11 +310,25 @@ private:
     bool m_is_inside_out = false;
     bool m_are_normals_computed = false; // from positions that scripts follow
     double m_area = 0;
-    std::map<std::string, Attribute> m_attributes;
-    mutable Value m_positions_array, m_normals_array, m_uvs_array, m_indices_array;
-    // For sampling; made when they are first needed.
-    mutable AliasTable m_triangles; // by area
-    mutable Float m_records;        // 16 numbers a triangle: p0, e1, e2, uv0, uv1, uv2
+    /// What few meshes need, made when it is first asked for: scenes have hundreds of thousands of small ones.
+    struct Arrays {
+        Attributes attributes;
+        Value positions, normals, uvs, indices; // as arrays of the program
+        // For sampling
+        AliasTable triangles; // by area
+        Float records;        // 16 numbers a triangle: p0, e1, e2, uv0, uv1, uv2
+    };
+    Arrays &arrays() const {
+        if (!m_arrays)
+            m_arrays = std::make_unique<Arrays>();
+        return *m_arrays;
+    }
+    void forget_arrays() {
+        if (m_arrays)
+            m_arrays->positions = m_arrays->normals = m_arrays->uvs = m_arrays->indices = {};
+    }
+    mutable std::unique_ptr<Arrays> m_arrays;
+    static const Attributes s_no_attributes;
 };
 
 /// Round curves as trees take them: control points with radii, and the first one of each segment, which is a straight line

@@ -1,5 +1,6 @@
 // tests/plugins/rgb_test.cpp: colours, and the spectra that they become.
 #include "core/spectra.h"
+#include "core/traverse.h"
 #include "render/texture.h"
 #include "support/surface.h"
 
@@ -21,6 +22,22 @@ TEST(Rgb, IsItselfWhereLightHasThreeChannels) {
     for (size_t c = 0; c < 3; ++c)
         EXPECT_NEAR(read_floats(v[c])[0], 0.2 * double(c + 1), 1e-12);
     EXPECT_NEAR(read_floats(w.z)[0], 0.6, 1e-12);
+}
+
+// Scenes have a hundred thousand colours; a node of the compiler takes more memory than all else of one.
+TEST(Rgb, IsNoNodeOfTheCompilerUntilItIsAParameter) {
+    VariantScope scope(find_variant("interp_rgb"));
+    size_t before = variant().context().graph.live_nodes();
+    auto t = colour({ 0.2, 0.4, 0.6 }, SpectrumData::Intent::Reflectance);
+    EXPECT_EQ(variant().context().graph.live_nodes(), before);
+    EXPECT_EQ(t->max_value(), double(0.6f));
+    SceneParameters params(t);
+    EXPECT_EQ(variant().context().graph.live_nodes(), before + 3);
+    Float v = opaque_float(0.9);
+    params.assign("value", std::vector<Value>{ v, v, v });
+    params.update({ "value" });
+    EXPECT_EQ(read_floats(t->eval(hit_from(Vector3(0, 0, 1)), true)[1])[0], double(0.9f));
+    EXPECT_EQ(t->max_value(), double(0.9f));
 }
 
 // Under D65, by CIE's observer, the spectrum has the colour again.

@@ -89,6 +89,7 @@ public:
                 m_members.push_back(s);
                 continue;
             }
+            m->own_bsdf();
             Key key{ m->bsdf().get(),    m->interior(),  m->exterior(),
                      m->normals.empty(), m->uvs.empty(), m->has_face_normals() };
             auto [it, is_new] = places.try_emplace(key, m_members.size());

@@ -9,27 +9,26 @@ public:
     void changed(std::span<const std::string> names) override { Shape::changed(names); }
     bool follows_transform() const override { return true; }
     void configure() override {
+        static const std::vector<double> Corners = { 0, 0, 1, 0, 0, 1, 1, 1 };
+        static const std::vector<uint32_t> Triangles = { 1, 2, 0, 1, 3, 2 };
         positions = { -1, -1, 0, 1, -1, 0, -1, 1, 0, 1, 1, 0 };
-        uvs = { 0, 0, 1, 0, 0, 1, 1, 1 };
-        indices = { 1, 2, 0, 1, 3, 2 };
+        uvs.share(Corners);
+        indices.share(Triangles);
         to_world_space();
         finish_mesh(true);
-        auto column = [&](int c) {
-            return HostVector3({ m_to_world(0, c), m_to_world(1, c), m_to_world(2, c) });
-        };
-        m_x = column(0), m_y = column(1), m_centre = column(3);
-        m_normal = HostVector3(m_to_world.apply_normal({ 0, 0, m_flip_normals ? -1.0 : 1.0 }));
     }
     uint32_t type() const override { return ShapeType::Rectangle; }
 
     PositionSample sample_rest_position(const Float &time, const Vector2 &u,
                                         const Mask &) const override {
-        Vector3 p = fma(m_x, 2 * u.x - 1, fma(m_y, 2 * u.y - 1, m_centre));
-        return { p, m_normal, u, time, m_inv_area, false };
+        // Nodes for as long as they are used here: scenes have thousands of lamps
+        auto column = [&](int c) -> Vector3 {
+            return HostVector3({ m_to_world(0, c), m_to_world(1, c), m_to_world(2, c) });
+        };
+        Vector3 p = fma(column(0), 2 * u.x - 1, fma(column(1), 2 * u.y - 1, column(3)));
+        Vector3 n = HostVector3(m_to_world.apply_normal({ 0, 0, m_flip_normals ? -1.0 : 1.0 }));
+        return { p, n, u, time, m_inv_area, false };
     }
-
-private:
-    HostVector3 m_x, m_y, m_centre, m_normal;
 };
 
 UMBEL_PLUGIN(Shape, Rectangle, "rectangle")

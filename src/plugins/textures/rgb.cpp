@@ -9,26 +9,28 @@ namespace umbel {
 class Rgb : public Texture {
 public:
     void declare(Params &p) override {
-        SpectrumData data = SpectrumData::from_rgb(m_rgb, m_intent);
+        SpectrumData data = SpectrumData::from_rgb(m_value.first_rgb(), m_value.intent());
         p.spectrum("value", data, data).doc("The colour");
         p.spectrum("color", data, data).doc("In place of `value`: the same");
         m_value.expose(p, "value");
+        if (!p.loading())
+            return;
         m_is_colour = data.kind == SpectrumData::Kind::Rgb;
-        m_rgb = data.rgb; // all that is kept: scenes have thousands of colours
-        m_intent = data.intent;
+        m_value = ColourValue::unprepared(data.rgb, data.intent);
     }
     void changed(std::span<const std::string>) override { m_value.update(); }
 
     void configure() override {
         if (!m_is_colour)
             complain("value must be a colour");
-        bool bounded = m_intent == SpectrumData::Intent::Reflectance;
-        for (double v : m_rgb)
+        bool bounded = m_value.intent() == SpectrumData::Intent::Reflectance;
+        Colour3 rgb = m_value.first_rgb();
+        for (double v : rgb)
             if (!(v >= 0 && (!bounded || v <= 1)))
-                complain("the colour {}, {}, {} is no {}; components must lie {}", m_rgb[0],
-                         m_rgb[1], m_rgb[2], bounded ? "reflectance" : "light",
+                complain("the colour {}, {}, {} is no {}; components must lie {}", rgb[0], rgb[1],
+                         rgb[2], bounded ? "reflectance" : "light",
                          bounded ? "between 0 and 1" : "at 0 or above");
-        m_value = ColourValue(m_rgb, m_intent);
+        m_value.prepare();
     }
 
     Spectrum eval(const SurfaceInteraction &si, const Mask &) const override {
@@ -52,10 +54,8 @@ public:
     }
 
 private:
-    Colour3 m_rgb = { 1, 1, 1 };
-    SpectrumData::Intent m_intent = SpectrumData::Intent::Unspecified;
+    ColourValue m_value = ColourValue::unprepared({ 1, 1, 1 }, SpectrumData::Intent::Unspecified);
     bool m_is_colour = true;
-    ColourValue m_value;
 };
 
 /// The name of the same in version 3 dictionaries.

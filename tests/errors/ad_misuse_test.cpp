@@ -114,47 +114,6 @@ TEST_P(AdMisuse, CustomOperationsInsideARecordedBody) {
 
 // ---- control flow
 
-Float64 iterate(const Float64 &x, const char *name) {
-    auto [i, v] = loop(
-        std::tuple<UInt32, Float64>(0u, x), [](const auto &s) { return std::get<0>(s) < 3u; },
-        [](auto &s) {
-            auto &[i, v] = s;
-            v = sin(v);
-            i += 1u;
-        },
-        name);
-    return v;
-}
-
-TEST_P(AdMisuse, ReverseOfAStoredLoopInsideARecordedBody) {
-    FlagScope recorded(Flag::FlattenIfs, false);
-    Float64 y = if_(lane == 0u, [&] { return iterate(x, "inner"); }, [&] { return x * x; });
-    expect_error({ "loop", "inside a recorded conditional", "store", "custom operation" },
-                 [&] { backward(y); });
-}
-
-TEST_P(AdMisuse, ReverseOfALoopThatWouldStoreTooMuch) {
-    const uint32_t lanes = 4096, steps = 32000;
-    Float64 start = full(0.5, lanes);
-    enable_grad(start);
-    using State =
-        std::tuple<UInt32, Float64, Float64, Float64, Float64, Float64, Float64, Float64, Float64>;
-    State s = loop(
-        State(0u, start, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0),
-        [&](const State &s) { return std::get<0>(s) < steps; },
-        [](State &s) {
-            auto &[i, x, a, b, c, d, e, f, g] = s;
-            Float64 t(i);
-            a += t, b -= t, c = t, d = t * 2.0, e = t * 3.0, f = t * 4.0, g = t * 5.0;
-            x = x * x * 0.5 + 0.25;
-            i += 1u;
-        });
-    Float64 y = std::get<1>(s);
-    s = State();
-    expect_error({ "loop", "32000 iterations", "4096 lanes", "MB", "custom operation" },
-                 [&] { backward(y); });
-}
-
 TEST_P(AdMisuse, LocalArraysAsStateOfALoop) {
     LocalArray<double> a(x, 2);
     auto [i, end] = loop(

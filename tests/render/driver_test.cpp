@@ -210,7 +210,7 @@ TEST_P(BackendDriver, AfterTheFirstUpdateChangesOfParametersCompileNothing) {
     Ref<Scene> scene = scene_from(scene_xml(Box, 24, 16));
     Image before = render_image(*scene);
     SceneParameters params(scene);
-    auto &to_world = *std::get<TransformData *>(params.at("perspective.to_world").param.slot);
+    auto &to_world = *std::get<TransformSlot>(params.at("perspective.to_world").param.slot).host;
     auto colour = std::get<std::array<Float *, 3>>(params.at("white.reflectance.value").param.slot);
     auto change = [&](double v) {
         for (Float *c : colour)

@@ -232,7 +232,7 @@ TEST_P(ChangingParameters, CompilesNothingAndShowsInTheImage) {
         Float colour(red);
         params.assign("red.reflectance.value",
                       std::array<Value, 3>{ colour, Float(0.5), Float(0.5) });
-        auto &camera = *std::get<TransformData *>(params.at("perspective.to_world").param.slot);
+        auto &camera = *std::get<TransformSlot>(params.at("perspective.to_world").param.slot).host;
         camera = *TransformData::look_at({ 0, 0, z }, { 0, 0, 0 }, { 0, 1, 0 });
         params.update({ "red.reflectance.value", "perspective.to_world" });
         return mean_of(render_image(scene, nullptr, o, o));

@@ -143,6 +143,9 @@ std::string scene_of(const Example &e, bool alone) {
         plugin.name == "wireframe")
         shape = fmt::format("<shape type='ply'><string name='filename' value='{}'/>{}</shape>",
                             (example_files() / "mesh.ply").string(), bsdf);
+    if (plugin.name == "volprim_rf_basic") // which sees nothing else
+        shape = fmt::format("<shape type='ellipsoids'><string name='filename' value='{}'/></shape>",
+                            (example_files() / "gaussians.ply").string());
     if (plugin.name == "motion") // of something that moves
         shape = "<shape type='sphere'><animation name='to_world'><transform time='0'/><transform "
                 "time='1'><translate x='.5' y='.2'/></transform></animation></shape>";

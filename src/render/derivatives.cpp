@@ -13,9 +13,8 @@ namespace umbel {
 template <class Samples>
 static void leave_out_invalid(Samples &s, const Radiance &primal, const Film::Crop &crop) {
     Mask valid(true);
-    for (auto *values : { &primal.L.c, &primal.aovs })
-        for (const Float &v : *values)
-            valid = valid & (abs(v) < std::numeric_limits<double>::infinity());
+    for (const Float &v : primal.L.c)
+        valid = valid & (abs(v) < std::numeric_limits<double>::infinity());
     note_invalid_samples(s.pixel.x + jit::opaque(uint32_t(crop.x)),
                          s.pixel.y + jit::opaque(uint32_t(crop.y)), s.number, s.traced & !valid);
     s.traced = s.traced & valid;

@@ -318,10 +318,12 @@ static void eval_all(const std::vector<Float> &values) {
 
 std::vector<Float> Render::results_of(const Radiance &r, const Samples &s) const {
     std::vector<Float> values = film_channels(r, s);
+    // Numbers of integrators, which come last, may be infinite for a reason: distances to nothing
     Mask valid(true);
-    for (Float &v : values) {
-        v = select(s.traced, v * s.weight, Float(0));
-        valid = valid & (abs(v) < std::numeric_limits<double>::infinity());
+    for (size_t k = 0; k < values.size(); ++k) {
+        values[k] = select(s.traced, values[k] * s.weight, Float(0));
+        if (k + r.aovs.size() < values.size())
+            valid = valid & (abs(values[k]) < std::numeric_limits<double>::infinity());
     }
     const Film::Crop &crop = film().crop();
     note_invalid_samples(s.pixel.x + jit::opaque(uint32_t(crop.x)),

@@ -32,6 +32,7 @@ std::shared_ptr<SceneParameters> parameters_of(SceneObject *object, nb::handle h
             Py_XDECREF(k.reference);
         known->clear();
     }
+    enter();
     Known &k = (*known)[object];
     Py_XDECREF(k.reference);
     k = { PyWeakref_NewRef(h.ptr(), nullptr),

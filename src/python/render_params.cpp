@@ -128,7 +128,7 @@ std::vector<double> numbers(nb::handle h) {
 class PyParameters {
 public:
     explicit PyParameters(Ref<SceneObject> root) : PyParameters(std::move(root), changes()) {}
-    PyParameters(Ref<SceneObject> root, uint64_t before) : params(std::move(root)) {
+    PyParameters(Ref<SceneObject> root, uint64_t before) : params(entered(std::move(root))) {
         if (changes() != before) // shapes have materials of their own now
             update_scenes();
     }
@@ -200,6 +200,11 @@ public:
     SceneParameters params;
 
 private:
+    // Objects make values of numbers that become parameters.
+    static Ref<SceneObject> entered(Ref<SceneObject> root) {
+        enter();
+        return root;
+    }
     template <class T> static bool replace(T &slot, T value) {
         if (slot == value)
             return false;

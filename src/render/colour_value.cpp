@@ -30,7 +30,7 @@ Float luminance(const Spectrum &s, const Wavelengths &w) {
 ColourValue &ColourValue::operator=(ColourValue &&o) {
     m_rgb = o.m_rgb;
     m_intent = o.m_intent;
-    m_is_prepared = o.m_is_prepared;
+    m_variant = o.m_variant;
     if (m_traced && o.m_traced)
         *m_traced = std::move(*o.m_traced);
     else if (o.m_traced)
@@ -41,12 +41,13 @@ ColourValue &ColourValue::operator=(ColourValue &&o) {
 }
 
 void ColourValue::prepare() {
-    m_is_prepared = true;
+    m_variant = &variant();
     if (m_traced || variant().colour != Colour::Rgb)
         trace();
 }
 
 void ColourValue::trace() {
+    VariantScope scope(*m_variant); // a script may have chosen another one
     Colour3 rgb = first_rgb();
     if (!m_traced) // else scripts may know where it is
         m_traced = std::make_unique<Traced>();
@@ -63,17 +64,17 @@ void ColourValue::trace() {
 }
 
 void ColourValue::expose(Params &p, const char *name) {
-    if (!p.traversing() || !m_is_prepared)
+    if (!p.traversing() || !m_variant)
         return;
     if (!m_traced)
         trace();
-    if (variant().colour == Colour::Mono) {
+    if (m_variant->colour == Colour::Mono) {
         p.exposed(name, &m_traced->luminance).differentiable();
         return;
     }
     Vector3 &rgb = m_traced->rgb;
     p.exposed(name, std::array{ &rgb.x, &rgb.y, &rgb.z }).differentiable();
-    if (variant().colour == Colour::Spectral) {
+    if (m_variant->colour == Colour::Spectral) {
         Vector3 &c = m_traced->coefficients;
         for (Float *v : { &c.x, &c.y, &c.z, &m_traced->scale })
             p.derived(*v);

@@ -64,8 +64,8 @@ private:
 
     HostVector3 m_rgb; // as it was made
     std::unique_ptr<Traced> m_traced;
+    const Variant *m_variant = nullptr; // in which it is used, once it is prepared
     Intent m_intent = Intent::Unspecified;
-    bool m_is_prepared = false;
 };
 
 } // namespace umbel

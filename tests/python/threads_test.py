@@ -103,3 +103,14 @@ def test_scenes_of_other_variants_are_rendered_in_theirs():
         with mi.set_variant(chosen):
             for scene, want in images.values():
                 assert np.array_equal(np.array(mi.render(scene, spp=2, seed=3)), want)
+
+
+def test_looking_at_a_scene_of_another_variant_leaves_it_as_it_is():
+    with mi.set_variant("interp_rgb"):
+        scene = make()
+        want = np.array(mi.render(scene, spp=2, seed=3))
+    with mi.set_variant("llvm_rgb"):
+        assert "radius" in repr(scene)
+        assert "ball.bsdf.reflectance.value" in mi.traverse(scene)
+    with mi.set_variant("interp_rgb"):
+        assert np.array_equal(np.array(mi.render(scene, spp=2, seed=3)), want)

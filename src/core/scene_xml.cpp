@@ -291,6 +291,10 @@ PropertiesPtr SceneParser::parse_object(const Scope &scope, pugi::xml_node node,
     object->where = location(scope.file, node.offset_debug());
     object->files = m_files;
 
+    // Room for just as many: a list of a million that grows, or is made to fit, is in memory twice
+    auto children = node.children();
+    object->all().reserve(size_t(std::distance(children.begin(), children.end())));
+
     std::unordered_map<std::string, SourceLocation> names;
     Scope inner{ scope.file, *object, names, scope.in_emitter || object->kind == "emitter",
                  scope.depth + 1 };

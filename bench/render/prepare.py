@@ -210,12 +210,18 @@ ROOMS = {"staircase": ((-2.8, 1.3, -3.1), (1.2, 5.7, 3.1)), "living-room": ((0.6
 def with_lamps(name, count):
     """A shared scene in the light of 10,000 tiny lamps, most of which shine upwards; only `count` of them are lit."""
     tree = shared(name)
+    low, high = ROOMS[name]
     for node in list(tree.iter()):
         for child in [c for c in node if c.tag == "emitter"]:
             node.remove(child)
+        if node.tag == "integrator":
+            ElementTree.SubElement(node, "boolean", name="hideEmitters", value="$hide")
+    root = tree.getroot()
+    root.insert(0, ElementTree.Element("string", name="light_sampler", value="$lights"))
+    for name, value in (("lights", "auto"), ("hide", "false")):
+        root.insert(0, ElementTree.Element("default", name=name, value=value))
     text = [ElementTree.tostring(tree.getroot(), encoding="unicode").replace("</scene>", "")]
     random.seed(5)
-    low, high = ROOMS[name]
     for k in range(10000):
         place = [random.uniform(a, b) for a, b in zip(low, high)] if k else [
             (low[0] + high[0]) / 2, high[1], (low[2] + high[2]) / 2]

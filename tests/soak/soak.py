@@ -94,6 +94,76 @@ def kills(folder, seconds, count, rng):
     return f"{done} kills in {renders} renders, always the same bits"
 
 
+# ---- interrupts
+
+RENDERS_UNTIL_TOLD = """
+import sys, time
+import umbel as mi
+mi.set_variant("llvm_rgb")
+scene = mi.load_file(sys.argv[1])
+before = mi.render(scene, spp=4, seed=1).numpy()
+for _ in range(int(sys.argv[2])):
+    try:
+        print("ready", flush=True)
+        mi.render(scene, spp=1 << 22)
+    except KeyboardInterrupt:
+        print(time.monotonic(), (mi.render(scene, spp=4, seed=1).numpy() == before).all(), flush=True)
+"""
+LONGEST_WAIT = 0.3  # seconds from Ctrl-C to the end of a render
+
+
+def interrupted_in_python(folder, moments, rng):
+    """Seconds that each interrupt took."""
+    child = subprocess.Popen([sys.executable, "-B", "-c", RENDERS_UNTIL_TOLD, str(folder / "a.xml"), str(moments)],
+                             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                             env={**os.environ, "UMBEL_CACHE": str(folder / "cache")})
+    waits = []
+    try:
+        for _ in range(moments):
+            if child.stdout.readline() != "ready\n":
+                raise Failure(f"Python ends after {len(waits)} interrupts: {child.communicate()[1]}")
+            time.sleep(0.02 + rng.random())
+            begun = time.monotonic()
+            child.send_signal(signal.SIGINT)
+            answer = child.stdout.readline().split()
+            if len(answer) != 2 or answer[1] != "True":
+                raise Failure(f"after {len(waits) + 1} interrupts in Python the next render is another: {answer}")
+            waits.append(float(answer[0]) - begun)
+    finally:
+        child.kill()
+    return waits
+
+
+def interrupted_program(folder, moments, rng):
+    """The same for processes of the program."""
+    waits = []
+    for _ in range(moments):
+        p = subprocess.Popen([PROGRAM, *map(str, render(folder, "a.xml", "b.pfm", "--spp", str(1 << 22)))], stdin=subprocess.DEVNULL,
+                             stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+                             env={**os.environ, "UMBEL_CACHE": str(folder / "cache")})
+        time.sleep(0.5 + rng.random())
+        begun = time.monotonic()
+        p.send_signal(signal.SIGINT)
+        text = p.communicate(timeout=300)[1]
+        waits.append(time.monotonic() - begun)
+        if p.returncode != 130:
+            raise Failure(f"an interrupted render ends with {p.returncode}: {text}")
+    return waits
+
+
+def interrupts(folder, seconds, count, rng):
+    """Ctrl-C at random moments of long renders in Python and on the command line: heard within 0.3 s, the next render right."""
+    want = reference(folder, spp=16)
+    moments = count or max(2, int(seconds / 3))
+    waits = interrupted_in_python(folder, moments, rng) + interrupted_program(folder, moments, rng)
+    if reference(folder, spp=16) != want:
+        raise Failure("another image after all interrupts")
+    late = sum(w > LONGEST_WAIT for w in waits)
+    if late:
+        raise Failure(f"{late} of {len(waits)} interrupts were heard late, the slowest after {max(waits):.2f} s")
+    return f"{len(waits)} interrupts, the slowest heard after {max(waits):.2f} s"
+
+
 # ---- limits and faults
 
 def limits(folder, seconds, count, rng):
@@ -188,7 +258,7 @@ def in_python(part):
     return run
 
 
-PARTS = {"kills": kills, "limits": limits, "disk": disk, "memory": memory, "renders": in_python("renders"),
+PARTS = {"kills": kills, "interrupts": interrupts, "limits": limits, "disk": disk, "memory": memory, "renders": in_python("renders"),
          "scenes": in_python("scenes"), "threads": in_python("threads")}
 
 

@@ -28,8 +28,9 @@ from ._records import (BSDFSample3f, DirectionSample3f, Interaction3f, MediumInt
                        PreliminaryIntersection3f, Ray2d, Ray2f, Ray3d, Ray3f, RayDifferential3f, SurfaceInteraction3f)
 from ._scene import BSDFFlags, RayFlags, TransportMode, has_flag, load_dict
 from ._plugins import (ParamFlags, TraversalCallback, cast_object, register_bsdf, register_emitter,
-                       register_film, register_integrator, register_medium, register_phasefunction, register_rfilter,
-                       register_sampler, register_sensor, register_shape, register_texture, register_volume)
+                       register_film, register_integrator, register_medium, register_phase, register_phasefunction,
+                       register_rfilter, register_sampler, register_sensor, register_shape, register_texture,
+                       register_volume)
 from ._shape import DiscontinuityFlags, MeshPtr, ShapePtr, ShapeType
 from . import _mesh, _sampler
 from ._endpoints import EmitterFlags, Endpoint, ProjectiveCamera, parse_fov

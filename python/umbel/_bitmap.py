@@ -4,7 +4,6 @@
 # methods. A bitmap's memory is what NumPy and arrays see: changing one changes the other.
 import base64
 import enum
-import io
 import os
 import tempfile
 import threading
@@ -589,7 +588,7 @@ def _detect(stream):
     """The format of a file, by its first bytes."""
     data = stream.read(16) if hasattr(stream, "read") else bytes(stream)[:16]
     if hasattr(stream, "seek"):
-        stream.seek(-len(data), io.SEEK_CUR)
+        stream.seek(stream.tell() - len(data))
     for head, format in ((b"\x89PNG", "PNG"), (b"\x76\x2f\x31\x01", "OpenEXR"), (b"#?", "RGBE"), (b"\xff\xd8", "JPEG"),
                          (b"BM", "BMP"), (b"P6", "PPM"), (b"P5", "PPM"), (b"PF", "PFM"), (b"Pf", "PFM")):
         if data.startswith(head):

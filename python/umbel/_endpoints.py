@@ -101,7 +101,13 @@ def _number(name, doc):
 Sensor.shutter_open = _number("shutter_open", "When the shutter opens.")
 Sensor.near_clip = _number("near_clip", "Nothing nearer than this is seen.")
 Sensor.far_clip = _number("far_clip", "Nothing farther than this is seen.")
-Sensor.focus_distance = _number("focus_distance", "The distance at which the image is sharp.")
+
+
+def focus_distance(self):
+    """The distance at which the image is sharp; where all is, the farthest that is seen."""
+    from ._params import traverse
+    params = traverse(self)
+    return float(params["focus_distance"]) or float(params["far_clip"])
 
 
 def shutter_open_time(self):
@@ -136,7 +142,7 @@ def sample_ray_differential(self, time, sample1, sample2, sample3, active=True):
 def _ends(ray): return ray.o, ray.d
 
 
-for _f in (shutter_open_time, projection_transform, sample_ray_differential):
+for _f in (focus_distance, shutter_open_time, projection_transform, sample_ray_differential):
     setattr(Sensor, _f.__name__, _f)
 
 

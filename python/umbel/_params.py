@@ -5,6 +5,7 @@ import re
 from . import _core
 from . import jit as dr
 from ._integrators import live_parameters
+from ._properties import MissingProperty
 
 
 class SceneParameters:
@@ -28,7 +29,7 @@ class SceneParameters:
     # ---- a dictionary
     def __contains__(self, key): return key in self._keys or self._buffer_of(key) in self._keys
     def __len__(self): return len(self._keys)
-    def __iter__(self): return iter(self._keys)
+    def __iter__(self): return iter(self.items())  # pairs, as in Mitsuba 3
     def keys(self): return list(self._keys)
     def values(self): return [self[k] for k in self._keys]
     def items(self): return [(k, self[k]) for k in self._keys]
@@ -46,10 +47,16 @@ class SceneParameters:
             return self._table(key, buffer)
         if key not in self._values:
             if key not in self._keys:
-                self._core.describe(key)  # complains, with the nearest key
-                raise KeyError(key)
+                self._complain(key)
             self._values[key] = self._core.get(key)
         return self._values[key]
+
+    def _complain(self, key):
+        try:
+            self._core.describe(key)  # complains, with the nearest key
+        except dr.UserError as e:
+            raise MissingProperty(str(e)) from None
+        raise KeyError(key)  # dropped by keep()
 
     def _table(self, key, buffer):
         """What is seen under that name, as long as the buffer is what it was made of."""

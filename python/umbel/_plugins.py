@@ -113,7 +113,7 @@ def cast_object(o):
 
 # ---- plugins in Python
 
-_kinds = ("bsdf", "emitter", "texture", "sensor", "integrator", "film", "sampler", "shape", "rfilter")
+_kinds = ("bsdf", "emitter", "texture", "sensor", "integrator", "film", "sampler", "shape", "rfilter", "phase", "volume")
 
 
 def _register(kind):
@@ -140,5 +140,6 @@ def _not_yet(kind):
 
 
 register_bsdf, register_emitter, register_texture, register_sensor, register_integrator, register_film, register_sampler, \
-    register_shape, register_rfilter = (_register(k) for k in _kinds)
-register_medium, register_phasefunction, register_volume = (_not_yet(k) for k in ("medium", "phase", "volume"))
+    register_shape, register_rfilter, register_phasefunction, register_volume = (_register(k) for k in _kinds)
+register_phase = register_phasefunction
+register_medium = _not_yet("medium")

@@ -79,6 +79,12 @@ class Pointer:
         out._list = _Table(scene, cls._kind) if scene is not None else _List()
         return out
 
+    def _with(self, number):
+        """Other references into the same list."""
+        out = type(self).__new__(type(self))
+        out._number, out._list = number, self._list
+        return out
+
     def zero_(self, size=1): self._number = dr.zeros(_mi("UInt"), size)
 
     # ---- an array
@@ -272,6 +278,23 @@ MediumPtr = _define("MediumPtr", _core.Medium, "medium", phase_function="PhaseFu
                     sample_interaction="MediumInteraction3f", transmittance_eval_pdf=(_plain, _plain))
 
 
+# ---- collisions know their medium
+
+def _knows_medium(cls, pointers):
+    general = cls.sample_interaction
+
+    def sample_interaction(self, ray, sample, channel, active=True):
+        found = general(self, ray, sample, channel, active)
+        found.medium = pointers(self)
+        return found
+    sample_interaction.__doc__ = general.__doc__
+    cls.sample_interaction = sample_interaction
+
+
+_knows_medium(_core.Medium, MediumPtr)
+_knows_medium(MediumPtr, lambda self: self)
+
+
 # ---- references into a scene: its own calls are shorter
 
 def _in_scene(cls, name, call):
@@ -294,8 +317,9 @@ def _bsdf_sample(self, scene, ctx, si, sample1, sample2, active=True):
 
 
 def _bsdf_flags(self, scene, *args, active=True):
-    flags = getattr(self, "_flags", None)
-    if flags is None or args:
+    # Those that came with the references, unless these were gathered or changed since
+    number, flags = getattr(self, "_flags", (None, None))
+    if number is not self._number or args:
         return _method("flags", "UInt")(self, *args, active=active)
     return dr.select(active, flags, 0)
 

@@ -18,7 +18,7 @@ def frame(n=None):
 class _Record(Typed):
     """Fields that are given by name; the others are zero."""
     _fields = {}
-    _beside = ("_scene", "has_differentials")  # what copies share that is no array
+    _beside = ("_scene", "has_differentials", "_lights", "_media")  # what copies share that is no array
 
     def __init_subclass__(cls, **kw):
         cls._kinds = cls._fields
@@ -267,7 +267,7 @@ class SurfaceInteraction3f(Interaction3f):
         """The BSDFs of the surfaces, one a lane."""
         from ._pointers import BSDFPtr
         pointer = BSDFPtr._of(self._scene, self._bsdf)
-        pointer._flags = self._bsdf_flags
+        pointer._flags = self._bsdf, self._bsdf_flags
         return pointer
 
     def emitter(self, scene=None, active=True):
@@ -292,7 +292,20 @@ class SurfaceInteraction3f(Interaction3f):
 class MediumInteraction3f(Interaction3f):
     """Where light may collide with a medium."""
     _plain = dict.fromkeys(("sigma_s", "sigma_n", "sigma_t", "combined_extinction"), "UnpolarizedSpectrum")
-    _fields = {**Interaction3f._fields, "sh_frame": "frame", "wi": "Vector3f", **_plain, "mint": "Float"}
+    _fields = {**Interaction3f._fields, "sh_frame": "frame", "wi": "Vector3f", **_plain, "mint": "Float", "_medium": "UInt"}
+    _media = None  # references with the list that the numbers belong to
+
+    @property
+    def medium(self):
+        """The media that they are in."""
+        from ._pointers import MediumPtr
+        return MediumPtr._of(None, self._medium) if self._media is None else self._media._with(self._medium)
+
+    @medium.setter
+    def medium(self, media):
+        from ._pointers import MediumPtr
+        self._media = media if isinstance(media, MediumPtr) else MediumPtr(media)
+        self._medium = self._media._number
 
     def to_world(self, v): return self.sh_frame.to_world(v)
 
@@ -380,7 +393,7 @@ class PositionSample3f(_Record):
 class DirectionSample3f(PositionSample3f):
     """A point on a light, seen from elsewhere."""
     _fields = {**PositionSample3f._fields, "d": "Vector3f", "dist": "Float", "_emitter": "UInt"}
-    _scene = None
+    _scene = _lights = None
 
     def __init__(self, scene=None, si=None, ref=None):
         if isinstance(scene, PositionSample3f):
@@ -400,7 +413,13 @@ class DirectionSample3f(PositionSample3f):
     @property
     def emitter(self):
         from ._pointers import EmitterPtr
-        return EmitterPtr._of(self._scene, self._emitter)
+        return EmitterPtr._of(self._scene, self._emitter) if self._lights is None else self._lights._with(self._emitter)
+
+    @emitter.setter
+    def emitter(self, lights):
+        from ._pointers import EmitterPtr
+        self._lights = lights if isinstance(lights, EmitterPtr) else EmitterPtr(lights)
+        self._emitter = self._lights._number  # whose list is that of `_lights`
 
 
 class BSDFSample3f(_Record):

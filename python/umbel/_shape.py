@@ -274,7 +274,7 @@ class ShapePtr(_ShapePointer):
             return references(BSDFPtr, self, "bsdf", active)
         table, U, index = self._scene._surface_table(), _mi("UInt"), dr.select(active, self.index, 0)
         out = BSDFPtr._of(self._scene, _lookup(U, index, [(n, b) for n, b, f, e in table]))
-        out._flags = _lookup(U, index, [(n, f) for n, b, f, e in table])
+        out._flags = out._number, _lookup(U, index, [(n, f) for n, b, f, e in table])
         return out
 
     def emitter(self, active=True):

@@ -460,9 +460,9 @@ class Transform4f(_Transform):
         return cls._rotation([_list(v, 3, "from_frame()") for v in (frame.s, frame.t, frame.n)])
 
     def extract(self):
-        """The upper left part, as a transform of the plane."""
-        m = self._entries()
-        return Transform3f._of([m[4 * i + j] for i in range(3) for j in range(3)])
+        """What it does to the first two coordinates, as a transform of the plane."""
+        m, kept = self._entries(), (0, 1, 3)
+        return _plane_of(type(self))._of([m[4 * i + j] for i in kept for j in kept])
 
 
 def _sincos(degrees):
@@ -497,6 +497,13 @@ def perspective_projection(film_size, crop_size, crop_offset, fov_x, near_clip, 
 def orthographic_projection(film_size, crop_size, crop_offset, near_clip, far_clip):
     """Likewise of a camera of parallel rays."""
     return _projection(film_size, crop_size, crop_offset, Transform4f.orthographic(near_clip, far_clip))
+
+
+def _plane_of(cls):
+    """Transforms of the plane of the same sort."""
+    kinds = {ScalarTransform4f: ScalarTransform3f, ProjectiveTransform4f: ProjectiveTransform3f,
+             ScalarProjectiveTransform4f: ScalarProjectiveTransform3f}
+    return kinds.get(cls, Transform3f)
 
 
 class ProjectiveTransform3f(Transform3f):

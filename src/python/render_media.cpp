@@ -1,7 +1,9 @@
 // python/render_media.cpp: media, phase functions and volumes.
+#include "python/render_plugins.h"
 #include "python/render_records.h"
 #include "render/emitter.h"
 #include "render/sensor.h"
+#include <algorithm>
 #include <nanobind/stl/array.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/tuple.h>
@@ -30,8 +32,115 @@ PhaseFunctionContext context_of(nb::handle ctx) {
              nb::cast<uint32_t>(ctx.attr("type_mask")), nb::cast<uint32_t>(ctx.attr("component")) };
 }
 
+nb::object context_for(const PhaseFunctionContext &ctx) {
+    nb::object made = from_package("PhaseFunctionContext")();
+    made.attr("mode") = from_package("TransportMode")(int(ctx.mode));
+    made.attr("type_mask") = ctx.type_mask;
+    made.attr("component") = ctx.component;
+    return made;
+}
+
+// ---- written in Python
+
+class PyPhaseFunction final : public PyObjectOf<PhaseFunction> {
+public:
+    using PyObjectOf::PyObjectOf;
+    void configure() override {
+        if (m_components.empty()) // its constructor has not said
+            m_components = { PhaseFunctionFlags::Anisotropic };
+    }
+    std::pair<Spectrum, Float> eval_pdf(const PhaseFunctionContext &ctx,
+                                        const MediumInteraction &mei, const Vector3 &wo,
+                                        const Mask &active) const override {
+        nb::object r = need("eval_pdf")(context_for(ctx), mei, wo, active);
+        return { nb::cast<Spectrum>(r[0]), nb::cast<Float>(r[1]) };
+    }
+    PhaseFunctionSample sample(const PhaseFunctionContext &ctx, const MediumInteraction &mei,
+                               const Float &u1, const Vector2 &u2,
+                               const Mask &active) const override {
+        nb::object r = need("sample")(context_for(ctx), mei, u1, as_point(u2), active);
+        return { nb::cast<Vector3>(r[0]), nb::cast<Float>(r[2]), nb::cast<Spectrum>(r[1]) };
+    }
+    Float projected_area(const MediumInteraction &mei, const Mask &active) const override {
+        nb::object f = method("projected_area");
+        return f.is_valid() ? nb::cast<Float>(f(mei, active)) : Float(1);
+    }
+    double max_projected_area() const override {
+        nb::object f = method("max_projected_area");
+        return f.is_valid() ? nb::cast<double>(nb::float_(f())) : 1;
+    }
+    void set(std::vector<uint32_t> components) { m_components = std::move(components); }
+};
+
+class PyVolume final : public PyObjectOf<Volume> {
+public:
+    using PyObjectOf::PyObjectOf;
+    void declare(Params &p) override {
+        if (!p.traversing()) // what is read once: its own traverse() may report it
+            declare_placement(p);
+        PyObjectOf::declare(p);
+    }
+    Spectrum eval(const Interaction &it, const Mask &active) const override {
+        if (nb::object f = method("eval"); f.is_valid())
+            return nb::cast<Spectrum>(f(it, active));
+        return Spectrum(nb::cast<Float>(need("eval_1")(it, active)));
+    }
+    Float eval_1(const Interaction &it, const Mask &active) const override {
+        nb::object f = method("eval_1");
+        return f.is_valid() ? nb::cast<Float>(f(it, active)) : Volume::eval_1(it, active);
+    }
+    std::vector<Float> eval_n(const Interaction &it, const Mask &active) const override {
+        std::vector<Float> numbers;
+        for (nb::handle v : need("eval_n")(it, active))
+            numbers.push_back(nb::cast<Float>(v));
+        return numbers;
+    }
+    std::pair<Float, Vector3> eval_gradient(const Interaction &it,
+                                            const Mask &active) const override {
+        nb::object r = need("eval_gradient")(it, active);
+        return { nb::cast<Float>(r[0]), nb::cast<Vector3>(r[1]) };
+    }
+    double max_value() const override {
+        double bound = nb::cast<double>(nb::float_(need("max")()));
+        if (!(bound >= 0))
+            complain("max() is {}; it must be a bound of all values", bound);
+        return bound;
+    }
+    std::vector<double> max_per_channel() const override {
+        return nb::cast<std::vector<double>>(need("max_per_channel")());
+    }
+    TransformData placement() const override {
+        nb::object f = method("bbox");
+        if (!f.is_valid())
+            return m_to_world;
+        nb::object box = f();
+        std::array<double, 3> low, size;
+        for (size_t i = 0; i < 3; ++i) {
+            low[i] = nb::cast<double>(nb::float_(box.attr("min")[i]));
+            size[i] = nb::cast<double>(nb::float_(box.attr("max")[i])) - low[i];
+        }
+        return TransformData::translate(low) * TransformData::scale(size);
+    }
+    std::array<size_t, 3> resolution() const override {
+        nb::object f = method("resolution");
+        if (!f.is_valid())
+            return Volume::resolution();
+        nb::object r = f();
+        return { nb::cast<size_t>(r[0]), nb::cast<size_t>(r[1]), nb::cast<size_t>(r[2]) };
+    }
+    uint32_t channel_count() const override {
+        nb::object f = method("channel_count");
+        return f.is_valid() ? nb::cast<uint32_t>(f()) : Volume::channel_count();
+    }
+    bool is_spatially_varying() const override { return true; }
+};
+
+// ---- as Python sees them
+
 void bind_volumes(nb::module_ &m) {
-    nb::class_<Volume, SceneObject>(m, "Volume", "A spectrum or number that varies in space.")
+    nb::class_<Volume, SceneObject, PyVolume>(m, "Volume",
+                                              "A spectrum or number that varies in space.")
+        .def(nb::init<nb::object>(), nb::arg("props"))
         .def("eval", &Volume::eval, nb::arg("it"), nb::arg("active") = true)
         .def("eval_1", &Volume::eval_1, nb::arg("it"), nb::arg("active") = true)
         .def("eval_n", &Volume::eval_n, nb::arg("it"), nb::arg("active") = true)
@@ -52,7 +161,25 @@ void bind_volumes(nb::module_ &m) {
 
 void bind_phase_functions(nb::module_ &m) {
     using P = PhaseFunction;
-    nb::class_<P, SceneObject>(m, "PhaseFunction", "How a medium scatters light.")
+    auto set = [](P &p, std::vector<uint32_t> components) {
+        if (auto *own = dynamic_cast<PyPhaseFunction *>(&p))
+            own->set(std::move(components));
+        else
+            p.complain("its components follow from its parameters");
+    };
+    nb::class_<P, SceneObject, PyPhaseFunction>(m, "PhaseFunction", "How a medium scatters light.")
+        .def(nb::init<nb::object>(), nb::arg("props"))
+        .def_prop_rw(
+            "m_components", [](const P &p) { return p.components(); },
+            [set](P &p, std::vector<uint32_t> c) { set(p, std::move(c)); },
+            "PhaseFunctionFlags of each component; those of plugins in Python can be set.")
+        .def_prop_rw(
+            "m_flags", [](const P &p) { return p.flags(); },
+            [set](P &p, uint32_t flags) {
+                if (p.components().empty())
+                    set(p, { flags });
+            },
+            "PhaseFunctionFlags of all of it.")
         .def(
             "sample",
             [](const P &p, nb::handle ctx, const MediumInteraction &mei, const Float &u1,

@@ -167,7 +167,7 @@ def test_objects_are_found_by_their_key_and_by_their_id():
 
 def test_text_in_the_place_of_numbers_is_called_so():
     params = mi.traverse(mi.load_dict({"type": "diffuse"}))
-    key = next(iter(params))
+    key = next(iter(params.keys()))
     with pytest.raises(mi.UserError, match='the text "blue" cannot take its place: give numbers'):
         params[key] = "blue"
 

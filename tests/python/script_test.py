@@ -1,0 +1,82 @@
+# tests/python/script_test.py: what scripts for Mitsuba 3 do in passing means the same here.
+import numpy as np
+import pytest
+
+import umbel as mi
+import umbel.jit as dr
+
+
+def test_parameters_are_gone_through_in_pairs():
+    params = mi.traverse(mi.load_dict({"type": "diffuse", "reflectance": {"type": "rgb", "value": [0.1, 0.2, 0.3]}}))
+    assert [(k, type(v)) for k, v in params] == [("reflectance.value", mi.Color3f)]
+
+
+def test_a_parameter_that_is_not_there_is_a_key_error():
+    params = mi.traverse(mi.load_dict({"type": "diffuse"}))
+    with pytest.raises(KeyError, match="reflectance.value"):  # the nearest one
+        params["reflectence.value"]
+    with pytest.raises(KeyError):
+        params["reflectence.value"] = 1
+    params.keep([])
+    with pytest.raises(KeyError):
+        params["reflectance.value"]
+
+
+def test_flags_follow_references_that_are_gathered():
+    scene = mi.load_dict({"type": "scene", "a": {"type": "sphere", "bsdf": {"type": "dielectric"}}, "b": {"type": "rectangle"}})
+    bsdfs = scene.shapes_dr().bsdf()
+    picked = dr.gather(mi.BSDFPtr, bsdfs, mi.UInt32(1, 0, 1))
+    assert list(picked.flags()) == [list(bsdfs.flags())[i] for i in (1, 0, 1)]
+
+
+class Lamp(mi.Emitter):
+    def __init__(self, props):
+        super().__init__(props)
+        self.m_flags = mi.EmitterFlags.DeltaPosition
+        self.at = mi.Point3f(props["position"])
+
+    def sample_direction(self, it, sample, active=True):
+        ds = dr.zeros(mi.DirectionSample3f)
+        ds.p, ds.delta, ds.pdf = self.at, True, 1
+        ds.emitter = mi.EmitterPtr(self)
+        ds.d = ds.p - it.p
+        ds.dist = dr.norm(ds.d)
+        ds.d /= ds.dist
+        return ds, mi.Color3f(2, 3, 4) / dr.square(ds.dist)
+
+    def eval(self, si, active=True): return mi.Color3f(0)
+
+
+def lit_by(light):
+    return mi.load_dict({"type": "scene", "floor": {"type": "rectangle"}, "light": light,
+                         "sensor": {"type": "perspective", "to_world": mi.ScalarTransform4f().look_at([0, 0, 4], [0] * 3, [0, 1, 0]),
+                                    "film": {"type": "hdrfilm", "width": 8, "height": 8}}})
+
+
+def test_samples_of_lights_in_python_name_their_light():
+    mi.register_emitter("lamp", Lamp)
+    ours = lit_by({"type": "lamp", "position": [0.3, 0, 1]})
+    theirs = lit_by({"type": "point", "position": [0.3, 0, 1], "intensity": {"type": "rgb", "value": [2, 3, 4]}})
+    assert np.allclose(mi.render(ours, spp=16).numpy(), mi.render(theirs, spp=16).numpy(), rtol=1e-5)
+
+    lamp, it = ours.emitters()[0], dr.zeros(mi.Interaction3f, 3)
+    ds = lamp.sample_direction(it, [0.5, 0.5])[0]
+    assert ds.emitter[0] is lamp
+    assert list(mi.DirectionSample3f(ds).emitter == mi.EmitterPtr(lamp)) == [True]
+
+
+def test_a_transform_of_space_acts_on_the_plane():
+    t = mi.ScalarTransform4f().translate([1, 2, 3]).scale([4, 5, 6])
+    assert type(t.extract()) is mi.ScalarTransform3f
+    assert np.allclose(t.extract().matrix, [[4, 0, 1], [0, 5, 2], [0, 0, 1]])
+
+
+def test_a_pinhole_is_sharp_everywhere():
+    assert mi.load_dict({"type": "perspective", "far_clip": 123}).focus_distance() == 123
+    assert mi.load_dict({"type": "thinlens", "aperture_radius": 0.1, "focus_distance": 5}).focus_distance() == 5
+
+
+def test_formats_of_files_are_found_in_streams(tmp_path):
+    mi.Bitmap(np.zeros((2, 2, 3), np.uint8)).write(str(tmp_path / "a.png"))
+    stream = mi.FileStream(str(tmp_path / "a.png"))
+    assert mi.Bitmap.detect_file_format(stream) == mi.Bitmap.FileFormat.PNG and stream.tell() == 0

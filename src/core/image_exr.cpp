@@ -24,6 +24,7 @@
 
 #include "core/file_text.h"
 #include "core/image_codec.h"
+#include "core/image_exr_zip.h"
 #include "core/image_strips.h"
 #include <algorithm>
 #include <mutex>
@@ -478,6 +479,20 @@ Imf::Compression compression(const std::string &wanted) {
     fail("EXR: no compression is called \"{}\"; use one of {}", wanted, known);
 }
 
+/// The library would deflate with one core, or with threads of its own.
+void write_zip(OutputStream &stream, const Imf::Header &header, const Image &image) {
+    { Imf::OutputFile without_pixels(stream, header, 0); } // ends with a table of zeros
+    std::vector<std::string> blocks = exr_zip_blocks(image, header.zipCompressionLevel());
+    size_t table = size_t(stream.tellp()) - sizeof(uint64_t) * blocks.size();
+    for (size_t i = 0; i < blocks.size(); ++i) {
+        uint64_t at = stream.tellp();
+        std::memcpy(&stream.bytes[table + sizeof at * i], &at, sizeof at);
+        const int32_t start[2] = { int32_t(i * ExrZipRows), int32_t(blocks[i].size()) };
+        stream.write(reinterpret_cast<const char *>(start), sizeof start);
+        stream.write(blocks[i].data(), int(blocks[i].size()));
+    }
+}
+
 } // namespace
 
 Image read_exr(ImageInput &in) {
@@ -520,6 +535,8 @@ std::string write_exr(const Image &picture, const ImageWriteOptions &options) {
             Imf::TiledOutputFile file(stream, header, 0);
             file.setFrameBuffer(frame_buffer(image, 0, 0));
             file.writeTiles(0, file.numXTiles() - 1, 0, file.numYTiles() - 1);
+        } else if (header.compression() == Imf::ZIP_COMPRESSION) {
+            write_zip(stream, header, image);
         } else {
             Imf::OutputFile file(stream, header, 0);
             file.setFrameBuffer(frame_buffer(image, 0, 0));

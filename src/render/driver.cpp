@@ -16,6 +16,7 @@ constexpr int GroupSize = 16; // samples of one pixel that make a packet
 
 constexpr uint64_t LanesALaunch = 1u << 22; // bounds the memory for results of single samples
 constexpr uint32_t FirstLanes = 1u << 16;   // of a launch, before it is known how long that takes
+constexpr double MostGrowth = 4;            // of a launch over the one before
 } // namespace
 
 Render::Render(const Scene &scene, const RenderOptions &options)
@@ -89,8 +90,12 @@ void Render::begin() {
     m_launch_seconds =
         integrator().splats() ? 0 : m_options.launch_seconds; // sums in launches' order
     uint32_t first = FirstLanes / uint32_t(m_group_size) / FilmBuffer::TilePixels;
-    if (m_launch_seconds > 0)
+    if (m_launch_seconds > 0) {
         m_launch_pixels = std::min(most, std::max(first, 1u) * FilmBuffer::TilePixels);
+        // Each size is traced, and cores wait between launches: no second one for what it may hold in any case
+        if (slots <= MostGrowth * m_launch_pixels)
+            m_launch_pixels = std::min(most, slots);
+    }
     m_is_single = m_options.is_lazy && slots <= m_launch_pixels && m_spp <= m_group_size &&
                   !m_options.estimate_error && !splats() && !integrator().splats();
 }
@@ -185,7 +190,7 @@ void Render::wait() {
     // Not too fast, lest a few easy pixels promise too much; and of few sizes, since each is traced. Where there are
     // so many objects that starting a launch takes long, it must be worth it.
     double wanted = std::max(m_launch_seconds, 4 * m_overhead);
-    double ideal = pixels * std::clamp(wanted / std::max(time.count(), 1e-6), 0.1, 4.0);
+    double ideal = pixels * std::clamp(wanted / std::max(time.count(), 1e-6), 0.1, MostGrowth);
     if (ideal > 0.5 * m_launch_pixels && ideal < 2.2 * m_launch_pixels)
         return;
     uint32_t tiles = uint32_t(std::min(ideal, double(m_most_pixels))) / FilmBuffer::TilePixels;
@@ -423,20 +428,24 @@ double Render::relative_error() const {
 Image Render::image() const {
     VariantScope scope(m_scene.scene_variant());
     std::vector<std::string> collected = channel_names(), names = film().image_names(collected);
-    std::vector<double> values = read_floats(film().develop(tensor(), uint32_t(collected.size())));
+    Float values = film().develop(tensor(), uint32_t(collected.size()));
+    const Film::Crop &crop = film().crop();
+    Image image(size_t(crop.width), size_t(crop.height), names, Component::F32);
+    std::span<float> numbers(image.data<float>(), values.size());
+    if (values.type() == jit::Type::F32)
+        jit::read(values, numbers.data(), 0, values.size());
+    else
+        std::ranges::copy(read_floats(values), numbers.begin());
     report_lost_rays();
     report_invalid_samples(m_options.seed, m_options.skip_invalid);
-    const Film::Crop &crop = film().crop();
-    auto is_bad = [](double v) { return !(std::abs(v) < std::numeric_limits<double>::infinity()); };
-    if (auto bad = std::find_if(values.begin(), values.end(), is_bad); bad != values.end()) {
-        auto pixel = size_t(bad - values.begin()) / names.size(), width = size_t(crop.width);
+    auto is_bad = [](float v) { return !(std::abs(v) < std::numeric_limits<float>::infinity()); };
+    if (auto bad = std::find_if(numbers.begin(), numbers.end(), is_bad); bad != numbers.end()) {
+        auto pixel = size_t(bad - numbers.begin()) / names.size(), width = size_t(crop.width);
         warn(fmt::format(
             "{} of the image's numbers are NaN or infinite, the first at pixel ({}, {})",
-            std::count_if(bad, values.end(), is_bad), pixel % width + size_t(crop.x),
+            std::count_if(bad, numbers.end(), is_bad), pixel % width + size_t(crop.x),
             pixel / width + size_t(crop.y)));
     }
-    Image image(size_t(crop.width), size_t(crop.height), names, Component::F32);
-    std::copy(values.begin(), values.end(), image.data<float>());
     return image;
 }
 

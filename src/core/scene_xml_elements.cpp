@@ -289,6 +289,12 @@ std::string SceneParser::expand(const Scope &scope, pugi::xml_node node, std::st
         }
         std::string_view name = text.substr(start, end - start);
         auto it = m_parameters.find(name);
+        // What old films put into images once they are rendered: $scene['renderTime']
+        if (it == m_parameters.end() && scope.file.version.is_old() && !braces &&
+            end < text.size() && text[end] == '[') {
+            result += '$';
+            continue;
+        }
         if (it == m_parameters.end()) {
             std::vector<std::string> known;
             for (const auto &[key, value] : m_parameters)

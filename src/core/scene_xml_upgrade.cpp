@@ -142,6 +142,19 @@ void upgrade_bsdf(Properties &object) {
                 p.name = "normalmap";
 }
 
+// Files brought their own materials, unless one was given for all.
+void upgrade_obj(Properties &object) {
+    bool is_given = false;
+    for (const Property &p : object.all())
+        if (p.name.empty() || p.name == "bsdf")
+            is_given |= p.object() ? (*p.object())->kind == "bsdf"
+                                   : std::holds_alternative<Reference>(p.value);
+    bool wants = !object.has("load_materials") || object.get<bool>("load_materials");
+    object.erase("load_materials");
+    if (wants && !is_given && object.has("filename"))
+        object.set("load_materials", true);
+}
+
 // Where two media met, and no BSDF was given, light went straight on. Other references may be to a BSDF.
 void upgrade_shape(Properties &object) {
     auto may_be_bsdf = [](const Property &p) {
@@ -183,6 +196,14 @@ void raise_zenith(Properties &object) {
         object.set("albedo", 0.15);
     if (!object.has("sun_model")) // that of `sun`
         object.set("sun_model", std::string("preetham"));
+}
+
+// A direction took the place of whatever else said where the sun is.
+void prefer_sun_direction(Properties &object) {
+    if (object.has("sun_direction"))
+        for (const char *name : { "year", "month", "day", "hour", "minute", "second", "latitude",
+                                  "longitude", "timezone" })
+            object.erase(name);
 }
 
 // Coefficients were those of skin where none were given; fibres' directions were the medium's, and are now asked for by those
@@ -236,8 +257,11 @@ void upgrade_object(Properties &object, const Version &version, Remarks &remarks
         upgrade_texture(object);
     else if (object.kind == "bsdf")
         upgrade_bsdf(object);
-    else if (object.kind == "shape")
+    else if (object.kind == "shape") {
+        if (object.type == "obj")
+            upgrade_obj(object);
         upgrade_shape(object);
+    }
     else if (object.kind == "medium")
         upgrade_medium(object);
     // Grids filled the box of their file, unless another one was given. How files travel, or are kept, shows in no image.
@@ -252,6 +276,7 @@ void upgrade_object(Properties &object, const Version &version, Remarks &remarks
     if (object.kind == "emitter" &&
         (object.type == "sunsky" || object.type == "sky" || object.type == "sun")) {
         object.erase("resolution");
+        prefer_sun_direction(object);
         if (object.type == "sunsky")
             raise_zenith(object);
     }

@@ -314,6 +314,38 @@ TEST(SceneFile, OldDefaultsAreKept) {
     EXPECT_FALSE(child(scene(R"(<bsdf type="conductor"/>)"))->has("material"));
 }
 
+// What 0.5 wrote into images is no name of a value.
+TEST(SceneFile, OldAnnotationsKeepTheirKeywords) {
+    const char *body = R"(<film type="x">
+        <string name="label[10, 20]" value="$spp samples, $scene['renderTime']"/></film>)";
+    Properties s = scene(body, { .definitions = { { "spp", "4" } } }, "0.6.0");
+    EXPECT_EQ(child(s)->get<std::string>("label[10, 20]"), "4 samples, $scene['renderTime']");
+    expect_contains(error_of([&] { scene(body, { .definitions = { { "spp", "4" } } }, "3.0.0"); }),
+                    "$scene is not defined");
+}
+
+TEST(SceneFile, OldSunsFollowTheirDirection) {
+    Properties s = old_scene(R"(<emitter type="sunsky"><float name="hour" value="9"/>
+        <vector name="sunDirection" x="1" y="1" z="0"/></emitter><emitter type="sun">
+        <float name="hour" value="9"/></emitter>)");
+    EXPECT_FALSE(child(s, 0)->has("hour"));
+    EXPECT_TRUE(child(s, 0)->has("sun_direction"));
+    EXPECT_TRUE(child(s, 1)->has("hour"));
+}
+
+// Unless one material is given for all.
+TEST(SceneFile, OldObjFilesBringTheirMaterials) {
+    Properties s = old_scene(R"(<bsdf type="diffuse" id="m"/>
+        <shape type="obj"><string name="filename" value="a.obj"/></shape>
+        <shape type="obj"><string name="filename" value="a.obj"/><bsdf type="diffuse"/></shape>
+        <shape type="obj"><string name="filename" value="a.obj"/><ref id="m"/></shape>
+        <shape type="obj"><string name="filename" value="a.obj"/><ref name="Glass" id="m"/></shape>
+        <shape type="obj"><string name="filename" value="a.obj"/>
+            <boolean name="loadMaterials" value="false"/></shape>)");
+    for (size_t i = 1; i <= 5; ++i)
+        EXPECT_EQ(child(s, i)->has("load_materials"), i == 1 || i == 4) << i;
+}
+
 TEST(SceneFile, OldMediaGiveFibresToTheirPhaseFunctions) {
     Properties scene = parse_scene_string(R"(<scene version="0.5.0">
         <medium type="heterogeneous" id="cloth"><volume name="density" type="constvolume"/>

@@ -1,4 +1,5 @@
 // tests/plugins/obj_test.cpp: what is particular to Wavefront's files; see also tests/render/mesh_test.cpp.
+#include "core/load_warnings.h"
 #include "support/mesh_files.h"
 #include "support/surface.h"
 
@@ -36,6 +37,86 @@ TEST_F(ObjFiles, MaterialsGroupsAndWindowsLinesArePassedOver) {
     Ref<Shape> s = read("mtllib a.mtl\r\no thing\r\ng part\r\nv 0 0 0\r\nv 2 0 0\r\nv 0 2 0\r\n"
                         "usemtl red\r\ns off\r\nl 1 2\r\nf 1 2 3 # a face\r\n");
     EXPECT_EQ(mesh(s).triangle_count(), 1u);
+}
+
+// Three triangles of the areas 2, 0.5 and 8 in two materials.
+const char *const Parts =
+    "mtllib parts.mtl\nv 0 0 0\nv 2 0 0\nv 0 2 0\nv 1 0 0\nv 0 1 0\nv 4 0 0\nv 0 4 0\n"
+    "usemtl Dark Red\nf 1 2 3\nusemtl glass\nf 1 4 5\nusemtl Dark Red\nf 1 6 7\n";
+const char *const Library =
+    "# two\nnewmtl Dark Red\r\nKd 0.5 0.1 0\nKs 0 0 0\nnewmtl glass\nillum 7\nNi 1.4\n";
+
+TEST_F(ObjFiles, OfOldScenesHaveAShapeForEachMaterial) {
+    write("parts.mtl", Library);
+    std::string file = write("parts.obj", Parts);
+    auto shapes = [&](const std::string &inside) {
+        return scene_from("<scene version='0.5.0'><shape type='obj'><string name='filename' "
+                          "value='" +
+                          file + "'/>" + inside + "</shape></scene>")
+            ->shapes();
+    };
+    auto all = shapes("<transform name='toWorld'><scale value='2'/></transform>");
+    ASSERT_EQ(all.size(), 2u);
+    EXPECT_DOUBLE_EQ(all[0]->area(), 40);
+    EXPECT_DOUBLE_EQ(all[1]->area(), 2);
+    EXPECT_EQ(all[0]->bsdf()->plugin(), "twosided");
+    EXPECT_EQ(all[1]->bsdf()->plugin(), "dielectric");
+    // Materials of the scene that have the name of one, and lights for each
+    all = shapes("<bsdf name='Dark Red' type='plastic'/><emitter type='area'/>");
+    ASSERT_EQ(all.size(), 2u);
+    EXPECT_EQ(all[0]->bsdf()->plugin(), "plastic");
+    EXPECT_EQ(all[1]->bsdf()->plugin(), "dielectric");
+    EXPECT_NE(all[0]->emitter(), nullptr);
+    EXPECT_NE(all[0]->emitter(), all[1]->emitter());
+    // One for all
+    all = shapes("<bsdf type='plastic'/>");
+    ASSERT_EQ(all.size(), 1u);
+    EXPECT_DOUBLE_EQ(all[0]->area(), 10.5);
+}
+
+TEST_F(ObjFiles, DoWithoutLibrariesAndTexturesThatAreMissing) {
+    std::string file = write("x.obj", "mtllib none.mtl\nv 0 0 0\nv 2 0 0\nv 0 2 0\nf 1 2 3\n"
+                                      "usemtl a\nf 1 3 2\n");
+    auto load = [&](const char *bsdf, const char *missing) {
+        LoadWarnings warnings;
+        Ref<Scene> s = scene_from(
+            "<scene version='0.5.0'><shape type='obj'><string name='filename' value='" + file +
+            "'/></shape></scene>");
+        ASSERT_EQ(s->shapes().size(), 2u);
+        EXPECT_EQ(s->shapes()[1]->bsdf()->plugin(), bsdf);
+        ASSERT_EQ(warnings.texts.size(), 1u);
+        EXPECT_NE(warnings.texts[0].find(missing), std::string::npos) << warnings.texts[0];
+    };
+    load("diffuse", "none.mtl");
+    write("none.mtl",
+          "newmtl a\nmap_Kd -s 2 2 1 -clamp on some folder\\wood.png\nd 0.5\nKd\nNs x\n");
+    load("mask", "some folder/wood.png");
+}
+
+TEST_F(ObjFiles, HavePartsByMaterial) {
+    std::string file = write("parts.obj", Parts);
+    auto part = [&](const char *name) {
+        return make_object<Shape>(
+            Properties("shape", "obj").set("filename", file).set("material", std::string(name)));
+    };
+    EXPECT_DOUBLE_EQ(part("Dark Red")->area(), 10);
+    EXPECT_DOUBLE_EQ(part("glass")->area(), 0.5);
+    EXPECT_NE(user_error([&] { part("water"); }).find("no faces of the material \"water\""),
+              std::string::npos);
+}
+
+// Two squares that meet in a right angle.
+TEST_F(ObjFiles, KeepCreasesSharp) {
+    std::string file =
+        write("x.obj", "v 0 0 0\nv 1 0 0\nv 1 1 0\nv 0 1 0\nv 1 0 -1\nv 1 1 -1\n"
+                       "f 1 2 3 4\nf 2 5 6 3\n");
+    auto bent = [&](double angle) {
+        return make_object<Shape>(
+            Properties("shape", "obj").set("filename", file).set("max_smooth_angle", angle));
+    };
+    EXPECT_EQ(mesh(bent(30)).vertex_count(), 8u);
+    EXPECT_EQ(mesh(bent(91)).vertex_count(), 6u);
+    EXPECT_EQ(mesh(bent(0)).vertex_count(), 6u);
 }
 
 TEST_F(ObjFiles, NormalsAreSmoothedUnlessTheyComeAlong) {

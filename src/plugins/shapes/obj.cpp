@@ -1,17 +1,26 @@
 // obj: triangle meshes in Wavefront's text format.
 //
-// Reads v, vt, vn and f; polygons become fans of triangles, and negative indices count from the end. Groups, lines and
-// materials are passed over. Vertices with several normals or texture coordinates are duplicated.
+// Reads v, vt, vn and f; polygons become fans of triangles, and negative indices count from the end. Groups and lines are
+// passed over. Vertices with several normals or texture coordinates are duplicated.
+//
+// With `load_materials`, as old scenes have it, the file is several shapes, one for each of its materials (usemtl): its
+// surface is the BSDF of that name, or comes from the file's library (mtllib), or else is the BSDF of another name.
 //
 // A file is cut into pieces of whole lines, which all cores parse; the pieces are put together in their order.
 #include "core/file_text.h"
 #include "core/large_pages.h"
+#include "core/load_warnings.h"
+#include "core/mtl_file.h"
 #include "core/reads_files.h"
-#include "render/shape.h"
+#include "core/scene_file.h"
+#include "render/mesh_creases.h"
+#include "render/shape_list.h"
 #include <algorithm>
 #include <array>
 #include <charconv>
 #include <cstring>
+#include <map>
+#include <mutex>
 #include <tbb/parallel_for.h>
 
 namespace umbel {
@@ -32,6 +41,12 @@ struct ParseError {
 struct Piece {
     std::vector<double> lists[3]; // v, vt, vn
     std::vector<Corner> corners;  // three a triangle
+    struct Use {
+        size_t corner; // from here on
+        std::string_view material;
+    };
+    std::vector<Use> uses;
+    std::vector<std::string_view> libraries;
     bool has_error = false;
     ParseError error;
 
@@ -88,8 +103,21 @@ private:
             numbers(2);
         else if (key == "f")
             face();
+        else if (key == "usemtl")
+            uses.push_back({ corners.size(), rest() });
+        else if (key == "mtllib")
+            libraries.push_back(rest());
         m_at = static_cast<const char *>(std::memchr(m_at, '\n', size_t(m_end - m_at)));
         m_at = m_at ? m_at + 1 : m_end;
+    }
+
+    // Names may have blanks inside.
+    std::string_view rest() {
+        skip_blanks();
+        const char *end = std::find(m_at, m_end, '\n');
+        while (end > m_at && end[-1] <= ' ')
+            --end;
+        return { m_at, size_t(end - m_at) };
     }
 
     void numbers(size_t k) {
@@ -134,33 +162,110 @@ private:
     const char *m_at = nullptr, *m_end = nullptr;
 };
 
+/// A file, and what was found in it.
+struct Parsed {
+    explicit Parsed(const std::filesystem::path &path) : file(path), text(file.view()) {
+        constexpr size_t Size = 1 << 19; // whatever the number of threads
+        std::vector<const char *> ends;
+        const char *end = text.data() + text.size();
+        for (const char *at = text.data(); at < end; ends.push_back(at)) {
+            at += std::min(Size, size_t(end - at));
+            const void *line = std::memchr(at, '\n', size_t(end - at));
+            at = line ? static_cast<const char *>(line) + 1 : end;
+        }
+        pieces.resize(ends.size());
+        tbb::parallel_for(size_t(0), ends.size(), [&](size_t i) {
+            pieces[i].parse(i ? ends[i - 1] : text.data(), ends[i]);
+        });
+        for (const Piece &p : pieces)
+            if (p.has_error)
+                bad(path, p.error.at, p.error.what);
+        if (std::all_of(pieces.begin(), pieces.end(),
+                        [](const Piece &p) { return p.corners.empty(); }))
+            fail("{}: the file holds no faces", path.string());
+    }
+    [[noreturn]] void bad(const std::filesystem::path &path, const char *at,
+                          std::string_view what) const {
+        throw UserError(
+            fmt::format("{}:{}: {}", path.string(), 1 + std::count(text.data(), at, '\n'), what));
+    }
+    /// Of all faces, in the order in which they come; empty for those before the first.
+    std::vector<std::string> materials() const {
+        std::vector<std::string> out;
+        std::string_view current;
+        for (const Piece &p : pieces)
+            for (size_t use = 0, from = 0; from < p.corners.size() || use < p.uses.size(); ++use) {
+                size_t to = use < p.uses.size() ? p.uses[use].corner : p.corners.size();
+                if (to > from && std::find(out.begin(), out.end(), current) == out.end())
+                    out.emplace_back(current);
+                if (use == p.uses.size())
+                    break;
+                current = p.uses[use].material;
+                from = to;
+            }
+        return out;
+    }
+
+    /// While somebody has it, it is not read again.
+    static std::shared_ptr<Parsed> shared(const std::filesystem::path &path) {
+        static std::mutex mutex;
+        static std::map<std::filesystem::path, std::weak_ptr<Parsed>> known;
+        std::lock_guard lock(mutex);
+        std::weak_ptr<Parsed> &entry = known[path];
+        std::shared_ptr<Parsed> parsed = entry.lock();
+        if (!parsed)
+            entry = parsed = std::make_shared<Parsed>(path);
+        return parsed;
+    }
+
+    FileBytes file;
+    std::string_view text;
+    std::vector<Piece> pieces;
+};
+
 } // namespace
 
 class Obj final : public Mesh, public ReadsFiles {
 public:
     void declare(Params &p) override {
         p.example("<string name='filename' value='$files/mesh.obj'/>");
+        p.example("<string name='filename' value='$files/mesh.obj'/>"
+                  "<float name='max_smooth_angle' value='30'/>");
         Mesh::declare(p);
         p.file("filename", m_file).doc("The file to read");
         declare_normals(p);
+        m_creases.declare(p);
         p.boolean("flip_tex_coords", m_flip_v, true)
             .doc("Files count v from the bottom of the image, textures from its top");
+        bool splits = false;
+        p.boolean("load_materials", splits, false)
+            .fixed()
+            .doc("Makes a shape of each material of the file: with the BSDF of that name, or "
+                 "what its library (.mtl) says");
+        if (p.loading())
+            m_is_part = p.properties()->has("material");
+        p.string("material", m_material, "")
+            .fixed()
+            .doc("Only faces of this material; all if absent");
     }
 
     void read_files() override {
         positions.clear(), normals.clear(), uvs.clear(), indices.clear();
-        FileBytes file(m_file);
-        std::string_view text = file.view();
-        std::vector<Piece> pieces = parse(text);
-        if (std::all_of(pieces.begin(), pieces.end(),
-                        [](const Piece &p) { return p.corners.empty(); }))
-            fail("{}: the file holds no faces", m_file.string());
-        join(pieces, text);
-        if (m_face_normals)
+        if (m_is_part) {
+            join(*Parsed::shared(m_file), false);
+        } else {
+            Parsed own(m_file);
+            join(own, true);
+        }
+        if (m_face_normals || m_creases.given())
             normals.clear();
         m_normals_came_along = !normals.empty();
         to_world_space();
-        if (!m_face_normals && !m_normals_came_along)
+        if (m_face_normals || m_normals_came_along)
+            return;
+        if (m_creases.given())
+            m_creases.smooth(*this);
+        else
             smooth_normals();
     }
 
@@ -170,32 +275,11 @@ public:
     }
 
 private:
-    [[noreturn]] void bad(std::string_view text, const char *at, std::string_view what) const {
-        throw UserError(
-            fmt::format("{}:{}: {}", m_file.string(), 1 + std::count(text.data(), at, '\n'), what));
-    }
-
-    std::vector<Piece> parse(std::string_view text) const {
-        constexpr size_t Size = 1 << 19; // whatever the number of threads
-        std::vector<const char *> ends;
-        const char *end = text.data() + text.size();
-        for (const char *at = text.data(); at < end; ends.push_back(at)) {
-            at += std::min(Size, size_t(end - at));
-            const void *line = std::memchr(at, '\n', size_t(end - at));
-            at = line ? static_cast<const char *>(line) + 1 : end;
-        }
-        std::vector<Piece> pieces(ends.size());
-        tbb::parallel_for(size_t(0), ends.size(), [&](size_t i) {
-            pieces[i].parse(i ? ends[i - 1] : text.data(), ends[i]);
-        });
-        for (const Piece &p : pieces)
-            if (p.has_error)
-                bad(text, p.error.at, p.error.what);
-        return pieces;
-    }
-
-    void join(std::vector<Piece> &pieces, std::string_view text) {
-        std::vector<double> lists[3];
+    // `consumes`: nobody else needs it.
+    void join(Parsed &parsed, bool consumes) {
+        std::vector<Piece> &pieces = parsed.pieces;
+        std::vector<double> joined[3];
+        std::array<const double *, 3> lists{};
         std::array<int64_t, 3> before{};
         size_t corner_count = 0;
         std::vector<std::array<int64_t, 3>> bases;
@@ -204,11 +288,13 @@ private:
             corner_count += p.corners.size();
             for (size_t k = 0; k < 3; ++k) {
                 before[k] += int64_t(p.count(k));
+                lists[k] = p.lists[k].data();
                 if (pieces.size() == 1)
-                    lists[k] = std::move(p.lists[k]);
-                else
-                    lists[k].insert(lists[k].end(), p.lists[k].begin(), p.lists[k].end());
-                p.lists[k] = {};
+                    continue;
+                joined[k].insert(joined[k].end(), p.lists[k].begin(), p.lists[k].end());
+                lists[k] = joined[k].data();
+                if (consumes)
+                    p.lists[k] = {};
             }
         }
         if (uint64_t(before[0]) >= (1u << 31) || corner_count >= (1u << 31))
@@ -227,15 +313,22 @@ private:
         reserve_large(places, size_t(before[0]));
         reserve_large(triangles, corner_count);
         bool any_uv = false, any_normal = false;
+        std::string_view material; // of the corners that come
         for (size_t i = 0; i < pieces.size(); ++i) {
-            for (Corner c : pieces[i].corners) {
+            auto use = pieces[i].uses.begin(), last_use = pieces[i].uses.end();
+            for (size_t j = 0; j < pieces[i].corners.size(); ++j) {
+                for (; use != last_use && use->corner <= j; ++use)
+                    material = use->material;
+                if (m_is_part && material != m_material)
+                    continue;
+                Corner c = pieces[i].corners[j];
                 for (size_t k = 0; k < 3; ++k) {
                     if (c[k] > Relative / 2)
                         c[k] += bases[i][k] - Relative;
                     else if (k && c[k] == 0)
                         continue;
                     if (c[k] < 1 || c[k] > before[k])
-                        bad_reference(text, k, c[k], before[k]);
+                        bad_reference(parsed, k, c[k], before[k]);
                 }
                 any_uv |= c[1] != 0;
                 any_normal |= c[2] != 0;
@@ -250,8 +343,13 @@ private:
                 }
                 triangles.push_back(at);
             }
-            pieces[i].corners = {};
+            for (; use != last_use; ++use)
+                material = use->material;
+            if (consumes)
+                pieces[i].corners = {};
         }
+        if (triangles.empty())
+            complain("{} has no faces of the material {}", m_file.string(), quote(m_material));
 
         size_t n = made.size();
         std::vector<double> &p = positions.get(), &uv = uvs.get(), &normal = normals.get();
@@ -275,8 +373,9 @@ private:
     }
 
     // Finds the first line that cannot be: only files that are wrong pay for it.
-    [[noreturn]] void bad_reference(std::string_view text, size_t k, int64_t index,
+    [[noreturn]] void bad_reference(const Parsed &parsed, size_t k, int64_t index,
                                     int64_t count) const {
+        std::string_view text = parsed.text;
         std::array<int64_t, 3> before{}, all{};
         const char *end = text.data() + text.size(), *guilty = text.data();
         for (int pass = 0; pass < 2; ++pass)
@@ -298,13 +397,102 @@ private:
                 at = next;
             }
         static const char *const names[] = { "vertex", "texture coordinate", "normal" };
-        bad(text, guilty, fmt::format("a face refers to {} {} of {}", names[k], index, count));
+        parsed.bad(m_file, guilty,
+                   fmt::format("a face refers to {} {} of {}", names[k], index, count));
     }
 
     std::filesystem::path m_file;
+    Creases m_creases;
+    std::string m_material;
+    bool m_is_part = false; // of the file
     bool m_flip_v = true;
     bool m_normals_came_along = false;
 };
 
-UMBEL_PLUGIN(Shape, Obj, "obj")
+/// A shape for each material of a file.
+class ObjShapes final : public ShapeList {
+public:
+    void declare(Params &p) override {
+        p.file("filename", m_file).doc("The file to read");
+        if (!p.loading())
+            return;
+        const Properties &own = *p.properties();
+        std::shared_ptr<Parsed> parsed = Parsed::shared(m_file);
+        std::vector<std::string> materials = parsed->materials();
+        Library library = read_libraries(*parsed, own);
+        for (const Property &property : own.all())
+            property.queried = true; // the parts answer for what they do not know
+        for (size_t i = 0; i < materials.size(); ++i) {
+            const std::string &material = materials[i];
+            bool is_one = own.id.empty() || materials.size() == 1;
+            auto part = std::make_shared<Properties>(
+                "shape", "obj", is_one ? own.id : fmt::format("{}_{}", own.id, i));
+            part->where = own.where;
+            part->files = own.files;
+            part->set("material", material);
+            for (const Property &property : own.all())
+                if (!is_bsdf(property) && property.name != "load_materials")
+                    add(*part, property);
+            if (PropertiesPtr surface = surface_of(material, own, library))
+                part->set("", std::move(surface));
+            m_members.push_back(p.loader()->load_as<Shape>(part));
+        }
+        m_parsed = std::move(parsed); // till all have read it
+    }
+    void configure() override { m_parsed.reset(); }
+
+private:
+    using Library = std::map<std::string, PropertiesPtr, std::less<>>;
+
+    static bool is_bsdf(const Property &p) { return p.object() && (*p.object())->kind == "bsdf"; }
+
+    // Lights belong to one shape each.
+    static void add(Properties &part, const Property &property) {
+        const PropertiesPtr *o = property.object();
+        if (o && (*o)->kind == "emitter")
+            part.set(property.name, std::make_shared<Properties>(**o), property.where);
+        else
+            part.set(property.name, property.value, property.where);
+    }
+
+    Library read_libraries(const Parsed &parsed, const Properties &own) const {
+        Library all;
+        FileResolver beside = own.files ? *own.files : FileResolver();
+        beside.add_folder(m_file.parent_path());
+        for (const Piece &piece : parsed.pieces)
+            for (std::string_view name : piece.libraries)
+                try {
+                    all.merge(read_mtl(beside.resolve(name, m_file.string()), own.files));
+                } catch (const UserError &e) {
+                    warn_while_loading(fmt::format("{}; its materials are left out", e.what()));
+                }
+        return all;
+    }
+
+    // Names of old scenes have been through snake_case().
+    static PropertiesPtr surface_of(const std::string &material, const Properties &own,
+                                    const Library &library) {
+        PropertiesPtr otherwise;
+        for (const Property &p : own.all())
+            if (is_bsdf(p)) {
+                if (p.name == material || p.name == snake_case(material))
+                    return *p.object();
+                otherwise = *p.object();
+            }
+        if (auto it = library.find(material); it != library.end())
+            return it->second;
+        return otherwise;
+    }
+
+    std::filesystem::path m_file;
+    std::shared_ptr<Parsed> m_parsed;
+};
+
+static const RegisterPlugin
+    s_register_obj(Shape::Kind, "obj", [](const Properties &p) -> Ref<Object> {
+        const Property *splits = p.find("load_materials");
+        if (splits && splits->value == PropertyValue(true))
+            return std::make_shared<ObjShapes>();
+        return std::make_shared<Obj>();
+    });
 } // namespace umbel

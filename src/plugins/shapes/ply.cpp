@@ -11,8 +11,8 @@
 #include "core/host_array.h"
 #include "core/large_pages.h"
 #include "core/reads_files.h"
+#include "render/mesh_creases.h"
 #include "render/ply_file.h"
-#include "render/shape.h"
 #include <algorithm>
 #include <atomic>
 #include <deque>
@@ -27,6 +27,7 @@ public:
         Mesh::declare(p);
         p.file("filename", m_file).doc("The file to read");
         declare_normals(p);
+        m_creases.declare(p);
         p.boolean("flip_tex_coords", m_flip_v, false).doc("Turns the texture's v axis over");
     }
 
@@ -39,11 +40,19 @@ public:
             e.name == "vertex" ? read_vertices(e) : e.name == "face" ? read_faces(e) : skip(e);
         if (indices.empty())
             fail("{}: the file holds no faces", m_file.string());
-        if (m_face_normals)
+        if (m_face_normals || m_creases.given())
             normals.clear();
         m_normals_came_along = !normals.empty();
         to_world_space();
-        if (!m_face_normals && normals.empty())
+        if (m_face_normals || m_normals_came_along)
+            return;
+        std::vector<Creases::PerVertex> attributes;
+        for (Extra &e : m_extras)
+            if (e.name.starts_with("vertex_"))
+                attributes.push_back({ &e.values, e.size });
+        if (m_creases.given())
+            m_creases.smooth(*this, attributes);
+        else
             smooth_normals();
     }
 
@@ -297,6 +306,7 @@ private:
     }
 
     std::filesystem::path m_file;
+    Creases m_creases;
     bool m_flip_v = false;
     bool m_normals_came_along = false;
     std::deque<Extra> m_extras; // lists keep their places

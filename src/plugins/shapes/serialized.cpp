@@ -7,14 +7,12 @@
 // Colours become the attribute vertex_color. Versions 3 and 4 are read; there are no others in use.
 #include "core/host_array.h"
 #include "core/reads_files.h"
-#include "render/shape.h"
+#include "render/mesh_creases.h"
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstring>
 #include <fstream>
-#include <map>
-#include <numeric>
 #include <zlib.h>
 
 namespace umbel {
@@ -94,24 +92,22 @@ public:
         p.file("filename", m_file).doc("The file to read");
         p.integer("shape_index", m_index, 0, 0).fixed().doc("Which of its meshes, from 0 on");
         declare_normals(p);
-        p.number("max_smooth_angle", m_smooth_angle, 0, 0, 180)
-            .fixed()
-            .doc("In degrees: gives up the file's normals for new ones, which are smooth over "
-                 "edges where the surface bends by less. 0: the file's normals stay");
+        m_creases.declare(p);
     }
 
     void read_files() override {
         positions.clear(), normals.clear(), uvs.clear(), indices.clear();
         m_colours.clear();
         read_mesh(m_colours);
-        bool rebuild = m_smooth_angle > 0 && !m_face_normals;
-        if (m_face_normals || rebuild)
+        if (m_face_normals || m_creases.given())
             normals.clear();
         m_normals_came_along = !normals.empty();
         to_world_space();
-        if (rebuild)
-            smooth_up_to(m_smooth_angle, m_colours);
-        else if (!m_face_normals && normals.empty())
+        if (m_face_normals || m_normals_came_along)
+            return;
+        if (m_creases.given())
+            m_creases.smooth(*this, { { &m_colours, 3 } });
+        else
             smooth_normals();
     }
 
@@ -255,116 +251,9 @@ private:
                              "export the file again");
     }
 
-    // ---- creases
-
-    // Around each place, triangles that share an edge there and bend by less than the angle have one normal. Vertices that need
-    // several become several, with the same texture coordinates and colours.
-    void smooth_up_to(double degrees, std::vector<double> &colours) {
-        double least = std::cos(degrees * Pi / 180);
-        std::vector<uint32_t> places = places_of_vertices();
-        std::vector<std::array<double, 3>> face(triangle_count());
-        for (size_t t = 0; t < face.size(); ++t) {
-            face[t] = area_normal(t);
-            double length = std::hypot(face[t][0], face[t][1], face[t][2]);
-            for (double &v : face[t])
-                v = length > 0 ? v / length : 0;
-        }
-
-        // Corners by edge: each names its place, and the place at the edge's other end
-        struct Spoke {
-            uint32_t place, other, corner;
-        };
-        std::vector<Spoke> spokes;
-        for (uint32_t c = 0; c < indices.size(); ++c) {
-            uint32_t first = c / 3 * 3;
-            for (uint32_t step : { 1u, 2u })
-                spokes.push_back(
-                    { places[indices[c]], places[indices[first + (c - first + step) % 3]], c });
-        }
-        std::sort(spokes.begin(), spokes.end(), [](const Spoke &a, const Spoke &b) {
-            return std::tie(a.place, a.other, a.corner) < std::tie(b.place, b.other, b.corner);
-        });
-        std::vector<uint32_t> group(indices.size());
-        std::iota(group.begin(), group.end(), 0u);
-        auto root = [&](uint32_t c) {
-            while (group[c] != c)
-                c = group[c] = group[group[c]];
-            return c;
-        };
-        auto bends_less = [&](uint32_t a, uint32_t b) {
-            const auto &m = face[a / 3], &n = face[b / 3];
-            return m[0] * n[0] + m[1] * n[1] + m[2] * n[2] >= least;
-        };
-        for (size_t i = 1; i < spokes.size(); ++i) {
-            const Spoke &a = spokes[i - 1], &b = spokes[i];
-            if (a.place == b.place && a.other == b.other && bends_less(a.corner, b.corner))
-                group[root(b.corner)] = root(a.corner);
-        }
-
-        // A vertex for each pair of an old one and a group; normals are summed over groups
-        std::vector<double> sums(3 * group.size());
-        for (uint32_t c = 0; c < group.size(); ++c) {
-            double angle = angle_at(c);
-            for (size_t j = 0; j < 3; ++j)
-                sums[3 * root(c) + j] += face[c / 3][j] * angle;
-        }
-        std::map<std::pair<uint32_t, uint32_t>, uint32_t> made;
-        std::vector<double> new_positions, new_uvs, new_colours;
-        auto copy = [](std::vector<double> &to, const std::vector<double> &from, uint32_t i,
-                       uint32_t n) {
-            if (!from.empty())
-                to.insert(to.end(), from.begin() + ptrdiff_t(i) * n,
-                          from.begin() + ptrdiff_t(i + 1) * n);
-        };
-        for (uint32_t c = 0; c < group.size(); ++c) {
-            uint32_t old = indices[c], g = root(c);
-            auto [it, is_new] = made.try_emplace({ old, g }, uint32_t(made.size()));
-            indices[c] = it->second;
-            if (!is_new)
-                continue;
-            copy(new_positions, positions, old, 3);
-            copy(new_uvs, uvs, old, 2);
-            copy(new_colours, colours, old, 3);
-            const double *n = &sums[3 * g];
-            double length = std::hypot(n[0], n[1], n[2]);
-            for (size_t j = 0; j < 3; ++j)
-                normals.push_back(length > 0 ? n[j] / length : j == 2 ? 1.0 : 0.0);
-        }
-        positions = std::move(new_positions);
-        uvs = std::move(new_uvs);
-        colours = std::move(new_colours);
-    }
-
-    // The same number for vertices at the same place, which differ in other things.
-    std::vector<uint32_t> places_of_vertices() const {
-        std::map<std::array<double, 3>, uint32_t> seen;
-        std::vector<uint32_t> out;
-        for (uint32_t i = 0; i < vertex_count(); ++i) {
-            auto p = vertex(i);
-            for (double &v : p) // what is no number has no order
-                if (std::isnan(v))
-                    complain("a vertex position is not a finite number");
-            out.push_back(seen.try_emplace(p, uint32_t(seen.size())).first->second);
-        }
-        return out;
-    }
-    double angle_at(uint32_t corner) const {
-        uint32_t first = corner / 3 * 3, k = corner - first;
-        auto p = vertex(indices[corner]), a = vertex(indices[first + (k + 1) % 3]),
-             b = vertex(indices[first + (k + 2) % 3]);
-        double dot = 0, la = 0, lb = 0;
-        for (size_t j = 0; j < 3; ++j) {
-            dot += (a[j] - p[j]) * (b[j] - p[j]);
-            la += (a[j] - p[j]) * (a[j] - p[j]);
-            lb += (b[j] - p[j]) * (b[j] - p[j]);
-        }
-        double lengths = std::sqrt(la * lb);
-        return lengths > 0 ? std::acos(std::clamp(dot / lengths, -1.0, 1.0)) : 0;
-    }
-
     std::filesystem::path m_file;
     int m_index = 0;
-    double m_smooth_angle = 0;
+    Creases m_creases;
     bool m_normals_came_along = false;
     std::vector<double> m_colours; // while it is being loaded
 };

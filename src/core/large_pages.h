@@ -20,9 +20,15 @@ template <class T> void reserve_large(std::vector<T> &list, size_t n) {
         madvise(reinterpret_cast<void *>(begin), end - begin, MADV_HUGEPAGE);
 }
 
+/// All cores fetch the pages of what lies there, which one would do as it writes.
+void fetch_pages(void *begin, size_t bytes);
+
 /// As list.resize(n).
 template <class T> void resize_large(std::vector<T> &list, size_t n) {
+    bool is_fresh = list.empty() && n > list.capacity();
     reserve_large(list, n);
+    if (is_fresh)
+        fetch_pages(list.data(), sizeof(T) * n);
     list.resize(n);
 }
 

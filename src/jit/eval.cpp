@@ -622,13 +622,11 @@ void Context::evaluate_group(uint32_t size, Group &group) {
 
     task->device = m_backend->device();
     if (task->device && !task->sums.empty())
-        fail(
-            "functions of the host that add to arrays cannot be called on a {} device: products of "
-            "matrices with a vector a lane have no gradients there",
-            m_backend->name());
+        fail("functions of the host that add to arrays cannot be called on a {} device",
+             m_backend->name());
     if (task->device)
         task->written = written_arrays(*task, a);
-    else if (!effects.empty())
+    if (!effects.empty())
         task->summed = summed_arrays(*task, a);
 
     // Off it goes

@@ -3,6 +3,7 @@
 #include "jit/host_call.h"
 #include "jit/launch_log.h"
 #include "jit/stream.h"
+#include "jit/summing_device.h"
 #include <algorithm>
 #include <cstring>
 
@@ -11,15 +12,17 @@ namespace umbel::jit {
 static thread_local uint32_t t_block = 0;
 uint32_t current_block() { return t_block; }
 
-void CallTables::fill(const Task &task, Device *device) {
+void CallTables::fill(const Task &task, Device *device, const std::vector<uint64_t> &replaced) {
     if (copies.empty())
         return; // nothing to write to what launches share
     data = std::make_shared<std::vector<uint8_t>>(*data);
     for (const Copy &c : copies) {
         Buffer &array = *task.arrays[c.array].buffer;
         if (c.bytes == 0) {
-            uint64_t address =
-                device ? array.device_address(*device) : reinterpret_cast<uintptr_t>(array.data());
+            uint64_t address = c.array < replaced.size() ? replaced[c.array] : 0;
+            if (!address)
+                address = device ? array.device_address(*device)
+                                 : reinterpret_cast<uintptr_t>(array.data());
             std::memcpy(&(*data)[c.offset], &address, sizeof(address));
         } else {
             std::memcpy(&(*data)[c.offset], array.data(), c.bytes);
@@ -130,18 +133,36 @@ void KernelTask::run() {
 }
 
 void KernelTask::run_on_device(CollectingLog &log) {
+    // What takes the place of arrays that lanes add to
+    auto *summing = dynamic_cast<SummingDevice *>(device);
+    std::vector<SumTarget> targets;
+    for (uint32_t array : summed)
+        targets.push_back({ arrays[array].buffer.get(), arrays[array].type, arrays[array].size });
+    std::vector<uint64_t> places, replaced(arrays.size(), 0);
+    if (summing && !targets.empty())
+        places = summing->begin_sums(targets);
+    std::vector<BufferRef> pointers(arrays.size()); // of no bytes: bound as they are
+    for (size_t k = 0; k < places.size(); ++k)
+        if (places[k]) {
+            replaced[summed[k]] = places[k];
+            pointers[summed[k]] = borrow(reinterpret_cast<void *>(places[k]), 0, {});
+        }
+
     for (CallTables &t : tables)
-        t.fill(*this, device);
+        t.fill(*this, device, replaced);
     std::vector<DeviceLaunch::Arg> args(main.arrays.size());
     for (size_t i = 0; i < args.size(); ++i)
-        if (main.arrays[i] != NoArray)
-            args[i].buffer = arrays[main.arrays[i]].buffer.get();
+        if (uint32_t array = main.arrays[i]; array != NoArray)
+            args[i].buffer =
+                pointers[array] ? pointers[array].get() : arrays[array].buffer.get();
     for (auto [arg, which] : table_args) {
         const CallTables &t = tables[which / 2];
         args[arg].host = which & 1 ? static_cast<const void *>(t.data->data()) : t.table.data();
         args[arg].bytes = which & 1 ? t.data->size() : t.table.size() * sizeof(uint32_t);
     }
     main.kernel->run_on_device({ args, size, &log });
+    if (summing && !targets.empty())
+        summing->end_sums(targets, places);
     for (uint32_t array : written)
         arrays[array].buffer->device_wrote();
 }

@@ -23,8 +23,10 @@ struct CallTables {
     std::shared_ptr<std::vector<uint8_t>> data; // with what is known before it runs
     std::vector<Copy> copies;
 
-    /// Runs in the stream, when the arrays have their contents; with addresses of the device, if there is one.
-    void fill(const Task &task, Device *device = nullptr);
+    /// Runs in the stream, when the arrays have their contents; with addresses of the device, if there is one, and for arrays of the
+    /// task with what takes their place (0: nothing).
+    void fill(const Task &task, Device *device = nullptr,
+              const std::vector<uint64_t> &replaced = {});
 };
 
 struct KernelTask final : Task {

@@ -94,6 +94,17 @@ void CollectingLog::assertion(uint32_t site, uint64_t first_lane, uint32_t lanes
     }
 }
 
+void CollectingLog::missed(uint32_t site, uint64_t count) {
+    std::lock_guard lock(m_mutex);
+    if (m_sites[site].kind == ExternSite::Print)
+        m_dropped += count;
+    else if (m_sites[site].kind == ExternSite::Assert)
+        m_failures += count;
+    else if (count)
+        throw DeviceError(fmt::format("{} calls of the function \"{}\" of the host found no room in the "
+                                      "log of a kernel", count, m_sites[site].text));
+}
+
 void CollectingLog::error(const std::string &message) {
     std::lock_guard lock(m_mutex);
     if (!m_error.empty())

@@ -15,6 +15,8 @@ public:
     void assertion(uint32_t site, uint64_t first_lane, uint32_t lanes,
                    const int32_t *mask) override;
     void error(const std::string &message) override;
+    /// So many more messages or failures of a site, of which nothing else is known.
+    void missed(uint32_t site, uint64_t count);
 
     /// Shows what was printed; throws UserError for the first failed lane.
     void finish();

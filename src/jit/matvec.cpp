@@ -4,6 +4,7 @@
 // all lanes. Here either is one call of a host function for each packet of lanes.
 #include "jit/matvec.h"
 #include "jit/algorithm_common.h"
+#include "jit/control.h"
 #include "jit/host_call.h"
 #include "jit/host_pointer.h"
 #include "jit/rebuild.h"
@@ -278,12 +279,110 @@ struct OuterSum final : HostEffect {
 
 } // namespace
 
+// ---- As recorded code, where there is no host to call: loops over rows and columns, numbers of a lane in local arrays
+
+namespace {
+
+struct RowWalk {
+    UInt32 row;
+    LocalArray<float> y;
+    UMBEL_STRUCT(row, y)
+};
+struct ColumnWalk {
+    UInt32 column;
+    Float32 sum;
+    UMBEL_STRUCT(column, sum)
+};
+
+LocalArray<float> in_array(std::span<const Value> values) {
+    LocalArray<float> out(Float32(0.f), uint32_t(std::max<size_t>(values.size(), 1)));
+    for (size_t k = 0; k < values.size(); ++k)
+        out = LocalArray<float>(
+            local_set(out, literal(Type::U32, k), values[k], literal(Type::Bool, 1)));
+    return out;
+}
+// 0 for each lane of the vector: loops run as many.
+UInt32 zero_for(std::span<const Value> values) {
+    uint32_t lanes = 1;
+    for (const Value &v : values)
+        lanes = std::max(lanes, v.size());
+    return UInt32(literal(Type::U32, 0, lanes));
+}
+Float32 element(const Value &array, const UInt32 &index) {
+    return Float32(local_get(array, index, literal(Type::Bool, 1)));
+}
+
+std::vector<Value> recorded_matvec(const Value &weights, const Matrix &a, uint32_t bias,
+                                   std::span<const Value> x) {
+    auto weight = [&](const UInt32 &at) {
+        return Float32(cast(Type::F32, gather(weights, at, literal(Type::Bool, 1))));
+    };
+    UInt32 row_step(a.transposed ? 1u : a.stride), column_step(a.transposed ? a.stride : 1u);
+    LocalArray<float> v = in_array(x);
+    RowWalk rows{ zero_for(x), LocalArray<float>(Float32(0.f), std::max(a.outputs(), 1u)) };
+    rows = loop(
+        rows, [&](const RowWalk &r) { return r.row < UInt32(a.outputs()); },
+        [&](RowWalk &r) {
+            UInt32 first = UInt32(a.offset) + r.row * row_step;
+            Float32 start = bias == NoBias ? Float32(0.f) : weight(UInt32(bias) + r.row);
+            ColumnWalk columns{ zero_for(x), start };
+            columns = loop(
+                columns, [&](const ColumnWalk &c) { return c.column < UInt32(a.inputs()); },
+                [&](ColumnWalk &c) {
+                    c.sum = fma(weight(first + c.column * column_step), element(v, c.column), c.sum);
+                    c.column += UInt32(1u);
+                },
+                "matvec row");
+            r.y = LocalArray<float>(local_set(r.y, r.row, columns.sum, literal(Type::Bool, 1)));
+            r.row += UInt32(1u);
+        },
+        "matvec");
+    std::vector<Value> out;
+    for (uint32_t k = 0; k < a.outputs(); ++k)
+        out.push_back(element(rows.y, UInt32(k)));
+    return out;
+}
+
+struct Cell {
+    UInt32 k;
+    UMBEL_STRUCT(k)
+};
+
+// The sums of left_i right_j, and of left_i where the bias is.
+void recorded_gradient(Value &weights, const Matrix &a, Value *bias_weights, uint32_t bias,
+                       std::span<const Value> left, std::span<const Value> right) {
+    LocalArray<float> l = in_array(left), r = in_array(right);
+    auto add = [](Value &to, const Float32 &v, const UInt32 &at) {
+        scatter(to, cast(to.type(), v), at, literal(Type::Bool, 1), ReduceOp::Add);
+    };
+    uint32_t count = a.rows * a.columns;
+    loop(
+        Cell{ zero_for(left) + zero_for(right) }, [&](const Cell &c) { return c.k < UInt32(count); },
+        [&](Cell &c) {
+            UInt32 i = c.k / UInt32(a.columns), j = c.k - i * UInt32(a.columns);
+            add(weights, element(l, i) * element(r, j), UInt32(a.offset) + i * UInt32(a.stride) + j);
+            c.k += UInt32(1u);
+        },
+        "matvec gradient");
+    if (!bias_weights)
+        return;
+    std::span<const Value> y = a.transposed ? right : left;
+    for (uint32_t k = 0; k < y.size(); ++k)
+        add(*bias_weights, Float32(y[k]), UInt32(bias + k));
+}
+
+bool has_no_host(const Value &v) { return v.context().backend().device() != nullptr; }
+
+} // namespace
+
 // ---- Interface
 
 std::vector<Value> matvec(const Value &weights, const Matrix &a, uint32_t bias,
                           std::span<const Value> x) {
     if (weights.type() != Type::F16 && weights.type() != Type::F32)
         fail("matvec: the matrix has type {}, not f16 or f32", name(weights.type()));
+    if (has_no_host(weights))
+        return recorded_matvec(weights, a, bias, x);
     std::vector<Value> inputs = header(a, bias);
     inputs.insert(inputs.end(), x.begin(), x.end());
     std::vector<Type> types(a.outputs(), Type::F32);
@@ -299,6 +398,11 @@ void matvec_gradient(Value &weights, const Matrix &a, Value *bias_weights, uint3
                      std::span<const Value> x, std::span<const Value> y) {
     // Rows and columns are those of the matrix in memory
     std::vector<Value> left(y.begin(), y.end()), right(x.begin(), x.end());
+    if (has_no_host(weights)) {
+        if (a.transposed)
+            std::swap(left, right);
+        return recorded_gradient(weights, a, bias_weights, bias, left, right);
+    }
     if (bias_weights)
         right.push_back(literal(Type::F32, 0x3f800000)); // 1
     if (a.transposed)

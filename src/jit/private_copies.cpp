@@ -52,8 +52,8 @@ PointerUses::PointerUses(const Program &p) : args(p.args.size()), fields(p.funct
             if (in.op == Op::Extern) {
                 const ExternSite &site = p.externs[in.imm];
                 for (uint32_t v : { site.fn, site.user })
-                    if (v != NoValue)
-                        uses[f][v].otherwise = true;
+                    if (v != NoValue) // the function may do anything with what `user` points to
+                        uses[f][v].add({ false, true, v == site.user });
                 for (uint32_t v : site.inputs)
                     uses[f][v].otherwise = true;
             }

@@ -2,6 +2,7 @@
 #include "jit/backend.h"
 #include "jit/cuda/device.h"
 #include "jit/cuda/kernel_log.h"
+#include "jit/cuda/module.h"
 #include "jit/cuda/present.h"
 #include "jit/cuda/ptx_emit.h"
 #include "jit/error.h"
@@ -13,7 +14,7 @@ namespace cuda {
 namespace {
 
 constexpr unsigned BlockLanes = 128;
-constexpr uint32_t LogBytes = 4 << 20;
+constexpr uint32_t LogBytes = 8 << 20;
 
 class CudaKernel final : public Kernel {
 public:
@@ -30,10 +31,9 @@ public:
              "finding a kernel's arguments");
     }
     ~CudaKernel() override {
-        if (driver().context_set && m_module) {
-            m_device.make_current();
+        // At the end of the process the driver may have gone before: then it refuses, and there is nothing left to unload
+        if (m_module && driver().context_set(m_device.context()) == Success)
             driver().module_unload(m_module);
-        }
     }
 
     void run(const Launch &, uint64_t, uint64_t) const override { check(false); }
@@ -97,8 +97,12 @@ void CudaKernel::run_on_device(const DeviceLaunch &launch) const {
     }
     ptx::LogHeader header{ 0, LogBytes };
     if (!m_externs.empty()) {
-        constants.back() = scratch.allocate(sizeof(header) + LogBytes);
-        need(d.clear(constants.back(), 0, sizeof(header) + LogBytes, m_device.stream()),
+        uint32_t head = ptx::log_header_bytes(m_externs.size());
+        constants.back() = scratch.allocate(head + LogBytes);
+        need(d.clear(constants.back(), 0, head, m_device.stream()), "clearing a log");
+        // The first record without room leaves a gap at the end, which must not look like one
+        constexpr uint32_t End = 64 << 10;
+        need(d.clear(constants.back() + head + LogBytes - End, 0, End, m_device.stream()),
              "clearing a log");
         m_device.upload(constants.back(), &header, sizeof(header));
     }
@@ -162,6 +166,8 @@ std::unique_ptr<Kernel> CudaKernel::load(CudaDevice &device, std::string_view by
                                         std::move(args), std::vector<ExternSite>());
 }
 
+} // namespace
+
 // ---- The assembler
 
 std::string assemble_image(CudaDevice &device, const std::string &ptx) {
@@ -187,6 +193,8 @@ std::string assemble_image(CudaDevice &device, const std::string &ptx) {
             fmt::format("the assembler of the CUDA driver refused a kernel: {}", log));
     return { static_cast<const char *>(image), bytes };
 }
+
+namespace {
 
 class CudaBackend final : public Backend {
 public:

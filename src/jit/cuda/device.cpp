@@ -18,7 +18,7 @@ uint64_t capacity_for(uint64_t bytes) {
 
 } // namespace
 
-CudaDevice::CudaDevice(int number) {
+CudaDevice::CudaDevice(int number) : m_number(number) {
     const Driver &d = driver();
     int count = 0;
     need(d.device_count(&count), "counting devices");

@@ -1,15 +1,18 @@
 // jit/cuda/device.h: one GPU: its memory and its queue.
 #pragma once
 #include "jit/cuda/driver.h"
-#include "jit/device.h"
+#include "jit/summing_device.h"
 #include <map>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <vector>
 
 namespace umbel::jit::cuda {
 
-class CudaDevice final : public Device {
+class SumKernels;
+
+class CudaDevice final : public SummingDevice {
 public:
     /// A DeviceError where there is none of that number.
     explicit CudaDevice(int number);
@@ -18,9 +21,13 @@ public:
     void release(uint64_t address, uint64_t bytes) noexcept override;
     void upload(uint64_t to, const void *from, uint64_t bytes) override;
     void download(void *to, uint64_t from, uint64_t bytes) override;
+    std::vector<uint64_t> begin_sums(std::span<const SumTarget> targets) override;
+    void end_sums(std::span<const SumTarget> targets, std::span<const uint64_t> digits) override;
 
+    int number() const { return m_number; }
     const std::string &name() const { return m_name; }
     int capability() const { return m_capability; } // 90 for 9.0
+    ContextHandle *context() const { return m_context; }
     StreamHandle *stream() const { return m_stream; }
     /// Driver calls of this thread are for this device from now on.
     void make_current() const { need(driver().context_set(m_context), "choosing a device"); }
@@ -29,16 +36,19 @@ public:
 
 private:
     uint64_t allocate_from_driver(uint64_t capacity);
+    SumKernels &sum_kernels();
     void free_cached() noexcept;
 
     ContextHandle *m_context = nullptr;
     StreamHandle *m_stream = nullptr;
     std::string m_name;
-    int m_capability = 0;
+    int m_number, m_capability = 0;
     // Blocks that were released: the queue's order makes them safe to use again at once
     std::mutex m_mutex;
     std::map<uint64_t, std::vector<uint64_t>> m_free; // addresses by capacity
     uint64_t m_in_use = 0, m_cached = 0;
+    std::mutex m_sums_mutex;
+    std::shared_ptr<SumKernels> m_sum_kernels;
 };
 
 } // namespace umbel::jit::cuda

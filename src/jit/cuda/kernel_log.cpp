@@ -2,6 +2,7 @@
 #include "jit/cuda/kernel_log.h"
 #include "jit/cuda/ptx_emit.h"
 #include "jit/error.h"
+#include "jit/launch_log.h"
 #include <algorithm>
 #include <cstring>
 
@@ -41,12 +42,19 @@ void deliver(const Record &r, const ExternSite &site, LaunchLog &log) {
 
 void deliver_log(CudaDevice &device, uint64_t address, const std::vector<ExternSite> &sites,
                  LaunchLog &log) {
-    ptx::LogHeader header;
-    device.download(&header, address, sizeof(header));
-    if (!header.used)
+    std::string head(ptx::log_header_bytes(sites.size()), 0);
+    device.download(head.data(), address, head.size());
+    auto header = read<ptx::LogHeader>(head.data());
+    std::vector<uint64_t> missing(sites.size());
+    uint64_t wanted = 0;
+    for (size_t s = 0; s < sites.size(); ++s)
+        wanted += missing[s] = read<uint32_t>(head.data() + sizeof(header) + 4 * s);
+    if (!wanted)
         return;
-    std::string text(std::min(header.used, header.capacity), 0);
-    device.download(text.data(), address + sizeof(header), text.size());
+    // Once it has overflowed, `used` may have wrapped around
+    bool is_full = header.used > header.capacity || wanted * ptx::LogRecordBytes > header.capacity;
+    std::string text(is_full ? header.capacity : header.used, 0);
+    device.download(text.data(), address + head.size(), text.size());
     std::vector<Record> records;
     for (size_t at = 0; at + ptx::LogRecordBytes <= text.size();) {
         const char *p = text.data() + at;
@@ -54,12 +62,16 @@ void deliver_log(CudaDevice &device, uint64_t address, const std::vector<ExternS
         if (site >= sites.size() || bytes < ptx::LogRecordBytes || at + bytes > text.size())
             break; // the last one found no room
         records.push_back({ read<uint64_t>(p + 8), site, p + ptx::LogRecordBytes });
+        --missing[site];
         at += bytes;
     }
     std::stable_sort(records.begin(), records.end(),
                      [](const Record &a, const Record &b) { return a.lane < b.lane; });
     for (const Record &r : records)
         deliver(r, sites[r.site], log);
+    if (auto *collecting = dynamic_cast<CollectingLog *>(&log))
+        for (size_t s = 0; s < sites.size(); ++s)
+            collecting->missed(uint32_t(s), missing[s]);
 }
 
 } // namespace umbel::jit::cuda

@@ -6,6 +6,12 @@ namespace umbel::jit::ptx {
 namespace {
 /// Up to so many callees are tested one after another; beyond, a table of jumps leads to them.
 constexpr size_t MostTested = 4;
+
+/// Functions of the host that have instructions of their own here; see jit/exchange.h.
+bool is_exchange(const ExternSite &site) {
+    return site.kind == ExternSite::Function && site.out_types.size() == 1 &&
+           (site.text == "scatter_exch" || site.text == "scatter_cas");
+}
 } // namespace
 
 void FunctionWriter::call_one(const CallSite &site, size_t k, const Operand &data,
@@ -106,9 +112,64 @@ void FunctionWriter::emit_call(uint32_t i) {
     m_w.place(done);
 }
 
+// {index, bits of the value, bits to compare with}; the result is what was there.
+void FunctionWriter::emit_exchange(uint32_t i, bool compares) {
+    const ExternSite &site = m_program.externs[inst(i).imm];
+    Type t = site.out_types[0];
+    bool wide = bytes(t) == 8, part = bytes(t) < 4;
+    char reg = wide ? 'd' : 'r';
+    const char *b = wide ? "b64" : "b32";
+    Operand before = m_w.fresh(reg);
+    m_w.line("mov.{} {}, 0", b, before);
+    for (uint32_t r = m_plan.first_result[i]; r != NoValue; r = m_plan.next_result[r])
+        m_value[r] = before;
+    Operand mask = value(site.mask);
+    if (mask == False)
+        return;
+    std::string done = m_w.label();
+    m_w.jump_unless(mask, done);
+    auto in_register = [&](uint32_t v) {
+        Operand r = m_w.fresh(reg);
+        m_w.line("mov.{} {}, {}", b, r, value(v));
+        return r;
+    };
+    Operand at = m_w.element_address(value(site.user), value(site.inputs[0]), bytes(t)),
+            fresh = in_register(site.inputs[1]),
+            expected = compares ? in_register(site.inputs[2]) : Operand();
+    if (!part) {
+        if (compares)
+            m_w.line("atom.global.cas.{} {}, [{}], {}, {}", b, before, at, expected, fresh);
+        else
+            m_w.line("atom.global.exch.{} {}, [{}], {}", b, before, at, fresh);
+        m_w.place(done);
+        return;
+    }
+    // A part of a word, until nobody else has changed the word meanwhile
+    std::string ones = bytes(t) == 1 ? "255" : "65535", again = m_w.label();
+    Operand word = m_w.make('d', "and.b64", at, "0xfffffffffffffffc");
+    Operand shift = m_w.make(
+        'r', "shl.b32", m_w.make('r', "and.b32", m_w.make('r', "cvt.u32.u64", at), "3"), "3");
+    Operand kept = m_w.make('r', "not.b32", m_w.make('r', "shl.b32", ones, shift));
+    Operand placed = m_w.make('r', "shl.b32", fresh, shift);
+    Operand seen = m_w.make('r', "ld.relaxed.gpu.global.b32", "[" + word + "]");
+    m_w.place(again);
+    m_w.line("shr.u32 {}, {}, {}", before, seen, shift);
+    m_w.line("and.b32 {}, {}, {}", before, before, ones);
+    if (compares)
+        m_w.line("@{} bra {}", m_w.make('p', "setp.ne.u32", before, expected), done);
+    Operand next = m_w.make('r', "or.b32", m_w.make('r', "and.b32", seen, kept), placed);
+    Operand found = m_w.make('r', "atom.global.cas.b32", "[" + word + "]", seen, next);
+    m_w.line("@{} bra {}", m_w.make('p', "setp.eq.u32", found, seen), done);
+    m_w.line("mov.b32 {}, {}", seen, found);
+    m_w.jump(again);
+    m_w.place(done);
+}
+
 // The host hears of it when the kernel has ended.
 void FunctionWriter::emit_extern(uint32_t i) {
     const ExternSite &site = m_program.externs[inst(i).imm];
+    if (is_exchange(site))
+        return emit_exchange(i, site.inputs.size() == 3);
     if (!site.out_types.empty())
         fail("the function \"{}\" of the host cannot be called on a CUDA device", site.text);
     Operand mask = value(site.mask);
@@ -123,6 +184,7 @@ void FunctionWriter::emit_extern(uint32_t i) {
     size_t inputs = assertion ? 0 : site.inputs.size() + (function ? 2 : 0);
     uint32_t bytes = LogRecordBytes + 8 * uint32_t(inputs);
     Operand log = argument(m_program.args.size(), Type::Ptr);
+    m_w.line("red.global.add.u32 [{}+{}], 1", log, sizeof(LogHeader) + 4 * inst(i).imm);
     Operand at = m_w.make('r', "atom.global.add.u32", "[" + log + "]", std::to_string(bytes));
     Operand room = m_w.make('r', "ld.global.b32", "[" + log + "+4]"),
             end = m_w.make('r', "add.u32", at, std::to_string(bytes));
@@ -130,7 +192,7 @@ void FunctionWriter::emit_extern(uint32_t i) {
     m_w.line("@{} bra {}", m_w.make('p', "setp.gt.u32", end, room), done);
     m_w.line("@{} bra {}", m_w.make('p', "setp.lt.u32", end, at), done);
     Operand place = m_w.element_address(log, at, 1);
-    uint32_t offset = sizeof(LogHeader);
+    uint32_t offset = log_header_bytes(m_program.externs.size());
     auto put = [&](Type t, const Operand &v) {
         m_w.store(t, "global", fmt::format("{}+{}", place, offset), v, True);
     };
@@ -163,9 +225,12 @@ void find_writes(ModuleScope &scope) {
     scope.written_args.assign(scope.program.args.size(), 0);
     for (const Function &f : scope.program.functions)
         for (const Inst &in : f.insts) {
-            if (in.op != Op::Scatter && in.op != Op::ScatterInc)
+            uint32_t written = in.arg[0];
+            if (in.op == Op::Extern && is_exchange(scope.program.externs[in.imm]))
+                written = scope.program.externs[in.imm].user;
+            else if (in.op != Op::Scatter && in.op != Op::ScatterInc)
                 continue;
-            const Inst &pointer = f.insts[in.arg[0]];
+            const Inst &pointer = f.insts[written];
             if (pointer.op == Op::ArgPtr) {
                 scope.written_args[pointer.imm] = 1;
                 scope.writes_args = true;

@@ -1,5 +1,6 @@
 // jit/cuda/ptx_emit.cpp: functions of a program: frame, leaves, control flow.
 #include "jit/cuda/ptx_function.h"
+#include "jit/cuda/ptx_sum.h"
 #include <algorithm>
 
 namespace umbel::jit::ptx {
@@ -88,6 +89,10 @@ std::string FunctionWriter::run() {
                         value(m_fn.outputs[k]));
     }
     m_w.line("ret");
+    constexpr uint32_t MostLocal = 512 << 10; // of any NVIDIA GPU
+    if (m_local_bytes > MostLocal)
+        fail("local arrays of {} KiB a lane: a CUDA device has {} KiB for them",
+             (m_local_bytes + 1023) >> 10, MostLocal >> 10);
     std::string local =
         m_local_bytes ? fmt::format("    .local .align 8 .b8 local[{}];\n", m_local_bytes) : "";
     return head + local + m_w.finish() + "}\n\n";
@@ -186,15 +191,7 @@ void FunctionWriter::emit(uint32_t i) {
     case Op::PacketGet:
     case Op::CallOut:
     case Op::ExternOut: break; // made together with their operand
-    case Op::Scatter: {
-        Type t = inst(in.arg[2]).type;
-        Operand mask = value(in.arg[3]);
-        if (mask == False)
-            break;
-        Operand at = m_w.element_address(value(in.arg[0]), value(in.arg[1]), bytes(t));
-        m_w.reduce(ReduceOp(in.imm), t, at, value(in.arg[2]), mask);
-        break;
-    }
+    case Op::Scatter: emit_scatter(i); break;
     case Op::ScatterInc: {
         Operand mask = value(in.arg[2]), out = m_w.fresh('r');
         m_w.line("mov.b32 {}, 0", out);
@@ -243,6 +240,37 @@ void FunctionWriter::emit(uint32_t i) {
             m_value[i] =
                 m_w.elementwise(in.op, in.type, inst(in.arg[0]).type, arg(0), arg(1), arg(2));
     }
+}
+
+// Whether the launch may have put digits in the array's place; see jit/cuda/ptx_sum.h.
+bool FunctionWriter::may_be_digits(uint32_t pointer) const {
+    const Inst &in = inst(pointer);
+    if (in.op == Op::ArgPtr)
+        return m_scope.uses.args[in.imm].sums_only();
+    return in.op != Op::Data || m_scope.uses.field(m_function, in.imm).sums_only();
+}
+
+void FunctionWriter::emit_scatter(uint32_t i) {
+    const Inst &in = inst(i);
+    Type t = inst(in.arg[2]).type;
+    Operand mask = value(in.arg[3]), base = value(in.arg[0]), index = value(in.arg[1]),
+            v = value(in.arg[2]);
+    if (mask == False)
+        return;
+    if (ReduceOp(in.imm) != ReduceOp::Add || !is_float(t) || !may_be_digits(in.arg[0]))
+        return m_w.reduce(ReduceOp(in.imm), t, m_w.element_address(base, index, bytes(t)), v, mask);
+    std::string function = sum_function(m_w.module(), t), done = m_w.label();
+    m_w.jump_unless(mask, done);
+    m_w.raw("    {\n");
+    m_w.line(".param .b64 base");
+    m_w.line(".param .b32 index");
+    m_w.line(".param .{} v", bits_suffix(t));
+    m_w.line("st.param.b64 [base], {}", base);
+    m_w.line("st.param.b32 [index], {}", index);
+    m_w.line("st.param.{} [v], {}", bits_suffix(t), v);
+    m_w.line("call {}, (base, index, v)", function);
+    m_w.raw("    }\n");
+    m_w.place(done);
 }
 
 // The first operand of a selection is its mask: the type of its values is that of the result.

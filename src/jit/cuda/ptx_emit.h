@@ -17,6 +17,10 @@ struct LogHeader {
     uint32_t capacity = 0;
 };
 constexpr uint32_t LogRecordBytes = 16;
+/// The header, then how many records lanes wanted to write for each of the program's sites (u32), whether there was room or not.
+constexpr uint32_t log_header_bytes(size_t sites) {
+    return uint32_t((sizeof(LogHeader) + 4 * sites + 15) / 16 * 16);
+}
 
 struct Text {
     std::string ptx;

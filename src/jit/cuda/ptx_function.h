@@ -3,6 +3,7 @@
 #include "jit/cuda/ptx_emit.h"
 #include "jit/cuda/ptx_text.h"
 #include "jit/llvm/plan.h"
+#include "jit/private_copies.h"
 #include <functional>
 #include <memory>
 
@@ -23,6 +24,7 @@ struct ModuleScope {
     Module module = {};
     std::vector<uint8_t> written_args = {}; // arrays that the program writes to, by argument
     bool writes_args = false, writes_elsewhere = false; // through arguments; through other pointers
+    PointerUses uses = PointerUses(program);
     std::vector<uint8_t> inlined = {}; // functions whose text is in the place of their calls
 };
 
@@ -48,6 +50,8 @@ private:
     void store_param(Type t, const std::string &place, const Operand &v);
     Operand load_param(Type t, const std::string &place);
     bool only_read(uint32_t pointer) const;
+    bool may_be_digits(uint32_t pointer) const;
+    void emit_scatter(uint32_t i);
     void emit(uint32_t i);
     void emit_packet(uint32_t i);
     // ---- control flow
@@ -60,6 +64,7 @@ private:
     void call_one(const CallSite &site, size_t k, const Operand &data,
                   const std::vector<Operand> &results);
     void emit_extern(uint32_t i);
+    void emit_exchange(uint32_t i, bool compares);
     // ---- local arrays (ptx_array.cpp)
     void emit_array(uint32_t i);
     std::string element(uint32_t storage, uint32_t k) const;

@@ -34,6 +34,11 @@ class Typed:
                 value = convert(kind, value)
         object.__setattr__(self, name, value)
 
+    def __setitem__(self, mask, other):
+        """Takes the values of another one in lanes of a mask."""
+        for name in self._kinds:
+            object.__setattr__(self, name, dr.select(mask, getattr(other, name), getattr(self, name)))
+
     def assign(self, other):
         """Takes the values of another one."""
         for name in self._kinds:

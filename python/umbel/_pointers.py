@@ -106,6 +106,10 @@ class Pointer:
         n = int(self._number[i])
         return self._list.objects()[n - 1] if n else None
 
+    def __setitem__(self, mask, value):
+        chosen = self._umbel_select(mask if isinstance(mask, dr.ArrayBase) else _mi("Bool")(mask), value, self)
+        self._number, self._list = chosen._number, chosen._list
+
     def __iter__(self): return (self[i] for i in range(len(self)))
 
     def numpy(self): return self._number.numpy()

@@ -46,6 +46,19 @@ class _Record(Typed):
                 value = _convert(kind, value)
         object.__setattr__(self, name, value)
 
+    def __setitem__(self, mask, other):
+        """Takes the values of another record in lanes of a mask."""
+        references = {}  # numbers mean something in their list only: these meet in one that has both
+        for numbers, lists, name in (("_emitter", "_lights", "emitter"), ("_medium", "_media", "medium")):
+            if numbers in self._fields and (getattr(self, lists, None) or getattr(other, lists, None)) is not None:
+                references[name] = dr.select(mask, getattr(other, name), getattr(self, name))
+        super().__setitem__(mask, other)
+        for name in self._beside:
+            if getattr(self, name, None) is None and getattr(other, name, None) is not None:
+                object.__setattr__(self, name, getattr(other, name))
+        for name, value in references.items():
+            setattr(self, name, value)
+
     def assign(self, other):
         """Takes over the fields of another record, as far as it has them; later changes of one do not show in the other."""
         for name in self._fields:

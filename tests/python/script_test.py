@@ -80,3 +80,26 @@ def test_formats_of_files_are_found_in_streams(tmp_path):
     mi.Bitmap(np.zeros((2, 2, 3), np.uint8)).write(str(tmp_path / "a.png"))
     stream = mi.FileStream(str(tmp_path / "a.png"))
     assert mi.Bitmap.detect_file_format(stream) == mi.Bitmap.FileFormat.PNG and stream.tell() == 0
+
+
+def test_records_are_assigned_lane_by_lane():
+    scene = mi.load_dict({"type": "scene", "a": {"type": "sphere"}, "e": {"type": "constant"}})
+    ray = mi.Ray3f(mi.Point3f(0, 0, [3, 4, 5]), mi.Vector3f(0, 0, -1))
+    si = dr.zeros(mi.SurfaceInteraction3f, 3)
+    si[mi.Bool(True, False, True)] = scene.ray_intersect(ray)
+    assert np.allclose(si.t.numpy(), [2, np.inf, 4]) and np.allclose(si.sh_frame.n.z.numpy(), [1, 0, 1])
+    assert [s is not None for s in si.shape] == [True, False, True]
+    ray[mi.Bool(False, True, False)] = mi.Ray3f(mi.Point3f(9), mi.Vector3f(1, 0, 0))
+    assert np.allclose(ray.o.z.numpy(), [3, 9, 5])
+
+
+def test_references_are_assigned_lane_by_lane():
+    a, b = (mi.load_dict({"type": n}) for n in ("isotropic", "hg"))
+    phases = mi.PhaseFunctionPtr([a, a, a])
+    phases[mi.Bool(True, False, True)] = mi.PhaseFunctionPtr(b)
+    assert [p is b for p in phases] == [True, False, True]
+    phases[mi.Bool(False, True, False)] = dr.zeros(mi.PhaseFunctionPtr)
+    assert [p is None for p in phases] == [False, True, False]
+    medium, mei = mi.load_dict({"type": "homogeneous"}), dr.zeros(mi.MediumInteraction3f, 2)
+    mei[mi.Bool(False, True)] = medium.sample_interaction(mi.Ray3f([0, 0, 0], [0, 0, 1]), 0.5, 0)
+    assert [m is medium for m in mei.medium] == [False, True]

@@ -6,12 +6,18 @@ called twice, first for the radiance, then with its gradient, for the same paths
 import umbel as mi
 import umbel.jit as dr
 
-__all__ = ["ADIntegrator", "RBIntegrator", "mis_weight", "render_blocks"]
+__all__ = ["ADIntegrator", "RBIntegrator", "mis_weight", "render_blocks", "solid_angle_to_area_jacobian"]
 
 
 def mis_weight(pdf_a, pdf_b):
     """The weight of a sample of density `pdf_a` among two techniques, by the power heuristic."""
     return dr.detach(mi._core.mis_weight(pdf_a, pdf_b))
+
+
+def solid_angle_to_area_jacobian(o, p, n, active=True):
+    """The solid angle, seen from `o`, of a unit of area at `p` with the normal `n`; 1 in lanes that are not active."""
+    way = p - o
+    return dr.select(active, dr.abs_dot(n, dr.normalize(way)) / dr.squared_norm(way), 1)
 
 
 # ---- from sensors to films

@@ -1,9 +1,11 @@
 # bench/diff/rows.py: derivatives of images, on both sides: the same scenes, the same calls; README.md says what each row measures.
 import gc
 import os
+import re
 import resource
 import subprocess
 import sys
+import tempfile
 import time
 
 import numpy as np
@@ -29,6 +31,37 @@ def plume(mi, size):
             "type": "heterogeneous", "albedo": .8, "scale": 8., "sigma_t": grid}}})
 
 
+def ball(mi, size):
+    """A ball of 1,216 triangles that casts a shadow on the ground, to be differentiated by its vertices."""
+    rings, sectors, T = 20, 32, mi.ScalarTransform4f
+    t, p = np.meshgrid(np.pi * np.arange(1, rings) / rings, 2 * np.pi * np.arange(sectors) / sectors, indexing="ij")
+    inner = np.stack([np.sin(t) * np.cos(p), np.sin(t) * np.sin(p), np.cos(t)], -1).reshape(-1, 3)
+    vertices = np.concatenate([[[0, 0, 1]], inner, [[0, 0, -1]]])
+    i, j, last = np.arange(sectors), (np.arange(sectors) + 1) % sectors, len(vertices) - 1
+    faces = [np.stack([0 * i, 1 + i, 1 + j], -1), np.stack([last - sectors + j, last - sectors + i, 0 * i + last], -1)]
+    for r in range(rings - 2):
+        a, b = 1 + r * sectors, 1 + (r + 1) * sectors
+        faces += [np.stack([a + i, b + i, a + j], -1), np.stack([a + j, b + i, b + j], -1)]
+    faces = np.concatenate(faces)
+    mesh = mi.Mesh("ball", vertex_count=len(vertices), face_count=len(faces))
+    params = mi.traverse(mesh)
+    params["vertex_positions"] = mi.Float(vertices.ravel().astype(np.float32))
+    params["faces"] = mi.UInt32(faces.ravel().astype(np.uint32))
+    params.update()
+    with tempfile.TemporaryDirectory() as folder:
+        file = os.path.join(folder, "ball.ply")
+        mesh.write_ply(file)
+        return mi.load_dict({
+            "type": "scene",
+            "sensor": {"type": "perspective", "fov": 35, "to_world": T().look_at([5, 2, 4], [0, 0, 0], [0, 0, 1]),
+                       "film": {"type": "hdrfilm", "width": size, "height": size, "rfilter": {"type": "box"}}},
+            "sky": {"type": "constant", "radiance": .2},
+            "lamp": {"type": "rectangle", "to_world": T().look_at([-2, 2, 5], [0, 0, 0], [0, 1, 0]),
+                     "emitter": {"type": "area", "radiance": {"type": "rgb", "value": 8.}}},
+            "ground": {"type": "rectangle", "to_world": T().translate([0, 0, -1.2]).scale(6), "bsdf": {"type": "diffuse"}},
+            "ball": {"type": "ply", "filename": file, "face_normals": True, "bsdf": {"type": "diffuse"}}})
+
+
 def box(mi, size):
     """A Cornell box of a size that rows choose."""
     description = mi.cornell_box()
@@ -36,16 +69,41 @@ def box(mi, size):
     return mi.load_dict(description)
 
 
+def with_float_textures(path, folder):
+    """A copy of a scene whose textures are floats in memory: the rival has no derivatives by those of bytes."""
+    source = os.path.dirname(os.path.abspath(path))
+    for entry in os.listdir(source):
+        os.symlink(os.path.join(source, entry), os.path.join(folder, entry))
+    with open(path) as file:
+        text = re.sub(r'<texture\b[^>]*type="bitmap"[^>]*[^/]>', r'\g<0><string name="format" value="variant"/>', file.read())
+    copy = os.path.join(folder, "float-textures.xml")
+    with open(copy, "w") as file:
+        file.write(text)
+    return copy
+
+
+def load_scene(mi, name):
+    path, sizes = SCENES[name]
+    path = f"{SHARED}/{path}"
+    if mi.__name__ == "umbel":
+        return mi.load_file(path, spp=SPP, **sizes)
+    with tempfile.TemporaryDirectory() as folder:
+        return mi.load_file(with_float_textures(path, folder), spp=SPP, **sizes)
+
+
 def load(mi, name):
     """A scene by name, the integrator that differentiates it, and the parameters to differentiate by."""
     if name == "plume":
         scene, kind = plume(mi, 256), "prbvolpath"
+    elif name == "ball":
+        scene, kind = ball(mi, 256), "prb_projective"
     else:
-        path, sizes = SCENES[name]
-        scene, kind = mi.load_file(f"{SHARED}/{path}", spp=SPP, **sizes), "prb"
+        scene, kind = load_scene(mi, name), "prb"
     params = mi.traverse(scene)
     if name == "plume":
         keys = ["cube.interior_medium.sigma_t.data"]
+    elif name == "ball":
+        keys = ["ball.vertex_positions"]
     else:
         keys = [k for k in params.keys() if "reflectance" in k and k.endswith((".value", ".data")) and not int(params.flags(k)) & 1]
     return scene, mi.load_dict({"type": kind, "max_depth": DEPTH}), params, keys
@@ -136,11 +194,11 @@ def define(mi, dr, row):
         return loaded[name]
 
     def add(name):
-        what = "prbvolpath" if name == "plume" else "prb"
+        what = {"plume": "prbvolpath", "ball": "prb_projective"}.get(name, "prb")
         row(f"{name}: {what} iteration")(lambda: best(iteration(name).gradient))
         row(f"{name}: primal")(lambda: best(iteration(name).primal))
         row(f"{name}: peak memory", "B")(lambda: in_a_process("memory", name))
-    for name in (*SCENES, "plume"):
+    for name in (*SCENES, "plume", "ball"):
         add(name)
 
 

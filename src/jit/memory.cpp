@@ -4,6 +4,7 @@
 #include "jit/host_call.h"
 #include "jit/host_pointer.h"
 #include "jit/launch.h"
+#include "jit/place.h"
 #include "jit/rebuild.h"
 #include "jit/record.h"
 #include "jit/state_access.h"
@@ -124,6 +125,7 @@ Value gather(const Value &source, const Value &index, const Value &mask) {
     NodeKey key{ .op = Op::Gather,
                  .type = source.type(),
                  .size = size,
+                 .imm = place_bits(c),
                  .dep = { address.id(), index.id(), active.id(), 0 } };
     if (NodeId id = find_in_enclosing(c, key, mask))
         return Value::share(c, id);
@@ -150,7 +152,7 @@ std::vector<Value> gather_packet(const Value &source, const Value &index, uint32
     NodeKey key{ .op = Op::Packet,
                  .type = source.type(),
                  .size = size,
-                 .imm = n,
+                 .imm = n | place_bits(c),
                  .dep = { address.id(), index.id(), active.id(), 0 } };
     NodeId found = find_in_enclosing(c, key, mask);
     Value packet = found ? Value::share(c, found) : Value::adopt(c, c.graph.make(key));
@@ -195,7 +197,7 @@ static void own_target(Context &c, Value &target, const char *what) {
 
 // Pending effects on the same target that would not run before this one must come first: those of another
 // size, and, as reductions of the top level follow their kernel, those of another kind.
-static void order_effects(Context &c, const Value &target, uint32_t size, uint64_t kind) {
+static void order_effects(Context &c, const Value &target, uint32_t size, uint32_t kind) {
     if (!(target.node().flags & Dirty))
         return;
     for (NodeId e : c.graph.region(0).effects) {
@@ -210,7 +212,7 @@ static void order_effects(Context &c, const Value &target, uint32_t size, uint64
                 continue;
         }
         bool in_order = c.region ? n.size == size && !(n.flags & Ordered)
-                                 : n.op == Op::Scatter && n.size == size && n.imm == kind;
+                                 : n.op == Op::Scatter && n.size == size && uint32_t(n.imm) == kind;
         if (!in_order) {
             c.settle(target.id(), "scatter");
             return;
@@ -255,12 +257,14 @@ void scatter(Value &target, const Value &value, const Value &index, const Value 
     if (target.grad_id() | value.grad_id()) [[unlikely]]
         return c.tracker->scatter(target, value, index, mask, op);
     uint32_t size = width("scatter", c, { index.size(), value.size(), mask.size() });
-    uint64_t kind = uint64_t(op);
+    uint32_t kind = uint32_t(op);
     order_effects(c, target, size, kind);
     own_target(c, target, "scatter");
     Value address = address_of(c, target);
-    // At the top level, reductions run in lane order after the kernel: no atomics, the same bits always
-    bool ordered = c.region == 0 && op != ReduceOp::Store;
+    // At the top level, reductions run in lane order after the kernel: no atomics, the same bits always. The checking mode looks
+    // at what kernels do.
+    bool ordered =
+        c.region == 0 && op != ReduceOp::Store && &c.backend() != &checking_backend();
     Value active = mask, at = index;
     if (!ordered || !c.masks.empty())
         active = Value::adopt(c, c.effective_mask(mask.id()));
@@ -274,7 +278,7 @@ void scatter(Value &target, const Value &value, const Value &index, const Value 
         c.graph.make_pinned({ .op = Op::Scatter,
                               .type = Type::Void,
                               .size = size,
-                              .imm = kind,
+                              .imm = kind | place_bits(c),
                               .dep = { address.id(), at.id(), value.id(), active.id() } },
                             c.region);
     if (ordered)
@@ -292,13 +296,14 @@ Value scatter_inc(Value &target, const Value &index, const Value &mask) {
     check_type("scatter_inc", "index", index, Type::U32);
     check_type("scatter_inc", "mask", mask, Type::Bool);
     uint32_t size = width("scatter_inc", c, { index.size(), mask.size() });
-    order_effects(c, target, size, ~0ull);
+    order_effects(c, target, size, ~0u);
     own_target(c, target, "scatter_inc");
     Value address = address_of(c, target);
     Value active = Value::adopt(c, c.effective_mask(mask.id()));
     NodeId effect = c.graph.make_pinned({ .op = Op::ScatterInc,
                                           .type = Type::U32,
                                           .size = size,
+                                          .imm = place_bits(c),
                                           .dep = { address.id(), index.id(), active.id(), 0 } },
                                         c.region);
     c.mark_dirty(target.id());
@@ -351,6 +356,7 @@ Value local_get(const Value &array, const Value &index, const Value &mask) {
     return Value::adopt(c, c.graph.make({ .op = Op::ArrayGet,
                                           .type = array.type(),
                                           .size = size,
+                                          .imm = place_bits(c),
                                           .dep = { array.id(), index.id(), active.id(), 0 } }));
 }
 
@@ -370,6 +376,7 @@ Value local_set(const Value &array, const Value &index, const Value &value, cons
         c, c.graph.make({ .op = Op::ArraySet,
                           .type = array.type(),
                           .size = size,
+                          .imm = place_bits(c),
                           .length = array.node().length,
                           .dep = { array.id(), index.id(), value.id(), active.id() } }));
 }

@@ -218,13 +218,14 @@ std::string details(const Program &p, const Inst &i) {
     switch (i.op) {
     case Op::Literal: return literal_text(i.type, i.imm);
     case Op::Active: return fmt::format("region {}", i.imm);
-    case Op::Packet: return fmt::format("x{}", i.imm);
+    case Op::Packet: return fmt::format("x{}", uint32_t(i.imm)); // above it: see jit/place.h
     case Op::PacketGet:
     case Op::CallOut:
     case Op::ExternOut:
     case Op::Param: return fmt::format("[{}]", i.imm);
     case Op::Data: return fmt::format("+{}", i.imm);
-    case Op::Scatter: return i.imm < 7 ? name(ReduceOp(i.imm)) : fmt::format("{}", i.imm);
+    case Op::Scatter:
+        return uint32_t(i.imm) < 7 ? name(ReduceOp(i.imm)) : fmt::format("{}", uint32_t(i.imm));
     case Op::LoadLane:
     case Op::LoadScalar:
     case Op::ArgPtr:

@@ -353,16 +353,16 @@ void FunctionVerifier::check_details(std::vector<uint32_t> &callees) {
             error("the bits {:#x} do not fit {}", i.imm, name(i.type));
         break;
     case Op::Packet:
-        if (i.imm == 0)
+        if (uint32_t(i.imm) == 0) // above it: see jit/place.h
             error("the packet has no elements");
         break;
     case Op::PacketGet:
-        if (i.imm >= inst(i.arg[0]).imm)
-            error("element {} of a packet of {}", i.imm, inst(i.arg[0]).imm);
+        if (uint32_t n = uint32_t(inst(i.arg[0]).imm); i.imm >= n)
+            error("element {} of a packet of {}", i.imm, n);
         break;
     case Op::Scatter: {
-        if (i.imm > uint64_t(ReduceOp::Or))
-            error("there is no reduction {}", i.imm);
+        if (uint32_t(i.imm) > uint32_t(ReduceOp::Or))
+            error("there is no reduction {}", uint32_t(i.imm));
         Type t = inst(i.arg[2]).type;
         ReduceOp reduce = ReduceOp(i.imm);
         bool bitwise = reduce == ReduceOp::And || reduce == ReduceOp::Or;

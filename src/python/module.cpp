@@ -22,6 +22,7 @@ NB_MODULE(_core, m) {
         }
     });
     m.def("set_hooks", set_hooks);
+    m.def("name_lines_of_scripts", name_lines_of_scripts);
     make_classes(m.ptr());
     add_functions(m.ptr());
     bind_arrays(m);

@@ -1,5 +1,6 @@
 // tests/jit/introspection_test.cpp: history, programs as text and drawing, statistics, the checking mode.
 #include "jit/control.h"
+#include "jit/place.h"
 #include "support/backend_fixture.h"
 #include <cmath>
 
@@ -157,6 +158,35 @@ TEST_F(CheckingTest, TheOriginOfANaNIsNamed) {
     EXPECT_NE(m.find("Sqrt"), std::string::npos) << m;
     EXPECT_NE(m.find("NaN"), std::string::npos) << m;
     EXPECT_EQ(m.find("Mul"), std::string::npos) << m;
+}
+
+TEST_F(CheckingTest, SumsOutOfRangeAreNamedAndSkipped) {
+    UInt32 target = opaque(zeros<uint32_t>(4));
+    scatter(target, UInt32(1u), arange<uint32_t>(6), Mask(true), ReduceOp::Add);
+    std::string m = complaint(UInt32(1u) + arange<uint32_t>(6));
+    EXPECT_NE(m.find("Scatter"), std::string::npos) << m;
+    EXPECT_NE(m.find("index 4"), std::string::npos) << m;
+    EXPECT_EQ(item(sum(target)), 4u);
+}
+
+TEST_F(CheckingTest, AccessesAreNamedByTheirPlacesAndAreNotOneThen) {
+    static int line;
+    set_find_place([] { return fmt::format("script:{}", line); });
+    Float32 source = copy(std::vector<float>{ 1, 2, 3, 4 });
+    line = 1;
+    Float32 a = gather(source, arange<uint32_t>(10) & 3u);
+    line = 2;
+    Float32 b = gather(source, arange<uint32_t>(10));
+    std::vector<Value> c = gather_packet(source, arange<uint32_t>(10) & 1u, 2, Mask(true));
+    line = 3;
+    Float32 d = gather(source, arange<uint32_t>(10));
+    set_find_place(nullptr);
+    EXPECT_NE(b.id(), d.id());
+    std::string m = complaint(a + b + Float32(c[0]));
+    EXPECT_EQ(m.find("script:1"), std::string::npos) << m;
+    EXPECT_NE(m.find("script:2: kernel "), std::string::npos) << m;
+    m = complaint(d);
+    EXPECT_NE(m.find("script:3: kernel "), std::string::npos) << m;
 }
 
 } // namespace

@@ -3,6 +3,7 @@
 The names are those of Dr.Jit: `import umbel.jit as dr`. Array types are in umbel.jit.auto, and there are no
 separate ones for derivatives: whether a value has any is a property of the value.
 """
+import os as _os
 import sys as _sys
 import types as _modules
 import typing as _typing
@@ -22,6 +23,8 @@ _core.set_hooks({
     "foreign_array": _hooks.foreign_array, "format": _format.format_array, "make_tensor": _tensor.make_tensor,
     "tensor_binary": _tensor.tensor_binary, "tensor_get": _tensor.tensor_get, "tensor_set": _tensor.tensor_set,
 })
+
+_core.name_lines_of_scripts(_os.path.dirname(_os.path.dirname(__file__)) + _os.sep)
 
 from ._types import *
 from ._types import ArrayBase, Dynamic, JitBackend, VarType

@@ -2,6 +2,7 @@
 #include "jit/interp/check.h"
 #include "jit/error.h"
 #include "jit/interp/lifetime.h"
+#include "jit/place.h"
 #include <cstdlib>
 #include <string_view>
 
@@ -24,9 +25,11 @@ void Checker::report(const Frame &f, const Step &s, const StepOrigin &origin, Wh
     uint32_t function = uint32_t(f.plan - m_plan.functions.data());
     if (!m_launch.log || !m_reported.insert(function, origin.inst, what))
         return;
-    m_launch.log->error(fmt::format("kernel {}: function {}, instruction {} ({} {}), lane {}: {}",
-                                    m_plan.name, function, origin.inst, name(s.op), name(s.type),
-                                    f.first_lane + f.lane(i), text));
+    std::string place = place_text(origin.place);
+    m_launch.log->error(fmt::format("{}{}kernel {}: function {}, instruction {} ({} {}), lane {}: {}",
+                                    place, place.empty() ? "" : ": ", m_plan.name, function,
+                                    origin.inst, name(s.op), name(s.type), f.first_lane + f.lane(i),
+                                    text));
 }
 
 // ---- values that were never computed

@@ -88,7 +88,7 @@ private:
 
     uint32_t units_of(const Inst &inst) const {
         if (inst.op == Op::Packet)
-            return uint32_t(inst.imm * bytes(inst.type));
+            return uint32_t(inst.imm) * uint32_t(bytes(inst.type));
         if (inst.op == Op::Call)
             return sum(m_program.calls[inst.imm].out_types);
         if (inst.op == Op::Extern)
@@ -151,6 +151,15 @@ private:
             if (m_at < m_insts.size() && m_insts[m_at].arg[0] != NoValue &&
                 m_insts[m_insts[m_at].arg[0]].op == Op::ArgPtr)
                 origins.back().arg = uint32_t(m_insts[m_insts[m_at].arg[0]].imm);
+            switch (s.op) {
+            case Op::Gather:
+            case Op::Packet:
+            case Op::Scatter:
+            case Op::ScatterInc:
+            case Op::ArrayGet:
+            case Op::ArraySet: origins.back().place = m_insts[m_at].imm; break;
+            default: break;
+            }
         }
         list.push_back(s);
         return list.back();

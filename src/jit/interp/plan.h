@@ -63,6 +63,7 @@ struct StepOrigin {
     uint32_t inst;
     Loc mask;           // lanes that run it
     uint32_t arg = ~0u; // memory accesses: argument behind the pointer, if known
+    uint64_t place = 0; // ... and where they were recorded, in the upper half: see jit/place.h
 };
 
 struct Transfer {

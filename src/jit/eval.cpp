@@ -3,6 +3,7 @@
 #include "jit/all_streams.h"
 #include "jit/array.h"
 #include "jit/assemble.h"
+#include "jit/background.h"
 #include "jit/cuda/ptx_dump.h"
 #include "jit/history.h"
 #include "jit/kernel_cache.h"
@@ -153,23 +154,23 @@ void Context::evaluate(std::span<const NodeId> roots) {
     std::map<uint32_t, Group> groups;
     std::vector<NodeId> scheduled = std::exchange(m_scheduled, {});
     std::vector<NodeId> effects = std::exchange(graph.region(0).effects, {});
-    // Whatever happens below, no effect runs twice. Where memory is short, those that have not run stay for another time;
-    // any other error would come again: they are dropped.
+    // Whatever happens below, no effect runs twice. Where memory is short, or nobody wants to wait for a kernel now, those that
+    // have not run stay for another time; any other error would come again: they are dropped.
     struct Finish {
         Context &c;
         std::vector<NodeId> &scheduled, &effects;
         std::vector<NodeId> done = {}; // effects that run
-        bool memory_is_short = false;
+        bool can_be_repeated = false;
 
         ~Finish() {
             std::sort(done.begin(), done.end());
             std::erase_if(effects, [&](NodeId id) {
-                bool stays = memory_is_short && !std::binary_search(done.begin(), done.end(), id);
+                bool stays = can_be_repeated && !std::binary_search(done.begin(), done.end(), id);
                 if (!stays)
                     c.graph.release(id);
                 return !stays;
             });
-            if (memory_is_short) {
+            if (can_be_repeated) {
                 c.m_scheduled = std::move(scheduled);
                 c.graph.region(0).effects = std::move(effects);
                 return; // arrays look as if they were still to be written to, which does no harm
@@ -249,10 +250,13 @@ void Context::evaluate(std::span<const NodeId> roots) {
                     done.push_back(id);
             }
     } catch (const DeviceError &) {
-        finish.memory_is_short = true;
+        finish.can_be_repeated = true;
         throw;
     } catch (const std::bad_alloc &) {
-        finish.memory_is_short = true;
+        finish.can_be_repeated = true;
+        throw;
+    } catch (const Interrupted &) {
+        finish.can_be_repeated = true;
         throw;
     } catch (...) {
         for (NodeId id : effects)

@@ -1,11 +1,13 @@
 // jit/kernel_cache.cpp: kernels in memory (least recently used out) and on disk (one file each).
 #include "jit/kernel_cache.h"
+#include "jit/background.h"
 #include "jit/error.h"
 #include <algorithm>
 #include <atomic>
 #include <cctype>
 #include <cerrno>
 #include <charconv>
+#include <chrono>
 #include <cstddef>
 #include <cstdio>
 #include <cstdlib>
@@ -373,6 +375,22 @@ std::string KernelCache::fingerprint(const Backend &backend) {
     return fmt::format("{}:{}:{}", backend.name(), compiler_revision, backend.fingerprint());
 }
 
+KernelCache::~KernelCache() {
+    std::unique_lock lock(m_mutex);
+    m_made.wait(lock, [&] { return m_in_background == 0; });
+}
+
+// The future's result; leaves where somebody looks and wants to.
+template <class T> static const T &wait(const std::shared_future<T> &future) {
+    constexpr std::chrono::milliseconds Patience{ 20 };
+    while (Look look = current_look()) {
+        if (future.wait_for(Patience) == std::future_status::ready)
+            break;
+        look();
+    }
+    return future.get();
+}
+
 std::shared_ptr<Kernel> KernelCache::get(Backend &backend, const Program &program,
                                          std::string_view serialized, bool *memory_hit,
                                          bool *disk_hit) {
@@ -383,7 +401,7 @@ std::shared_ptr<Kernel> KernelCache::get(Backend &backend, const Program &progra
     Key key = hash_program(serialized, print);
 
     // Have it, wait for it, or be the one who makes it
-    std::promise<KernelPtr> promise;
+    std::shared_ptr<Making> making;
     {
         std::unique_lock lock(m_mutex);
         if (KernelPtr kernel = find_memory(key)) {
@@ -391,25 +409,62 @@ std::shared_ptr<Kernel> KernelCache::get(Backend &backend, const Program &progra
             in_memory = true;
             return kernel;
         }
+        if (m_process != getpid()) {
+            m_process = getpid();
+            m_pending.clear();
+            m_in_background = 0;
+        }
         if (auto pending = m_pending.find(key); pending != m_pending.end()) {
             std::shared_future<KernelPtr> future = pending->second;
             lock.unlock();
-            KernelPtr kernel = future.get();
+            KernelPtr kernel = wait(future);
             lock.lock();
             ++m_stats.memory_hits;
             in_memory = true;
             return kernel;
         }
-        m_pending.emplace(key, promise.get_future().share());
+        making = std::make_shared<Making>(key, std::move(print));
+        m_pending.emplace(key, making->kernel);
     }
+    if (!current_look() || !make_in_background(making, backend, program))
+        make(*making, backend, program);
+    KernelPtr kernel = wait(making->kernel);
+    on_disk = making->on_disk;
+    return kernel;
+}
 
+/// False: there is no memory for another thread.
+bool KernelCache::make_in_background(const std::shared_ptr<Making> &making, Backend &backend,
+                                     const Program &program) {
+    try {
+        auto copy = std::make_shared<const Program>(program); // the caller may leave with the other
+        std::unique_lock lock(m_mutex);
+        ++m_in_background;
+        lock.unlock();
+        bool runs = run_in_background([this, making, copy, &backend] {
+            make(*making, backend, *copy);
+            std::lock_guard lock(m_mutex);
+            --m_in_background;
+            m_made.notify_all();
+        });
+        lock.lock();
+        m_in_background -= !runs;
+        return runs;
+    } catch (const std::bad_alloc &) {
+        return false;
+    }
+}
+
+/// Keeps its promise, with a kernel or an error.
+void KernelCache::make(Making &making, Backend &backend, const Program &program) noexcept {
+    const Key &key = making.key;
     KernelPtr kernel;
     try {
         // A thread that waits inside the compiler's parallel loops must not pick up an outer task:
         // that task might wait for the very kernel the thread is making.
         tbb::this_task_arena::isolate([&] {
-            kernel = find_disk(key, backend, print);
-            on_disk = kernel != nullptr;
+            kernel = find_disk(key, backend, making.print);
+            making.on_disk = kernel != nullptr;
             if (!kernel) {
                 std::string name = fmt::format("umbel_{:016x}{:016x}", key.hi, key.lo);
                 kernel = backend.compile(program, name);
@@ -418,20 +473,19 @@ std::shared_ptr<Kernel> KernelCache::get(Backend &backend, const Program &progra
         });
         std::lock_guard lock(m_mutex);
         put_memory(key, kernel);
-        ++(on_disk ? m_stats.disk_hits : m_stats.misses);
+        ++(making.on_disk ? m_stats.disk_hits : m_stats.misses);
         m_pending.erase(key);
     } catch (...) {
         {
             std::lock_guard lock(m_mutex);
             m_pending.erase(key);
         }
-        promise.set_exception(std::current_exception());
-        throw;
+        making.promise.set_exception(std::current_exception());
+        return;
     }
-    promise.set_value(kernel); // the others need not wait for the disk
-    if (!on_disk)
-        put_disk(key, *kernel, print);
-    return kernel;
+    making.promise.set_value(kernel); // the others need not wait for the disk
+    if (!making.on_disk)
+        put_disk(key, *kernel, making.print);
 }
 
 std::shared_ptr<Kernel> KernelCache::find(const Key &key, Backend &backend) {

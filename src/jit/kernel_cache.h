@@ -5,6 +5,7 @@
 // recompilation and one warning, never a launch.
 #pragma once
 #include "jit/backend.h"
+#include <condition_variable>
 #include <cstdint>
 #include <future>
 #include <list>
@@ -13,6 +14,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <unistd.h>
 
 namespace umbel::jit {
 
@@ -77,10 +79,13 @@ public:
     };
 
     explicit KernelCache(CacheOptions options = CacheOptions::from_environment());
+    /// Waits for kernels that are made in the background.
+    ~KernelCache();
 
     /// The kernel of a program; `serialized` is program.serialize(). Compiles where neither memory
     /// nor disk has it; of several threads that ask for one kernel, one compiles and the others
-    /// wait. What the backend throws reaches all of them, and the next call tries again.
+    /// wait. What the backend throws reaches all of them, and the next call tries again. Those who
+    /// wait may leave: see jit/background.h.
     std::shared_ptr<Kernel> get(Backend &backend, const Program &program,
                                 std::string_view serialized, bool *memory_hit = nullptr,
                                 bool *disk_hit = nullptr);
@@ -107,6 +112,17 @@ private:
         size_t operator()(const Key &k) const { return k.lo; }
     };
 
+    struct Making { // a kernel, for all who wait for it
+        Key key;
+        std::string print; // the fingerprint
+        bool on_disk = false;
+        std::promise<KernelPtr> promise = {};
+        std::shared_future<KernelPtr> kernel = promise.get_future().share();
+    };
+    bool make_in_background(const std::shared_ptr<Making> &making, Backend &backend,
+                            const Program &program);
+    void make(Making &making, Backend &backend, const Program &program) noexcept;
+
     KernelPtr find_memory(const Key &key);
     KernelPtr find_disk(const Key &key, Backend &backend, std::string_view fingerprint);
     void put_memory(const Key &key, KernelPtr kernel);
@@ -120,6 +136,9 @@ private:
     uint64_t m_code = 0; // bytes, of all entries
     std::unordered_map<Key, std::shared_future<KernelPtr>, KeyHash> m_pending;
     Stats m_stats;
+    uint32_t m_in_background = 0;
+    pid_t m_process = getpid(); // in a fork of it, nobody makes what is pending
+    std::condition_variable m_made; // one that was in the background
 };
 
 } // namespace umbel::jit

@@ -3,12 +3,14 @@
 #include "core/printable.h"
 #include "core/variant.h"
 #include "jit/all_streams.h"
+#include "jit/background.h"
 #include "jit/state_access.h"
 #include "python/functions.h"
 #include "python/objects.h"
 #include "python/waiting.h"
 #include <atomic>
 #include <chrono>
+#include <csignal>
 #include <memory>
 #include <nanobind/nanobind.h>
 #include <thread>
@@ -71,6 +73,38 @@ static void check_signals() {
     nb::gil_scoped_acquire lock;
     if (PyErr_CheckSignals() != 0)
         throw PythonError();
+}
+
+namespace {
+struct LeavesKernel final : PythonError, jit::Interrupted {};
+
+PyObject *g_getsignal, *g_sigint, *g_default_handler;
+
+// While a kernel is compiled, arrays are in the middle of an evaluation. No code of Python's may run, neither handlers of signals
+// nor other threads: whoever has a handler of their own for Ctrl-C has it called when the kernel is compiled.
+void leave_if_interrupted() {
+    if (!PyGILState_Check())
+        return;
+    PyObject *args[] = { nullptr, g_sigint };
+    PyObject *handler =
+        PyObject_Vectorcall(g_getsignal, args + 1, 1 | PY_VECTORCALL_ARGUMENTS_OFFSET, nullptr);
+    bool is_default = handler == g_default_handler;
+    Py_XDECREF(handler);
+    if (!handler)
+        PyErr_Clear();
+    if (!is_default || !PyOS_InterruptOccurred())
+        return;
+    PyErr_SetNone(PyExc_KeyboardInterrupt);
+    throw LeavesKernel();
+}
+} // namespace
+
+void hear_interrupts() {
+    nb::module_ signal = nb::module_::import_("_signal"); // in C: that of `signal` would run handlers
+    g_getsignal = nb::object(signal.attr("getsignal")).release().ptr();
+    g_sigint = PyLong_FromLong(SIGINT);
+    g_default_handler = nb::object(signal.attr("default_int_handler")).release().ptr();
+    jit::set_look(leave_if_interrupted);
 }
 
 void wait_for(Context &c) {

@@ -4,6 +4,7 @@
 #include "python/functions.h"
 #include "python/objects.h"
 #include "python/render.h"
+#include "python/waiting.h"
 
 namespace nb = nanobind;
 
@@ -23,6 +24,7 @@ NB_MODULE(_core, m) {
     });
     m.def("set_hooks", set_hooks);
     m.def("name_lines_of_scripts", name_lines_of_scripts);
+    hear_interrupts();
     make_classes(m.ptr());
     add_functions(m.ptr());
     bind_arrays(m);

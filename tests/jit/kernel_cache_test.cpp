@@ -1,4 +1,5 @@
 // tests/jit/kernel_cache_test.cpp: the cache compiles once, survives bad files and bad disks.
+#include "jit/background.h"
 #include "jit/error.h"
 #include "jit/kernel_cache.h"
 #include <algorithm>
@@ -244,6 +245,53 @@ TEST_F(KernelCacheTest, FailedCompilationReachesAllAndLeavesNothing) {
     EXPECT_EQ(files(), 0u);
     backend.fails = false;
     EXPECT_EQ(get(cache, 5), expected(5));
+}
+
+// Leaves at the second look.
+struct Leaver {
+    static inline std::atomic<int> looks = 0;
+    Leaver() {
+        looks = 0;
+        set_look([] {
+            if (++looks == 2)
+                throw Interrupted();
+        });
+    }
+    ~Leaver() { set_look(nullptr); }
+};
+
+TEST_F(KernelCacheTest, WhoWaitsForAKernelMayLeaveAndFindsItLater) {
+    KernelCache cache(options);
+    backend.delay = 300ms;
+    Leaver leaver;
+    auto begin = std::chrono::steady_clock::now();
+    EXPECT_THROW(get(cache, 1), Interrupted);
+    EXPECT_LT(std::chrono::steady_clock::now() - begin, 200ms);
+    EXPECT_EQ(get(cache, 1), expected(1)); // as it is under way
+    EXPECT_TRUE(in_memory);
+    EXPECT_EQ(backend.compiled, 1);
+}
+
+TEST_F(KernelCacheTest, ACacheThatGoesWaitsForWhatIsMadeForNobody) {
+    backend.delay = 200ms;
+    {
+        KernelCache cache(options);
+        Leaver leaver;
+        EXPECT_THROW(get(cache, 1), Interrupted);
+    }
+    KernelCache again(options);
+    EXPECT_EQ(get(again, 1), expected(1));
+    EXPECT_TRUE(on_disk);
+}
+
+TEST_F(KernelCacheTest, ErrorsReachThoseWhoWaitForTheBackground) {
+    KernelCache cache(options);
+    set_look([] {});
+    backend.fails = true;
+    EXPECT_THROW(get(cache, 1), DeviceError);
+    backend.fails = false;
+    EXPECT_EQ(get(cache, 1), expected(1));
+    set_look(nullptr);
 }
 
 // ---- Disk

@@ -1,4 +1,5 @@
 # tests/python/interrupt_test.py: Ctrl-C stops a render, and the process goes on.
+import os
 import signal
 import subprocess
 import sys
@@ -129,3 +130,81 @@ def test_an_interrupt_does_not_wait_for_a_long_launch(variant):
     finally:
         child.kill()
     assert stopped[0] == "stopped" and float(stopped[1]) - begin < 0.3
+
+
+COMPILING = """
+import sys, time
+import umbel as mi, umbel.jit as dr
+mi.set_variant(sys.argv[1])
+x, total = dr.arange(mi.Float, 1000) + dr.opaque(mi.Float, 0), dr.zeros(mi.Float, 1)
+for i in range(12000):  # many seconds to compile
+    x = dr.cos(x) + (i % 7) / 7
+dr.scatter_reduce(dr.ReduceOp.Add, total, x, dr.zeros(mi.UInt, 1000))
+print("ready", flush=True)
+"""
+CAUGHT = """
+try:
+    dr.eval(x)
+except KeyboardInterrupt:
+    print("stopped", time.monotonic(), flush=True)
+import numpy as np
+expected = np.arange(1000, dtype=np.float64)
+for i in range(12000):
+    expected = np.cos(expected) + (i % 7) / 7
+print(np.abs(x.numpy() - expected).max() < 1e-3, abs(total[0] / expected.sum() - 1) < 1e-4, flush=True)
+"""
+
+
+def interrupted(script, variant):
+    """A process that got Ctrl-C while it compiled, and when that was."""
+    child = subprocess.Popen([sys.executable, "-B", "-c", script, variant], stdout=subprocess.PIPE,
+                             stderr=subprocess.PIPE, text=True, env={**os.environ, "UMBEL_CACHE": ""})
+    assert child.stdout.readline() == "ready\n"
+    time.sleep(.5)
+    begin = time.monotonic()
+    child.send_signal(signal.SIGINT)
+    return child, begin
+
+
+def test_an_interrupt_does_not_wait_for_the_compiler_and_nothing_is_lost(variant):
+    if variant != "llvm_rgb":
+        pytest.skip("the one that compiles for long")
+    child, begin = interrupted(COMPILING + CAUGHT, variant)
+    try:
+        word, when = child.stdout.readline().split()
+        rest, err = child.communicate(timeout=300)
+    finally:
+        child.kill()
+    assert word == "stopped" and float(when) - begin < 0.3
+    assert rest == "True True\n" and child.returncode == 0, err
+
+
+def test_the_end_of_a_process_does_not_wait_for_the_compiler(variant):
+    if variant != "llvm_rgb":
+        pytest.skip("the one that compiles for long")
+    child, begin = interrupted(COMPILING + "dr.eval(x)", variant)
+    try:
+        out, err = child.communicate(timeout=300)
+    finally:
+        child.kill()
+    assert time.monotonic() - begin < 2 and "KeyboardInterrupt" in err, err
+    assert child.returncode == -signal.SIGINT
+
+
+HANDLED = """
+import signal
+signal.signal(signal.SIGINT, lambda *args: print("heard", flush=True))
+dr.eval(x)
+print(len(x.numpy()), flush=True)
+"""
+
+
+def test_a_handler_of_the_script_runs_when_the_kernel_is_compiled(variant):
+    if variant != "llvm_rgb":
+        pytest.skip("the one that compiles for long")
+    child, _ = interrupted(COMPILING + HANDLED, variant)
+    try:
+        out, err = child.communicate(timeout=300)
+    finally:
+        child.kill()
+    assert out == "heard\n1000\n" and child.returncode == 0, err

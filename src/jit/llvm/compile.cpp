@@ -1,5 +1,6 @@
 // jit/llvm/compile.cpp: distributes units over modules, optimizes them and makes object code.
 #include "jit/llvm/compile.h"
+#include "jit/background.h"
 #include "jit/llvm/emit.h"
 #include <cstdlib>
 #include <llvm/Analysis/TargetTransformInfo.h>
@@ -83,6 +84,7 @@ public:
         : m_program(program), m_plans(plans), m_name(name), m_target(target) {}
 
     std::string run(const std::vector<UnitId> &units, size_t number) const {
+        leave_if_unwanted();
         MachineLease machine(m_target);
         // Without names and with its own context: nothing is shared between threads.
         llvm::LLVMContext context;

@@ -11,8 +11,10 @@ namespace umbel::scene_xml {
 struct File {
     std::shared_ptr<const std::string> name; // as shown in messages
     std::filesystem::path path;              // canonical; empty for text without a file
-    std::string text;                        // which the document points into
-    pugi::xml_document document;
+    std::string text;                        // which the document points into, or ...
+    std::string piece;                       // ... this, of large files
+    pugi::xml_document document;             // of large files: the start of the root
+    mutable size_t base = 0; // in the text: where the document begins that is being read
     std::vector<size_t> line_ends;
     Version version;
 };
@@ -51,11 +53,24 @@ private:
     void count_bytes(size_t bytes, const std::string &where);
     Version read_version(const Scope &scope, pugi::xml_node root, const Version *inherited);
     void note(const File &file, const Version &version) const;
+    void check_parsed(const File &file, const pugi::xml_parse_result &result) const;
+    [[noreturn]] static void refuse_entities(const std::string &where);
     void parse_include(const Scope &scope, pugi::xml_node node);
     void warn_about_definitions() const;
     void warn(std::string text) const;
 
+    // Large files: scene_xml_stream.cpp
+    void open_streamed(File &file);
+    void parse_streamed(const Scope &scope, pugi::xml_node parent, size_t begin);
+    void parse_piece(const File &file, pugi::xml_document &document, std::string &piece,
+                     size_t begin, size_t end) const;
+    void parse_start(const File &file, pugi::xml_document &document, std::string &piece,
+                     size_t begin, size_t end) const;
+    void refuse_second_root(const File &file, size_t from) const;
+    [[noreturn]] void refuse_text_without_root(File &file) const;
+
     // Objects and what they contain: scene_xml.cpp
+    static bool makes_object(std::string_view tag);
     void parse_children(const Scope &scope, pugi::xml_node parent);
     void parse_element(const Scope &scope, pugi::xml_node node);
     PropertiesPtr parse_object(const Scope &scope, pugi::xml_node node, bool is_root);
@@ -81,7 +96,11 @@ private:
     /// Runs `f` and says where a Problem in it stands.
     template <class F> auto located(const Scope &scope, pugi::xml_node node, F f) const;
     std::string place(const Scope &scope, pugi::xml_node node) const;
+    /// Of an offset in the document that is being read, or in the whole text.
     SourceLocation location(const File &file, ptrdiff_t offset) const;
+    static SourceLocation location_of(const File &file, size_t offset);
+    [[noreturn]] void refuse_text(const Scope &scope, pugi::xml_node parent,
+                                  std::string_view text) const;
     [[noreturn]] void error(const Scope &scope, pugi::xml_node node, std::string_view what) const;
 
     const SceneFileOptions &m_options;
@@ -93,6 +112,11 @@ private:
     std::vector<std::filesystem::path> m_open; // the chain of includes
     size_t m_bytes = 0, m_expanded_bytes = 0;
     int m_file_count = 0;
+    struct Streamed { // an element of which the start has been parsed
+        pugi::xml_node node;
+        size_t children; // where they begin in the text
+    };
+    std::vector<Streamed> m_streamed; // those whose children are to be read, at once
 };
 
 template <class F> auto SceneParser::located(const Scope &scope, pugi::xml_node node, F f) const {

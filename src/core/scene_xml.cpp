@@ -61,6 +61,10 @@ void to_utf8(std::string &text, const std::string &where) {
 
 } // namespace
 
+bool SceneParser::makes_object(std::string_view tag) {
+    return is_object(tag) && tag != "spectrum";
+}
+
 // ---- Files
 
 SceneParser::SceneParser(const SceneFileOptions &options) : m_options(options) {
@@ -121,28 +125,35 @@ void SceneParser::load(File &file, std::string text, const std::string &where) {
             file.line_ends.push_back(i);
 
     file.text = std::move(text);
-    pugi::xml_parse_result result = file.document.load_buffer_inplace(
-        file.text.data(), file.text.size(), pugi::parse_default | pugi::parse_doctype,
-        pugi::encoding_utf8);
-    if (result.status == pugi::status_out_of_memory)
-        throw DeviceError(fmt::format("{}: not enough memory to read the file", *file.name));
+    if (file.text.size() >= stream_from)
+        return open_streamed(file);
+    check_parsed(file, file.document.load_buffer_inplace(file.text.data(), file.text.size(),
+                                                         pugi::parse_default | pugi::parse_doctype,
+                                                         pugi::encoding_utf8));
     auto place = [&](ptrdiff_t offset) { return location(file, offset).str(); };
-    if (!result)
-        fail("{}: this is not well-formed XML: {}; correct it", place(result.offset),
-             result.description());
-
-    // Entities are never expanded; a file that declares some would silently lose its meaning.
     int roots = 0;
     for (pugi::xml_node node : file.document) {
         if (node.type() == pugi::node_doctype &&
             std::string_view(node.value()).find('[') != std::string_view::npos)
-            fail(
-                "{}: document type declarations with entities are not supported; remove <!DOCTYPE>",
-                place(std::max<ptrdiff_t>(node.offset_debug(), 0)));
+            refuse_entities(place(node.offset_debug()));
         if (node.type() == pugi::node_element && ++roots > 1)
             fail("{}: <{}> is a second root element; put everything into one <scene>",
                  place(node.offset_debug()), node.name());
     }
+}
+
+void SceneParser::check_parsed(const File &file, const pugi::xml_parse_result &result) const {
+    if (result.status == pugi::status_out_of_memory)
+        throw DeviceError(fmt::format("{}: not enough memory to read the file", *file.name));
+    if (!result)
+        fail("{}: this is not well-formed XML: {}; correct it",
+             location(file, result.offset).str(), result.description());
+}
+
+// Entities are never expanded; a file that declares some would silently lose its meaning.
+void SceneParser::refuse_entities(const std::string &where) {
+    fail("{}: document type declarations with entities are not supported; remove <!DOCTYPE>",
+         where);
 }
 
 // The budget is for all files together: a small one may be named a million times.
@@ -227,6 +238,11 @@ void SceneParser::parse_include(const Scope &scope, pugi::xml_node node) {
 // ---- Objects
 
 void SceneParser::parse_children(const Scope &scope, pugi::xml_node parent) {
+    if (!m_streamed.empty() && m_streamed.back().node == parent) {
+        size_t begin = m_streamed.back().children;
+        m_streamed.pop_back();
+        return parse_streamed(scope, parent, begin);
+    }
     for (pugi::xml_node node : elements(scope, parent)) {
         parse_element(scope, node);
         parent.remove_child(node); // lest a large scene be in memory twice

@@ -7,6 +7,9 @@
 
 namespace umbel::scene_xml {
 
+/// Files and objects of so many bytes are read a few elements at a time: never is all of them a tree in memory. Tests lower it.
+extern size_t stream_from;
+
 /// What is wrong with a value; the parser adds where it stands.
 struct Problem {
     std::string what;

@@ -333,19 +333,27 @@ std::vector<pugi::xml_node> SceneParser::elements(const Scope &scope, pugi::xml_
             result.push_back(child);
         else if ((child.type() == pugi::node_pcdata || child.type() == pugi::node_cdata) &&
                  !is_blank(child.value()))
-            error(scope, node,
-                  fmt::format("<{}> contains the text {}; remove it or comment it out", node.name(),
-                              quote(child.value())));
+            refuse_text(scope, node, child.value());
     }
     return result;
 }
 
 // ---- Messages
 
-SourceLocation SceneParser::location(const File &file, ptrdiff_t offset) const {
-    auto it = std::lower_bound(file.line_ends.begin(), file.line_ends.end(),
-                               size_t(std::max<ptrdiff_t>(offset, 0)));
+SourceLocation SceneParser::location_of(const File &file, size_t offset) {
+    auto it = std::lower_bound(file.line_ends.begin(), file.line_ends.end(), offset);
     return { file.name, int(it - file.line_ends.begin()) + 1 };
+}
+
+SourceLocation SceneParser::location(const File &file, ptrdiff_t offset) const {
+    return location_of(file, file.base + size_t(std::max<ptrdiff_t>(offset, 0)));
+}
+
+void SceneParser::refuse_text(const Scope &scope, pugi::xml_node parent,
+                              std::string_view text) const {
+    error(scope, parent,
+          fmt::format("<{}> contains the text {}; remove it or comment it out", parent.name(),
+                      quote(text)));
 }
 
 std::string SceneParser::place(const Scope &scope, pugi::xml_node node) const {

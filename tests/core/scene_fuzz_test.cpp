@@ -2,13 +2,16 @@
 //
 // UMBEL_SCENES names a folder of larger scenes (default: ../shared/scenes); without it only the two below are damaged.
 #include "core/scene_file.h"
+#include "core/scene_xml.h"
 #include "jit/error.h"
 #include "support/mutator.h"
 #include <chrono>
 #include <cstdlib>
 #include <fstream>
 #include <gtest/gtest.h>
+#include <optional>
 #include <sstream>
+#include <utility>
 
 namespace umbel {
 namespace {
@@ -108,6 +111,49 @@ TEST(SceneFuzz, DamagedScenesParseOrSayWhatIsWrong) {
     }
 }
 
+// Reads all that is large a few elements at a time, and everything is large.
+struct StreamsAll {
+    size_t before = std::exchange(scene_xml::stream_from, 0);
+    ~StreamsAll() { scene_xml::stream_from = before; }
+};
+
+std::optional<Properties> parsed(const std::string &text, const SceneFileOptions &options,
+                                 std::string &message) {
+    try {
+        return parse_scene_string(text, options);
+    } catch (const UserError &e) {
+        message = e.what();
+        return {};
+    }
+}
+
+// Returns how many were scenes.
+int compare_streamed(const std::string &text, const SceneFileOptions &options, uint32_t first_seed,
+                     int count) {
+    int scenes = 0;
+    for (int i = 0; i < count; ++i) {
+        uint32_t seed = first_seed + uint32_t(i);
+        std::string damaged = i ? test::Mutator(seed).damage_xml(text) : text, whole, piecewise;
+        std::optional<Properties> a = parsed(damaged, options, whole), b;
+        {
+            StreamsAll all;
+            b = parsed(damaged, options, piecewise);
+        }
+        EXPECT_EQ(a.has_value(), b.has_value())
+            << "seed " << seed << "\n" << whole << "\n" << piecewise << "\n" << damaged;
+        if (a && b) {
+            EXPECT_TRUE(same_content(*a, *b)) << "seed " << seed;
+            ++scenes;
+        }
+    }
+    return scenes;
+}
+
+TEST(SceneFuzz, ReadPieceByPieceScenesAreTheSame) {
+    for (const char *text : { NewForm, OldForm })
+        EXPECT_GT(compare_streamed(text, {}, 1, 3000), 50);
+}
+
 std::vector<fs::path> larger_scenes() {
     std::vector<fs::path> result;
     const char *set = std::getenv("UMBEL_SCENES");
@@ -138,6 +184,7 @@ TEST(SceneFuzz, LargerScenesAreReadAndWrittenBack) {
                 EXPECT_TRUE(fs::exists(shape->get_file("filename"))) << path;
             }
         EXPECT_TRUE(same_content(p, parse_scene_string(to_xml(p), options))) << path;
+        EXPECT_EQ(compare_streamed(read(path), options, 1, 1), 1) << path;
     }
 }
 

@@ -1,5 +1,6 @@
 // jit/array.cpp: making arrays, reading them back, algorithms over whole arrays.
 #include "jit/array.h"
+#include "jit/element_count.h"
 #include "jit/launch.h"
 #include "jit/rebuild.h"
 #include "jit/recorded_algorithm.h"
@@ -62,6 +63,12 @@ void need_reducible(const char *what, ReduceOp op, Type t) {
 } // namespace
 
 // ---- making and reading
+
+uint32_t element_count(uint64_t n) {
+    if (n > 0xffffffffu)
+        fail("an array of {} elements; 2^32 - 1 are possible", n);
+    return uint32_t(n);
+}
 
 Value full(Type type, uint64_t bits, uint32_t size) { return literal(type, bits, size); }
 

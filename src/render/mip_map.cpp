@@ -1,6 +1,7 @@
 // render/mip_map.cpp: see render/mip_map.h.
 #include "render/mip_map.h"
 #include "core/host_array.h"
+#include "jit/element_count.h"
 #include <algorithm>
 
 namespace umbel {
@@ -11,7 +12,7 @@ MipMap::MipMap(size_t width, size_t height, Boundary horizontal, Boundary vertic
     while (true) {
         m_sizes.push_back({ width, height });
         table.insert(table.end(), { m_texels, uint32_t(width), uint32_t(height), 0 });
-        m_texels += uint32_t(width * height);
+        m_texels = jit::element_count(m_texels + width * height);
         if (width == 1 && height == 1)
             break;
         width = (width + 1) / 2;
@@ -30,7 +31,7 @@ Float MipMap::build(const Float &image, uint32_t channels, const Float &minimum)
         levels.push_back(max(shrink(narrow, channels, h0, h, w, false, m_boundary[1]), minimum));
         jit::eval(levels.back());
     }
-    Value all = jit::full(variant().float_type(), 0, m_texels * channels);
+    Value all = jit::full(variant().float_type(), 0, jit::element_count(uint64_t(m_texels) * channels));
     uint32_t first = 0;
     for (const Float &level : levels) {
         UInt32 lane(jit::lane_index(level.size()));
@@ -58,7 +59,7 @@ Float MipMap::shrink(const Float &image, uint32_t channels, size_t from, size_t 
     UInt32 source = jit::copy(sources);
     Float weight = float_array(weights), rest = float_array(taps.rest);
 
-    UInt32 lane(jit::lane_index(uint32_t(to * lines) * channels)), count(channels),
+    UInt32 lane(jit::lane_index(jit::element_count(to * lines * channels))), count(channels),
         texel = lane / count, c = lane - texel * count;
     UInt32 columns = jit::opaque(uint32_t(is_across ? to : lines)),
            length = jit::opaque(uint32_t(from)), row = texel / columns,

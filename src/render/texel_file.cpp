@@ -3,6 +3,7 @@
 #include "core/colour.h"
 #include "core/properties.h"
 #include "core/upsampling.h"
+#include "jit/element_count.h"
 #include <algorithm>
 #include <array>
 #include <cctype>
@@ -192,7 +193,7 @@ Texels make_texels(Image image, const TexelOptions &options, const std::string &
     size_t each = t.channels == 1 && !spectral ? 1 : 4;
     size_t size = spectral ? sizeof(float) : bytes(t.storage);
     t.memory = jit::allocate(image.pixels() * each * size);
-    t.count = uint32_t(image.pixels() * each);
+    t.count = jit::element_count(image.pixels() * each);
     if (spectral)
         store_coefficients(image, static_cast<float *>(t.memory->data()));
     else if (t.storage == Component::U8) {

@@ -1,5 +1,6 @@
 // tests/jit/array_test.cpp: making, borrowing, gathering, scattering, reducing and sorting arrays.
 #include "jit/array.h"
+#include "jit/element_count.h"
 #include "support/backend_fixture.h"
 #include <algorithm>
 #include <numeric>
@@ -14,6 +15,12 @@ class ArrayTest : public test::BackendTest {};
 template <class T> std::vector<T> list(std::initializer_list<T> v) { return v; }
 
 // ---- making and reading
+
+TEST(ArraySizes, AreNotCut) {
+    EXPECT_EQ(element_count(0xffffffff), 0xffffffffu);
+    std::string m = test::user_error([] { element_count((1ull << 32) + 8); });
+    EXPECT_NE(m.find("4294967304 elements"), std::string::npos) << m;
+}
 
 TEST_P(ArrayTest, ArraysAreMadeAndRead) {
     EXPECT_EQ(zeros<int16_t>(3).read(), list<int16_t>({ 0, 0, 0 }));

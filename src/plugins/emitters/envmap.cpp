@@ -22,6 +22,7 @@
 #include "core/spectra.h"
 #include "core/upsampling.h"
 #include "core/warp.h"
+#include "jit/element_count.h"
 #include "render/colour_value.h"
 #include "render/emitter.h"
 #include "render/rotation_of.h"
@@ -180,7 +181,8 @@ private:
                 packets[4 * i + 3] = 0;
             }
         });
-        return jit::borrow_from(variant().float_type(), packets, uint32_t(4 * width * height),
+        return jit::borrow_from(variant().float_type(), packets,
+                                jit::element_count(4 * width * height),
                                 [memory] {});
     }
     // Sampling needs a row between the poles.
@@ -221,7 +223,7 @@ private:
     // Packets of four: colour and nothing, or coefficients and brightness.
     void pack_texels() {
         size_t width = m_shape[1] - 2, height = m_shape[0];
-        auto n = uint32_t(width * height);
+        uint32_t n = jit::element_count(4 * width * height) / 4;
         UInt32 columns = jit::opaque(uint32_t(width));
         auto first_number = [&](const UInt32 &texel) { // of those that the parameter shows
             UInt32 row = texel / columns;
@@ -248,7 +250,7 @@ private:
     }
     // Recorded, and computed only if someone asks.
     Value decoded() const {
-        UInt32 lane(jit::lane_index(uint32_t(m_shape[0] * m_shape[1] * 3))),
+        UInt32 lane(jit::lane_index(jit::element_count(m_shape[0] * m_shape[1] * 3))),
             place = lane / UInt32(3u), c = lane - place * UInt32(3u);
         UInt32 width = jit::opaque(uint32_t(m_shape[1] - 2)), two(2u);
         UInt32 row = place / (width + two),

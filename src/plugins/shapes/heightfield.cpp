@@ -6,6 +6,7 @@
 #include "core/host_array.h"
 #include "core/image_io.h"
 #include "core/reads_files.h"
+#include "jit/element_count.h"
 #include "render/shape.h"
 #include "render/texture.h"
 
@@ -66,7 +67,7 @@ private:
             h = size_t(m_height);
         if (w < 2 || h < 2)
             complain("heights from a texture need a width and a height of 2 at least");
-        UInt32 lane(jit::lane_index(uint32_t(w * h))), y = lane / UInt32(uint32_t(w)),
+        UInt32 lane(jit::lane_index(jit::element_count(w * h))), y = lane / UInt32(uint32_t(w)),
                                                        x = lane - y * UInt32(uint32_t(w));
         SurfaceInteraction si;
         // In the middle of pixels

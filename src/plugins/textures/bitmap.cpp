@@ -13,6 +13,7 @@
 #include "core/reads_files.h"
 #include "core/upsampling.h"
 #include "core/warp.h"
+#include "jit/element_count.h"
 #include "render/mip_map.h"
 #include "render/texel_distribution.h"
 #include "render/texel_file.h"
@@ -241,7 +242,7 @@ private:
     }
     // One a lane.
     Texel all_texels() const {
-        UInt32 lane(jit::lane_index(uint32_t(m_shape[0] * m_shape[1])));
+        UInt32 lane(jit::lane_index(jit::element_count(m_shape[0] * m_shape[1])));
         Texel t = texel_at(lane, true);
         for (Float *v : { &t.c.x, &t.c.y, &t.c.z, &t.y })
             *v = Float(v->detached());
@@ -284,7 +285,7 @@ private:
                      "filter_type=bilinear",
                      m_file.string(), m_shape[1], m_shape[0]);
         store_levels(number(jit::copy_from(jit::Type::F32, image.bytes(),
-                                           uint32_t(image.pixels() * image.channel_count()))));
+                                           jit::element_count(image.pixels() * image.channel_count()))));
         m_most_long = opaque_float(m_anisotropy);
         if (!m_asks)
             m_asks.emplace();
@@ -314,8 +315,8 @@ private:
 
     // Recorded, and computed only if someone asks.
     Float decoded() const {
-        uint32_t n = uint32_t(m_shape[0] * m_shape[1]);
-        UInt32 lane(jit::lane_index(n * m_channels)), texel = lane / UInt32(m_channels),
+        uint32_t n = jit::element_count(m_shape[0] * m_shape[1] * m_channels);
+        UInt32 lane(jit::lane_index(n)), texel = lane / UInt32(m_channels),
                                                       channel = lane - texel * UInt32(m_channels);
         Texel t = texel_at(texel, true);
         if (!m_options.spectral)
@@ -324,7 +325,7 @@ private:
                                             select(channel == UInt32(1u), t.c.y, t.c.z));
         // The colours are gone: the file is read again
         Image image = linear_floats(read(), name());
-        return number(jit::copy_from(jit::Type::F32, image.bytes(), n * m_channels));
+        return number(jit::copy_from(jit::Type::F32, image.bytes(), n));
     }
 
     void take_data() {
@@ -335,7 +336,7 @@ private:
         m_storage = Component::F32;
         m_width = opaque_float(double(m_shape[1]));
         m_height = opaque_float(double(m_shape[0]));
-        uint32_t n = uint32_t(m_shape[0] * m_shape[1]);
+        uint32_t n = jit::element_count(4 * m_shape[0] * m_shape[1]) / 4;
         if (m_is_filtered) {
             m_levels = MipMap(m_shape[1], m_shape[0], m_levels.boundary(0), m_levels.boundary(1));
             store_levels(Float(m_data));

@@ -14,6 +14,7 @@
 #include "core/upsampling.h"
 #include "core/vdb_file.h"
 #include "core/voxels.h"
+#include "jit/element_count.h"
 #include "render/colour_value.h"
 #include "render/texel_wrap.h"
 #include "render/volume_range.h"
@@ -198,7 +199,7 @@ private:
     }
     // As the parameter that scripts see; computed only if someone asks.
     Float decoded() const {
-        UInt32 i(jit::lane_index(uint32_t(voxels() * m_channels)));
+        UInt32 i(jit::lane_index(jit::element_count(voxels() * m_channels)));
         return stored(i, true);
     }
 
@@ -233,11 +234,11 @@ private:
     // Of a spectrum, over the colour's largest channel.
     double brightness() const { return m_coefficients.valid() ? 2 : 1; }
     void pack_coefficients() {
-        UInt32 voxel(jit::lane_index(uint32_t(voxels())));
+        UInt32 voxel(jit::lane_index(jit::element_count(voxels())));
         Vector3 rgb(channel(voxel, 0, true), channel(voxel, 1, true), channel(voxel, 2, true));
         Float scale = 2 * max_component(rgb);
         Vector3 c = table_coefficients(rgb * rcp(max(scale, 1e-8)));
-        Value packed = jit::full(variant().float_type(), 0, uint32_t(4 * voxels()));
+        Value packed = jit::full(variant().float_type(), 0, jit::element_count(4 * voxels()));
         UInt32 to = voxel * UInt32(4u);
         for (auto &[i, v] : { std::pair(0u, c.x), { 1u, c.y }, { 2u, c.z }, { 3u, scale } })
             jit::scatter(packed, v, to + UInt32(i), Mask(true));
@@ -333,7 +334,7 @@ private:
     // ---- means
 
     Float grey_of_all() const {
-        UInt32 lane(jit::lane_index(uint32_t(voxels())));
+        UInt32 lane(jit::lane_index(jit::element_count(voxels())));
         return Float(number(lane, true).detached());
     }
     static double sum(const std::vector<double> &v) {

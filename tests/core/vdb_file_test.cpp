@@ -1,5 +1,6 @@
 // tests/core/vdb_file_test.cpp: grids of OpenVDB files.
 #include "core/file_text.h"
+#include "core/limits.h"
 #include "core/vdb_file.h"
 #include "jit/error.h"
 #include <gtest/gtest.h>
@@ -116,6 +117,13 @@ TEST_F(VdbFile, DamagedFilesDoNotCrash) {
         write_file(damaged, bytes);
         error_of([&] { read_vdb(damaged); });
     }
+}
+
+TEST_F(VdbFile, IsNotReadForScenesOfOthers) {
+    read_limits().plugin_libraries = false;
+    std::string e = error_of([&] { read_vdb(grids); });
+    read_limits().plugin_libraries = true;
+    EXPECT_NE(e.find("--untrusted"), std::string::npos) << e;
 }
 
 #else

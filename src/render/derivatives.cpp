@@ -63,6 +63,7 @@ void Render::backward(const Float &gradient) {
     refuse_splats();
     if (int n = integrator().continuous_samples(spp()); n != spp() && !m_options.boundary_spp)
         return with_samples(n).backward(gradient);
+    jit::eval(gradient); // else by the launch that reads it, with all that it has recorded by then
     ad::IsolateGrad isolate;
     FollowedCamera camera(sensor());
     refuse_camera(integrator());

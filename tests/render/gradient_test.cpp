@@ -248,6 +248,29 @@ TEST_P(ChangingParameters, CompilesNothingAndShowsInTheImage) {
         EXPECT_TRUE(k.backend == "builtin" || k.memory_hit) << k.name;
 }
 
+// What a loss says about an image is often not computed yet. Were it computed by whoever reads it in the middle of a
+// launch, samples that were recorded by then would be followed once for that, and again for their derivatives.
+TEST_P(ChangingParameters, DerivativesFollowSamplesInOneLaunch) {
+    Ref<Scene> scene = scene_from(box_xml(""));
+    SceneParameters params(scene);
+    Float *v = component(params, "red.reflectance.value", 0);
+    *v = opaque_float(0.5);
+    ad::enable_grad(*v);
+    params.update({ "red.reflectance.value" });
+    RenderOptions options{ .spp = 32 };
+    Float image = render_image(scene, &params, options, options);
+    Float loss(jit::reduce(jit::ReduceOp::Add, image * image));
+    jit::Context &c = variant().context();
+    jit::FlagScope history(jit::Flag::History, true);
+    c.take_history();
+    ad::backward(loss);
+    EXPECT_NE(read_floats(Float(ad::grad(*v)))[0], 0);
+    uint64_t followed = 0;
+    for (const jit::KernelRecord &k : c.take_history())
+        followed += k.size > image.size() ? k.size : 0;
+    EXPECT_EQ(followed, 12 * 12 * 32);
+}
+
 TEST_P(ChangingParameters, MovesShapes) {
     Ref<Scene> scene = scene_from(
         box_xml("<shape type='sphere' id='ball'><float name='radius' value='0.5'/></shape>"

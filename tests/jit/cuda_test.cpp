@@ -2,6 +2,7 @@
 #include "jit/cuda/present.h"
 #include "jit/cuda/ptx_emit.h"
 #include "jit/launch_log.h"
+#include "jit/unset_array.h"
 #include "support/backend_fixture.h"
 #include <gtest/gtest.h>
 
@@ -54,6 +55,33 @@ TEST_F(Ptx, LoadsSayThatAnArrayIsOnlyRead) {
     UInt32 i = arange<uint32_t>(10), source = opaque(arange<uint32_t>(10));
     eval(gather(source, i));
     EXPECT_GT(test::occurrences(ptx_of_last_program(context), "ld.global.nc"), 0);
+}
+
+// Two loops that begin with the same array: there is nothing to copy into either.
+TEST_F(Ptx, ArraysThatAreNotSetYetAreNotCopiedIntoLoops) {
+    struct State {
+        UInt32 i;
+        LocalArray<uint32_t> a;
+        UInt32 sum;
+        UMBEL_STRUCT(i, a, sum)
+    };
+    LocalArray<uint32_t> stack(unset_array(Type::U32, 16));
+    UInt32 n = arange<uint32_t>(10), sum(0u);
+    for (int k = 0; k < 2; ++k) {
+        State s{ UInt32(0u), stack, sum };
+        s = loop(
+            s, [&](const State &s) { return s.i < n; },
+            [](State &s) {
+                s.a.set(s.i, s.sum + s.i);
+                s.sum = s.a.get(s.i);
+                s.i = s.i + UInt32(1u);
+            });
+        sum = s.sum;
+    }
+    eval(sum);
+    std::string text = ptx_of_last_program(context);
+    EXPECT_EQ(test::occurrences(text, "st.local"), 2);
+    EXPECT_EQ(test::occurrences(text, "ld.local"), 2);
 }
 
 TEST_F(Ptx, FunctionsOfTheHostThatReturnSomethingAreRefused) {

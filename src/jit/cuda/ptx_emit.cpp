@@ -298,7 +298,9 @@ void FunctionWriter::loop_begin(uint32_t i) {
     for (uint32_t k = i + 1; k < m_fn.insts.size() && inst(k).op == Op::Phi; ++k) {
         const Inst &phi = inst(k);
         if (phi.length) {
-            arrays.push_back({ m_plan.storage[phi.arg[0]], m_plan.storage[k] });
+            const Inst &initial = inst(phi.arg[0]);
+            if (initial.op != Op::ArrayNew || !initial.imm) // see jit/unset_array.h
+                arrays.push_back({ m_plan.storage[phi.arg[0]], m_plan.storage[k] });
             continue;
         }
         m_value[k] = m_w.fresh(phi.type);

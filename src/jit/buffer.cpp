@@ -1,6 +1,6 @@
 // jit/buffer.cpp: the caching allocator behind `allocate`.
 #include "jit/buffer.h"
-#include "jit/device.h"
+#include "jit/device_memory.h"
 #include "jit/error.h"
 #include <algorithm>
 #include <bit>
@@ -254,19 +254,30 @@ BufferRef allocate(uint64_t bytes) {
     return BufferRef(buffer);
 }
 
+// Where the device's memory, and not the host's, is that of others.
+static const DeviceOwner *on_device(const std::function<void()> *on_release) {
+    return on_release ? on_release->target<DeviceOwner>() : nullptr;
+}
+
 BufferRef borrow(void *data, uint64_t bytes, std::function<void()> on_release) {
     Buffer *buffer = new Buffer;
     buffer->m_data = data;
     buffer->m_bytes = bytes;
     buffer->m_on_release = on_release ? new std::function<void()>(std::move(on_release)) : nullptr;
+    if (const DeviceOwner *owner = on_device(buffer->m_on_release))
+        buffer->m_copy = new Buffer::DeviceCopy{ owner->device, owner->address, true, true };
     return BufferRef(buffer);
 }
 
 void Buffer::destroy() noexcept {
+    const DeviceOwner *owner = on_device(m_on_release);
     if (m_copy) {
-        m_copy->device->release(m_copy->address, m_bytes);
+        if (!owner || m_copy->address != owner->address)
+            m_copy->device->release(m_copy->address, m_bytes);
         delete m_copy;
     }
+    if (owner)
+        std::free(m_data); // the host's copy
     if (!borrowed()) {
         allocator().release(m_data, m_capacity);
     } else if (m_on_release) {
@@ -283,7 +294,8 @@ uint64_t Buffer::device_address(Device &device, bool is_overwritten) {
         return reinterpret_cast<uintptr_t>(m_data);
     if (m_copy && m_copy->device != &device) {
         data();
-        m_copy->device->release(m_copy->address, m_bytes);
+        if (!on_device(m_on_release))
+            m_copy->device->release(m_copy->address, m_bytes);
         delete std::exchange(m_copy, nullptr);
     }
     if (!m_copy) {
@@ -299,6 +311,11 @@ uint64_t Buffer::device_address(Device &device, bool is_overwritten) {
 }
 
 void Buffer::fetch() const {
+    if (!m_data) // memory of a device that belongs to others
+        const_cast<Buffer *>(this)->m_data =
+            std::aligned_alloc(Alignment, (m_bytes + BufferPadding + Alignment - 1) & ~(Alignment - 1));
+    if (!m_data)
+        throw std::bad_alloc();
     m_copy->device->download(m_data, m_copy->address, m_bytes);
     m_copy->is_newer = false;
 }

@@ -1,4 +1,5 @@
 // python/jit_arrays.cpp: classes and their properties, making arrays, evaluation, memory for others.
+#include "jit/cuda/sharing.h"
 #include "jit/recording.h"
 #include "python/functions.h"
 #include "python/helpers.h"
@@ -156,6 +157,17 @@ nb::object shape_of(nb::handle h) {
     return nb::tuple(out);
 }
 
+nb::dlpack::dtype dlpack_type(Type t) {
+    nb::dlpack::dtype dtype;
+    dtype.code = uint8_t(t == Type::Bool     ? nb::dlpack::dtype_code::Bool
+                         : jit::is_float(t)  ? nb::dlpack::dtype_code::Float
+                         : jit::is_signed(t) ? nb::dlpack::dtype_code::Int
+                                             : nb::dlpack::dtype_code::UInt);
+    dtype.bits = uint8_t(jit::bytes(t) * 8);
+    dtype.lanes = 1;
+    return dtype;
+}
+
 // The memory behind a value, evaluated. Others may write to it: that is seen here.
 nb::object memory(nb::handle h, std::vector<size_t> shape, bool numpy) {
     Object *o = array_of(h);
@@ -177,19 +189,32 @@ nb::object memory(nb::handle h, std::vector<size_t> shape, bool numpy) {
     auto *buffer = new jit::BufferRef(v.context().data(v.id()));
     nb::capsule owner(buffer, [](void *p) noexcept { delete static_cast<jit::BufferRef *>(p); });
     wait_for(v.context());
-    nb::dlpack::dtype dtype;
-    Type t = v.type();
-    dtype.code = uint8_t(t == Type::Bool     ? nb::dlpack::dtype_code::Bool
-                         : jit::is_float(t)  ? nb::dlpack::dtype_code::Float
-                         : jit::is_signed(t) ? nb::dlpack::dtype_code::Int
-                                             : nb::dlpack::dtype_code::UInt);
-    dtype.bits = uint8_t(jit::bytes(t) * 8);
-    dtype.lanes = 1;
+    nb::dlpack::dtype dtype = dlpack_type(v.type());
     void *data = (*buffer)->data();
     if (numpy)
         return nb::cast(
             nb::ndarray<nb::numpy>(data, shape.size(), shape.data(), owner, nullptr, dtype));
     return nb::cast(nb::ndarray<>(data, shape.size(), shape.data(), owner, nullptr, dtype));
+}
+
+// The same on the GPU that it was computed on, for libraries that compute there, too. All that was queued has run.
+nb::object device_memory(nb::handle h, std::vector<size_t> shape) {
+    Object *o = array_of(h);
+    Value v = o->v[0];
+    if (v.is_literal()) {
+        v = jit::opaque(v);
+        o->v[0] = v;
+    }
+    jit::about_to_read(v.context(), "the memory of an array");
+    evaluate_and_wait(v);
+    auto *buffer = new jit::BufferRef(v.context().data(v.id()));
+    nb::capsule owner(buffer, [](void *p) noexcept { delete static_cast<jit::BufferRef *>(p); });
+    wait_for(v.context());
+    jit::Device &device = *v.context().backend().device();
+    auto *data = reinterpret_cast<void *>((*buffer)->device_address(device));
+    return nb::cast(nb::ndarray<>(data, shape.size(), shape.data(), owner, nullptr,
+                                  dlpack_type(v.type()), nb::device::cuda::value,
+                                  jit::cuda_device_number(device)));
 }
 
 int state(
@@ -227,6 +252,13 @@ void synchronize() { wait_for(context()); }
 
 void bind_arrays(nb::module_ &m) {
     m.def("describe", describe);
+    m.def("cuda_device", [](nb::handle h) { // its number; -1: in memory of the host
+        Object *o = array_of(h);
+        const Value *v = o->n == 1 ? &o->v[0] : nullptr;
+        jit::Device *device = v && v->valid() && v->size() ? v->context().backend().device() : nullptr;
+        return device ? jit::cuda_device_number(*device) : -1;
+    });
+    m.def("device_memory", device_memory);
     m.def("lookup", lookup, nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg() = false);
     m.def("with_type",
           [](nb::handle type, int t) { return type_object(class_from(type)->with[t]); });

@@ -62,9 +62,14 @@ void choose_variant(const char *name) {
     const Variant &v = find_variant(name);
     if (&v == g_variant)
         return;
-    g_variant = &v;
+    const Variant *before = std::exchange(g_variant, &v);
     ++g_epoch;
-    enter();
+    try {
+        enter();
+    } catch (...) { // there is no such device: what was chosen before stays
+        g_variant = before;
+        throw;
+    }
 }
 
 // ---- waiting, and the end of the process

@@ -1,6 +1,7 @@
 // python/jit_introspection.cpp: flags, the history of kernels, programs, memory, variants.
 #include "core/variant.h"
 #include "jit/control.h"
+#include "jit/cuda/present.h"
 #include "jit/recording.h"
 #include "python/functions.h"
 #include "python/helpers.h"
@@ -96,6 +97,7 @@ void bind_introspection(nb::module_ &m) {
             out.append(v.name);
         return out;
     });
+    m.def("has_cuda", [] { return jit::cuda_is_present(); });
     m.def("variant_info",
           [](const std::string &name) { // backend, colour, polarized, double precision
               const Variant &v = find_variant(name);

@@ -108,8 +108,21 @@ class _Absent(_modules.ModuleType):
         return cls
 
 
+class _Device(_modules.ModuleType):
+    """The types of umbel.jit.auto; the first use of one makes the backend that of new arrays, if the script has chosen none."""
+
+    def __getattr__(self, name):
+        if name.startswith("_") or not hasattr(auto, name):
+            raise AttributeError(f"module '{self.__name__}' has no attribute '{name}'")
+        if _core.variant() == "llvm_rgb":
+            set_backend(self.__name__.split(".")[2])
+        setattr(self, name, getattr(auto, name))
+        return getattr(auto, name)
+
+
 for _name in ("cuda", "cuda.ad", "metal", "metal.ad"):
-    _sys.modules["umbel.jit." + _name] = _Absent("umbel.jit." + _name)
+    _kind = _Device if _name.startswith("cuda") and _core.has_cuda() else _Absent
+    _sys.modules["umbel.jit." + _name] = _kind("umbel.jit." + _name)
 for _name in ("cuda", "metal"):
     globals()[_name] = _sys.modules["umbel.jit." + _name]
     globals()[_name].ad = _sys.modules[f"umbel.jit.{_name}.ad"]
@@ -131,7 +144,7 @@ __version__ = "1.5.0"  # of the interface: that of Dr.Jit
 
 
 def set_backend(name):
-    """Backend of new arrays: "llvm" or "interp"."""
+    """Backend of new arrays: "llvm", "interp" or "cuda"."""
     current = _core.variant()
     _core.choose_variant(name + current[current.index("_"):])
 
@@ -139,4 +152,4 @@ def set_backend(name):
 def has_backend(backend):
     """Whether a backend is there: a JitBackend, or its name."""
     name = backend.name if isinstance(backend, JitBackend) else str(backend)
-    return name.lower() in ("llvm", "interp")
+    return name.lower() in ("llvm", "interp") or name.lower() == "cuda" and _core.has_cuda()

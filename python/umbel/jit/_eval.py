@@ -5,7 +5,7 @@ import enum
 from .. import _core
 from . import _print
 from ._tree import leaves
-from ._types import JitBackend
+from ._types import JitBackend, _backend_named
 
 
 def schedule(*args):
@@ -200,7 +200,7 @@ def kernel_history(types=None):
         k["uses_optix"] = False
         if k["type"] != KernelType.JIT:
             k["cache_hit"] = True  # nothing to compile
-        k["backend"] = JitBackend.Interp if k["backend"] == "interp" else JitBackend.LLVM
+        k["backend"] = _backend_named(k["backend"])
         k["recording_mode"] = KernelRecordingMode.Inactive
         k["ir"] = None
         if types is None or k["type"] in types:

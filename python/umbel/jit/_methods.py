@@ -53,25 +53,35 @@ def __array__(self, dtype=None, copy=None):
 
 
 def __dlpack__(self, stream=None, **kwargs):
-    """A DLPack capsule: of one array in place."""
+    """A DLPack capsule: of one array in place, on the device that computes it. All that was queued for it has run."""
+    if __dlpack_device__(self)[0] == _cuda and kwargs.get("dl_device") in (None, __dlpack_device__(self)):
+        return _core.device_memory(self, list(_core.shape(self)))
     if is_tensor_v(self) or not describe(type(self))[3]:
         return _core.memory(self, list(_core.shape(self)), False)
     return numpy(self).__dlpack__()
 
 
+_cpu, _cuda = 1, 2  # DLPack's numbers of kinds of devices
+
+
 def __dlpack_device__(self):
-    return (1, 0)  # the CPU
+    device = _core.cuda_device(self) if is_tensor_v(self) or not describe(type(self))[3] else -1
+    return (_cuda, device) if device >= 0 else (_cpu, 0)
 
 
 def torch(self):
-    """A PyTorch tensor, in place where numpy() is."""
+    """A PyTorch tensor, in place where numpy() is, or on the GPU."""
     import torch as library
+    if __dlpack_device__(self)[0] == _cuda:
+        return library.from_dlpack(self)
     return library.from_numpy(numpy(self))
 
 
 def jax(self):
     """A JAX array."""
     import jax.numpy as jnp
+    if __dlpack_device__(self)[0] == _cuda:
+        return jnp.from_dlpack(self)
     return jnp.asarray(numpy(self))
 
 
@@ -178,7 +188,7 @@ def _meta(cls):
     """What the class is, in words, as tests choose among types."""
     e, kind, _, dims = describe(cls)
     host = _core.is_host(cls)
-    facts = [f"type={_names[e]}"] + ([] if host else ["backend=llvm", "is_jit=1"])
+    facts = [f"type={_names[e]}"] + ([] if host else [f"backend={_core.variant_info(_core.variant())[0]}", "is_jit=1"])
     if kind or dims:
         facts.append(("is_vector=1", "is_matrix=1", "is_complex=1", "is_quaternion=1", "is_tensor=1")[kind])
     shape = () if kind == Tensor else dims if host else (*dims, -1)

@@ -12,7 +12,7 @@ vectors = set()  # types whose entries functions apply to, through _umbel_call: 
 
 
 class JitBackend(enum.IntEnum):
-    """What computes arrays. The first four are the names that scripts know; of those, LLVM is there."""
+    """What computes arrays. The first four are the names that scripts know; of those, Metal is not there."""
     Invalid, CUDA, LLVM, Metal, Interp = range(5)
 
 
@@ -192,7 +192,12 @@ def backend_v(arg=None):
     """Backend that computes arrays of a type; of what is no array, JitBackend.Invalid."""
     if arg is not None and not is_jit_v(arg):
         return JitBackend.Invalid
-    return JitBackend.Interp if _core.variant_info(_core.variant())[0] == "interp" else JitBackend.LLVM
+    return _backend_named(_core.variant_info(_core.variant())[0])
+
+
+def _backend_named(name):
+    """The JitBackend of that name; what host algorithms call themselves is LLVM's."""
+    return {"interp": JitBackend.Interp, "cuda": JitBackend.CUDA}.get(name, JitBackend.LLVM)
 
 
 def scalar_t(arg):

@@ -1,0 +1,74 @@
+# tests/python/cuda_test.py: Python on the backend `cuda`, on a GPU or on the machine of tests/cuda_machine.
+import os
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+SCRIPT = """
+import numpy as np
+import umbel as mi
+import umbel.jit as dr
+
+mi.set_variant("cuda_ad_rgb")
+assert dr.has_backend("cuda") and dr.backend_v(mi.Float) == dr.JitBackend.CUDA
+
+# Arrays, sums, derivatives
+x = dr.arange(mi.Float, 1000)
+assert abs(dr.sum(dr.sqrt(x))[0] - np.sqrt(np.arange(1000)).sum()) < 0.01
+a = mi.Float(np.arange(5, dtype=np.float32))
+assert (a * 2).numpy().tolist() == [0, 2, 4, 6, 8]
+assert mi.TensorXf(np.ones((2, 3))).numpy().shape == (2, 3)
+dr.enable_grad(a)
+dr.backward(dr.sum(a * a))
+assert dr.grad(a).numpy().tolist() == [0, 2, 4, 6, 8]
+
+# Memory of the device, given to another library and taken from it without a copy
+class Other:
+    def __init__(self, v): self.v = v
+    def __dlpack_device__(self): return self.v.__dlpack_device__()
+    def __dlpack__(self, stream=None): return self.v.__dlpack__(stream=stream)
+
+b = mi.Float(dr.detach(a) + 1)
+assert b.__dlpack_device__() == (2, 0)
+shared = mi.Float(Other(b))
+assert (shared * 10).numpy().tolist() == [10, 20, 30, 40, 50] and shared.numpy().tolist() == [1, 2, 3, 4, 5]
+assert mi.UInt(Other(dr.arange(mi.UInt, 3))).numpy().tolist() == [0, 1, 2]
+del b
+assert (shared + 1).numpy().tolist() == [2, 3, 4, 5, 6]
+
+from umbel.jit.cuda import Float
+assert Float is mi.Float
+print("passed")
+"""
+
+
+@pytest.fixture(autouse=True, params=["any"])
+def variant():  # the process that the test starts has its own
+    pass
+
+
+def test_arrays_are_computed_and_shared_on_the_device():
+    import umbel
+    machine = pathlib.Path(umbel.__file__).parents[2] / "cuda-machine"
+    environment = dict(os.environ, UMBEL_CACHE="")
+    if (machine / "libcuda.so.1").exists():
+        environment["LD_LIBRARY_PATH"] = str(machine)
+    result = subprocess.run([sys.executable, "-c", SCRIPT], env=environment, capture_output=True, text=True, timeout=120)
+    if "libcuda.so.1" in result.stderr:
+        pytest.skip("neither a driver nor the machine of the tests")
+    assert result.returncode == 0 and "passed" in result.stdout, result.stderr
+
+
+def test_a_variant_without_its_device_leaves_the_one_before():
+    import umbel.jit as dr
+    if dr.has_backend("cuda"):
+        pytest.skip("this machine has a driver")
+    script = ("import umbel as mi, umbel.jit as dr\n"
+              "mi.set_variant('llvm_ad_rgb')\n"
+              "try: mi.set_variant('cuda_ad_rgb')\n"
+              "except dr.DeviceError as e: print(e)\n"
+              "print(mi.variant(), dr.sum(dr.arange(mi.Float, 4)))\n")
+    out = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=120).stdout
+    assert "libcuda.so.1" in out and "llvm_ad_rgb [6]" in out

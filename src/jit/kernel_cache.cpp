@@ -377,7 +377,7 @@ std::string KernelCache::fingerprint(const Backend &backend) {
 
 KernelCache::~KernelCache() {
     std::unique_lock lock(m_mutex);
-    m_made.wait(lock, [&] { return m_in_background == 0; });
+    m_made.wait(lock, [&] { return m_in_background == 0 || m_process != getpid(); });
 }
 
 // The future's result; leaves where somebody looks and wants to.
@@ -426,9 +426,12 @@ std::shared_ptr<Kernel> KernelCache::get(Backend &backend, const Program &progra
         making = std::make_shared<Making>(key, std::move(print));
         m_pending.emplace(key, making->kernel);
     }
-    if (!current_look() || !make_in_background(making, backend, program))
+    bool is_elsewhere = current_look() && make_in_background(making, backend, program);
+    if (!is_elsewhere)
         make(*making, backend, program);
     KernelPtr kernel = wait(making->kernel);
+    if (is_elsewhere) // also for the disk: a fork of the process now would have the thread's locks, and not the thread
+        making->stored.get_future().wait();
     on_disk = making->on_disk;
     return kernel;
 }
@@ -443,9 +446,12 @@ bool KernelCache::make_in_background(const std::shared_ptr<Making> &making, Back
         lock.unlock();
         bool runs = run_in_background([this, making, copy, &backend] {
             make(*making, backend, *copy);
-            std::lock_guard lock(m_mutex);
-            --m_in_background;
-            m_made.notify_all();
+            {
+                std::lock_guard lock(m_mutex);
+                --m_in_background;
+                m_made.notify_all();
+            }
+            making->stored.set_value();
         });
         lock.lock();
         m_in_background -= !runs;

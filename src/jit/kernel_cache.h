@@ -118,6 +118,7 @@ private:
         bool on_disk = false;
         std::promise<KernelPtr> promise = {};
         std::shared_future<KernelPtr> kernel = promise.get_future().share();
+        std::promise<void> stored = {}; // nothing is left to do, and no lock is held
     };
     bool make_in_background(const std::shared_ptr<Making> &making, Backend &backend,
                             const Program &program);

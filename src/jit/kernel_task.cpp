@@ -164,7 +164,8 @@ void KernelTask::run_on_device(CollectingLog &log) {
     if (summing && !targets.empty())
         summing->end_sums(targets, places);
     for (uint32_t array : written)
-        arrays[array].buffer->device_wrote();
+        if (arrays[array].buffer->bytes()) // else a pointer of the host, which has no copy
+            arrays[array].buffer->device_wrote();
 }
 
 PrivateCopies KernelTask::private_copies() const {

@@ -20,6 +20,8 @@ void add_scene_commands(CLI::App &app, std::function<int()> &run);
 void add_information_commands(CLI::App &app, std::function<int()> &run);
 /// optimize
 void add_optimize_command(CLI::App &app, std::function<int()> &run);
+/// selftest
+void add_selftest_command(CLI::App &app, std::function<int()> &run);
 /// tonemap, compare, view
 void add_image_commands(CLI::App &app, std::function<int()> &run);
 

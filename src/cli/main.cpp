@@ -75,6 +75,7 @@ int main(int argc, char **argv) {
     add_information_commands(app, run);
     add_image_commands(app, run);
     add_optimize_command(app, run);
+    add_selftest_command(app, run);
     if (argc > 1 && argv[1][0] != '-') {
         int code = reporting_errors([&] {
             check_command(app, argv[1]);

@@ -87,6 +87,13 @@ class Pointer:
 
     def zero_(self, size=1): self._number = dr.zeros(_mi("UInt"), size)
 
+    # See jit/_state.py: introduce()
+    def _umbel_owner(self): return self._list.scene
+
+    def _umbel_belong(self, scene):
+        if not self._list.objects() and hasattr(scene, f"_{self._kind}_list"):
+            self._list = _Table(scene, self._kind)
+
     # ---- an array
     def _umbel_instances(self): return self._list.objects()
 
@@ -161,7 +168,10 @@ class Pointer:
         out._number = dr.select(mask, x, y)
         return out
 
-    # Written to by scatter(): the list becomes one that has all objects
+    # See jit/_state.py: fit()
+    def _umbel_meaning(self): return self._list
+
+    # Written to by scatter(), or in the next round of a loop: the list becomes one that has all objects
     def _umbel_merge(self, value):
         value = self._as(value)
         if value is None:

@@ -2,6 +2,7 @@
 from . import _core
 from . import jit as dr
 from ._fields import Typed
+from .jit._tree import children, rebuild
 
 
 def _mi(name):
@@ -19,6 +20,33 @@ class _Record(Typed):
     """Fields that are given by name; the others are zero."""
     _fields = {}
     _beside = ("_scene", "has_differentials", "_lights", "_media")  # what copies share that is no array
+
+    # See jit/_state.py: introduce()
+    def _umbel_owner(self): return getattr(self, "_scene", None)
+
+    def _umbel_belong(self, scene):
+        if hasattr(type(self), "_scene"):
+            self._scene = scene
+
+    # Of the fields that are references to objects: numbers, which mean something in their list only
+    _references = (("_emitter", "_lights", "emitter"), ("_medium", "_media", "medium"))
+
+    def _umbel_meaning(self):
+        """See jit/_state.py: fit()"""
+        lists = [getattr(self, name, None) for _, name, _ in self._references]
+        return [getattr(self, "_scene", None), *(None if v is None else v._list for v in lists)]
+
+    def _umbel_merge(self, other):
+        """`other`, whose references have the numbers of this record's lists, which then have all objects."""
+        other = rebuild(other, [v for _, v in children(other)])
+        for numbers, lists, name in self._references:
+            if numbers in self._fields and (getattr(self, lists, None) or getattr(other, lists, None)) is not None:
+                mine = getattr(self, name)
+                setattr(other, name, mine._umbel_merge(getattr(other, name)))
+                setattr(self, name, mine)
+        if self._umbel_owner() is None:
+            self._umbel_belong(other._umbel_owner())
+        return other
 
     def __init_subclass__(cls, **kw):
         cls._kinds = cls._fields
@@ -49,7 +77,7 @@ class _Record(Typed):
     def __setitem__(self, mask, other):
         """Takes the values of another record in lanes of a mask."""
         references = {}  # numbers mean something in their list only: these meet in one that has both
-        for numbers, lists, name in (("_emitter", "_lights", "emitter"), ("_medium", "_media", "medium")):
+        for numbers, lists, name in self._references:
             if numbers in self._fields and (getattr(self, lists, None) or getattr(other, lists, None)) is not None:
                 references[name] = dr.select(mask, getattr(other, name), getattr(self, name))
         super().__setitem__(mask, other)

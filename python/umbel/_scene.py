@@ -118,6 +118,7 @@ _object_methods = (emitters_dr, sensors_dr, shapes_dr, shape_types, shapes_grad_
 
 def _scene_methods():
     Scene = _core.Scene
+    Scene._umbel_owner = lambda self: self  # see jit/_state.py: introduce()
 
     def ray_intersect(self, ray, ray_flags=None, coherent=False, active=True, reorder=False,
                       reorder_hint=0, reorder_hint_bits=0):

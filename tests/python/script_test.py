@@ -103,3 +103,52 @@ def test_references_are_assigned_lane_by_lane():
     medium, mei = mi.load_dict({"type": "homogeneous"}), dr.zeros(mi.MediumInteraction3f, 2)
     mei[mi.Bool(False, True)] = medium.sample_interaction(mi.Ray3f([0, 0, 0], [0, 0, 1]), 0.5, 0)
     assert [m is medium for m in mei.medium] == [False, True]
+
+
+def rounds(body, *state):
+    """The body, three times, recorded."""
+    def step(i, *s): return (i + 1, *body(i, *s))
+    return dr.while_loop((mi.UInt32([0, 0]), *state), lambda i, *s: i < 3, step)[1:]
+
+
+def test_loops_carry_references_that_were_none():
+    # In every round but the first, `which` is an object that the loop was not given
+    a, b = (mi.load_dict({"type": "homogeneous", "sigma_t": s}) for s in (1.0, 2.0))
+    ray = mi.Ray3f([0, 0, 0], [0, 0, 1])
+
+    def body(i, which, total):
+        total = total + which.get_majorant(dr.zeros(mi.MediumInteraction3f), which != None)[0]
+        return dr.select(i == 0, mi.MediumPtr(b), mi.MediumPtr(a)), total
+    which, total = rounds(body, dr.zeros(mi.MediumPtr, 2), mi.Float(0, 0))
+    assert list(total) == [3, 3] and [m is a for m in which] == [True, True]
+
+    def collisions(i, mei, total):
+        total = total + dr.select(mei.medium == mi.MediumPtr(b), 10, 1)
+        return mi.MediumPtr(b).sample_interaction(ray, 0.5, 0), total
+    mei, total = rounds(collisions, dr.zeros(mi.MediumInteraction3f, 2), mi.Float(0, 0))
+    assert list(total) == [21, 21] and mei.medium[0] is b
+
+
+def test_loops_carry_hits_that_were_none():
+    scene = mi.load_dict({"type": "scene", "a": {"type": "sphere"}})
+    ray = mi.Ray3f(mi.Point3f(0, 0, [3, 4]), mi.Vector3f(0, 0, -1))
+
+    def body(i, now, before, depth):
+        si = before.compute_surface_interaction(ray, mi.RayFlags.All, i > 0)
+        return scene.ray_intersect_preliminary(ray), now, depth + dr.select(i > 0, si.p.z, 0)
+    _, _, depth = rounds(body, scene.ray_intersect_preliminary(ray), dr.zeros(mi.PreliminaryIntersection3f), mi.Float(0, 0))
+    assert np.allclose(depth.numpy(), 2)
+
+
+def test_derivatives_of_records_are_replaced_where_they_have_some():
+    scene = mi.load_dict({"type": "scene", "a": {"type": "sphere"}})
+    si = scene.ray_intersect(mi.Ray3f([0, 0, 3], [0, 0, -1]))
+    t = mi.Float(2)
+    dr.enable_grad(t)
+    other = mi.SurfaceInteraction3f(si)
+    other.t = 3 * t
+    si = dr.replace_grad(si, other)
+    dr.backward(si.t)
+    assert si.t[0] == 2 and dr.grad(t)[0] == 3
+    with pytest.raises(Exception, match="incompatible input types"):
+        dr.replace_grad(mi.UInt32(1), mi.UInt32(2))

@@ -4,7 +4,7 @@ import contextlib
 from .. import _core
 from ._eval import JitFlag, flag, scoped_set_flag
 from ._hooks import InsideBody, StateAccess, UserError
-from ._state import Copies, arrays, check_initialized, child_name, fit, labelled, parts, put_back, type_name
+from ._state import Copies, arrays, check_initialized, child_name, fit, introduce, labelled, meanings, parts, put_back, type_name
 from ._types import ArrayBase, describe, is_mask_v
 
 _modes = (None, "auto", "symbolic", "evaluated", "scalar")
@@ -75,6 +75,7 @@ class _Loop:
     def __init__(self, where, state, cond, body, labels, strict):
         self.where, self.state, self.cond, self.body, self.strict = where, state, cond, body, strict
         self.named = labelled(state, labels) if labels else [(f"state[{i}]", v) for i, v in enumerate(state)]
+        introduce(state)
         self.flat = arrays(state)
         self.memory = set()  # numbers of arrays that lanes access by index
         self.kept = set()    # of arrays that stay as they are, and are to be seen as they are
@@ -121,7 +122,10 @@ class _Loop:
         if len(out) != len(self.state):
             raise UserError(f"{self.where}: the 'body' function returned a tuple with an inconsistent size ({len(out)} "
                             f"state variables, not {len(self.state)})")
+        known = meanings(self.state)
         out = tuple(fit(self.where, n, v, o, self.strict) for (n, v), o in zip(self.named, out))
+        if meanings(self.state) != known:
+            raise _Again  # with references to more objects than the body has been traced with
         flat, given = arrays(out), arrays(copies.tree)
         # A recorded body is known by its last trace, an evaluated one by all iterations
         earlier = self.changed if not _core.is_recording() and self.last else [False] * len(flat)

@@ -120,6 +120,9 @@ def replace_grad(arg0, arg1, /):
             refuse(f"incompatible input lengths ({len(x)} and {len(y)})")
         out = []
         for (_, v), (_, w) in zip(x, y):
+            if isinstance(v, ArrayBase) and type(v) is type(w) and not is_float_v(v):
+                out.append(v)  # numbers and masks of records have no derivatives
+                continue
             try:
                 out.append(replace_grad(v, w))
             except UserError as e:

@@ -27,6 +27,38 @@ def arrays(tree, out=None):
     return out
 
 
+def _walk(tree, visit):
+    if not isinstance(tree, ArrayBase):
+        visit(tree)
+        for _, v in parts(tree) or ():
+            _walk(v, visit)
+
+
+def introduce(state):
+    """Tells members of a structure that do not know yet what they belong to (a hit of no scene, which is to hold one later)
+    what all others belong to, if that is one thing: a body is traced before it hands them over."""
+    lost, owners = [], []
+
+    def visit(tree):
+        if hasattr(tree, "_umbel_owner"):
+            owner = tree._umbel_owner()
+            if owner is None:
+                lost.append(tree)
+            elif not any(o is owner for o in owners):
+                owners.append(owner)
+    _walk(state, visit)
+    if len(owners) == 1:
+        for v in lost:
+            v._umbel_belong(owners[0])
+
+
+def meanings(state):
+    """What numbers in a structure stand for, which are references to objects: their lists."""
+    out = []
+    _walk(state, lambda tree: out.append(tree._umbel_meaning()) if hasattr(tree, "_umbel_meaning") else None)
+    return out
+
+
 class Copies:
     """A structure with other arrays in it, and where each of its objects comes from."""
 
@@ -151,6 +183,9 @@ def fit(where, name, before, after, strict=True, sizes=True):
             refuse(f"the size of state variable '{name}' of type '{type_name(before)}' changed from {a} to {b}; only a "
                    "size of 1 may grow")
         return after
+    if type(before) is type(after) and hasattr(before, "_umbel_meaning") and \
+            before._umbel_meaning() != after._umbel_meaning():
+        after = before._umbel_merge(after)  # references with the numbers that `before` has for them
     kids, other = parts(before), parts(after)
     if kids is None and other is None:
         if type(before) is not type(after):

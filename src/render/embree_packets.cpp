@@ -12,15 +12,25 @@ namespace {
 
 constexpr int RayFields = 12, HitFields = 8; // of RTCRayN and RTCHitN, 4 bytes a lane each
 
+// Four lanes are what every x86 has vectors for.
+typedef int32_t Lanes __attribute__((vector_size(16)));
+typedef float Numbers __attribute__((vector_size(16)));
+Lanes load(const void *numbers, int i) {
+    Lanes v;
+    std::memcpy(&v, static_cast<const int32_t *>(numbers) + i, sizeof(v));
+    return v;
+}
+bool is_any(const Lanes &v) { return v[0] | v[1] | v[2] | v[3]; }
+
 template <int N> RTCIntersectContext context(const void *rays) {
     RTCIntersectContext c;
     rtcInitIntersectContext(&c);
     auto *id = static_cast<const uint32_t *>(rays) + 10 * N;
-    bool coherent = true;
-    for (int i = 0; i < N; ++i)
-        coherent &= id[i] != 0;
-    c.flags =
-        coherent ? RTC_INTERSECT_CONTEXT_FLAG_COHERENT : RTC_INTERSECT_CONTEXT_FLAG_INCOHERENT;
+    Lanes incoherent{};
+    for (int i = 0; i < N; i += 4)
+        incoherent |= load(id, i) == 0;
+    c.flags = is_any(incoherent) ? RTC_INTERSECT_CONTEXT_FLAG_INCOHERENT
+                                 : RTC_INTERSECT_CONTEXT_FLAG_COHERENT;
     return c;
 }
 
@@ -47,33 +57,25 @@ template <int N> void occlude(const int *valid, RTCScene scene, void *rays) {
 template <int N> class Followed {
 public:
     Followed(const int32_t *mask, const void *frame, float reach) : m_mask(mask) {
-        auto *rays = static_cast<const float *>(frame);
-        typedef float Numbers __attribute__((vector_size(16))); // which every x86 has
-        typedef int32_t Lanes __attribute__((vector_size(16)));
+        auto *rays = static_cast<const int32_t *>(frame);
+        // Without their sign, the bits of floats have the order of the floats, and those of NaN are the greatest
+        const int32_t furthest = std::bit_cast<int32_t>(reach), infinite = 0x7f800000;
         Lanes any{};
         for (int i = 0; i < N; i += 4) {
-            auto at = [&](int field) {
-                Numbers v;
-                std::memcpy(&v, rays + field * N + i, sizeof(v));
-                return v;
+            auto beyond = [&](int field, int32_t limit) {
+                return (load(rays + field * N, i) & 0x7fffffff) > limit;
             };
-            auto within = [&](int field) { // not so where it is NaN
-                Numbers v = at(field);
-                return (v <= reach) & (v >= -reach);
-            };
-            Lanes good = within(0) & within(1) & within(2) & within(4) & within(5) & within(6);
-            good &= (at(7) == at(7)) & (at(8) == at(8)); // time and end, which may be infinite
-            Lanes active;
-            std::memcpy(&active, mask + i, sizeof(active));
-            Lanes lost = active & ~good;
+            Lanes lost = beyond(0, furthest) | beyond(1, furthest) | beyond(2, furthest) |
+                         beyond(4, furthest) | beyond(5, furthest) | beyond(6, furthest);
+            lost |= beyond(7, infinite) | beyond(8, infinite); // time and end
+            lost &= load(mask, i);
             std::memcpy(m_lost + i, &lost, sizeof(lost));
             any |= lost;
         }
-        if (any[0] | any[1] | any[2] | any[3]) [[unlikely]]
-            drop(rays);
+        if (is_any(any)) [[unlikely]]
+            drop(static_cast<const float *>(frame));
     }
     const int *valid() const { return m_mask; }
-    bool operator[](int i) const { return m_mask[i] != 0; }
 
 private:
     void drop(const float *rays) {
@@ -97,30 +99,27 @@ private:
 // Intersects a packet in place and leaves distances where the normal's first component was.
 template <int N> void trace_in_place(const int *mask, const EmbreeTree &tree, void *frame) {
     char *ray = static_cast<char *>(frame), *hit = ray + RayFields * 4 * N;
-    std::memset(hit, 0, 5 * 4 * N);
+    std::memset(hit + 3 * 4 * N, 0, 2 * 4 * N); // u, v; nobody asks for the normal
     std::memset(hit + 5 * 4 * N, 0xff, 3 * 4 * N); // no primitive, no geometry
     Followed<N> followed(mask, frame, tree.reach);
     intersect<N>(followed.valid(), tree.scene, frame);
-    // Without branches, which nobody could predict; four lanes are what every x86 has vectors for
-    typedef uint32_t Bits __attribute__((vector_size(16)));
-    constexpr uint32_t Infinity = std::bit_cast<uint32_t>(std::numeric_limits<float>::infinity());
+    // Without branches, which nobody could predict
+    constexpr int32_t Infinity = std::bit_cast<int32_t>(std::numeric_limits<float>::infinity());
     for (int i = 0; i < N; i += 4) {
-        Bits distance, geometry;
-        std::memcpy(&distance, ray + 8 * 4 * N + 4 * i, sizeof(distance));
-        std::memcpy(&geometry, hit + 6 * 4 * N + 4 * i, sizeof(geometry));
-        Bits missed = Bits(geometry == RTC_INVALID_GEOMETRY_ID);
-        distance = (missed & Infinity) | (~missed & distance);
+        Lanes missed = load(hit + 6 * 4 * N, i) == int32_t(RTC_INVALID_GEOMETRY_ID);
+        Lanes distance = (missed & Infinity) | (~missed & load(ray + 8 * 4 * N, i));
         std::memcpy(hit + 4 * i, &distance, sizeof(distance));
     }
 }
 template <int N> void test_in_place(const int *mask, const EmbreeTree &tree, void *frame) {
     Followed<N> followed(mask, frame, tree.reach);
     occlude<N>(followed.valid(), tree.scene, frame);
-    char *ray = static_cast<char *>(frame);
-    auto *far = reinterpret_cast<const float *>(ray + 8 * 4 * N);
-    auto *out = reinterpret_cast<uint32_t *>(ray + RayFields * 4 * N);
-    for (int i = 0; i < N; ++i)
-        out[i] = far[i] < 0 && followed[i]; // Embree sets it to -inf
+    char *ray = static_cast<char *>(frame), *out = ray + RayFields * 4 * N;
+    for (int i = 0; i < N; i += 4) {
+        Lanes met = Numbers(load(ray + 8 * 4 * N, i)) < 0; // where Embree sets the end to -inf
+        met &= (load(followed.valid(), i) != 0) & 1;
+        std::memcpy(out + 4 * i, &met, sizeof(met));
+    }
 }
 
 template <class F> // f(valid, frame of 16 lanes)

@@ -124,7 +124,7 @@ std::vector<size_t> CallOp::reached_by(const std::vector<NodeId> &roots,
         if (n.region == 0 && n.op != Op::Address && !probe.depends(id))
             continue;
         operands.clear();
-        operands_of(g, id, n, operands);
+        operands_of(c, id, n, operands);
         for (NodeId d : operands)
             note(d, n.op != Op::Address);
         stack.insert(stack.end(), operands.begin(), operands.end());

@@ -238,7 +238,7 @@ void RecordedOp::remember_originals() {
         const Node &n = g[id];
         if ((n.region == 0 && id != construct.id()) || !seen.insert(id).second)
             continue;
-        operands_of(g, id, n, stack);
+        operands_of(c, id, n, stack);
         if (n.op != Op::Call)
             continue;
         for (auto &b : static_cast<CallRecord &>(*g.record_of(id)).bodies)
@@ -248,7 +248,7 @@ void RecordedOp::remember_originals() {
             }
     }
     seen.clear();
-    operands_of(g, construct.id(), g[construct.id()], stack);
+    operands_of(c, construct.id(), g[construct.id()], stack);
     for (const Write &w : m_writes) {
         for (const Value *v : { &w.value, &w.index, &w.mask })
             stack.push_back(v->id());
@@ -268,7 +268,7 @@ void RecordedOp::remember_originals() {
             tracker.originals.remember(c, id);
             m_remembered.push_back(id);
         }
-        operands_of(g, id, n, stack);
+        operands_of(c, id, n, stack);
     }
 }
 
@@ -322,6 +322,8 @@ std::vector<Value> AdTracker::differentiate(const char *name, std::vector<Value>
             collectors.back()->note(v);
         for (const Collector::Written &w : collector.written)
             collectors.back()->note_written(w);
+        for (const std::shared_ptr<AppliedOp> &op : collector.applied)
+            collectors.back()->applied.push_back(op);
         for (size_t k = 0; k < outs.size(); ++k)
             if (depends[k])
                 outs[k] = marked(outs[k]);
@@ -365,6 +367,7 @@ std::vector<Value> AdTracker::differentiate(const char *name, std::vector<Value>
             op = make_loop_op(*this, construct, collector.values, mine, collector.written);
             break;
         }
+        op->m_applied = collector.applied;
         with_derivatives = custom(op, collector.values);
     }
     Replay replay(c, 0);

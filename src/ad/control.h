@@ -59,6 +59,9 @@ public:
     ~RecordedOp() override;
     std::vector<Value> eval(std::span<const Value>) override { return m_outs; }
 
+    /// Custom operations inside, which replays apply again.
+    std::vector<std::shared_ptr<AppliedOp>> m_applied;
+
 protected:
     /// By number of the construct's output; not valid: none.
     std::vector<Value> output_gradients(size_t count);

@@ -36,6 +36,96 @@ void CustomOp::set_grad_in(size_t i, const Value &g) {
         m_tape->accumulate(inputs[i], g.detached());
 }
 
+// ---- in bodies
+
+AppliedOp::AppliedOp(AppliedOps &all, std::shared_ptr<RepeatableOp> op, std::vector<Value> inputs,
+                     std::vector<Value> outputs)
+    : op(std::move(op)), inputs(std::move(inputs)), outputs(std::move(outputs)), m_all(all) {
+    for (const Value &v : this->outputs)
+        if (is_float(v.type()))
+            m_all.m_by_result[v.id()] = this;
+}
+
+AppliedOp::~AppliedOp() {
+    for (const Value &v : outputs)
+        if (is_float(v.type()))
+            m_all.m_by_result.erase(v.id());
+}
+
+// The value as a node that nothing else is, and that lies in the body as deeply as `input` does: what a replay must compute
+// again, it must not find outside.
+static Value own_node(const Value &v, const Value &input) {
+    Context &c = v.context();
+    if (v.node().length)
+        fail("a custom operation inside a recorded body returns a local array");
+    auto make = [&](const NodeKey &key) { return Value::adopt(c, c.graph.make(key)); };
+    auto depth = [&](const Value &x) { return c.graph.region(x.node().region).depth; };
+    Value inside = v;
+    uint32_t size = std::max(v.size(), input.size());
+    if (depth(v) < depth(input)) { // the rules would see through this
+        Value mask = make({ .op = Op::Eq,
+                            .type = Type::Bool,
+                            .size = input.size(),
+                            .dep = { input.id(), input.id(), 0, 0 } });
+        inside = make({ .op = Op::Select,
+                        .type = v.type(),
+                        .size = size,
+                        .dep = { mask.id(), v.id(), v.id(), 0 } });
+    }
+    Type bits = v.type() == Type::F64 ? Type::U64 : v.type() == Type::F32 ? Type::U32 : Type::U16;
+    Value b = make({ .op = Op::Bitcast,
+                     .type = bits,
+                     .size = inside.size(),
+                     .dep = { inside.id(), 0, 0, 0 } });
+    return make({ .op = Op::Bitcast,
+                  .type = v.type(),
+                  .size = inside.size(),
+                  .imm = c.graph.sequence(),
+                  .dep = { b.id(), 0, 0, 0 } });
+}
+
+static std::vector<Value> apply_in_body(AdTracker &tracker, const std::shared_ptr<CustomOp> &op,
+                                        std::vector<Value> inputs, std::vector<Value> out,
+                                        const std::vector<GradId> &followed) {
+    auto repeatable = std::dynamic_pointer_cast<RepeatableOp>(op);
+    if (!repeatable)
+        fail("{}: a custom operation inside a recorded body, which would have to apply it again "
+             "for its derivative; make it a RepeatableOp",
+             op->name());
+    if (followed.size() != inputs.size())
+        fail("{}: a custom operation inside a recorded body reads, or writes to, values that carry "
+             "gradients besides its arguments; make them arguments and results",
+             op->name());
+    const Graph &g = inputs[0].context().graph;
+    const Value *deepest = nullptr;
+    for (size_t i = 0; i < inputs.size(); ++i)
+        if (followed[i] && (!deepest || g.region(inputs[i].node().region).depth >
+                                            g.region(deepest->node().region).depth))
+            deepest = &inputs[i];
+    for (Value &v : out)
+        if (is_float(v.type()))
+            v = own_node(v, *deepest);
+    Collector &body = *tracker.collectors.back();
+    body.applied.push_back(std::make_shared<AppliedOp>(tracker.applied, std::move(repeatable),
+                                                       std::move(inputs), out));
+    for (Value &v : out)
+        if (is_float(v.type()))
+            v = tracker.marked(v);
+    return out;
+}
+
+// A literal has one element; as a result, its derivative is another for each lane of the inputs.
+static void spread_literals(std::vector<Value> &out, std::span<const Value> inputs) {
+    uint32_t lanes = 1;
+    for (const Value &v : inputs)
+        lanes = std::max(lanes, v.size());
+    for (Value &v : out)
+        if (v.is_literal() && v.size() == 1 && lanes > 1)
+            v = literal(v.type(), v.literal_bits(), lanes);
+}
+
+// ---- on the tape
+
 std::vector<Value> custom(std::shared_ptr<CustomOp> op, std::span<const Value> inputs) {
     Context &c = inputs.empty() ? Context::current() : inputs[0].context();
     AdTracker &tracker = AdTracker::of(c);
@@ -43,7 +133,7 @@ std::vector<Value> custom(std::shared_ptr<CustomOp> op, std::span<const Value> i
     op->m_tape = &t;
     std::vector<Value> plain;
     for (const Value &v : inputs) {
-        plain.push_back(t.follows(v.grad_id()) ? v.detached() : tracker.primal(v));
+        plain.push_back(tracker.primal(v));
         op->m_in.push_back({ v.type(), v.size() });
     }
     std::vector<Value> out;
@@ -70,9 +160,15 @@ std::vector<Value> custom(std::shared_ptr<CustomOp> op, std::span<const Value> i
     op->outputs.assign(out.size(), 0);
     if (!followed)
         return out;
-    if (!tracker.collectors.empty())
-        fail("{}: a custom operation inside a recorded body; give the body an adjoint of its own",
-             op->name());
+    if (tracker.tracing_body()) {
+        std::vector<GradId> ids = op->inputs;
+        ids.insert(ids.end(), op->m_written.begin(), op->m_written.end());
+        return apply_in_body(tracker, op, std::move(plain), std::move(out), ids);
+    }
+    if (c.region == 0)
+        spread_literals(out, inputs);
+    for (size_t k = 0; k < out.size(); ++k)
+        op->m_out[k].size = out[k].size();
     op->scope = std::make_shared<ScopeState>(t.scopes().back());
     op->scope->isolate = false;
     GradId hub = t.make_hub(op);

@@ -72,7 +72,7 @@ void HigherOrder::refuse_dropped(Tape &tape, const Value &y) {
                  "what grad() returns is a number. Use gradient() for one that has derivatives, or "
                  "detach() where the gradient is meant as a constant");
         }
-        operands_of(g, id, g[id], stack);
+        operands_of(y.context(), id, g[id], stack);
     }
 }
 

@@ -33,7 +33,11 @@ const Node &Replay::node(NodeId id) const {
     return g[id];
 }
 
-void operands_of(const Graph &g, NodeId id, const Node &n, std::vector<NodeId> &out) {
+void operands_of(Context &c, NodeId id, const Node &n, std::vector<NodeId> &out) {
+    const Graph &g = c.graph;
+    if (const AppliedOp *op = AdTracker::of(c).applied.find(id))
+        for (const Value &v : op->inputs)
+            out.push_back(v.id());
     for (NodeId d : n.dep)
         if (d)
             out.push_back(d);
@@ -87,7 +91,7 @@ bool Replay::depends(NodeId root) {
     auto push = [&](NodeId id) {
         m_depends[id] = false; // in progress: cycles through loop state add nothing
         stack.push_back({ id, {}, 0 });
-        operands_of(g, id, node(id), stack.back().operands);
+        operands_of(c, id, node(id), stack.back().operands);
     };
     if (int a = answer(root); a >= 0)
         return a;
@@ -146,6 +150,16 @@ Value Replay::get(NodeId root) {
         }
         const Node n = node(id);
         bool ready = true;
+        if (const AppliedOp *op = AdTracker::of(c).applied.find(id)) {
+            for (const Value &v : op->inputs)
+                if (!known(v.id())) {
+                    stack.push_back(v.id());
+                    ready = false;
+                }
+            if (ready)
+                apply(*op);
+            continue;
+        }
         bool simple = !is_result(n.op) && n.op != Op::Phi && n.op != Op::Param &&
                       n.op != Op::Active && n.op != Op::Literal;
         if (simple)
@@ -168,6 +182,15 @@ Value Replay::get(NodeId root) {
         stack.pop_back();
     }
     return m_values[root];
+}
+
+void Replay::apply(const AppliedOp &op) {
+    std::vector<Value> inputs;
+    for (const Value &v : op.inputs)
+        inputs.push_back(m_values[v.id()]);
+    std::vector<Value> out = custom(op.op->again(), inputs);
+    for (size_t k = 0; k < out.size(); ++k)
+        m_values[op.outputs[k].id()] = out[k];
 }
 
 // The array behind an address, or what takes its place.
@@ -279,7 +302,7 @@ void Replay::collect(RegionId region, const std::vector<NodeId> &roots,
             continue;
         }
         operands.clear();
-        operands_of(g, id, node(id), operands);
+        operands_of(c, id, node(id), operands);
         stack.insert(stack.end(), operands.begin(), operands.end());
     }
 }

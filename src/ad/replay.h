@@ -68,6 +68,7 @@ private:
     bool known(jit::NodeId id) const;
     bool own(jit::NodeId id) const { return m_region && g.encloses(m_region, g[id].region); }
     jit::Value compute(jit::NodeId id);
+    void apply(const class AppliedOp &op);
     jit::Value source(jit::NodeId address);
     // Past the data of instances whose bodies these are
     jit::Value direct(jit::NodeId id);
@@ -106,8 +107,9 @@ void for_settled_uniforms(jit::Context &c, const Originals &originals, const jit
             fn(body.uniforms[j], call.data[instance.first + body.leaves.size() + j]);
 }
 
-/// Ids that must be known before `id` is: operands, and what its record names.
-void operands_of(const jit::Graph &g, jit::NodeId id, const jit::Node &n,
+/// Ids that must be known before `id` is: operands, what its record names, inputs of the custom operation that it is a
+/// result of.
+void operands_of(jit::Context &c, jit::NodeId id, const jit::Node &n,
                  std::vector<jit::NodeId> &out);
 
 } // namespace umbel::ad

@@ -1,5 +1,6 @@
 // ad/tracker.h: notes operations on the tape as they are recorded.
 #pragma once
+#include "ad/applied.h"
 #include "ad/recipes.h"
 #include "ad/replay.h"
 #include "ad/tape.h"
@@ -27,6 +28,7 @@ struct Collector {
         GradId node;
     };
     std::vector<Written> written;
+    std::vector<std::shared_ptr<AppliedOp>> applied; // custom operations of the body
     void note_written(const Written &w);
     /// Notes the value and returns what the body is to compute with, without gradient.
     Value note(const Value &v);
@@ -67,7 +69,8 @@ public:
     static AdTracker &of(Context &c);
 
     Originals originals; // before the tape, whose operations forget theirs
-    HigherOrder higher;  // and whose nodes forget their recipes
+    AppliedOps applied;
+    HigherOrder higher; // and whose nodes forget their recipes
     Tape tape;
     std::vector<Collector *> collectors; // of bodies being traced, innermost last
 

@@ -145,7 +145,8 @@ void FunctionEmitter::emit(NodeId id) {
                                     .type = Type::Bool,
                                     .arg = { inst.arg[mask], active, NoValue, NoValue } });
         }
-        inst.imm = n.imm;
+        // That of a Bitcast tells equal nodes apart, and bodies of calls, but nothing that they compute
+        inst.imm = n.op == Op::Bitcast && !canonical ? 0 : n.imm;
         inst.uniform = uniform;
         v = push(inst);
     }

@@ -1,4 +1,5 @@
 // python/jit_gradients.cpp: gradients of array objects, scopes, custom operations.
+#include "ad/applied.h"
 #include "ad/higher_order.h"
 #include "python/functions.h"
 #include "python/helpers.h"
@@ -75,7 +76,7 @@ private:
 };
 
 /// An operation whose methods a Python object supplies. Inputs and outputs are lists of arrays.
-class PythonOp final : public ad::CustomOp {
+class PythonOp final : public ad::RepeatableOp {
 public:
     PythonOp(nb::object self, nb::list inputs)
         : m_self(std::move(self)), m_inputs(inputs),
@@ -100,6 +101,12 @@ public:
                 m_written.push_back(v.grad_id());
         });
         return values_of(m_outputs);
+    }
+    std::shared_ptr<ad::CustomOp> again() const override {
+        nb::list inputs;
+        for (nb::handle h : m_inputs)
+            inputs.append(map_values(array_of(h), [](const Value &v) { return v; }));
+        return std::make_shared<PythonOp>(m_self.attr("_again")(), inputs);
     }
     void forward() override { m_self.attr("_forward")(nb::cast(this, nb::rv_policy::reference)); }
     void backward() override { m_self.attr("_backward")(nb::cast(this, nb::rv_policy::reference)); }

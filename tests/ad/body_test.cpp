@@ -1,4 +1,5 @@
 // tests/ad/body_test.cpp: inside recorded bodies, detach, scopes and replace_grad mean what they mean outside.
+#include "ad/applied.h"
 #include "jit/datum.h"
 #include "support/gradient_check.h"
 
@@ -313,6 +314,101 @@ TEST_P(Bodies, NumbersOfTheHostAreTheInstancesOwn) {
             EXPECT_EQ(grad(x).read(), (List{ 6, 36, 135, 96 }));
         else
             EXPECT_EQ(grad(x).read(), (List{ 4, 12, 30, 16 }));
+    }
+}
+
+// x -> x * x, and 1, with derivatives that neither has: `slope` times x, and x
+struct Odd : RepeatableOp {
+    double slope;
+    Float64 x;
+    explicit Odd(double slope) : slope(slope) {}
+    const char *name() const override { return "odd"; }
+    std::vector<Value> eval(std::span<const Value> in) override {
+        x = Float64(in[0]);
+        return { x * x, Float64(1.0) };
+    }
+    std::shared_ptr<CustomOp> again() const override { return std::make_shared<Odd>(slope); }
+    void forward() override {
+        Float64 dx(grad_in(0));
+        set_grad_out(0, dx * x * slope);
+        set_grad_out(1, dx * x);
+    }
+    void backward() override {
+        set_grad_in(0, Float64(grad_out(0)) * x * slope + Float64(grad_out(1)) * x);
+    }
+};
+
+std::vector<Value> odd(const Float64 &x, double slope) {
+    Value in[] = { x };
+    return custom(std::make_shared<Odd>(slope), in);
+}
+
+TEST_P(Bodies, CustomOperationsKeepTheirDerivatives) {
+    expect_same_inside(
+        "once", [](const Float64 &x, const Float64 &) { return Float64(odd(x * 3.0, 5)[0]) * x; });
+    expect_same_inside("equal values, other derivatives", [](const Float64 &x, const Float64 &) {
+        return Float64(odd(x, 5)[0]) + Float64(odd(x, 7)[0]) * 2.0 + x * x;
+    });
+    expect_same_inside("one after another, beside memory", [&](const Float64 &x, const Float64 &t) {
+        Float64 v = Float64(odd(gather(t, lane % 3u), 5)[0]);
+        return Float64(odd(v * x, 3)[0]) * gather(t, lane % 2u);
+    });
+    expect_same_inside("a constant",
+                       [](const Float64 &x, const Float64 &) { return Float64(odd(x, 5)[1]) * x; });
+    expect_same_inside("without derivatives", [](const Float64 &x, const Float64 &) {
+        return Float64(odd(detach(x), 5)[0]) * x;
+    });
+}
+
+TEST_P(Bodies, CustomOperationsOfLoopsThatGoRound) {
+    Float64 x = copy(List{ 0.5, 1, 1.5, 2 });
+    enable_grad(x);
+    auto round = [&](const Float64 &v) { // v <- v^2 / 4, with four times its derivative
+        return std::get<1>(loop(
+            std::tuple<UInt32, Float64>(0u, v), [](const auto &s) { return std::get<0>(s) < 3u; },
+            [](auto &s) {
+                std::get<1>(s) = Float64(odd(std::get<1>(s), 8)[0]) * 0.25;
+                std::get<0>(s) += 1u;
+            }));
+    };
+    Float64 y = round(x);
+    backward(y);
+    List got = grad(x).read(), at = x.read();
+    for (size_t i = 0; i < got.size(); ++i) {
+        double v = at[i], slope = 1;
+        for (int k = 0; k < 3; ++k) {
+            slope *= 8 * v * 0.25;
+            v = v * v * 0.25;
+        }
+        EXPECT_NEAR(got[i], slope, 1e-12);
+    }
+}
+
+TEST_P(Bodies, CustomOperationsThatCannotBeAppliedAgainAreRefused) {
+    struct Once : CustomOp {
+        const char *name() const override { return "odd"; }
+        std::vector<Value> eval(std::span<const Value> in) override { return { in[0] }; }
+        void forward() override {}
+        void backward() override {}
+    };
+    Float64 x = copy(List{ 0.5, 1, 1.5, 2 });
+    enable_grad(x);
+    auto apply = [&] {
+        return if_(
+            lane < 2u,
+            [&] {
+                Value in[] = { x };
+                return Float64(custom(std::make_shared<Once>(), in)[0]);
+            },
+            [&] { return x; });
+    };
+    try {
+        apply();
+        ADD_FAILURE() << "not refused";
+    } catch (const umbel::UserError &e) {
+        EXPECT_NE(std::string(e.what()).find("odd: a custom operation inside a recorded body"),
+                  std::string::npos)
+            << e.what();
     }
 }
 

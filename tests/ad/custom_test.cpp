@@ -285,6 +285,27 @@ TEST_P(Custom, ResultsThatAreIntegersCarryNoGradient) {
     EXPECT_EQ(grad(x).read(), (List{ 3, 3 }));
 }
 
+TEST_P(Custom, AConstantResultHasOneDerivativeALane) {
+    struct Weight : CustomOp { // 1, with the derivative of its input
+        const char *name() const override { return "weight"; }
+        std::vector<Value> eval(std::span<const Value>) override { return { Float64(1.0) }; }
+        void forward() override { set_grad_out(0, grad_in(0)); }
+        void backward() override { set_grad_in(0, grad_out(0)); }
+    };
+    Float64 x = copy(List{ 1, 2, 3 }), factor = copy(List{ 5, 6, 7 });
+    enable_grad(x);
+    Value in[] = { x };
+    Float64 y = as(custom(std::make_shared<Weight>(), in)[0]) * factor;
+    EXPECT_EQ(y.read(), (List{ 5, 6, 7 }));
+    backward(y, ClearInput | ClearInterior);
+    EXPECT_EQ(grad(x).read(), (List{ 5, 6, 7 }));
+    clear_grad(x);
+    set_grad(x, copy(List{ 1, 10, 100 }));
+    enqueue(Mode::Forward, x);
+    traverse(Mode::Forward);
+    EXPECT_EQ(grad(y).read(), (List{ 5, 60, 700 }));
+}
+
 UMBEL_BACKENDS(Custom)
 
 } // namespace

@@ -254,6 +254,33 @@ def test_custom_operations_read_what_is_not_among_their_arguments():
     assert values(dr.forward_to(dr.custom(Op, 7))) == [21]
 
 
+def test_custom_operations_inside_of_recorded_loops():
+    class Square(dr.CustomOp):
+        def eval(self, x):
+            self.x = x
+            return x * x
+
+        def forward(self): self.set_grad_out(self.grad_in("x") * self.x * 5)
+        def backward(self): self.set_grad_in("x", self.grad_out() * self.x * 5)
+
+    @dr.syntax
+    def f(x):
+        i = UInt(0)
+        while i < 2:
+            x = dr.custom(Square, x)
+            i += 1
+        return x
+    x = Float(1, 2)
+    dr.enable_grad(x)
+    y = f(x)
+    dr.backward(y)
+    assert values(y) == [1, 16] and values(x.grad) == [25, 25 * 2 * 4]
+    x = Float(1, 2)
+    dr.enable_grad(x)
+    dr.set_grad(x, 1)
+    assert values(dr.forward_to(f(x))) == [25, 200]
+
+
 def test_custom_operations_say_what_is_wrong():
     class Op(dr.CustomOp):
         def eval(self, a): return a * 1

@@ -347,6 +347,14 @@ class CustomOp:
         self._out_places = leaves(self.outputs)
         return list(self._out_places)
 
+    def _again(self):
+        """The same operation, to be applied once more: see custom()."""
+        import inspect
+        op = type(self)()
+        op._extra_in, op._extra_out, op._handle = [], [], None
+        op._bound = inspect.BoundArguments(self._bound.signature, dict(self._bound.arguments))
+        return op
+
     def _implicit_inputs(self): return [a for a in leaves(self._extra_in) if is_float_v(a)]
     def _implicit_outputs(self): return [a for a in leaves(self._extra_out) if is_float_v(a)]
 
@@ -426,7 +434,8 @@ def _matching(tree, value):
 
 
 def custom(cls, /, *args, **kwargs):
-    """Applies a custom operation; the result depends on the arguments through it."""
+    """Applies a custom operation; the result depends on the arguments through it. A recorded loop, branch or call runs
+    its body again for derivatives, with new objects of the class: __init__ takes no arguments."""
     import inspect
     if not (isinstance(cls, type) and issubclass(cls, CustomOp)):
         raise TypeError(f"custom(): the first argument must be a subclass of CustomOp, not {cls!r}")

@@ -195,6 +195,14 @@ static void own_target(Context &c, Value &target, const char *what) {
     target = Value::adopt(c, c.graph.buffer(target.type(), fresh, size));
 }
 
+// Whether a function of the host changes the array: by adding to it at the end, or, as atomic exchanges do, at its address.
+// What it does behind other pointers is its own: arrays know nothing of it.
+static bool writes_to(Graph &g, NodeId call, NodeId array) {
+    auto &r = static_cast<ExternRecord &>(*g.record_of(call));
+    return (r.user && g[r.user].dep[0] == array) ||
+           std::find(r.targets.begin(), r.targets.end(), array) != r.targets.end();
+}
+
 // Pending effects on the same target that would not run before this one must come first: those of another
 // size, and, as reductions of the top level follow their kernel, those of another kind.
 static void order_effects(Context &c, const Value &target, uint32_t size, uint32_t kind) {
@@ -205,12 +213,8 @@ static void order_effects(Context &c, const Value &target, uint32_t size, uint32
         bool direct = n.op == Op::Scatter || n.op == Op::ScatterInc;
         if (direct && c.graph[n.dep[0]].dep[0] != target.id())
             continue;
-        if (n.op == Op::Extern) { // says what it writes to, if it does
-            auto &r = static_cast<ExternRecord &>(*c.graph.record_of(e));
-            if (r.effect &&
-                std::find(r.targets.begin(), r.targets.end(), target.id()) == r.targets.end())
-                continue;
-        }
+        if (n.op == Op::Extern && !writes_to(c.graph, e, target.id()))
+            continue;
         bool in_order = c.region ? n.size == size && !(n.flags & Ordered)
                                  : n.op == Op::Scatter && n.size == size && uint32_t(n.imm) == kind;
         if (!in_order) {
@@ -263,8 +267,7 @@ void scatter(Value &target, const Value &value, const Value &index, const Value 
     Value address = address_of(c, target);
     // At the top level, reductions run in lane order after the kernel: no atomics, the same bits always. The checking mode looks
     // at what kernels do.
-    bool ordered =
-        c.region == 0 && op != ReduceOp::Store && &c.backend() != &checking_backend();
+    bool ordered = c.region == 0 && op != ReduceOp::Store && &c.backend() != &checking_backend();
     Value active = mask, at = index;
     if (!ordered || !c.masks.empty())
         active = Value::adopt(c, c.effective_mask(mask.id()));

@@ -244,6 +244,23 @@ TEST_P(EvalTest, AssertionsThatHoldAreSilent) {
     synchronize();
 }
 
+// Were they kept apart, all that both depend on would be computed twice.
+TEST_P(EvalTest, ScattersShareAKernelWithHostFunctionsThatDoNotWriteToTheirTarget) {
+    auto nothing = [](void *, uint64_t, uint32_t, const int32_t *, void *) {};
+    auto k = kernels([&] {
+        UInt32 lane = arange<uint32_t>(1000);
+        Float32 x = sqrt(Float32(lane));
+        const Value inputs[] = { x };
+        call_host("nothing", nothing, nullptr, inputs, {}, x > 3.f, true);
+        Value out = full(Type::F32, 0, 2000);
+        scatter(out, x, lane * 2u, Mask(true));
+        scatter(out, x + 1.f, lane * 2u + 1u, Mask(true));
+        EXPECT_EQ(Float32(out).read()[19], 4.f);
+    });
+    std::erase_if(k, [](const KernelRecord &r) { return r.backend == "builtin"; });
+    EXPECT_EQ(k.size(), 1u);
+}
+
 void refuse(void *, uint64_t first, uint32_t, const int32_t *, void *) {
     if (first >= 512)
         fail("no more than 512 lanes");

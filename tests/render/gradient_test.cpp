@@ -271,6 +271,18 @@ TEST_P(ChangingParameters, DerivativesFollowSamplesInOneLaunch) {
     EXPECT_EQ(followed, 12 * 12 * 32);
 }
 
+TEST_P(ChangingParameters, SmallImagesFollowSamplesInOneLaunch) {
+    Ref<Scene> scene = scene_from(box_xml(""));
+    RenderOptions options{ .spp = 1 };
+    jit::Context &c = variant().context();
+    jit::FlagScope history(jit::Flag::History, true);
+    c.take_history();
+    read_floats(render_image(scene, nullptr, options, options));
+    std::vector<jit::KernelRecord> kernels = c.take_history();
+    std::erase_if(kernels, [](const jit::KernelRecord &k) { return k.backend == "builtin"; });
+    EXPECT_EQ(kernels.size(), 1u);
+}
+
 TEST_P(ChangingParameters, MovesShapes) {
     Ref<Scene> scene = scene_from(
         box_xml("<shape type='sphere' id='ball'><float name='radius' value='0.5'/></shape>"

@@ -389,16 +389,20 @@ UMBEL_BACKENDS(EvalTest)
 // Run by the test below in a process of its own, with a folder of its own.
 TEST(DiskCacheChild, DISABLED_RunsAProgram) {
     setenv("UMBEL_CACHE", getenv("UMBEL_TEST_CACHE"), 1);
-    Context context(llvm_backend());
+    const char *backend = getenv("UMBEL_TEST_BACKENDS");
+    Context context(find_backend(backend ? backend : "llvm"));
     ContextScope scope(context);
     context.set(Flag::History, true);
     Float32 x = arange<float>(100), y = sin(x) * x + opaque(float(getpid()));
-    y.read();
+    assert_lanes(x != 42.f, "not this one");
+    eval(y);
+    std::string message = test::user_error([] { synchronize(); });
+    EXPECT_NE(message.find("lane 42 (1 in all): not this one"), std::string::npos) << message;
     auto r = context.take_history();
     std::printf("hit=%d\n", int(r.back().disk_hit));
 }
 
-TEST(DiskCache, TheSecondRunOfAProgramCompilesNothing) {
+TEST(DiskCache, TheSecondRunOfAProgramCompilesNothingAndTellsTheSame) {
     std::filesystem::path folder =
         std::filesystem::temp_directory_path() / ("umbel-eval-test-" + std::to_string(getpid()));
     std::string program = std::filesystem::read_symlink("/proc/self/exe").string();

@@ -8,6 +8,7 @@
 #include "jit/error.h"
 #include <cstdlib>
 #include <cstring>
+#include <span>
 
 namespace umbel::jit {
 namespace cuda {
@@ -135,19 +136,19 @@ std::string CudaKernel::save() const {
         put(&n, sizeof(n));
         out += s;
     };
-    if (!m_externs
-             .empty()) // their names and types would have to be kept, too; such kernels are rare
-        return {};
     put_text(m_entry);
     put_text(
         std::string(reinterpret_cast<const char *>(m_args.data()), m_args.size() * sizeof(Arg)));
     put_text(m_image);
+    for (const ExternSite &site : m_externs) // what its log is read with; the launch knows the rest
+        put_text(char(site.kind) + std::string(reinterpret_cast<const char *>(site.in_types.data()),
+                                               site.in_types.size() * sizeof(Type)));
     return out;
 }
 
 std::unique_ptr<Kernel> CudaKernel::load(CudaDevice &device, std::string_view bytes) {
-    std::string parts[3];
-    for (std::string &part : parts) {
+    std::vector<std::string> parts;
+    while (!bytes.empty()) {
         uint64_t n;
         if (bytes.size() < sizeof(n))
             return nullptr;
@@ -155,15 +156,24 @@ std::unique_ptr<Kernel> CudaKernel::load(CudaDevice &device, std::string_view by
         bytes.remove_prefix(sizeof(n));
         if (n > bytes.size())
             return nullptr;
-        part = bytes.substr(0, n);
+        parts.emplace_back(bytes.substr(0, n));
         bytes.remove_prefix(n);
     }
-    if (!bytes.empty() || parts[1].size() % sizeof(Arg))
+    if (parts.size() < 3 || parts[1].size() % sizeof(Arg))
         return nullptr;
+    std::vector<ExternSite> externs;
+    for (const std::string &part : std::span(parts).subspan(3)) {
+        if (part.empty() || (part.size() - 1) % sizeof(Type))
+            return nullptr;
+        ExternSite &site = externs.emplace_back();
+        site.kind = ExternSite::Kind(part[0]);
+        site.in_types.resize((part.size() - 1) / sizeof(Type));
+        std::memcpy(site.in_types.data(), part.data() + 1, part.size() - 1);
+    }
     std::vector<Arg> args(parts[1].size() / sizeof(Arg));
     std::memcpy(args.data(), parts[1].data(), parts[1].size());
     return std::make_unique<CudaKernel>(device, std::move(parts[2]), std::move(parts[0]),
-                                        std::move(args), std::vector<ExternSite>());
+                                        std::move(args), std::move(externs));
 }
 
 } // namespace

@@ -90,12 +90,15 @@ private:
         State s{ root, UInt32(0u),
                  jit::LocalArray<uint32_t>(jit::unset_array(jit::Type::U32, BvhTree::StackSize)),
                  no_hit(), active };
+        // Lanes look for a leaf each, then visit leaves together: few would have company if some descended meanwhile
+        auto is_inside = [](const State &s) {
+            return s.active & ((s.current & UInt32(BvhTree::LeafBit)) == UInt32(0u));
+        };
         s = jit::loop(
             s, [](const State &s) { return s.active; },
             [&](State &s) {
-                Mask leaf = (s.current & UInt32(BvhTree::LeafBit)) != UInt32(0u);
-                visit_leaf(ray, s, leaf, how);
-                visit_node(ray, inv, s, s.active & !leaf);
+                s = jit::loop(s, is_inside, [&](State &s) { visit_node(ray, inv, s); }, "bvh node");
+                visit_leaf(ray, s, how);
             },
             "bvh");
         return s.hit;
@@ -103,8 +106,9 @@ private:
 
     static Float far_end(const Ray &ray, const Hit &hit) { return min(ray.maxt, hit.t); }
 
-    void visit_node(const Ray &ray, const Vector3 &inv, State &s, const Mask &inner) const {
-        std::vector<Value> r = jit::gather_packet(m_nodes, s.current, BvhTree::NodeSize, inner);
+    void visit_node(const Ray &ray, const Vector3 &inv, State &s) const {
+        std::vector<Value> r =
+            jit::gather_packet(m_nodes, s.current, BvhTree::NodeSize, Mask(true));
         auto at = [&](size_t i) { return Float(r[i]); };
         Float far = far_end(ray, s.hit), near_t[2];
         Mask hits[2];
@@ -116,7 +120,7 @@ private:
             near_t[c] = max(max(min(lo_x, hi_x), min(lo_y, hi_y)), max(min(lo_z, hi_z), Float(0)));
             Float exit = min(min(max(lo_x, hi_x), max(lo_y, hi_y)), max(lo_z, hi_z));
             // Rounding of the products must not lose a hit [Ize 2013].
-            hits[c] = inner & (near_t[c] <= min(exit * (1 + 8 * epsilon()), far));
+            hits[c] = near_t[c] <= min(exit * (1 + 8 * epsilon()), far);
         }
         UInt32 left = number(r[12]), right = number(r[13]);
         Mask both = hits[0] & hits[1], swap = both & (near_t[1] < near_t[0]);
@@ -124,7 +128,7 @@ private:
         UInt32 farther = select(swap, left, right);
         s.stack.set(s.height, farther, both);
         s.height = select(both, s.height + UInt32(1u), s.height);
-        pop(s, nearer, inner, hits[0] | hits[1]);
+        pop(s, nearer, true, hits[0] | hits[1]);
     }
 
     // Goes to `next` in lanes of `go`, to the top of the stack in the other lanes of `mask`.
@@ -138,7 +142,7 @@ private:
         s.active = s.active & !empty;
     }
 
-    void visit_leaf(const Ray &ray, State &s, const Mask &leaf, How how) const {
+    void visit_leaf(const Ray &ray, State &s, How how) const {
         struct Inner {
             UInt32 at, end;
             Hit hit;
@@ -146,7 +150,7 @@ private:
         };
         UInt32 first = s.current & UInt32(BvhTree::FirstMask);
         UInt32 count = (s.current >> UInt32(BvhTree::CountShift)) & UInt32(7u);
-        Inner i{ first, select(s.active & leaf, first + count, first), s.hit };
+        Inner i{ first, select(s.active, first + count, first), s.hit };
         i = jit::loop(
             i, [](const Inner &i) { return i.at < i.end; },
             [&](Inner &i) {
@@ -157,13 +161,9 @@ private:
             },
             "bvh leaf");
         s.hit = i.hit;
-        Mask done = s.active & leaf;
-        if (how.any) {
-            Mask found = done & s.hit.is_valid();
-            s.active = s.active & !found;
-            done = done & !found;
-        }
-        pop(s, s.current, done, false);
+        if (how.any)
+            s.active = s.active & !s.hit.is_valid();
+        pop(s, s.current, s.active, false);
     }
 
     void intersect(const Ray &ray, const UInt32 &prim, Hit &hit, How how) const {

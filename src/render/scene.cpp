@@ -5,6 +5,7 @@
 #include "render/integrator.h"
 #include "render/lost_rays.h"
 #include "render/openings.h"
+#include "render/overlapping_media.h"
 #include "render/shape_list.h"
 #include "render/subsurface.h"
 #include <algorithm>
@@ -184,6 +185,9 @@ void Scene::collect_media() {
         m_media.add(s->medium());
     for (const Emitter *e : m_emitters.objects())
         m_media.add(e->medium());
+    m_overlaps = OverlappingMedia::find(surfaces(), m_shapes, m_sensors, m_media);
+    for (size_t i = 0; m_overlaps && i < surfaces().size(); ++i)
+        table[4 * i + 7] = m_overlaps->region_of(i);
     m_behind_table = {};
     if (!m_media.empty() || !m_subsurfaces.empty())
         m_behind_table = jit::copy(table);

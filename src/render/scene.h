@@ -8,6 +8,7 @@
 namespace umbel {
 
 class Integrator;
+class OverlappingMedia;
 
 class Scene : public Object {
 public:
@@ -173,7 +174,8 @@ private:
     Table<Emitter> m_emitters;
     Table<Medium> m_media;
     Table<Subsurface> m_subsurfaces;
-    UInt32 m_behind_table; // by shape: interior, exterior, subsurface, nothing
+    UInt32 m_behind_table; // by shape: interior, exterior, subsurface, region of m_overlaps
+    std::unique_ptr<OverlappingMedia> m_overlaps; // null where no media do
     bool m_has_null = false;
     uint32_t m_environment = 0; // its number
     LightChoice m_light_choice;

@@ -1,4 +1,5 @@
 // render/scene_media.cpp: what light transport asks of a scene's media, and of surfaces that light passes through.
+#include "render/overlapping_media.h"
 #include "render/replay.h"
 #include "render/scene.h"
 #include "render/subsurface.h"
@@ -12,17 +13,22 @@ uint32_t Scene::number_of(const Medium *medium) const {
     if (medium && number == 0)
         medium->complain("is none of the scene's media; give it to one of its shapes, emitters or "
                          "sensors");
-    return number;
+    return m_overlaps ? m_overlaps->beginning(number) : number;
 }
 
 UInt32 Scene::medium_beyond(const SurfaceInteraction &si, const Vector3 &d, const UInt32 &medium,
                             const Mask &active) const {
     if (m_media.empty())
         return medium;
-    auto [interior, exterior, subsurface, unused] =
+    auto [interior, exterior, subsurface, region] =
         jit::gather_packet<uint32_t, 4>(m_behind_table, si.shape, active);
+    Mask outwards = dot(si.n, d) > 0;
+    if (m_overlaps) {
+        Mask border = active & (region != UInt32(0u));
+        return select(border, m_overlaps->beyond(region, outwards, medium, border), medium);
+    }
     Mask transition = active & ((interior | exterior) != UInt32(0u));
-    return select(transition, select(dot(si.n, d) > 0, exterior, interior), medium);
+    return select(transition, select(outwards, exterior, interior), medium);
 }
 
 static void advance(SampleStream &sampler, const SamplerState &to, const Mask &active) {

@@ -3,6 +3,10 @@
 //     sigma_s = albedo sigma_t      transmittance over a distance t = exp(-sigma_t t)
 //
 // Coefficients are per unit of length in the scene. The albedo may vary in space.
+//
+// A medium is the `interior` or `exterior` of shapes, and of a camera that is in it. Where shapes overlap, or lie inside others without
+// naming their medium as the `exterior`, their media add up; a shape whose surface is not `null`, such as glass, displaces what is
+// larger than itself. A camera in several media names one of them.
 #include "core/medium_presets.h"
 #include "render/medium.h"
 #include "render/volume_range.h"

@@ -217,6 +217,53 @@ TEST_P(BackendPrbVolPath, KnowsBeerAndLambert) {
     EXPECT_NEAR(f.forward(1), -2 * std::exp(-1.4), 0.05);
 }
 
+// Where media overlap, light passes 2 of either: it does not matter which of them grows.
+TEST_P(BackendPrbVolPath, KnowsMediaThatOverlap) {
+    auto slab = [](const char *id, double sigma, double z) {
+        return fmt::format("<shape type='cube'><transform name='to_world'><scale x='2' y='2'/>"
+                           "<translate z='{}'/></transform><bsdf type='null'/><medium "
+                           "type='homogeneous' name='interior' id='{}'><float name='sigma_t' "
+                           "value='{}'/><float name='albedo' value='0'/></medium></shape>",
+                           z, id, sigma);
+    };
+    std::string xml =
+        scene_xml(slab("near", 0.2, 0.5) + slab("far", 0.3, -0.5) + Sky, 4, 512, "prbvolpath",
+                  "<lookat origin='0,0,40' target='0,0,0' up='0,1,0'/>");
+    std::string fov = "value='40'";
+    xml.replace(xml.find(fov), fov.size(), "value='1'"); // straight through
+    for (const char *which : { "near.sigma_t.value.value", "far.sigma_t.value.value" }) {
+        Followed f(scene_from(xml), which, 512);
+        f.move_all_alike();
+        EXPECT_NEAR(f.backward(1), -2 * std::exp(-1.0), 0.05);
+        EXPECT_NEAR(f.forward(1), -2 * std::exp(-1.0), 0.05);
+    }
+}
+
+// A plane of 60 by 60 mean free paths under light from all sides reflects the integral of the profile.
+TEST_P(BackendPrbVolPath, KnowsDiffusionBelowSurfaces) {
+    std::string xml = scene_xml(
+        fmt::format(
+            "<shape type='rectangle'><transform name='to_world'><scale value='3'/></transform>"
+            "<bsdf type='diffuse'><rgb name='reflectance' value='0,0,0'/></bsdf><subsurface "
+            "type='dipole'><spectrum name='sigma_t' value='10'/><spectrum name='albedo' "
+            "value='.9'/>"
+            "<float name='int_ior' value='1'/><float name='ext_ior' value='1'/></subsurface>"
+            "</shape>{}",
+            Sky),
+        4, 16, "prbvolpath", "<lookat origin='0,0,1' target='0,0,0' up='0,1,0'/>");
+    auto reflectance = [](double albedo) {
+        double s = std::sqrt(3 * (1 - albedo));
+        return albedo / 2 * (1 + std::exp(-4.0 / 3 * s)) * std::exp(-s);
+    };
+    double want = (reflectance(0.901) - reflectance(0.899)) / 0.002;
+    Followed f(scene_from(xml), "albedo.value", 16);
+    f.move_all_alike();
+    // As near as points and nodes are to the integral
+    EXPECT_NEAR(f.forward(1), want, 0.06 * want);
+    EXPECT_NEAR(f.backward(1), want, 0.06 * want);
+    EXPECT_NEAR(f.difference(1e-3, 1), f.forward(1), 1e-2 * want);
+}
+
 // Where there is nothing yet, light still knows what it would lose.
 TEST_P(BackendPrbVolPath, KnowsWhatEmptySpaceWouldAbsorb) {
     std::string file = write("empty", { { 4, 4, 4 }, 1, std::vector<float>(64, 0) });

@@ -47,12 +47,14 @@ static decltype(&umbel_read_vdb) reader() {
 
 #endif
 
-Voxels read_vdb(const std::filesystem::path &file, const std::string &grid, size_t max_bytes) try {
+Voxels read_vdb(const std::filesystem::path &file, const std::string &grid, size_t max_bytes,
+                size_t dense_bytes) try {
     if (!read_limits().plugin_libraries)
-        fail("files of OpenVDB are read by a library that believes what they say, which is not done "
-             "for scenes of others (--untrusted); make a .vol file of the grid");
+        fail(
+            "files of OpenVDB are read by a library that believes what they say, which is not done "
+            "for scenes of others (--untrusted); make a .vol file of the grid");
     umbel_vdb_grid read;
-    if (!reader()(file.c_str(), grid.c_str(), max_bytes, &read)) {
+    if (!reader()(file.c_str(), grid.c_str(), max_bytes, dense_bytes, &read)) {
         std::string_view what = read.message;
         if (what == "std::bad_alloc" || what == "std::length_error")
             what = "needs more memory than there is, or is damaged";
@@ -65,8 +67,15 @@ Voxels read_vdb(const std::filesystem::path &file, const std::string &grid, size
     v.type = read.bytes == 2 ? jit::Type::F16 : jit::Type::F32;
     v.to_world.emplace();
     std::copy_n(read.to_world, 16, v.to_world->m.begin());
-    if (v.count() >= size_t(1) << 31)
-        fail("has {} numbers; fewer than 2^31 can be used: crop or resample it", v.count());
+    if (read.index) {
+        Voxels::Bricks &b = v.bricks.emplace();
+        b.index = { read.index, std::free };
+        b.stored = read.stored;
+        std::copy_n(read.bricks, 3, b.count.begin());
+        std::copy_n(read.first, 3, b.first.begin());
+    }
+    if (v.stored() >= size_t(1) << 31)
+        fail("has {} numbers; fewer than 2^31 can be used: crop or resample it", v.stored());
     if (!v.to_world->inverse())
         fail("the transform of the grid squeezes space into a plane, a line or a point");
     if (auto i = v.find_not_finite()) {

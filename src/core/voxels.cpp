@@ -59,8 +59,8 @@ constexpr size_t Block = 1 << 20; // numbers
 /// The first number that is not good.
 template <class F> std::optional<size_t> find_first(const Voxels &v, F &&is_good) {
     return with_type(v, [&](auto *p) -> std::optional<size_t> {
-        std::atomic<size_t> first = v.count();
-        jit::parallel_blocks(v.count(), Block, [&](uint64_t begin, uint64_t end) {
+        std::atomic<size_t> first = v.stored();
+        jit::parallel_blocks(v.stored(), Block, [&](uint64_t begin, uint64_t end) {
             bool all = true; // no early end: compilers make vectors of it
             for (uint64_t i = begin; i < end; ++i)
                 all &= is_good(p[i]);
@@ -71,7 +71,7 @@ template <class F> std::optional<size_t> find_first(const Voxels &v, F &&is_good
                     break;
                 }
         });
-        return first < v.count() ? std::optional<size_t>(first) : std::nullopt;
+        return first < v.stored() ? std::optional<size_t>(first) : std::nullopt;
     });
 }
 
@@ -167,6 +167,34 @@ double Voxels::number(size_t i) const {
     return with_type(*this, [&](auto *p) { return p->value(p[i].key()); });
 }
 
+size_t Voxels::place_of(size_t x, size_t y, size_t z) const {
+    if (!bricks)
+        return (z * size[1] + y) * size[0] + x;
+    constexpr size_t W = Bricks::Width;
+    const Bricks &b = *bricks;
+    x += b.first[0], y += b.first[1], z += b.first[2];
+    size_t brick = b.index.get()[(z / W * b.count[1] + y / W) * b.count[0] + x / W];
+    return brick * Bricks::Voxels + (z % W * W + y % W) * W + x % W;
+}
+
+std::array<size_t, 3> Voxels::voxel_of(size_t i) const {
+    size_t at = i / channels;
+    if (!bricks)
+        return { at % size[0], at / size[0] % size[1], at / size[0] / size[1] };
+    // The first place of its brick, and there the nearest voxel of the grid
+    constexpr size_t W = Bricks::Width;
+    const Bricks &b = *bricks;
+    const uint32_t *index = b.index.get(), *end = index + b.count[0] * b.count[1] * b.count[2],
+                   *found = std::find(index, end, uint32_t(at / Bricks::Voxels));
+    auto brick = size_t(found - index), local = at % Bricks::Voxels;
+    std::array<size_t, 3> p = { brick % b.count[0] * W + local % W,
+                                brick / b.count[0] % b.count[1] * W + local / W % W,
+                                brick / b.count[0] / b.count[1] * W + local / W / W };
+    for (size_t a = 0; a < 3; ++a)
+        p[a] = std::clamp(p[a], b.first[a], b.first[a] + size[a] - 1) - b.first[a];
+    return p;
+}
+
 std::optional<size_t> Voxels::find_not_finite() const {
     return find_first(*this, [](auto &n) { return n.is_finite(); });
 }
@@ -184,7 +212,7 @@ std::optional<size_t> Voxels::find_outside(double least, double most) const {
 std::vector<double> Voxels::max_per_channel() const {
     return with_type(*this, [&](auto *p) {
         using Key = decltype(p->key());
-        size_t n = count() / channels, blocks = (n + Block - 1) / Block;
+        size_t n = stored() / channels, blocks = (n + Block - 1) / Block;
         std::vector<Key> most(blocks * channels);
         jit::parallel_blocks(n, Block, [&](uint64_t begin, uint64_t end) {
             for (size_t c = 0; c < channels; ++c) {
@@ -201,11 +229,122 @@ std::vector<double> Voxels::max_per_channel() const {
     });
 }
 
+double Voxels::mean_of(const std::vector<double> &each) const {
+    double sum = 0;
+    if (!bricks) {
+        for (double v : each)
+            sum += v;
+        return sum / double(each.size());
+    }
+    constexpr size_t W = Bricks::Width;
+    const Bricks &b = *bricks;
+    std::vector<double> of_brick(b.stored);
+    for (size_t i = 0; i < each.size(); ++i)
+        of_brick[i / Bricks::Voxels] += each[i];
+    auto from = [&](size_t brick, size_t a) { return std::max(brick * W, b.first[a]); };
+    auto to = [&](size_t brick, size_t a) {
+        return std::min((brick + 1) * W, b.first[a] + size[a]);
+    };
+    const uint32_t *at = b.index.get();
+    for (size_t k = 0; k < b.count[2]; ++k)
+        for (size_t j = 0; j < b.count[1]; ++j)
+            for (size_t i = 0; i < b.count[0]; ++i, ++at) {
+                size_t x = to(i, 0) - from(i, 0), y = to(j, 1) - from(j, 1),
+                       z = to(k, 2) - from(k, 2);
+                if (x * y * z == Bricks::Voxels) {
+                    sum += of_brick[*at];
+                    continue;
+                }
+                for (size_t r = from(k, 2); r < to(k, 2); ++r)
+                    for (size_t q = from(j, 1); q < to(j, 1); ++q)
+                        for (size_t p = from(i, 0); p < to(i, 0); ++p)
+                            sum += each[*at * Bricks::Voxels + (r % W * W + q % W) * W + p % W];
+            }
+    return sum / (double(size[0]) * double(size[1]) * double(size[2]));
+}
+
+// The largest number of a whole brick counts where all of it lies in a part, or where its numbers are equal.
+std::vector<double> Voxels::upper_bounds_of_bricks(
+    const std::array<size_t, 3> &parts,
+    const std::array<std::vector<std::vector<size_t>>, 3> &voxels) const {
+    constexpr size_t W = Bricks::Width;
+    const Bricks &b = *bricks;
+    std::vector<double> out(parts[0] * parts[1] * parts[2]);
+    with_type(*this, [&](auto *p) {
+        using Key = decltype(p->key());
+        auto key_of = [&](size_t place) {
+            Key m = p[place * channels].key();
+            for (size_t c = 1; c < channels; ++c)
+                m = std::max(m, p[place * channels + c].key());
+            return m;
+        };
+        struct Range {
+            Key least, most;
+        };
+        std::vector<Range> of_brick(b.stored);
+        jit::parallel_blocks(b.stored, 256, [&](uint64_t begin, uint64_t end) {
+            for (uint64_t i = begin; i < end; ++i) {
+                Range r{ key_of(i * Bricks::Voxels), key_of(i * Bricks::Voxels) };
+                for (size_t k = 1; k < Bricks::Voxels; ++k) {
+                    Key key = key_of(i * Bricks::Voxels + k);
+                    r = { std::min(r.least, key), std::max(r.most, key) };
+                }
+                of_brick[i] = r;
+            }
+        });
+
+        // The voxels of a part along an axis, brick by brick
+        struct Piece {
+            size_t brick;
+            std::vector<size_t> local;
+        };
+        std::array<std::vector<std::vector<Piece>>, 3> pieces;
+        for (size_t a = 0; a < 3; ++a)
+            for (const std::vector<size_t> &part : voxels[a]) {
+                std::vector<Piece> &to = pieces[a].emplace_back();
+                for (size_t v : part) {
+                    size_t at = v + b.first[a];
+                    if (to.empty() || to.back().brick != at / W)
+                        to.push_back({ at / W, {} });
+                    to.back().local.push_back(at % W);
+                }
+            }
+        jit::parallel_blocks(out.size(), 1, [&](uint64_t part, uint64_t) {
+            std::optional<Key> most;
+            auto add = [&](Key key) { most = most ? std::max(*most, key) : key; };
+            for (const Piece &z : pieces[2][part / parts[0] / parts[1]])
+                for (const Piece &y : pieces[1][part / parts[0] % parts[1]])
+                    for (const Piece &x : pieces[0][part % parts[0]]) {
+                        size_t i =
+                            b.index.get()[(z.brick * b.count[1] + y.brick) * b.count[0] + x.brick];
+                        const Range &r = of_brick[i];
+                        bool is_whole =
+                            x.local.size() * y.local.size() * z.local.size() == Bricks::Voxels;
+                        if (is_whole || r.least == r.most) {
+                            add(r.most);
+                            continue;
+                        }
+                        if (most && *most >= r.most)
+                            continue;
+                        for (size_t w : z.local)
+                            for (size_t v : y.local)
+                                for (size_t u : x.local)
+                                    add(key_of(i * Bricks::Voxels + (w * W + v) * W + u));
+                    }
+            out[part] = p->value(*most);
+        });
+        return 0;
+    });
+    return out;
+}
+
 std::vector<double> Voxels::upper_bounds(std::array<size_t, 3> parts, bool blended,
                                          const std::string &wrap) const {
     std::array<std::vector<std::vector<size_t>>, 3> of;
     for (size_t a = 0; a < 3; ++a)
         of[a] = voxels_of_parts(parts[a], size[a], blended, wrap);
+    if (bricks)
+        return upper_bounds_of_bricks(parts, of);
     std::vector<double> out(parts[0] * parts[1] * parts[2]);
     with_type(*this, [&](auto *p) {
         using Key = decltype(p->key());

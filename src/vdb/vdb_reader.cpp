@@ -1,13 +1,18 @@
-// vdb/vdb_reader.cpp: grids of OpenVDB files, made dense; see vdb_reader.h.
+// vdb/vdb_reader.cpp: grids of OpenVDB files, as all voxels of a box, or as bricks; see vdb_reader.h.
 #include "vdb/vdb_reader.h"
 #include <openvdb/openvdb.h>
 #include <tbb/parallel_for.h>
 
+#include <array>
+#include <bit>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
+#include <map>
+#include <memory>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 namespace {
 
@@ -92,9 +97,135 @@ void fill(const Grid &grid, const CoordBBox &box, size_t channels, void *data) {
     });
 }
 
+// ---- bricks
+
+constexpr int Width = 8; // also of OpenVDB's leaves
+constexpr size_t BrickVoxels = size_t(Width) * Width * Width;
+
+CoordBBox bricks_around(const CoordBBox &box) { return { box.min() >> 3, box.max() >> 3 }; }
+
+size_t cell_of(const openvdb::Coord &brick, const CoordBBox &all) {
+    auto n = all.dim();
+    openvdb::Coord at = brick - all.min();
+    return (size_t(at.z()) * size_t(n.y()) + size_t(at.y())) * size_t(n.x()) + size_t(at.x());
+}
+
+/// What is to be stored: each leaf, and each value that fills a brick.
+template <class Grid> struct Contents {
+    using Value = typename Grid::ValueType;
+    std::vector<const typename Grid::TreeType::LeafNodeType *> leaves;
+    std::vector<Value> values; // in the order of their numbers, which follow those of leaves
+    std::unique_ptr<uint32_t, decltype(&std::free)> index{ nullptr, std::free };
+
+    size_t stored() const { return leaves.size() + values.size(); }
+};
+
+template <class Grid> Contents<Grid> contents_of(const Grid &grid, const CoordBBox &box) {
+    constexpr uint32_t None = ~0u;
+    CoordBBox all = bricks_around(box);
+    Contents<Grid> c;
+    size_t cells = cell_of(all.max(), all) + 1;
+    c.index.reset(static_cast<uint32_t *>(std::malloc(cells * sizeof(uint32_t))));
+    if (!c.index)
+        throw std::bad_alloc();
+    uint32_t *index = c.index.get();
+    std::fill_n(index, cells, None);
+    for (auto leaf = grid.tree().cbeginLeaf(); leaf; ++leaf)
+        if (openvdb::Coord at = leaf->origin() >> 3; all.isInside(at)) {
+            index[cell_of(at, all)] = uint32_t(c.leaves.size());
+            c.leaves.push_back(leaf.getLeaf());
+        }
+    // Tiles of the tree are as wide as bricks, or wider
+    using Value = typename Grid::ValueType;
+    std::map<std::array<char, sizeof(Value)>, uint32_t> known; // by their bits
+    auto values = grid.getConstAccessor();
+    size_t cell = 0;
+    for (int z = all.min().z(); z <= all.max().z(); ++z)
+        for (int y = all.min().y(); y <= all.max().y(); ++y)
+            for (int x = all.min().x(); x <= all.max().x(); ++x, ++cell)
+                if (index[cell] == None) {
+                    Value v = values.getValue({ x * Width, y * Width, z * Width });
+                    auto bits = std::bit_cast<std::array<char, sizeof(Value)>>(v);
+                    auto [at, is_new] = known.emplace(bits, uint32_t(c.stored()));
+                    if (is_new)
+                        c.values.push_back(v);
+                    index[cell] = at->second;
+                }
+    return c;
+}
+
+template <class Number, class Grid>
+void fill_bricks(const Contents<Grid> &contents, const CoordBBox &box, size_t channels,
+                 void *data) {
+    auto *to = static_cast<Number *>(data);
+    size_t leaves = contents.leaves.size();
+    tbb::parallel_for(size_t(0), contents.stored(), [&](size_t i) {
+        Number *out = to + i * BrickVoxels * channels;
+        for (int z = 0; z < Width; ++z)
+            for (int y = 0; y < Width; ++y)
+                for (int x = 0; x < Width; ++x, out += channels) {
+                    if (i >= leaves) {
+                        store(out, contents.values[i - leaves]);
+                        continue;
+                    }
+                    auto &leaf = *contents.leaves[i];
+                    openvdb::Coord p = leaf.origin().offsetBy(x, y, z);
+                    p.minComponent(box.max());
+                    p.maxComponent(box.min());
+                    store(out, leaf.getValue(p));
+                }
+    });
+}
+
+// ---- grids
+
+[[noreturn]] void refuse_size(const umbel_vdb_grid &grid, double needed, uint64_t max_bytes) {
+    char text[300];
+    std::snprintf(text, sizeof(text),
+                  "its active voxels span %.0f x %.0f x %.0f, which take %.1f GiB; %.1f GiB is the "
+                  "most: crop or resample it",
+                  double(grid.size[0]), double(grid.size[1]), double(grid.size[2]), needed / 0x1p30,
+                  double(max_bytes) / 0x1p30);
+    refuse(text);
+}
+
+/// False where bricks do not halve it.
+template <class Grid>
+bool take_bricks(const Grid &grid, const CoordBBox &box, double dense, uint64_t max_bytes,
+                 umbel_vdb_grid &out) {
+    CoordBBox all = bricks_around(box);
+    double cells = 1, brick = double(BrickVoxels * out.channels * out.bytes);
+    for (int a = 0; a < 3; ++a)
+        cells *= double(all.max()[a]) - double(all.min()[a]) + 1;
+    double least = 4 * cells + brick * double(grid.tree().leafCount());
+    if (2 * least > dense)
+        return false;
+    if (least > double(max_bytes))
+        refuse_size(out, least, max_bytes);
+    Contents<Grid> contents = contents_of(grid, box);
+    double needed = 4 * cells + brick * double(contents.stored());
+    if (2 * needed > dense)
+        return false;
+    if (needed > double(max_bytes))
+        refuse_size(out, needed, max_bytes);
+    out.data = std::malloc(contents.stored() * size_t(brick));
+    if (!out.data)
+        throw std::bad_alloc();
+    (out.bytes == 2 ? fill_bricks<_Float16, Grid>
+                    : fill_bricks<float, Grid>)(contents, box, out.channels, out.data);
+    out.stored = contents.stored();
+    out.index = contents.index.release();
+    for (int a = 0; a < 3; ++a) {
+        out.bricks[a] = uint64_t(all.dim()[a]);
+        out.first[a] = uint64_t(box.min()[a] - Width * all.min()[a]);
+    }
+    return true;
+}
+
 /// False where the grid is of another type.
 template <class Grid>
-bool take(const openvdb::GridBase &any, size_t channels, uint64_t max_bytes, umbel_vdb_grid &out) {
+bool take(const openvdb::GridBase &any, size_t channels, uint64_t max_bytes, uint64_t dense_bytes,
+          umbel_vdb_grid &out) {
     if (!any.isType<Grid>())
         return false;
     auto &grid = static_cast<const Grid &>(any);
@@ -110,17 +241,11 @@ bool take(const openvdb::GridBase &any, size_t channels, uint64_t max_bytes, umb
         out.size[a] = uint64_t(n);
         needed *= n;
     }
-    if (needed > double(max_bytes)) {
-        char text[300];
-        std::snprintf(
-            text, sizeof(text),
-            "its active voxels span %.0f x %.0f x %.0f, which take %.1f GiB as a dense grid; "
-            "%.1f GiB is the most: crop or resample it",
-            double(out.size[0]), double(out.size[1]), double(out.size[2]), needed / 0x1p30,
-            double(max_bytes) / 0x1p30);
-        refuse(text);
-    }
     place(grid, box, out.to_world);
+    if (needed > double(dense_bytes) && take_bricks(grid, box, needed, max_bytes, out))
+        return true;
+    if (needed > double(max_bytes))
+        refuse_size(out, needed, max_bytes);
     out.data = std::malloc(size_t(needed));
     if (!out.data)
         throw std::bad_alloc();
@@ -131,16 +256,17 @@ bool take(const openvdb::GridBase &any, size_t channels, uint64_t max_bytes, umb
 } // namespace
 
 extern "C" __attribute__((visibility("default"))) int
-umbel_read_vdb(const char *file, const char *name, uint64_t max_bytes, umbel_vdb_grid *out) {
+umbel_read_vdb(const char *file, const char *name, uint64_t max_bytes, uint64_t dense_bytes,
+               umbel_vdb_grid *out) {
     *out = {};
     try {
         openvdb::initialize();
         openvdb::io::File opened(file);
         openvdb::GridBase::Ptr grid = read_grid(opened, name);
-        if (take<openvdb::FloatGrid>(*grid, 1, max_bytes, *out) ||
-            take<openvdb::DoubleGrid>(*grid, 1, max_bytes, *out) ||
-            take<openvdb::Vec3SGrid>(*grid, 3, max_bytes, *out) ||
-            take<openvdb::Vec3DGrid>(*grid, 3, max_bytes, *out))
+        if (take<openvdb::FloatGrid>(*grid, 1, max_bytes, dense_bytes, *out) ||
+            take<openvdb::DoubleGrid>(*grid, 1, max_bytes, dense_bytes, *out) ||
+            take<openvdb::Vec3SGrid>(*grid, 3, max_bytes, dense_bytes, *out) ||
+            take<openvdb::Vec3DGrid>(*grid, 3, max_bytes, dense_bytes, *out))
             return 1;
         refuse("the grid \"" + grid->getName() + "\" is of type " + grid->type() +
                "; floats and vectors of three can be read");

@@ -14,10 +14,15 @@ struct umbel_vdb_grid {
     uint64_t bytes;      // of a number: 4, or 2 where the file has halves
     double to_world[16]; // from the unit cube, which the voxels fill, row by row
     void *data; // all channels of a voxel, voxels along x, then y, then z; the caller calls free()
+    // Of a grid that is mostly empty: which brick stands where, also to be freed, and how many are in `data`, each of 8 x 8 x 8
+    // voxels; bricks along each axis, and where the grid's first voxel is in the first of them
+    uint32_t *index;
+    uint64_t stored, bricks[3], first[3];
     char message[512]; // what went wrong
 };
 
-/// Reads the grid of this name; where it is empty, `density`, or else the first one in the order of names. Returns 0 where that
-/// failed.
-int umbel_read_vdb(const char *file, const char *grid, uint64_t max_bytes, umbel_vdb_grid *out);
+/// Reads the grid of this name; where it is empty, `density`, or else the first one in the order of names. Grids of more than
+/// `dense_bytes` become bricks where that halves them. Returns 0 where that failed.
+int umbel_read_vdb(const char *file, const char *grid, uint64_t max_bytes, uint64_t dense_bytes,
+                   umbel_vdb_grid *out);
 }

@@ -24,7 +24,9 @@ class VdbFile : public testing::Test {
 protected:
     ~VdbFile() override { std::filesystem::remove(damaged); }
     std::filesystem::path grids = UMBEL_VDB_FILES "/grids.vdb",
-                          plain = UMBEL_VDB_FILES "/plain.vdb";
+                          plain = UMBEL_VDB_FILES "/plain.vdb",
+                          sparse = UMBEL_VDB_FILES "/sparse.vdb";
+    static constexpr size_t NoLimit = size_t(4) << 30;
     std::filesystem::path damaged =
         std::filesystem::temp_directory_path() / fmt::format("umbel_damaged_{}.vdb", getpid());
 
@@ -74,6 +76,56 @@ TEST_F(VdbFile, GridsAreChosenByName) {
     Voxels tile = read_vdb(grids, "tile");
     EXPECT_EQ(tile.size, (std::array<size_t, 3>{ 16, 16, 32 }));
     EXPECT_EQ(tile.max_per_channel(), std::vector<double>{ 0.5 });
+}
+
+// Bricks hold the same numbers in a fraction of the memory, and say the same of them.
+TEST_F(VdbFile, GridsThatAreMostlyEmptyAreStoredAsBricks) {
+    for (const char *name : { "density", "half", "colour" }) {
+        Voxels few = read_vdb(sparse, name), all = read_vdb(sparse, name, NoLimit, NoLimit);
+        ASSERT_TRUE(few.bricks && !all.bricks);
+        EXPECT_EQ(few.size, all.size);
+        EXPECT_EQ(few.to_world->m, all.to_world->m);
+        EXPECT_LT(8 * few.stored(), all.stored());
+        size_t different = 0;
+        for (size_t z = 0; z < all.size[2]; ++z)
+            for (size_t y = 0; y < all.size[1]; ++y)
+                for (size_t x = 0; x < all.size[0]; ++x)
+                    for (size_t c = 0; c < all.channels; ++c)
+                        different += few.number(few.place_of(x, y, z) * few.channels + c) !=
+                                     all.number(all.place_of(x, y, z) * all.channels + c);
+        EXPECT_EQ(different, 0u) << name;
+        EXPECT_EQ(few.max_per_channel(), all.max_per_channel());
+        for (const char *wrap : { "clamp", "repeat", "mirror" })
+            for (bool blended : { false, true })
+                for (size_t parts : { 1, 7, 30 })
+                    EXPECT_EQ(few.upper_bounds({ parts, parts + 1, parts + 2 }, blended, wrap),
+                              all.upper_bounds({ parts, parts + 1, parts + 2 }, blended, wrap))
+                        << name << ' ' << wrap << ' ' << blended << ' ' << parts;
+        auto first_channel = [](const Voxels &v) {
+            std::vector<double> out;
+            for (size_t i = 0; i < v.stored(); i += v.channels)
+                out.push_back(v.number(i));
+            return v.mean_of(out);
+        };
+        EXPECT_NEAR(first_channel(few), first_channel(all), 1e-12);
+        // The first number beyond a limit is found where it is
+        std::optional<size_t> bright = few.find_outside(-1, 0.9);
+        ASSERT_TRUE(bright);
+        auto [x, y, z] = few.voxel_of(*bright);
+        EXPECT_EQ(few.number(*bright),
+                  all.number(all.place_of(x, y, z) * all.channels + *bright % all.channels));
+    }
+}
+
+TEST_F(VdbFile, MemoryIsThatOfBricks) {
+    Voxels few = read_vdb(sparse), all = read_vdb(sparse, "", NoLimit, NoLimit);
+    size_t between = all.count(); // a quarter of its bytes
+    EXPECT_TRUE(read_vdb(sparse, "", between).bricks);
+    EXPECT_NE(error_of([&] { read_vdb(sparse, "", between, NoLimit); }).find("crop or resample"),
+              std::string::npos);
+    EXPECT_NE(error_of([&] { read_vdb(sparse, "", 1000); }).find("crop or resample"),
+              std::string::npos);
+    EXPECT_FALSE(read_vdb(grids).bricks); // small ones fit a cache as they are
 }
 
 TEST_F(VdbFile, SaysWhatCannotBeRead) {

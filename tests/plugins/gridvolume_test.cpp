@@ -1,4 +1,5 @@
 // tests/plugins/gridvolume_test.cpp: numbers on a grid in space.
+#include "core/vdb_file.h"
 #include "render/volume_range.h"
 #include "support/scenes.h"
 #include "support/volume_file.h"
@@ -187,6 +188,52 @@ TEST_P(BackendGridVolume, OpenVdbFilesArePlacedByTheirTransform) {
     EXPECT_EQ(unit->bounds().max, (std::array<double, 3>{ 6, 1, 1 }));
     std::string e = user_error([&] { make_object<Volume>(p.set("grid", std::string("wind"))); });
     EXPECT_NE(e.find("no grid \"wind\""), std::string::npos) << e;
+#endif
+}
+
+// Grids of bricks give the numbers of a file that has all voxels, to the bit.
+TEST_P(BackendGridVolume, SparseGridsAreTheDenseOnes) {
+#ifndef UMBEL_VDB_FILES
+    GTEST_SKIP() << "built without OpenVDB";
+#else
+    std::string sparse = UMBEL_VDB_FILES "/sparse.vdb";
+    for (const char *name : { "density", "colour" }) {
+        Voxels all = read_vdb(sparse, name, size_t(4) << 30, size_t(4) << 30);
+        ASSERT_TRUE(read_vdb(sparse, name).bricks);
+        VolumeFile file{ { int(all.size[0]), int(all.size[1]), int(all.size[2]) },
+                         int(all.channels) };
+        for (size_t i = 0; i < all.count(); ++i)
+            file.values.push_back(float(all.number(i)));
+        Properties few("volume", "gridvolume"), many = of(file);
+        few.set("filename", sparse).set("grid", std::string(name));
+        many.set("to_world", *all.to_world);
+        // Places in the box and around it
+        UInt32 lane(jit::lane_index(20000u));
+        auto part = [&](uint32_t k) {
+            UInt32 bits =
+                lane * UInt32(2654435769u + 2 * k) ^ (lane >> UInt32(7u)) * UInt32(97u + k);
+            return Float(jit::cast(variant().float_type(), bits >> UInt32(8u))) * (1.2 / 0x1p24) -
+                   0.1;
+        };
+        Vector3 p = Transform(*all.to_world).point({ part(0), part(1), part(2) });
+        Interaction it{ Float(1), p, Vector3(Float(0)), Float(0), {} };
+        if (variant().colour == Colour::Spectral)
+            it.wavelengths = Spectrum(std::vector<Float>{ 420, 500, 580, 660 });
+        for (const char *filter : { "trilinear", "nearest" })
+            for (const char *wrap : { "clamp", "repeat", "mirror" }) {
+                for (Properties *q : { &few, &many })
+                    q->set("filter_type", std::string(filter)).set("wrap_mode", std::string(wrap));
+                auto a = make_object<Volume>(few), b = make_object<Volume>(many);
+                Spectrum x = a->eval(it, true), y = b->eval(it, true);
+                for (size_t c = 0; c < x.c.size(); ++c)
+                    EXPECT_EQ(read_floats(x[c]), read_floats(y[c])) << name << filter << wrap;
+                EXPECT_EQ(a->upper_bounds({ 5, 6, 7 }), b->upper_bounds({ 5, 6, 7 }));
+                EXPECT_EQ(a->max_value(), b->max_value());
+            }
+        auto a = make_object<Volume>(few), b = make_object<Volume>(many);
+        double mean = read_floats(b->mean_value())[0];
+        EXPECT_NEAR(read_floats(a->mean_value())[0], mean, 1e-6 * mean);
+    }
 #endif
 }
 

@@ -4,7 +4,8 @@
 // core/voxels.h; their numbers stay bytes, halves or floats, as they are.
 //
 // OpenVDB files (`.vdb`) have grids of floats or of three of them, by name, which are placed by their own transform. What is read is
-// the box of the active voxels, at most 4 GiB of them.
+// the box of the active voxels, at most 4 GiB of them. Grids that are mostly empty stay so in memory: cubes of 8 voxels a side that
+// have something in them, and an index of those. Lookups give the same numbers, and take one more fetch.
 //
 // Three channels are colours, unless `raw`. In spectral variants a colour is a smooth spectrum [Jakob 2019] times a
 // brightness, which are interpolated each for itself, as in Mitsuba 3. Other numbers of channels are no spectra.
@@ -58,6 +59,8 @@ public:
                  p.properties()->describe(), m_file.string());
         if (!p.traversing())
             return;
+        if (m_source.count() >= size_t(1) << 31)
+            return; // too large an array, were it not for empty space
         if (!m_data.valid())
             m_data = decoded();
         p.exposed("data", TensorSlot{ &m_data, &m_shape }).differentiable();
@@ -76,12 +79,13 @@ public:
         m_box = m_uses_box ? box_of(m_source) : TransformData();
         m_shape = { m_source.size[2], m_source.size[1], m_source.size[0], m_source.channels };
         m_data = {};
-        auto count = uint32_t(m_source.count());
+        auto count = uint32_t(m_source.stored());
         if (m_source.type == jit::Type::F64)
             m_voxels = float_array({ static_cast<const double *>(m_source.data.get()), count });
         else
             m_voxels = jit::borrow_from(m_source.type, const_cast<void *>(m_source.data.get()),
                                         count, [memory = m_source.data] {});
+        take_index();
         place();
         take_numbers();
     }
@@ -94,6 +98,7 @@ public:
         m_source = voxels_from({ m_shape[2], m_shape[1], m_shape[0] }, m_shape[3],
                                read_floats(Float(m_data.detached())));
         m_voxels = m_data;
+        take_index();
         take_numbers();
     }
 
@@ -110,11 +115,12 @@ public:
         return Spectrum(std::vector<Float>{ c.x, c.y, c.z });
     }
     Float eval_1(const Interaction &it, const Mask &active) const override {
-        return interpolate<Float>(cell_at(it), [&](const UInt32 &i) { return number(i, active); });
+        return interpolate<Float>(cell_at(it, active),
+                                  [&](const UInt32 &i) { return number(i, active); });
     }
     std::vector<Float> eval_n(const Interaction &it, const Mask &active) const override {
         std::vector<Float> out;
-        Cell cell = cell_at(it);
+        Cell cell = cell_at(it, active);
         for (uint32_t c = 0; c < m_channels; ++c)
             out.push_back(
                 interpolate<Float>(cell, [&](const UInt32 &i) { return channel(i, c, active); }));
@@ -122,7 +128,7 @@ public:
     }
     std::pair<Float, Vector3> eval_gradient(const Interaction &it,
                                             const Mask &active) const override {
-        Cell cell = cell_at(it);
+        Cell cell = cell_at(it, active);
         if (m_filter == "nearest")
             return { eval_1(it, active), Vector3(Float(0)) };
         Float v[8];
@@ -138,10 +144,9 @@ public:
         return { eval_1(it, active), m_placement.normal(slope) };
     }
     Float mean_value() const override {
-        size_t n = voxels();
         if (!m_coefficients.valid())
-            return Float(sum(read_floats(grey_of_all())) / double(n));
-        UInt32 lane(jit::lane_index(uint32_t(n)));
+            return Float(m_source.mean_of(read_floats(grey_of_all())));
+        UInt32 lane(jit::lane_index(uint32_t(stored_voxels())));
         auto [c, scale] = packet(lane, true);
         auto host = [](const Float &v) { return read_floats(Float(v.detached())); };
         return Float(mean_of_product(host(mean_of_coefficients(c)), host(scale)));
@@ -200,7 +205,26 @@ private:
     // As the parameter that scripts see; computed only if someone asks.
     Float decoded() const {
         UInt32 i(jit::lane_index(jit::element_count(voxels() * m_channels)));
-        return stored(i, true);
+        if (!m_index.valid())
+            return stored(i, true);
+        auto count = [](size_t n) { return jit::opaque(uint32_t(n)); };
+        UInt32 channels = count(m_channels), nx = count(m_shape[2]), ny = count(m_shape[1]),
+               voxel = i / channels, row = voxel / nx;
+        return stored(place_of(voxel % nx, row % ny, row / ny, true) * channels + i % channels,
+                      true);
+    }
+    void take_index() {
+        m_index = {};
+        if (!m_source.bricks)
+            return;
+        const Voxels::Bricks &b = *m_source.bricks;
+        m_index = jit::borrow_from(jit::Type::U32, const_cast<uint32_t *>(b.index.get()),
+                                   jit::element_count(b.count[0] * b.count[1] * b.count[2]),
+                                   [memory = b.index] {});
+        for (size_t a = 0; a < 3; ++a) {
+            m_bricks[a] = jit::opaque(uint32_t(b.count[a]));
+            m_first[a] = jit::opaque(uint32_t(b.first[a]));
+        }
     }
 
     // From the unit cube to what it fills, as the file says.
@@ -234,11 +258,12 @@ private:
     // Of a spectrum, over the colour's largest channel.
     double brightness() const { return m_coefficients.valid() ? 2 : 1; }
     void pack_coefficients() {
-        UInt32 voxel(jit::lane_index(jit::element_count(voxels())));
+        UInt32 voxel(jit::lane_index(jit::element_count(stored_voxels())));
         Vector3 rgb(channel(voxel, 0, true), channel(voxel, 1, true), channel(voxel, 2, true));
         Float scale = 2 * max_component(rgb);
         Vector3 c = table_coefficients(rgb * rcp(max(scale, 1e-8)));
-        Value packed = jit::full(variant().float_type(), 0, jit::element_count(4 * voxels()));
+        Value packed =
+            jit::full(variant().float_type(), 0, jit::element_count(4 * stored_voxels()));
         UInt32 to = voxel * UInt32(4u);
         for (auto &[i, v] : { std::pair(0u, c.x), { 1u, c.y }, { 2u, c.z }, { 3u, scale } })
             jit::scatter(packed, v, to + UInt32(i), Mask(true));
@@ -246,6 +271,7 @@ private:
         jit::eval(m_coefficients);
     }
     size_t voxels() const { return m_shape[0] * m_shape[1] * m_shape[2]; }
+    size_t stored_voxels() const { return m_source.stored() / m_channels; }
 
     // ---- lookups
 
@@ -254,7 +280,7 @@ private:
         UInt32 index[8];
         std::array<Float, 3> f;
     };
-    Cell cell_at(const Interaction &it) const {
+    Cell cell_at(const Interaction &it, const Mask &active) const {
         Vector3 p = m_to_local.point(it.p) * m_size;
         bool nearest = m_filter == "nearest";
         UInt32 low[3], high[3];
@@ -267,13 +293,25 @@ private:
             if (!nearest)
                 high[a] = to_uint(wrap_texel(m_wrap, x0 + 1, *size[a]));
         }
-        UInt32 nx = to_uint(m_size.x), ny = to_uint(m_size.y);
-        for (size_t k = 0; k < (nearest ? 1u : 8u); ++k) {
-            const UInt32 &x = k & 1 ? high[0] : low[0], &y = k & 2 ? high[1] : low[1],
-                         &z = k & 4 ? high[2] : low[2];
-            cell.index[k] = (z * ny + y) * nx + x;
-        }
+        for (size_t k = 0; k < (nearest ? 1u : 8u); ++k)
+            cell.index[k] = place_of(k & 1 ? high[0] : low[0], k & 2 ? high[1] : low[1],
+                                     k & 4 ? high[2] : low[2], active);
         return cell;
+    }
+    // Of a voxel, among those that are stored.
+    UInt32 place_of(const UInt32 &x, const UInt32 &y, const UInt32 &z, const Mask &active) const {
+        if (!m_index.valid()) {
+            UInt32 nx = to_uint(m_size.x), ny = to_uint(m_size.y);
+            return (z * ny + y) * nx + x;
+        }
+        UInt32 p[3] = { x + m_first[0], y + m_first[1], z + m_first[2] }, local(0u), brick(0u);
+        for (int a = 2; a >= 0; --a) {
+            local = local << UInt32(3u) | (p[a] & UInt32(7u));
+            brick = a == 2 ? p[a] >> UInt32(3u) : brick * m_bricks[a] + (p[a] >> UInt32(3u));
+        }
+        static_assert(Voxels::Bricks::Width == 8);
+        UInt32 number(jit::gather(m_index, brick, active));
+        return number << UInt32(9u) | local;
     }
     template <class T> static T blend(const T &a, const T &b, const Float &f) {
         return a * (1 - f) + b * f;
@@ -322,7 +360,7 @@ private:
     Spectrum eval_spectrum(const Interaction &it, const Mask &active) const {
         if (m_raw)
             complain("is asked for a spectrum, and has raw numbers; set raw=false");
-        Cell cell = cell_at(it);
+        Cell cell = cell_at(it, active);
         Spectrum shape = interpolate<Spectrum>(cell, [&](const UInt32 &i) {
             Vector3 c = packet(i, active).first;
             return map(it.wavelengths, [&](const Float &w) { return eval_coefficients(c, w); });
@@ -334,14 +372,8 @@ private:
     // ---- means
 
     Float grey_of_all() const {
-        UInt32 lane(jit::lane_index(jit::element_count(voxels())));
+        UInt32 lane(jit::lane_index(jit::element_count(stored_voxels())));
         return Float(number(lane, true).detached());
-    }
-    static double sum(const std::vector<double> &v) {
-        double s = 0;
-        for (double x : v)
-            s += x;
-        return s;
     }
     // Of two quantities that are interpolated each for itself: along an axis, a voxel meets itself with the weight 2/3 and either
     // neighbour with 1/6.
@@ -363,14 +395,13 @@ private:
                                 auto w = [&](int d) {
                                     return nearest ? 1.0 : d ? 1.0 / 6 : 2.0 / 3;
                                 };
-                                size_t at = (wrap(z + dz, nz) * size_t(ny) + wrap(y + dy, ny)) *
-                                                size_t(nx) +
-                                            wrap(x + dx, nx);
+                                size_t at = m_source.place_of(wrap(x + dx, nx), wrap(y + dy, ny),
+                                                              wrap(z + dz, nz));
                                 around += w(dx) * w(dy) * w(dz) * b[at];
                             }
-                    total += a[size_t((z * ny + y) * nx + x)] * around;
+                    total += a[m_source.place_of(size_t(x), size_t(y), size_t(z))] * around;
                 }
-        return total / double(a.size());
+        return total / double(voxels());
     }
 
     std::filesystem::path m_file;
@@ -382,11 +413,13 @@ private:
     TransformData m_box;
     Transform m_placement, m_to_local;
     uint32_t m_channels = 1;
-    Vector3 m_size;              // in voxels
-    Voxels m_source;             // numbers on the host, and ...
-    Value m_voxels;              // ... the same as an array, of bytes, halves or floats
-    Value m_data;                // what scripts see of it; invalid until they ask
-    std::vector<size_t> m_shape; // z, y, x and channels
+    Vector3 m_size;                 // in voxels
+    Voxels m_source;                // numbers on the host, and ...
+    Value m_voxels;                 // ... the same as an array, of bytes, halves or floats
+    Value m_index;                  // of bricks, where only those are stored
+    UInt32 m_bricks[3], m_first[3]; // as in Voxels::Bricks
+    Value m_data;                   // what scripts see of it; invalid until they ask
+    std::vector<size_t> m_shape;    // z, y, x and channels
     Value
         m_coefficients; // of spectra, and their brightness; where data are colours of a spectral variant
 };

@@ -137,12 +137,32 @@ public:
 
 // ---- as Python sees them
 
+static std::vector<Float> numbers(const Volume &volume, uint32_t count, const Interaction &it,
+                                  const Mask &active) {
+    if (volume.channel_count() != count)
+        volume.complain("has {} channels, and is asked for {}", volume.channel_count(), count);
+    return volume.eval_n(it, active);
+}
+
 void bind_volumes(nb::module_ &m) {
     nb::class_<Volume, SceneObject, PyVolume>(m, "Volume",
                                               "A spectrum or number that varies in space.")
         .def(nb::init<nb::object>(), nb::arg("props"))
         .def("eval", &Volume::eval, nb::arg("it"), nb::arg("active") = true)
         .def("eval_1", &Volume::eval_1, nb::arg("it"), nb::arg("active") = true)
+        .def(
+            "eval_3",
+            [](const Volume &v, const Interaction &it, const Mask &active) {
+                std::vector<Float> n = numbers(v, 3, it, active);
+                return Vector3(n[0], n[1], n[2]);
+            },
+            nb::arg("it"), nb::arg("active") = true, "Its three numbers, as they are.")
+        .def(
+            "eval_6",
+            [](const Volume &v, const Interaction &it, const Mask &active) {
+                return numbers(v, 6, it, active);
+            },
+            nb::arg("it"), nb::arg("active") = true, "Its six numbers.")
         .def("eval_n", &Volume::eval_n, nb::arg("it"), nb::arg("active") = true)
         .def("eval_gradient", &Volume::eval_gradient, nb::arg("it"), nb::arg("active") = true,
              "The value, and its derivative by the position.")
@@ -155,7 +175,13 @@ void bind_volumes(nb::module_ &m) {
                 return from_package("ScalarBoundingBox3f")(b.min, b.max);
             },
             "What it fills.")
-        .def("resolution", &Volume::resolution, "Of what it is made of, along x, y and z.")
+        .def(
+            "resolution",
+            [](const Volume &v) {
+                auto [x, y, z] = v.resolution();
+                return from_package("ScalarVector3i")(x, y, z);
+            },
+            "Of what it is made of, along x, y and z.")
         .def("channel_count", &Volume::channel_count);
 }
 

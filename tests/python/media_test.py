@@ -86,6 +86,19 @@ def test_volumes_answer():
     assert dr.allclose(v.bbox().max, 2)
 
 
+def test_volumes_answer_with_all_their_numbers():
+    numbers = np.random.default_rng(1).uniform(size=(2, 3, 4, 6)).astype(np.float32)
+    it = dr.zeros(mi.Interaction3f)
+    it.p = mi.Point3f(0.6, 0.2, 0.9)
+    three, six = (mi.load_dict({"type": "gridvolume", "grid": mi.VolumeGrid(numbers[..., :n].copy()), "raw": True})
+                  for n in (3, 6))
+    assert np.allclose(np.ravel(six.eval_6(it)), np.ravel(six.eval_n(it)))
+    assert np.allclose(np.ravel(three.eval_3(it)), np.ravel(six.eval_6(it))[:3])
+    assert (six.resolution().x, six.resolution().y, six.resolution().z) == (4, 3, 2)
+    with pytest.raises(RuntimeError, match="has 6 channels"):
+        six.eval_3(it)
+
+
 def test_parameters_of_media_have_names_and_change():
     s = scene()
     params = mi.traverse(s)

@@ -50,6 +50,13 @@ Vector3 unit(const Vector3 &v) {
     return v * select(n2 > 0, rsqrt(n2), Float(0));
 }
 
+// A density by solid angle, at `to` over that at `from`, of a point on a surface.
+Float turned(const Vector3 &n, const Vector3 &p, const Vector3 &from, const Vector3 &to) {
+    Vector3 a = p - from, b = p - to;
+    Float a2 = squared_norm(a), b2 = squared_norm(b);
+    return (abs_dot(n, a) * b2 * sqrt(b2)) / (abs_dot(n, b) * a2 * sqrt(a2));
+}
+
 // Where the camera is, if all of its rays leave from there; or in which direction.
 Viewpoint viewpoint(const Sensor &sensor, const Scene &scene, const Float &time,
                     const Vector2 &aperture) {
@@ -241,6 +248,7 @@ struct ProjectiveTracer::Seed {
     Vector3 w;    // towards the light
     Float weight; // one over its density
     Float direction_pdf;
+    Vector3 reference; // from where lights are drawn
     // Towards a light:
     Spectrum light; // over the density of choosing it, and weighted
     Float light_dist;
@@ -258,9 +266,11 @@ ProjectiveTracer::Seed ProjectiveTracer::seed(const BoundaryPass &pass, const Si
     auto [piece, t, pmf] = pieces.sample_reuse(u0);
     Float probability = pieces.eval_pmf_normalized(piece);
     Silhouettes::Direction uniform = edges.sample_direction(piece, u, Mask(true));
+    Mask is_edge = edges.is_edge(piece);
     Seed s;
     s.piece = piece;
     s.direction_pdf = uniform.pdf;
+    s.reference = edges.middle(piece, Mask(true));
     s.is_far = s.is_point = Mask(false);
     s.light = Spectrum(0);
     s.light_dist = Float(0);
@@ -268,19 +278,18 @@ ProjectiveTracer::Seed ProjectiveTracer::seed(const BoundaryPass &pass, const Si
     if (!to_light) {
         s.w = uniform.w;
         s.at = edges.point(piece, t, { -s.w, Float(0) }, Mask(true));
+        s.reference = select(is_edge, s.at.p, s.reference);
         s.weight = rcp(probability * uniform.pdf);
         s.valid = s.at.valid;
         return s;
     }
     // From the edge, or from the middle of a shape, whose outline is then that seen from the light
-    Mask is_edge = edges.is_edge(piece);
-    Vector3 reference = edges.middle(piece, Mask(true));
     if (edges.has_edges()) {
-        Silhouettes::Point on = edges.point(piece, t, { reference, Float(1) }, is_edge);
-        reference = select(is_edge, on.p, reference);
+        Silhouettes::Point on = edges.point(piece, t, { s.reference, Float(1) }, is_edge);
+        s.reference = select(is_edge, on.p, s.reference);
     }
     auto [ds, unused] =
-        scene.sample_emitter_direction(place(reference, time, wavelengths), u, false, Mask(true));
+        scene.sample_emitter_direction(place(s.reference, time, wavelengths), u, false, Mask(true));
     Mask active = ds.pdf > 0;
     struct Flags {
         Mask far, point;
@@ -302,16 +311,13 @@ ProjectiveTracer::Seed ProjectiveTracer::seed(const BoundaryPass &pass, const Si
     here.d = s.w;
     Vector3 way = ds.p - s.at.p;
     here.dist = select(s.is_far, ds.dist, norm(way));
-    // The density by solid angle at the place, of a point that was drawn by that at the reference
-    Float turned = abs_dot(ds.n, ds.d) * sqr(here.dist) / (abs_dot(ds.n, s.w) * sqr(ds.dist));
     Mask on_surface = !(s.is_far | s.is_point | is_edge);
-    here.pdf = select(on_surface, ds.pdf * turned, ds.pdf);
+    here.pdf = select(on_surface, ds.pdf * turned(ds.n, ds.p, s.reference, s.at.p), ds.pdf);
     Interaction it = place(s.at.p, time, wavelengths);
     active = active & s.at.valid & (here.pdf > 0) & edges.ends(piece, s.w, active);
     Spectrum value = scene.eval_emitter_direction(it, here, active);
-    Float other = scene.pdf_emitter_direction(it, here, active);
-    Float mis = select(s.is_point, Float(1), other / (other + uniform.pdf));
-    s.light = select(active, value * (mis / here.pdf), Spectrum(0));
+    s.light = value * rcp(here.pdf + select(s.is_point, Float(0), uniform.pdf));
+    s.light = select(active, s.light, Spectrum(0));
     s.light_dist = here.dist;
     s.weight = rcp(probability);
     s.valid = active & any_nonzero(s.light);
@@ -393,8 +399,10 @@ Float ProjectiveTracer::indirect_launch(const BoundaryPass &pass, const Silhouet
             max_depth() < 0 ? UInt32(0x7fffffffu) : UInt32(uint32_t(max_depth())) - segments;
         L = sample_up_to(scene, sampler, to_light_ray, budget, active).L;
         if (m_guiding_proj) { // the rest of what a light emits itself comes from samples of it
-            auto [emitted, pdf] =
-                scene.eval_emitter_pdf(place(s.at.p, start.time, start.wavelengths), end, active);
+            auto [emitted, pdf] = scene.eval_emitter_pdf(
+                place(s.reference, start.time, start.wavelengths), end, active);
+            Mask on_surface = end.is_valid() & !edges.is_edge(s.piece);
+            pdf = select(on_surface, pdf * turned(end.n, end.p, s.reference, s.at.p), pdf);
             L = L - emitted * (pdf / (pdf + s.direction_pdf));
         }
     }

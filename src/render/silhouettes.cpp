@@ -2,55 +2,44 @@
 #include "render/silhouettes.h"
 #include "ad/ad.h"
 #include "core/host_array.h"
+#include "core/warning.h"
 #include "core/warp.h"
 #include "render/accelerator.h"
+#include "render/followed_camera.h"
 #include "render/follows_data.h"
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <mutex>
 #include <numeric>
+#include <set>
 
 namespace umbel {
 
 // ---- what there is
 
 Silhouettes::Silhouettes(const Scene &scene) : m_scene(scene), m_arena(scene.arena()) {
-    uint32_t vertices = 0, triangles = 0, analytic = 0, row = 0;
-    size_t own = m_arena.m_parts.empty() ? 0 : m_arena.m_parts[0];
-    for (size_t i = 0; i < m_arena.m_surfaces.size(); ++i) {
-        const Shape &s = *m_arena.m_surfaces[i];
-        auto *mesh = dynamic_cast<const Mesh *>(&s);
-        bool followed = s.follows_to_world() || (mesh && mesh->follows_positions());
-        auto *data = dynamic_cast<const FollowsData *>(&s);
-        if ((followed && i >= own) || (data && data->follows_data()))
-            s.complain("its silhouettes are not known, so that derivatives by its shape would lack "
-                       "what comes into sight; use an integrator without boundaries, such as "
-                       "`prb`, or a shape that neither moves in time nor is part of an instance");
+    // Where each surface lies in what is packed
+    std::vector<Begin> begins;
+    Begin next;
+    for (const Shape *s : m_arena.m_surfaces) {
+        auto *mesh = dynamic_cast<const Mesh *>(s);
+        next.row += !mesh;
+        begins.push_back(next);
         if (mesh) {
-            if (i < own)
-                add_mesh(*mesh, vertices, triangles, followed);
-            vertices += uint32_t(mesh->vertex_count());
-            triangles += uint32_t(mesh->triangle_count());
-            continue;
-        }
-        ++row;
-        uint32_t primitive = analytic;
-        analytic += uint32_t(s.primitive_count());
-        if (i >= own)
-            continue;
-        if (!dynamic_cast<const HasOutline *>(&s)) {
-            if (followed)
-                s.complain("a shape of this kind has no known silhouettes; use `prb`, which leaves "
-                           "out what comes into sight, or a mesh");
-            continue;
-        }
-        BoundingBox b = s.bounds();
-        m_shapes.push_back({ row, primitive, b.centre(), b.radius(), followed });
+            next.vertex += uint32_t(mesh->vertex_count());
+            next.triangle += uint32_t(mesh->triangle_count());
+        } else
+            next.primitive += uint32_t(s->primitive_count());
     }
-    for (const Arena::Placed &p : m_arena.m_placed)
-        if (p.shape->follows_to_world())
-            p.shape->complain("silhouettes of instances are not known; use `prb`, which leaves out "
-                              "what comes into sight");
+    size_t own = m_arena.m_parts.empty() ? 0 : m_arena.m_parts[0];
+    for (size_t i = 0; i < own; ++i)
+        add_surface(i, begins[i], 0);
+    for (size_t k = 0; k < m_arena.m_placed.size(); ++k)
+        for (size_t part = m_arena.m_placed[k].part, i = m_arena.m_parts[part - 1];
+             i < m_arena.m_parts[part]; ++i)
+            add_surface(i, begins[i], uint32_t(k + 1));
+
     m_edges_host = uint32_t(m_host_corners.size() / 4);
     m_count = m_edges_host + uint32_t(m_shapes.size());
     m_edge_count = jit::opaque(m_edges_host);
@@ -64,12 +53,48 @@ Silhouettes::Silhouettes(const Scene &scene) : m_scene(scene), m_arena(scene.are
     std::vector<uint32_t> rows;
     std::vector<double> centres;
     for (const OutlinedShape &s : m_shapes) {
-        rows.insert(rows.end(), { s.row, s.primitive });
+        rows.insert(rows.end(), { s.row, s.primitive, s.instance, 0u });
         centres.insert(centres.end(), s.centre.begin(), s.centre.end());
         centres.push_back(s.radius);
     }
     m_rows = jit::copy(rows);
     m_centres = float_array(centres);
+}
+
+// Derivatives would lack what comes into sight. What stands still is missed where lights or receivers move around it.
+static void refuse(const Shape &s, bool followed, const char *why) {
+    if (followed || FollowedCamera::is_any())
+        s.complain("{}, so that derivatives would lack what comes into sight; use an integrator "
+                   "without boundaries, such as `prb`",
+                   why);
+    static std::mutex mutex;
+    static std::set<std::string> told;
+    std::lock_guard lock(mutex);
+    if (told.insert(s.where()).second)
+        warn(s.where() + ": " + why +
+             "; derivatives lack what it hides from others that move around it");
+}
+
+void Silhouettes::add_surface(size_t i, const Begin &begin, uint32_t instance) {
+    const Shape &s = *m_arena.m_surfaces[i];
+    const Shape *placed = instance ? m_arena.m_placed[instance - 1].shape : nullptr;
+    auto *mesh = dynamic_cast<const Mesh *>(&s);
+    auto *data = dynamic_cast<const FollowsData *>(&s);
+    bool followed = s.follows_to_world() || (mesh && mesh->follows_positions()) ||
+                    (data && data->follows_data()) || (placed && placed->follows_to_world());
+    if (s.motion() || (placed && placed->motion()))
+        return refuse(s, followed, "it moves in time, and its silhouettes are not known");
+    if (mesh) {
+        if (m_host_places.size() / 4 + 3 * mesh->triangle_count() / 2 > MostEdges)
+            return refuse(s, followed, "the scene has too many edges to look for silhouettes");
+        return add_mesh(i, *mesh, begin, instance, followed);
+    }
+    if (!dynamic_cast<const HasOutline *>(&s))
+        return refuse(s, followed, "a shape of this kind has no known silhouettes");
+    BoundingBox b = s.bounds();
+    if (placed)
+        b = transform_bounds(placed->steps({}), b);
+    m_shapes.push_back({ begin.row, begin.primitive, instance, b.centre(), b.radius(), followed });
 }
 
 namespace {
@@ -100,8 +125,21 @@ struct HalfEdge {
 
 } // namespace
 
-void Silhouettes::add_mesh(const Mesh &mesh, uint32_t first_vertex, uint32_t first_triangle,
+void Silhouettes::add_mesh(size_t surface, const Mesh &mesh, const Begin &begin, uint32_t instance,
                            bool followed) {
+    uint32_t mark = followed ? uint32_t{ Followed } : 0u;
+    if (auto it = m_known.find(surface); it != m_known.end()) { // another instance of it
+        for (size_t i = it->second.first; i < it->second.second; ++i)
+            for (size_t k = 0; k < 4; ++k) {
+                m_host_corners.push_back(m_host_corners[4 * i + k]);
+                uint32_t place = m_host_places[4 * i + k];
+                m_host_places.push_back(k == 2   ? (place & ~uint32_t{ Followed }) | mark
+                                        : k == 3 ? instance
+                                                 : place);
+            }
+        return;
+    }
+    size_t first = m_host_places.size() / 4;
     std::vector<uint32_t> welded = weld(mesh);
     std::vector<HalfEdge> halves;
     for (uint32_t t = 0; t < mesh.triangle_count(); ++t)
@@ -123,7 +161,7 @@ void Silhouettes::add_mesh(const Mesh &mesh, uint32_t first_vertex, uint32_t fir
         auto corner = [&](const HalfEdge &e, uint32_t k) {
             return mesh.corner(size_t(e.triangle), size_t(e.corner + k) % 3);
         };
-        uint32_t flags = followed ? uint32_t{ Followed } : 0u;
+        uint32_t flags = mark;
         if (end - i != 2)
             flags |= Open;
         // Shading jumps where facets meet, and where vertices are not shared
@@ -133,12 +171,13 @@ void Silhouettes::add_mesh(const Mesh &mesh, uint32_t first_vertex, uint32_t fir
         if (!shared || mesh.normals.empty())
             flags |= Crease;
         m_host_corners.insert(m_host_corners.end(),
-                              { first_vertex + corner(h, 0), first_vertex + corner(h, 1),
-                                first_vertex + corner(h, 2), first_vertex + corner(other, 2) });
+                              { begin.vertex + corner(h, 0), begin.vertex + corner(h, 1),
+                                begin.vertex + corner(h, 2), begin.vertex + corner(other, 2) });
         m_host_places.insert(m_host_places.end(),
-                             { first_triangle + h.triangle, h.corner, flags, 0u });
+                             { begin.triangle + h.triangle, h.corner, flags, instance });
         i = end;
     }
+    m_known[surface] = { first, m_host_places.size() / 4 };
 }
 
 // ---- points
@@ -150,14 +189,22 @@ Vector3 Silhouettes::vertex(const UInt32 &v, const Mask &active) const {
 
 Silhouettes::Edge Silhouettes::edge(const UInt32 &piece, const Mask &active) const {
     auto [a, b, left, right] = jit::gather_packet<uint32_t, 4>(m_corners, piece, active);
-    auto [triangle, corner, flags, none] = jit::gather_packet<uint32_t, 4>(m_places, piece, active);
-    return { vertex(a, active),
-             vertex(b, active),
-             vertex(left, active),
-             vertex(right, active),
-             triangle,
-             corner,
-             flags };
+    auto [triangle, corner, flags, instance] =
+        jit::gather_packet<uint32_t, 4>(m_places, piece, active);
+    Edge e{ vertex(a, active),
+            vertex(b, active),
+            vertex(left, active),
+            vertex(right, active),
+            triangle,
+            corner,
+            flags,
+            instance };
+    if (has_instances()) {
+        InstanceTransform placed = m_arena.m_instances.at(instance, Float(0), active);
+        for (Vector3 *p : { &e.a, &e.b, &e.left, &e.right })
+            *p = placed.point(*p);
+    }
+    return e;
 }
 
 Silhouettes::Point Silhouettes::point(const UInt32 &piece, const Float &t, const Viewpoint &from,
@@ -177,24 +224,38 @@ Silhouettes::Point Silhouettes::point(const UInt32 &piece, const Float &t, const
         out.hit.v = select(first, zero, select(second, t, 1 - t));
         out.hit.prim = e.triangle;
         out.hit.geometry = UInt32(uint32_t(TriangleGeometry));
+        out.hit.instance = e.instance;
         out.valid = on_edge;
     }
     if (m_shapes.empty())
         return out;
     Mask on_outline = active & !on_edge;
-    auto [row, primitive] =
-        jit::gather_packet<uint32_t, 2>(m_rows, piece - m_edge_count, on_outline);
+    auto [row, primitive, instance, nobody] =
+        jit::gather_packet<uint32_t, 4>(m_rows, piece - m_edge_count, on_outline);
+    InstanceTransform placed;
+    Viewpoint local = from;
+    if (has_instances()) { // outlines of what is transformed are transformed outlines
+        placed = m_arena.m_instances.at(instance, Float(0), on_outline);
+        Ray seen = placed.to_local({ from.p, from.p, Float(0), Float(0), {} });
+        local.p = select(from.w > 0, seen.o, seen.d);
+    }
     HasOutline::Outline nothing{ none, none, none, Mask(false) };
     HasOutline::Outline o = m_arena.m_analytic.call(
         "shape.outline", row, on_outline, nothing, [&](const AnalyticShape &s) {
             auto *outlined = dynamic_cast<const HasOutline *>(&s);
-            return outlined ? outlined->outline(from, t) : nothing;
+            return outlined ? outlined->outline(local, t) : nothing;
         });
+    if (has_instances()) {
+        o.p = placed.point(o.p);
+        o.tangent = placed.vector(o.tangent);
+        o.inside = placed.vector(o.inside);
+    }
     out.p = select(on_outline, o.p, out.p);
     out.edge = select(on_outline, o.tangent, out.edge);
     out.inside = select(on_outline, o.inside, out.inside);
     out.hit.prim = select(on_outline, primitive, out.hit.prim);
     out.hit.geometry = select(on_outline, UInt32(uint32_t(AnalyticGeometry)), out.hit.geometry);
+    out.hit.instance = select(on_outline, instance, out.hit.instance);
     out.valid = out.valid | (on_outline & o.valid);
     return out;
 }

@@ -7,6 +7,7 @@
 #include "core/distribution.h"
 #include "render/outline.h"
 #include "render/scene.h"
+#include <map>
 
 namespace umbel {
 
@@ -55,10 +56,19 @@ private:
     enum : uint32_t { Open = 1, Crease = 2, Followed = 4, None = ~0u };
     struct Edge {
         Vector3 a, b, left, right; // its ends, and the corners opposite to it
-        UInt32 triangle, corner, flags;
+        UInt32 triangle, corner, flags, instance;
         Mask is_open() const { return (flags & UInt32(uint32_t{ Open })) != UInt32(0u); }
     };
-    void add_mesh(const Mesh &mesh, uint32_t first_vertex, uint32_t first_triangle, bool followed);
+    static constexpr size_t MostEdges = 1u << 22;
+    /// Where a surface's vertices, triangles, rows and primitives begin among those of the arena.
+    struct Begin {
+        uint32_t vertex = 0, triangle = 0, row = 0, primitive = 0;
+    };
+    /// Of the scene itself (0), or as part of an instance.
+    void add_surface(size_t surface, const Begin &begin, uint32_t instance);
+    void add_mesh(size_t surface, const Mesh &mesh, const Begin &begin, uint32_t instance,
+                  bool followed);
+    bool has_instances() const { return !m_arena.m_instances.empty(); }
     Edge edge(const UInt32 &piece, const Mask &active) const;
     Vector3 vertex(const UInt32 &v, const Mask &active) const;
     /// Half the angle of the wedge of silhouette directions around an edge, and where it begins.
@@ -76,16 +86,17 @@ private:
     uint32_t m_edges_host = 0, m_count = 0;
     UInt32 m_edge_count; // as data
     std::vector<uint32_t> m_host_corners, m_host_places;
+    std::map<size_t, std::pair<size_t, size_t>> m_known; // by surface: edges of its first instance
     UInt32 m_corners; // of edges: both ends, and the corners opposite to it
-    UInt32 m_places;  // triangle, corner, flags, nothing
+    UInt32 m_places;  // triangle, corner, flags, instance
     struct OutlinedShape {
-        uint32_t row, primitive;
+        uint32_t row, primitive, instance;
         std::array<double, 3> centre;
         double radius;
         bool followed;
     };
     std::vector<OutlinedShape> m_shapes;
-    UInt32 m_rows;   // by shape: its row in the arena's table, its primitive
+    UInt32 m_rows;   // by shape: its row in the arena's table, its primitive, its instance, nothing
     Float m_centres; // x, y, z and radius
 };
 

@@ -196,18 +196,45 @@ def test_parts_can_be_left_out():
     assert sum(parts) == pytest.approx(gradient(), rel=1e-4)
 
 
-def test_shapes_without_known_silhouettes_are_refused():
+def _instanced(shape):
     T = mi.ScalarTransform4f
-    scene = _scene({"group": {"type": "shapegroup", "ball": {"type": "sphere"}},
-                    "thing": {"type": "instance", "group": {"type": "ref", "id": "group"}, "to_world": T().scale(.5)},
-                    "sky": {"type": "constant"}})
+    group = {"type": "shapegroup", "inner": {**SHAPES[shape](), "bsdf": {"type": "diffuse", "reflectance": _rgb(0.4, 0.5, 0.6)}}}
+    return {"group": group, **_lit({"type": "instance", "g": {"type": "ref", "id": "group"},
+                                    "to_world": T().translate([.1, 0, 0]).rotate([0, 1, 1], 30).scale([1, .8, 1.2])})}
+
+
+@pytest.mark.parametrize("shape, what", [("cube", "thing.to_world"), ("sphere", "thing.to_world"), ("cube", "light.to_world")])
+def test_instances_and_their_shadows(shape, what):
+    scene = _instanced(shape)
+    del scene["thing"]["bsdf"]
+    Problem(_scene(scene, "direct_projective"), what, _move(0), 128, 2048).check()
+
+
+def test_vertices_of_a_shape_in_a_group():
+    scene = _instanced("cube")
+    del scene["thing"]["bsdf"]
+    scene = _scene(scene, "direct_projective")
+    key = next(k for k in mi.traverse(scene).keys() if k.startswith("group") and k.endswith("vertex_positions"))
+    Problem(scene, key, _move(1), 128, 4096).check(step=.04)
+
+
+def _followed(scene, key):
     params = mi.traverse(scene)
     x = mi.Float(0)
     dr.enable_grad(x)
-    params["thing.to_world"] = mi.Transform4f().translate([x, 0, 0]) @ mi.Transform4f(params["thing.to_world"])
+    params[key] = mi.Transform4f().translate([x, 0, 0]) @ mi.Transform4f(params[key])
     params.update()
-    with pytest.raises(Exception, match="silhouettes of instances"):
-        dr.backward(dr.sum(mi.render(scene, params, spp=1), axis=None))
+    dr.backward(dr.sum(mi.render(scene, params, spp=1), axis=None))
+
+
+def test_shapes_without_known_silhouettes_are_refused(tmp_path, capfd):
+    file = tmp_path / "curve.txt"
+    file.write_text("-1 0 0 .1\n0 .3 0 .1\n1 0 0 .1\n")
+    def scene(): return _scene(_lit({"type": "linearcurve", "filename": str(file)}), "direct_projective")
+    with pytest.raises(Exception, match="no known silhouettes"):
+        _followed(scene(), "camera.to_world")
+    _followed(scene(), "light.to_world")
+    assert "derivatives lack what it hides" in capfd.readouterr().err
 
 
 def test_integrators_that_cannot_follow_the_camera_say_so():

@@ -11,6 +11,7 @@ namespace {
 struct Tally {
     std::mutex mutex;
     uint64_t count = 0;
+    bool is_told = false;          // one of them, at once
     std::array<uint32_t, 3> first; // sample, y, x: the least of all, whichever thread came first
 } g_tally;
 
@@ -26,11 +27,9 @@ void note(void *, uint64_t, uint32_t lanes, const int32_t *mask, void *frame) {
         if (!mask[i])
             continue;
         std::array<uint32_t, 3> s = { numbers[2 * lanes + i], numbers[lanes + i], numbers[i] };
-        if (g_tally.count++ == 0) {
-            g_tally.first = s;
+        g_tally.first = g_tally.count++ ? std::min(g_tally.first, s) : s;
+        if (!std::exchange(g_tally.is_told, true))
             warn(describe(s) + " is NaN or infinite");
-        }
-        g_tally.first = std::min(g_tally.first, s);
     }
 }
 
@@ -44,8 +43,14 @@ void note_invalid_samples(const UInt32 &x, const UInt32 &y, const UInt32 &sample
     jit::call_host("invalid samples", note, &g_tally, inputs, {}, invalid, true);
 }
 
+void tell_invalid_samples_anew() {
+    std::lock_guard lock(g_tally.mutex);
+    g_tally.is_told = false;
+}
+
 void report_invalid_samples(uint32_t seed, bool skipped) {
     std::lock_guard lock(g_tally.mutex);
+    g_tally.is_told = false;
     if (uint64_t n = std::exchange(g_tally.count, 0))
         warn(fmt::format("{} samples were NaN or infinite{}; the first is {}: a render of "
                          "`--crop {},{},1,1 --seed {}` meets it again",

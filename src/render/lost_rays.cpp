@@ -8,6 +8,7 @@
 namespace umbel {
 
 static std::atomic<uint64_t> g_lost{ 0 };
+static std::atomic<bool> g_is_told{ false };
 
 double farthest(const BoundingBox &b) {
     double most = 0;
@@ -37,7 +38,8 @@ double reach_of(const TransformSteps &steps) {
 
 void note_lost_rays(uint64_t count, const std::array<float, 3> &o,
                     const std::array<float, 3> &d) noexcept {
-    if (g_lost.fetch_add(count) != 0)
+    g_lost += count;
+    if (g_is_told.exchange(true))
         return;
     try {
         warn(fmt::format(
@@ -48,7 +50,10 @@ void note_lost_rays(uint64_t count, const std::array<float, 3> &o,
     }
 }
 
+void tell_lost_rays_anew() { g_is_told = false; }
+
 void report_lost_rays() {
+    g_is_told = false;
     if (uint64_t n = g_lost.exchange(0))
         warn(
             fmt::format("{} rays were not finite or too far away, and hit nothing: are the camera, "

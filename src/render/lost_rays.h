@@ -20,6 +20,8 @@ double reach_of(const TransformSteps &steps);
 /// From any thread.
 void note_lost_rays(uint64_t count, const std::array<float, 3> &origin,
                     const std::array<float, 3> &direction) noexcept;
+/// Scripts that ask for arrays alone see no report: they are told once for each scene.
+void tell_lost_rays_anew();
 /// Warns if there were some since it was last called.
 void report_lost_rays();
 

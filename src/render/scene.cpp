@@ -3,6 +3,7 @@
 #include "core/host_array.h"
 #include "core/warning.h"
 #include "render/integrator.h"
+#include "render/invalid_samples.h"
 #include "render/lost_rays.h"
 #include "render/openings.h"
 #include "render/overlapping_media.h"
@@ -14,7 +15,10 @@
 
 namespace umbel {
 
-Scene::Scene() : m_variant(variant()) {}
+Scene::Scene() : m_variant(variant()) {
+    tell_lost_rays_anew();
+    tell_invalid_samples_anew();
+}
 Scene::~Scene() = default;
 
 // Definitions that nothing refers to are not made, but files that they name must exist.

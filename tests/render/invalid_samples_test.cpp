@@ -67,6 +67,17 @@ TEST_P(BackendInvalidSamples, CanBeSeenAgain) {
     EXPECT_TRUE(again.tell(fmt::format("sample {} of pixel ({}, {})", sample, x, y))) << again.text;
 }
 
+// Whoever asks for arrays sees no report at the end of a render.
+TEST_P(BackendInvalidSamples, OfEachSceneAreToldWhereNobodyReports) {
+    Warnings told;
+    for (int i = 1; i < 4; ++i) {
+        Ref<Scene> scene = scene_from(too_bright());
+        for (int k = 0; k < 2; ++k)
+            read_floats(umbel::render_image(scene, nullptr, {}, {}));
+        EXPECT_EQ(occurrences(told.text, "is NaN or infinite"), i) << told.text;
+    }
+}
+
 TEST_P(BackendInvalidSamples, OrdinaryImagesAreNotWarnedOf) {
     Warnings warnings;
     render_image(*scene_from(scene_xml("<shape type='sphere'/><emitter type='constant'/>", 8, 4)));

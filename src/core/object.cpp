@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <dlfcn.h>
+#include <malloc.h>
 #include <mutex>
 #include <set>
 #include <tbb/task_group.h>
@@ -174,6 +175,10 @@ Ref<Object> Loader::make(Properties &properties) {
     }
     m_queue.reset();
     queue->reading.wait();
+#ifdef __GLIBC__
+    if (consumes) // what objects are made of is gone; it lay together, and what they compute comes on top
+        malloc_trim(0);
+#endif
     for (const Ref<Object> &o : queue->objects)
         o->configure();
     return object;

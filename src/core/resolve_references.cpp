@@ -14,7 +14,7 @@ public:
 
     void collect(const Properties &p, int depth) {
         limit(p, depth);
-        if (!m_heights.emplace(&p, 0).second)
+        if (is_leaf(p) || !m_heights.emplace(&p, 0).second)
             return;
         for (const Property &property : p.all())
             if (const PropertiesPtr *o = property.object(); o && *o) {
@@ -37,6 +37,8 @@ public:
     // The height counts references as nesting: whoever walks or frees the graph recurses that deep.
     int resolve(Properties &p, int depth) {
         limit(p, depth);
+        if (is_leaf(p))
+            return 1;
         int &known = m_heights[&p];
         if (known == InProgress)
             fail("{}: the object contains itself; remove the reference that closes the circle",
@@ -64,6 +66,13 @@ public:
 
 private:
     static constexpr int InProgress = -1;
+
+    // With nothing inside, as most shapes of large scenes: those need no note.
+    static bool is_leaf(const Properties &p) {
+        return std::none_of(p.all().begin(), p.all().end(), [](const Property &property) {
+            return property.object() || std::get_if<Reference>(&property.value);
+        });
+    }
 
     void limit(const Properties &p, int depth) const {
         if (depth > m_max_depth)

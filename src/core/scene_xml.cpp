@@ -103,6 +103,8 @@ Properties SceneParser::parse_main(File &file, std::string text) {
     pugi::xml_node root = file.document.document_element();
     file.version = read_version(scope, root, nullptr);
     PropertiesPtr scene = parse_object(scope, root, true);
+    file.document.reset();
+    file.text = {}; // places have line numbers by now
     if (!m_options.notes)
         resolve_references(*scene, m_options.max_depth, m_aliases);
     else {

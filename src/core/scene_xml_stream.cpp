@@ -5,6 +5,7 @@
 // large themselves are cut in turn.
 #include "core/scene_parser.h"
 #include "jit/error.h"
+#include <sys/mman.h>
 
 namespace umbel::scene_xml {
 
@@ -64,6 +65,15 @@ size_t end_of_element(std::string_view text, Markup m) {
             break;
     }
     return None;
+}
+
+// Gives the memory of text back that nobody will look at again: whole pages of it, which would read as zeros.
+void forget(std::string_view text) {
+    constexpr uintptr_t Page = 4096;
+    uintptr_t begin = (uintptr_t(text.data()) + Page - 1) & ~(Page - 1),
+              end = uintptr_t(text.data() + text.size()) & ~(Page - 1);
+    if (begin < end) // where it is refused, memory is taken longer
+        madvise(reinterpret_cast<void *>(begin), end - begin, MADV_DONTNEED);
 }
 
 // Of the element whose content begins there.
@@ -167,6 +177,7 @@ void SceneParser::parse_streamed(const Scope &scope, pugi::xml_node parent, size
         for (pugi::xml_node node : document)
             if (node.type() == pugi::node_element)
                 parse_element(scope, node);
+        forget(text.substr(begin, end - begin));
         begin = end;
     };
     auto expect_blank = [&](size_t from, size_t to) {

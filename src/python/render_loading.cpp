@@ -137,10 +137,14 @@ SpectrumData colour_from(nb::dict d, const std::string &type) {
     return {};
 }
 
-nb::object load(const Properties &root) {
-    Loader loader;
+nb::object load(Properties root) {
     LoadWarnings warnings;
-    Ref<SceneObject> object = loader.load(std::make_shared<Properties>(root));
+    Ref<SceneObject> object;
+    {
+        Loader loader;
+        loader.consumes = true;
+        object = loader.load(std::make_shared<Properties>(std::move(root)));
+    }
     for (const std::string &text : warnings.texts)
         from_package("Log")(from_package("LogLevel").attr("Warn"), text);
     if (Ref<Scene> scene = std::dynamic_pointer_cast<Scene>(object)) {
@@ -320,7 +324,7 @@ nb::object load_resolved(Properties &root) {
     for (const std::filesystem::path &folder : search_folders())
         files->add_folder(folder);
     set_files(root, files);
-    return load(root);
+    return load(std::move(root)); // which nobody asks for again
 }
 
 void update_scenes() {

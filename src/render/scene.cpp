@@ -32,6 +32,16 @@ static void check_files(const Properties &p, std::set<const Properties *> &seen)
             check_files(**o, seen);
 }
 
+// The object of a nested record. Where the loader consumes those, it is let go, unless others refer to it, too: of a million shapes,
+// never are all there twice.
+static Ref<Object> take(Params &p, const Property &property) {
+    property.queried = true;
+    Ref<Object> object = p.loader()->load(*property.object());
+    if (p.loader()->consumes) // then they are its to change
+        const_cast<Property &>(property).value = false;
+    return object;
+}
+
 void Scene::declare(Params &p) {
     p.example(
         "<integrator type='path'/><sensor type='perspective'><transform name='to_world'>"
@@ -40,7 +50,8 @@ void Scene::declare(Params &p) {
         "<emitter type='constant'><rgb name='radiance' value='.3'/></emitter><shape type='cube'/>");
     if (p.traversing())
         own_bsdfs();
-    p.objects("shape", m_shapes).doc("Surfaces");
+    if (!p.loading())
+        p.objects("shape", m_shapes).doc("Surfaces");
     p.objects("sensor", m_sensors).doc("Cameras");
     p.choice("light_sampler", m_light_choice.kind, "auto", LightSamplerNames)
         .doc("How paths choose the light to connect to: `uniform`, as sampling weights say; "
@@ -53,20 +64,30 @@ void Scene::declare(Params &p) {
         p.objects("emitter", m_free_emitters).doc("Lights that are not part of a shape");
         return;
     }
-    // Area lights may stand alone in a file, for shapes to refer to.
+    const std::vector<Property> &all = p.properties()->all();
+    auto is_shape = [](const Property &property) {
+        return property.object() && (*property.object())->kind == Shape::Kind;
+    };
+    auto count = size_t(std::count_if(all.begin(), all.end(), is_shape));
+    m_shapes.reserve(count);
+    m_described.reserve(count);
     std::vector<Ref<Sensor>> sensors;
-    for (const Property &property : p.properties()->all()) {
+    for (const Property &property : all) {
         const PropertiesPtr *o = property.object();
         if (!o)
             continue;
         property.queried = true; // definitions that nothing refers to are not made at all
-        if ((*o)->kind == "emitter" && (*o)->type != "area") {
+        if (is_shape(property)) {
+            auto shape = std::dynamic_pointer_cast<Shape>(take(p, property));
+            check(shape != nullptr);
+            if (Ref<Sensor> s = shape->sensor())
+                sensors.push_back(std::move(s));
+            m_shapes.push_back(shape);
+            m_described.push_back(std::move(shape));
+        } else if ((*o)->kind == "emitter" && (*o)->type != "area") {
+            // Area lights may stand alone in a file, for shapes to refer to
             m_free_emitters.push_back(p.loader()->load_as<Emitter>(*o));
             m_described.push_back(m_free_emitters.back());
-        } else if ((*o)->kind == "shape") {
-            m_described.push_back(p.loader()->load(*o));
-            if (Ref<Sensor> s = dynamic_cast<const Shape &>(*m_described.back()).sensor())
-                sensors.push_back(std::move(s));
         } else if ((*o)->kind == "sensor")
             sensors.push_back(p.loader()->load_as<Sensor>(*o));
     }

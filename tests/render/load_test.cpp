@@ -1,5 +1,6 @@
 // tests/render/load_test.cpp: bad scenes are refused with what, where and a remedy.
 #include "support/scenes.h"
+#include <malloc.h>
 
 namespace umbel {
 using namespace test;
@@ -37,6 +38,45 @@ TEST_F(Loading, AReflectanceAboveOneIsRefused) {
                  "value='2,1,1'/></bsdf></shape>",
                  { "reflectance", "between 0 and 1" });
 }
+
+// A shape that looks, when it is made, whether the record of the first one is still there.
+TEST_F(Loading, WhatAShapeWasReadAsGoesWhenItIsMade) {
+    PluginRegistry &registry = PluginRegistry::instance();
+    std::weak_ptr<Properties> first;
+    bool was_gone = false;
+    registry.add({ "shape", "witness", [&](const Properties &p) {
+                      was_gone = first.expired();
+                      return registry.find("shape", "sphere")->make(p);
+                  } });
+    // The group is needed by what comes after it: of that there must be one
+    Properties root = parse_scene_string(
+        "<scene version='3.0.0'><shape type='sphere'/><shape type='shapegroup' id='group'><shape "
+        "type='sphere'/></shape><shape type='instance'><ref id='group'/></shape><ref id='group'/>"
+        "<shape type='witness'/><shape type='instance'><ref id='group'/></shape></scene>");
+    first = *root.all()[0].object();
+    ASSERT_EQ(root.all()[0].object()->use_count(), 1);
+    Ref<Scene> scene = load_scene(std::move(root));
+    registry.remove("shape", "witness");
+    EXPECT_TRUE(was_gone);
+    ASSERT_EQ(scene->shapes().size(), 6u);
+    EXPECT_EQ(scene->shapes()[1], scene->shapes()[3]);
+    EXPECT_EQ(scene->instance_count(), 2u);
+}
+
+#if defined(__GLIBC__) && !defined(UMBEL_SANITIZED)
+TEST_F(Loading, ReadingAShapeTakesLittleMemory) {
+    constexpr size_t Count = 2000;
+    std::string shapes = "<scene version='3.0.0'><shape type='shapegroup' id='g'/>";
+    for (size_t i = 0; i < Count; ++i)
+        shapes += "<shape type='instance'><ref id='g'/><transform name='to_world'><translate "
+                  "x='1'/></transform></shape>";
+    size_t before = mallinfo2().uordblks;
+    Properties root = parse_scene_string(shapes + "</scene>");
+    EXPECT_LE((mallinfo2().uordblks - before) / Count,
+              740u); // 1,072 with transforms in their place
+    EXPECT_EQ(root.all().size(), Count + 1);
+}
+#endif
 
 // ---- Scenes of version 0.x
 

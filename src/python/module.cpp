@@ -20,6 +20,9 @@ NB_MODULE(_core, m) {
             PyErr_SetString(hook("DeviceError"), umbel::printable(e.what()).c_str());
         } catch (const umbel::InternalError &e) {
             PyErr_SetString(hook("InternalError"), e.what());
+        } catch (const std::bad_cast &) { // nanobind's, which says no more
+            PyErr_SetString(PyExc_TypeError, "an argument, or what a method written in Python "
+                                             "returns, has a type or size that is not taken here");
         }
     });
     m.def("set_hooks", set_hooks);

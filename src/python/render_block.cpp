@@ -7,6 +7,7 @@
 #include "render/image_block.h"
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 namespace umbel::python {

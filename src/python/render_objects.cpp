@@ -5,6 +5,7 @@
 #include "python/render_records.h"
 #include "render/integrator.h"
 #include <algorithm>
+#include <nanobind/stl/array.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>

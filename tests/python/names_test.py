@@ -65,3 +65,37 @@ def test_memory_is_seen_in_place():
     a = Float(1, 2, 3)
     view = a.memview()
     assert view.format == "f" and list(view) == [1, 2, 3]
+
+
+def test_values_of_all_functions_have_types_of_python():
+    # Where the binding of a type of C++ is missing, its name stands there, and every call fails
+    from umbel import _core
+
+    def signatures(owner, seen):
+        for name, value in vars(owner).items():
+            functions = [value.fget, value.fset] if isinstance(value, property) else [value]
+            for f in functions:
+                for signature in getattr(f, "__nb_signature__", ()):
+                    yield f"{owner.__name__}.{name}: {signature[0]}"
+            if isinstance(value, type) and value.__module__.startswith("umbel") and value not in seen:
+                yield from signatures(value, seen | {value})
+
+    every = list(signatures(_core, frozenset()))
+    assert len(every) > 500
+    assert [s for s in every if "std::" in s] == []
+
+
+def test_image_blocks_are_shown_and_lights_have_bounds():
+    import umbel as mi
+    with mi.set_variant("llvm_ad_rgb"):
+        assert "size = [4, 2]" in repr(mi.ImageBlock([4, 2], [0, 0], 3))
+        lamp = mi.load_dict({"type": "point", "position": [1, 2, 3]})
+        assert list(lamp.bbox().min) == [1, 2, 3] and list(lamp.bbox().max) == [1, 2, 3]
+
+
+def test_arguments_of_other_types_are_type_errors():
+    import umbel as mi
+    with mi.set_variant("llvm_ad_rgb"):
+        for call in (lambda: mi.load_dict({"type": "diffuse"}).flags("x"), lambda: mi.load_dict({"type": "box"}).eval(object())):
+            with pytest.raises(TypeError, match="has a type or size that is not taken here"):
+                call()

@@ -267,3 +267,23 @@ def test_rays_that_were_recorded_outlive_their_scene(kind):
     others = [mi.load_dict({"type": kind, "to_world": mi.ScalarTransform4f().scale(k + 2)}) for k in range(8)]
     o = mi.Point3f(dr.linspace(mi.Float, -.4, .4, 100), .1, -5)
     assert len(others) == 8 and dr.all(t == kept.ray_intersect(mi.Ray3f(o, mi.Vector3f(0, 0, 1))).t)
+
+
+# As in Mitsuba 3: it says where the unit sphere or tube is
+@pytest.mark.parametrize("d, matrix", [
+    ({"type": "sphere", "center": [1, 2, 3], "radius": 2.0}, T().translate([1, 2, 3]).scale(2)),
+    ({"type": "sphere", "center": [1, 0, 0], "radius": 2.0, "to_world": T().scale(3)}, T().translate([3, 0, 0]).scale(6)),
+    ({"type": "cylinder", "p0": [1, 0, 0], "p1": [1, 0, 4], "radius": 0.5}, T().translate([1, 0, 0]).scale([0.5, 0.5, 4]))])
+def test_to_world_has_centre_and_size_in_it(d, matrix):
+    shape = mi.load_dict(d)
+    params = mi.traverse(shape)
+    assert np.allclose(params["to_world"].matrix.numpy().squeeze(), np.array(matrix.matrix))
+    assert not {"center", "radius", "p0", "p1"} & set(params.keys())
+    before = shape.bbox()
+    params["to_world"] = mi.Transform4f().translate([0, 0, 1]) @ params["to_world"]
+    params.update()
+    assert np.allclose(np.array(shape.bbox().min), np.array(before.min) + [0, 0, 1])
+    params["to_world"] = mi.Transform4f().scale(3)
+    params.update()
+    low, high = (np.array(v).ravel() for v in (shape.bbox().min, shape.bbox().max))
+    assert np.allclose(high, 3) and np.allclose(low[:2], -3) and np.isclose(low[2], -3 if d["type"] == "sphere" else 0)

@@ -1,7 +1,8 @@
 // cylinder: an open tube between two points.
 //
 // u is the angle around the axis, v the way along it, both from 0 to 1. Transforms may rotate, move and scale it evenly
-// around its axis.
+// around its axis. Once it is loaded, its to_world is that of the tube of radius 1 between the origin and (0, 0, 1): scripts
+// that change it change axis and radius.
 #include "core/warp.h"
 #include "render/outline.h"
 #include "render/shape.h"
@@ -37,54 +38,41 @@ class Cylinder final : public AnalyticShape, public HasOutline {
 public:
     void declare(Params &p) override {
         AnalyticShape::declare(p);
-        p.vector("p0", m_p0, { 0, 0, 0 }).doc("One end of the axis");
-        p.vector("p1", m_p1, { 0, 0, 1 }).doc("The other end");
-        p.number("radius", m_local_radius, 1, 0).doc("Its radius");
+        std::array<double, 3> p0{}, p1{};
+        double radius = 1;
+        p.vector("p0", p0, { 0, 0, 0 }).fixed().doc("One end of the axis");
+        p.vector("p1", p1, { 0, 0, 1 }).fixed().doc("The other end");
+        p.number("radius", radius, 1, 0).fixed().doc("Its radius");
+        if (p.loading())
+            m_to_world = m_to_world * from_unit_tube(p0, p1, radius);
     }
 
     void configure() override {
-        // From the unit tube along z
-        std::array<double, 3> axis{ m_p1[0] - m_p0[0], m_p1[1] - m_p0[1], m_p1[2] - m_p0[2] };
-        double length = std::hypot(axis[0], axis[1], axis[2]);
-        if (!(length > 0 && m_local_radius > 0))
-            complain("the axis has length {} and the tube the radius {}; both must be positive",
-                     length, m_local_radius);
-        TransformData place;
-        for (size_t i = 0; i < 3; ++i)
-            axis[i] /= length;
-        auto [s, t] = basis(axis);
-        for (int i = 0; i < 3; ++i) {
-            place(i, 0) = s[size_t(i)] * m_local_radius;
-            place(i, 1) = t[size_t(i)] * m_local_radius;
-            place(i, 2) = axis[size_t(i)] * length;
-            place(i, 3) = m_p0[size_t(i)];
-        }
-        m_whole = m_to_world * place;
-        auto inverse = m_whole.inverse();
+        auto inverse = m_to_world.inverse();
         if (!inverse)
             complain("to_world is singular, so that nothing is left of the cylinder");
         m_to_object = *inverse;
-        m_transform = HostTransform(m_whole, m_to_object);
+        m_transform = HostTransform(m_to_world, m_to_object);
 
         double sizes[3];
         for (int c = 0; c < 3; ++c)
-            sizes[c] = std::hypot(m_whole(0, c), m_whole(1, c), m_whole(2, c));
+            sizes[c] = std::hypot(m_to_world(0, c), m_to_world(1, c), m_to_world(2, c));
         if (std::abs(sizes[0] - sizes[1]) > 1e-6 * sizes[0])
             complain("to_world scales by {:g} and {:g} across the axis; a cylinder must stay one",
-                     sizes[0] / m_local_radius, sizes[1] / m_local_radius);
-        m_radius = sizes[0];
-        m_area = 2 * Pi * m_radius * sizes[2];
+                     sizes[0], sizes[1]);
+        double radius = sizes[0];
+        m_area = 2 * Pi * radius * sizes[2];
         m_inv_area = HostFloat(1 / m_area);
         m_flip = HostFloat(m_flip_normals ? -1 : 1);
-        m_curvature = HostFloat((m_flip_normals ? -1 : 1) / m_radius);
+        m_curvature = HostFloat((m_flip_normals ? -1 : 1) / radius);
     }
 
     BoundingBox bounds() const override {
         BoundingBox b;
         for (double z : { 0.0, 1.0 }) {
-            auto c = m_whole.apply_point({ 0, 0, z });
+            auto c = m_to_world.apply_point({ 0, 0, z });
             for (int i = 0; i < 3; ++i) {
-                double r = std::hypot(m_whole(i, 0), m_whole(i, 1));
+                double r = std::hypot(m_to_world(i, 0), m_to_world(i, 1));
                 b.min[size_t(i)] = std::min(b.min[size_t(i)], c[size_t(i)] - r);
                 b.max[size_t(i)] = std::max(b.max[size_t(i)], c[size_t(i)] + r);
             }
@@ -93,7 +81,6 @@ public:
     }
     double area() const override { return m_area; }
     uint32_t type() const override { return ShapeType::Cylinder; }
-    TransformData placement() const override { return m_whole; }
     Vector2 curvature() const override { return { m_curvature, Float(0) }; }
 
     double intersect_host(const std::array<double, 3> &o, const std::array<double, 3> &d,
@@ -167,14 +154,31 @@ private:
         return { { 1 + sign * n[0] * n[0] * a, sign * b, -sign * n[0] },
                  { b, sign + n[1] * n[1] * a, -n[1] } };
     }
+    TransformData from_unit_tube(const Vec &p0, const Vec &p1, double radius) const {
+        Vec axis{ p1[0] - p0[0], p1[1] - p0[1], p1[2] - p0[2] };
+        double length = std::hypot(axis[0], axis[1], axis[2]);
+        if (!(length > 0 && radius > 0))
+            complain("the axis has length {} and the tube the radius {}; both must be positive",
+                     length, radius);
+        for (double &x : axis)
+            x /= length;
+        auto [s, t] = basis(axis);
+        TransformData place;
+        for (int i = 0; i < 3; ++i) {
+            place(i, 0) = s[size_t(i)] * radius;
+            place(i, 1) = t[size_t(i)] * radius;
+            place(i, 2) = axis[size_t(i)] * length;
+            place(i, 3) = p0[size_t(i)];
+        }
+        return place;
+    }
     Vector3 normal_at(const Vector3 &local) const {
         Vector3 n = Transform(m_transform).normal({ local.x, local.y, Float(0) });
         return normalize(n) * m_flip;
     }
 
-    std::array<double, 3> m_p0{}, m_p1{};
-    double m_local_radius = 1, m_radius = 1, m_area = 0;
-    TransformData m_whole, m_to_object; // between the unit tube and the scene
+    double m_area = 0;
+    TransformData m_to_object;
     HostTransform m_transform;
     HostFloat m_flip, m_curvature;
 };

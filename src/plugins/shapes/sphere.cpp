@@ -1,7 +1,8 @@
 // sphere: given by centre and radius.
 //
 // Points of it are sampled by the cone of directions that it fills, seen from outside. Transforms may rotate, move and
-// scale it evenly.
+// scale it evenly. Once it is loaded, its to_world is that of the unit sphere around the origin: scripts that change it
+// change centre and radius.
 #include "core/warp.h"
 #include "render/outline.h"
 #include "render/shape.h"
@@ -32,8 +33,13 @@ class Sphere final : public AnalyticShape, public HasOutline {
 public:
     void declare(Params &p) override {
         AnalyticShape::declare(p);
-        p.vector("center", m_local_centre, { 0, 0, 0 }).doc("Its centre");
-        p.number("radius", m_local_radius, 1, 0).doc("Its radius");
+        std::array<double, 3> centre{};
+        double radius = 1;
+        p.vector("center", centre, { 0, 0, 0 }).fixed().doc("Its centre");
+        p.number("radius", radius, 1, 0).fixed().doc("Its radius");
+        if (p.loading())
+            m_to_world = m_to_world * TransformData::translate(centre) *
+                         TransformData::scale({ radius, radius, radius });
     }
 
     void configure() override {
@@ -47,15 +53,13 @@ public:
                 complain(
                     "to_world scales by {:g} and {:g} along different axes; a sphere must stay one",
                     scale, column(c));
-        m_r = HostFloat(m_local_radius * scale);
+        m_r = HostFloat(scale);
         if (!(m_r.value() > 0))
             complain("the radius is {}; it must be positive", m_r.value());
-        m_c = HostVector3(m_to_world.apply_point(m_local_centre));
+        m_c = HostVector3(m_to_world.apply_point({ 0, 0, 0 }));
         m_inv_area = HostFloat(1 / area());
         for (int c = 0; c < 3; ++c)
-            m_axes[c] =
-                HostVector3({ m_to_world(0, c) * m_local_radius, m_to_world(1, c) * m_local_radius,
-                              m_to_world(2, c) * m_local_radius });
+            m_axes[c] = HostVector3({ m_to_world(0, c), m_to_world(1, c), m_to_world(2, c) });
         m_flip = HostFloat(m_flip_normals ? -1 : 1);
     }
 
@@ -69,11 +73,6 @@ public:
     }
     double area() const override { return 4 * Pi * m_r.value() * m_r.value(); }
     uint32_t type() const override { return ShapeType::Sphere; }
-    TransformData placement() const override {
-        double r = m_local_radius;
-        return m_to_world * TransformData::translate(m_local_centre) *
-               TransformData::scale({ r, r, r });
-    }
     Vector2 curvature() const override {
         Float k = Float(m_flip) / m_r;
         return { k, k };
@@ -193,11 +192,9 @@ private:
         return { phi * InvTwoPi, acos(clamp(local.z, -1, 1)) * InvPi };
     }
 
-    std::array<double, 3> m_local_centre{};
-    double m_local_radius = 1;
     HostVector3 m_c;
     HostFloat m_r, m_flip;
-    HostVector3 m_axes[3]; // columns of to_world, times the radius
+    HostVector3 m_axes[3]; // columns of to_world
 };
 
 UMBEL_PLUGIN(Shape, Sphere, "sphere")

@@ -41,7 +41,7 @@ private:
 class PolarizingPlate : public PassThrough {
 public:
     void declare(Params &p) override {
-        p.scalar("theta", m_theta, 0).doc("Angle of the axis in degrees");
+        declare_angle(p, "theta", m_theta, 0).doc("Angle of the axis in degrees");
         p.texture("transmittance", m_transmittance, 1).doc("Multiplies what passes; 1 is ideal");
     }
     Spectrum eval_null_transmission(const SurfaceInteraction &si,
@@ -54,8 +54,21 @@ public:
     }
 
 protected:
+    /// A texture of angles in degrees.
+    static Param &declare_angle(Params &p, const char *name, Ref<Texture> &v, double otherwise) {
+        Param &param = p.unbounded_texture(name, v);
+        param.otherwise = fmt::format("{}", otherwise);
+        if (p.loading() && !v)
+            v = std::dynamic_pointer_cast<Texture>(
+                p.loader()->load_spectrum(SpectrumData::uniform(otherwise), *p.properties()));
+        return param.differentiable();
+    }
+    static Float radians(const Texture &angle, const SurfaceInteraction &si, const Mask &active) {
+        return angle.eval_1(si, active) * (Pi / 180);
+    }
+
     /// The Mueller matrix, with its axis along x.
-    virtual Spectrum element() const = 0;
+    virtual Spectrum element(const SurfaceInteraction &si, const Mask &active) const = 0;
     /// The axis as light sees it that travels along `forward`: perpendicular to that, of any length.
     virtual Vector3 axis(const Float &theta, const Vector3 &forward) const = 0;
     /// What it lets through of unpolarized light.
@@ -67,12 +80,12 @@ private:
         Spectrum t = m_transmittance->eval(si, active);
         if (!variant().polarized)
             return t * unpolarized_part();
-        Vector3 a = normalize(axis(m_theta * (Pi / 180), forward)), basis = stokes_basis(forward);
-        return mueller::rotate_basis(element() * t, forward, a, basis, forward, a, basis);
+        Vector3 a = normalize(axis(radians(*m_theta, si, active), forward));
+        Vector3 basis = stokes_basis(forward);
+        return mueller::rotate_basis(element(si, active) * t, forward, a, basis, forward, a, basis);
     }
 
-    Float m_theta;
-    Ref<Texture> m_transmittance;
+    Ref<Texture> m_theta, m_transmittance;
 };
 
 } // namespace umbel

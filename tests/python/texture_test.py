@@ -194,3 +194,17 @@ def test_texels_and_their_gradient_are_held_once():
     dr.eval(gradient)
     assert dr.memory_stats()["in_use"] - before < 2.5 * pixels.nbytes
     assert np.isclose(gradient.numpy().sum(), 300, rtol=1e-5)
+
+
+def test_angles_of_plates_are_textures():
+    with mi.set_variant("llvm_ad_rgb_polarized"):
+        turned = mi.load_dict({"type": "polarizer", "theta": {"type": "checkerboard", "color0": 0.0, "color1": 90.0}})
+        si = dr.zeros(mi.SurfaceInteraction3f, 2)
+        si.wi, si.uv = mi.Vector3f(0, 0, 1), mi.Point2f([0.25, 0.75], 0.25)
+        found = np.array(turned.eval_null_transmission(si))
+        for lane, theta in enumerate((0.0, 90.0)):
+            si.uv = mi.Point2f(0.25)
+            one = np.array(mi.load_dict({"type": "polarizer", "theta": theta}).eval_null_transmission(si))
+            assert np.allclose(found[..., lane], one[..., 0], atol=1e-5)
+        params = mi.traverse(mi.load_dict({"type": "retarder", "theta": 10.0, "delta": 45.0}))
+        assert params["theta.value"][0] == 10 and params["delta.value"][0] == 45

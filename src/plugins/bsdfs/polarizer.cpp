@@ -9,7 +9,9 @@ namespace umbel {
 
 class Polarizer final : public PolarizingPlate {
 protected:
-    Spectrum element() const override { return mueller::linear_polarizer(Spectrum(1)); }
+    Spectrum element(const SurfaceInteraction &, const Mask &) const override {
+        return mueller::linear_polarizer(Spectrum(1));
+    }
     Vector3 axis(const Float &theta, const Vector3 &forward) const override {
         return cross(forward, Vector3(sin(theta), cos(theta), Float(0)));
     }

@@ -10,12 +10,12 @@ class Retarder final : public PolarizingPlate {
 public:
     void declare(Params &p) override {
         PolarizingPlate::declare(p);
-        p.scalar("delta", m_delta, 90).doc("Delay in degrees; 90 is a quarter of a wave");
+        declare_angle(p, "delta", m_delta, 90).doc("Delay in degrees; 90 is a quarter of a wave");
     }
 
 protected:
-    Spectrum element() const override {
-        return mueller::linear_retarder(Spectrum(m_delta * (Pi / 180)));
+    Spectrum element(const SurfaceInteraction &si, const Mask &active) const override {
+        return mueller::linear_retarder(Spectrum(radians(*m_delta, si, active)));
     }
     Vector3 axis(const Float &theta, const Vector3 &forward) const override {
         Vector3 a(cos(theta), sin(theta), Float(0));
@@ -24,7 +24,7 @@ protected:
     double unpolarized_part() const override { return 1; }
 
 private:
-    Float m_delta;
+    Ref<Texture> m_delta;
 };
 
 UMBEL_PLUGIN(BSDF, Retarder, "retarder")

@@ -162,6 +162,16 @@ public:
         return m_good_enough || (m_options.time > 0 && seconds >= m_options.time);
     }
     bool good_enough() const { return m_good_enough; }
+    /// What to do where the last sample came before the error was reached; else nothing.
+    std::string shortfall() const {
+        if (!(m_options.target_error > 0) || m_good_enough || !m_render.done())
+            return {};
+        int spp = m_render.spp();
+        std::string more = "see --spp";
+        if (double needed = spp * m_needed; needed > spp && needed < 1e9)
+            more = fmt::format("about --spp {:.0f} would be enough", std::ceil(needed / 16) * 16);
+        return fmt::format("; the error is still above {:g}: {}", m_options.target_error, more);
+    }
     std::string detail(double seconds) const {
         std::string text =
             fmt::format("{} of {} samples a pixel", m_render.samples_done(), m_render.spp());
@@ -326,8 +336,8 @@ void run_render(const RunOptions &o, Render &render, const Film &film, Progress 
         }
     fs::path file = write_result(film, out, render.image());
     kernels.look(progress.title());
-    progress.finish(
-        fmt::format("{}: {}", file.string(), summary(render, before, seconds, kernels)));
+    progress.finish(fmt::format("{}: {}{}", file.string(),
+                                summary(render, before, seconds, kernels), limits.shortfall()));
 
     if (!unsaved.empty())
         throw DeviceError(unsaved);

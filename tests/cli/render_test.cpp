@@ -221,7 +221,10 @@ TEST_F(CliRender, TheErrorIsStatedFromTheSecondGroupOfSamplesOn) {
         EXPECT_NE(output.find("32 samples a pixel in "), std::string::npos) << output;
         EXPECT_NE(output.find("relative error 0."), std::string::npos) << output;
         EXPECT_NE(output.find("(median pixel 0."), std::string::npos) << output;
+        EXPECT_NE(output.find("the error is still above 1e-09: "), std::string::npos);
     }
+    std::string near = run("--spp 32 --target-error 0.02");
+    EXPECT_NE(near.find("about --spp "), std::string::npos) << near;
     // Half of this image is a sky without noise, which does not count as a pixel that is good already
     std::string stopped = run("--spp 100000 --target-error 0.02 --error-measure median");
     size_t at = stopped.find("median pixel ");

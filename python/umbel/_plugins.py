@@ -113,7 +113,8 @@ def cast_object(o):
 
 # ---- plugins in Python
 
-_kinds = ("bsdf", "emitter", "texture", "sensor", "integrator", "film", "sampler", "shape", "rfilter", "phase", "volume")
+_kinds = ("bsdf", "emitter", "texture", "sensor", "integrator", "film", "sampler", "shape", "rfilter", "phase", "volume",
+          "medium")
 
 
 def _register(kind):
@@ -131,15 +132,7 @@ def _register(kind):
     return register
 
 
-def _not_yet(kind):
-    def register(name, constructor):
-        raise dr.UserError(f"register_{kind}: \"{name}\" cannot be written in Python; a {kind} is a plugin in C++")
-    register.__name__ = f"register_{kind}"
-    register.__doc__ = f"A {kind} cannot be written in Python."
-    return register
-
-
 register_bsdf, register_emitter, register_texture, register_sensor, register_integrator, register_film, register_sampler, \
-    register_shape, register_rfilter, register_phasefunction, register_volume = (_register(k) for k in _kinds)
+    register_shape, register_rfilter, register_phasefunction, register_volume, register_medium = \
+    (_register(k) for k in _kinds)
 register_phase = register_phasefunction
-register_medium = _not_yet("medium")

@@ -135,6 +135,45 @@ public:
     bool is_spatially_varying() const override { return true; }
 };
 
+/// Its constructor says what kind of medium it is; see m_is_homogeneous and the like below.
+class PyMedium final : public PyObjectOf<Medium> {
+public:
+    using PyObjectOf::PyObjectOf;
+    void declare(Params &p) override {
+        bool samples_emitters = m_sample_emitters;
+        Medium::declare(p);
+        if (p.loading() && !p.properties()->has("sample_emitters"))
+            m_sample_emitters = samples_emitters; // what the constructor has said
+        PyObjectOf::declare(p);
+    }
+    Spectrum majorant(const MediumInteraction &mei, const Mask &active) const override {
+        return nb::cast<Spectrum>(need("get_majorant")(mei, active));
+    }
+    Coefficients scattering_coefficients(const MediumInteraction &mei,
+                                         const Mask &active) const override {
+        nb::object r = need("get_scattering_coefficients")(mei, active);
+        return { nb::cast<Spectrum>(r[0]), nb::cast<Spectrum>(r[1]), nb::cast<Spectrum>(r[2]) };
+    }
+    Extent extent(const Ray &ray) const override {
+        nb::object f = method("intersect_aabb");
+        if (!f.is_valid())
+            return Medium::extent(ray);
+        nb::object r = f(ray);
+        return { nb::cast<Mask>(r[0]), nb::cast<Float>(r[1]), nb::cast<Float>(r[2]) };
+    }
+    bool is_homogeneous() const override { return m_homogeneous; }
+
+    bool m_homogeneous = false;
+    using Medium::m_has_spectral_extinction, Medium::m_sample_emitters;
+};
+
+PyMedium &written_in_python(Medium &m) {
+    auto *own = dynamic_cast<PyMedium *>(&m);
+    if (!own)
+        m.complain("what kind of medium it is follows from its parameters");
+    return *own;
+}
+
 // ---- as Python sees them
 
 static std::vector<Float> numbers(const Volume &volume, uint32_t count, const Interaction &it,
@@ -246,7 +285,20 @@ void bind_phase_functions(nb::module_ &m) {
 void bind_media(nb::module_ &m) {
     bind_volumes(m);
     bind_phase_functions(m);
-    nb::class_<Medium, SceneObject>(m, "Medium", "What fills space.")
+    nb::class_<Medium, SceneObject, PyMedium>(m, "Medium", "What fills space.")
+        .def(nb::init<nb::object>(), nb::arg("props"))
+        .def_prop_rw(
+            "m_is_homogeneous", &Medium::is_homogeneous,
+            [](Medium &s, bool v) { written_in_python(s).m_homogeneous = v; },
+            "Whether it is the same everywhere; that of plugins in Python can be set.")
+        .def_prop_rw(
+            "m_has_spectral_extinction", &Medium::has_spectral_extinction,
+            [](Medium &s, bool v) { written_in_python(s).m_has_spectral_extinction = v; },
+            "Whether channels differ in extinction; likewise.")
+        .def_prop_rw(
+            "m_sample_emitters", &Medium::use_emitter_sampling,
+            [](Medium &s, bool v) { written_in_python(s).m_sample_emitters = v; },
+            "Whether paths that collide in it connect to lights; likewise.")
         .def("phase_function", [](const Medium &s) { return to_python(s.phase_ref()); })
         .def("use_emitter_sampling", &Medium::use_emitter_sampling,
              "Whether paths that collide in it connect to lights.")

@@ -1,4 +1,4 @@
-# tests/python/media_plugin_test.py: phase functions and volumes in Python look like those in C++.
+# tests/python/media_plugin_test.py: media, phase functions and volumes in Python look like those in C++.
 import numpy as np
 import pytest
 
@@ -46,14 +46,38 @@ class Ramp(mi.Volume):
     def bbox(self): return mi.ScalarBoundingBox3f([-1, -1, -1], [1, 1, 1])
 
 
-def cloud(phase, density, integrator="volpath"):
+class Fog(mi.Medium):
+    """Denser and denser along x, or the same everywhere."""
+
+    def __init__(self, props):
+        super().__init__(props)
+        self.density = mi.UnpolarizedSpectrum(props["density"])
+        self.albedo, self.m_is_homogeneous = props["albedo"], props.get("is_homogeneous", False)
+        self.m_has_spectral_extinction = False
+
+    def traverse(self, cb): cb.put("density", self.density, mi.ParamFlags.Differentiable)
+    def get_majorant(self, mei, active=True): return self.density & active
+
+    def get_scattering_coefficients(self, mei, active=True):
+        sigma_t = self.density
+        if not self.m_is_homogeneous:
+            sigma_t = sigma_t * dr.clip((mei.p.x + 1) / 2, 0, 1)
+        return (sigma_t * self.albedo) & active, (self.density - sigma_t) & active, sigma_t & active
+
+    def intersect_aabb(self, ray): return mi.ScalarBoundingBox3f([-1] * 3, [1] * 3).ray_intersect(ray)
+
+
+def box_of(medium, integrator="volpath"):
     return mi.load_dict({
         "type": "scene", "integrator": {"type": integrator, "max_depth": 6}, "sky": {"type": "constant"},
         "lamp": {"type": "point", "position": [2, 2, 3], "intensity": 20.0},
-        "box": {"type": "cube", "bsdf": {"type": "null"},
-                "interior": {"type": "heterogeneous", "sigma_t": density, "albedo": 0.8, "phase": phase}},
+        "box": {"type": "cube", "bsdf": {"type": "null"}, "interior": medium},
         "sensor": {"type": "perspective", "to_world": mi.ScalarTransform4f().look_at([0, 1, 5], [0, 0, 0], [0, 1, 0]),
                    "film": {"type": "hdrfilm", "width": 8, "height": 8, "rfilter": {"type": "box"}}}})
+
+
+def cloud(phase, density, integrator="volpath"):
+    return box_of({"type": "heterogeneous", "sigma_t": density, "albedo": 0.8, "phase": phase}, integrator)
 
 
 def ramp_in_cpp(slope):
@@ -91,6 +115,56 @@ def test_a_volume_in_python_is_as_dense_as_one_in_cpp():
     assert np.allclose(volume.bbox().max, 1)
     phase = {"type": "isotropic"}
     assert same_within_noise(cloud(phase, {"type": "ramp", "slope": 3.0}), cloud(phase, ramp_in_cpp(3)), 16)
+
+
+@pytest.mark.parametrize("variant", VARIANTS[:2])
+@pytest.mark.parametrize("homogeneous", [False, True])
+def test_a_medium_in_python_looks_like_one_in_cpp(variant, homogeneous):
+    mi.set_variant(variant)
+    mi.register_medium("fog", Fog)
+    phase = {"type": "hg", "g": 0.4}
+    ours = {"type": "fog", "density": 2.0, "albedo": 0.8, "is_homogeneous": homogeneous, "phase": phase}
+    theirs = {"type": "homogeneous", "sigma_t": 2.0, "albedo": 0.8, "phase": phase} if homogeneous else \
+        {"type": "heterogeneous", "sigma_t": ramp_in_cpp(2), "albedo": 0.8, "phase": phase}
+    medium = mi.load_dict(ours)
+    assert medium.is_homogeneous() == homogeneous and not medium.has_spectral_extinction()
+    assert type(medium) is Fog and medium.phase_function().class_name() == mi.load_dict(phase).class_name()
+    assert same_within_noise(box_of(ours), box_of(theirs), 16)
+
+
+def test_a_medium_says_whether_paths_connect_to_lights():
+    class Deaf(Fog):
+        def __init__(self, props):
+            super().__init__(props)
+            self.m_sample_emitters = False
+    mi.register_medium("deaf", Deaf)
+    medium = {"type": "deaf", "density": 2.0, "albedo": 0.8}
+    assert not mi.load_dict(medium).use_emitter_sampling()
+    assert mi.load_dict({**medium, "sample_emitters": True}).use_emitter_sampling()
+    with pytest.raises(RuntimeError, match="follows from its parameters"):
+        mi.load_dict({"type": "homogeneous"}).m_is_homogeneous = False
+
+
+def test_parameters_of_a_medium_have_derivatives():
+    mi.register_medium("fog", Fog)
+    scene = box_of({"type": "fog", "density": 2.0, "albedo": 0.8}, "prbvolpath")
+    params = mi.traverse(scene)
+    key = next(k for k in params.keys() if k.endswith(".density"))
+
+    def mean_at(density):
+        params[key] = density
+        params.update()
+        return np.mean([float(np.mean(mi.render(scene, spp=256, seed=i).numpy())) for i in range(4)])
+    difference = (mean_at(2.2) - mean_at(1.8)) / 0.4
+    params[key] = 2.0
+    dr.enable_grad(params[key])
+    params.update()
+    found = []
+    for seed in range(8):
+        dr.set_grad(params[key], 0)
+        dr.backward(dr.mean(mi.render(scene, params, spp=64, seed=seed), axis=None))
+        found.append(float(dr.sum(params[key].grad)[0]))
+    assert abs(np.mean(found) - difference) < 4 * np.std(found) / np.sqrt(8) + 0.05 * abs(difference)
 
 
 def test_parameters_of_a_phase_function_have_derivatives():

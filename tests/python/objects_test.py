@@ -619,8 +619,3 @@ def test_making_a_plugin_again_compiles_nothing():
         assert close(image(), first)
         if mi.variant().startswith("llvm"):
             assert all(k["cache_hit"] for k in dr.kernel_history([dr.KernelType.JIT]))
-
-
-def test_registers_of_kinds_without_objects_say_so():
-    with pytest.raises(mi.UserError, match="medium"):
-        mi.register_medium("fog", lambda props: None)

@@ -1,15 +1,15 @@
 # umbel/_endpoints.py: what emitters and sensors offer to scripts beyond what rendering needs of them.
-import enum
 import math
 
 from . import _core
 from . import jit as dr
 from ._records import RayDifferential3f, _mi
+from .jit._enum import NamedFlags
 
 Emitter, Endpoint, Sensor = _core.Emitter, _core.Endpoint, _core.Sensor
 
 
-class EmitterFlags(enum.IntFlag):
+class EmitterFlags(NamedFlags):
     """What kind of light an emitter is."""
     Empty = 0
     DeltaPosition = 1
@@ -107,7 +107,7 @@ def focus_distance(self):
     """The distance at which the image is sharp; where all is, the farthest that is seen."""
     from ._params import traverse
     params = traverse(self)
-    return float(params["focus_distance"]) or float(params["far_clip"])
+    return float(params.get("focus_distance", 0)) or float(params["far_clip"])
 
 
 def shutter_open_time(self):
@@ -131,7 +131,7 @@ def sample_ray_differential(self, time, sample1, sample2, sample3, active=True):
     Point2f = _mi("Point2f")
     sample2 = Point2f(sample2)
     ray, weight = self.sample_ray(time, sample1, sample2, sample3, active)
-    width, height = (float(n) for n in self.film().size())
+    width, height = (float(n) for n in self.film().crop_size())
     out = RayDifferential3f(ray)
     out.o_x, out.d_x = _ends(self.sample_ray(time, sample1, Point2f(sample2.x + 1 / width, sample2.y), sample3, active)[0])
     out.o_y, out.d_y = _ends(self.sample_ray(time, sample1, Point2f(sample2.x, sample2.y + 1 / height), sample3, active)[0])

@@ -87,7 +87,12 @@ def render(scene, params=None, sensor=0, integrator=None, seed=0, seed_grad=0, s
     if image is None:  # the integrator's render() is Python's
         return _render_in_python(scene, params, sensor, integrator or scene.integrator(), (seed, seed_grad),
                                  (int(spp), int(spp_grad or spp)))
-    return image
+    return _computed(integrator or scene.integrator(), image)
+
+
+def _computed(integrator, image):
+    """The channels that the integrator computes: an `aov` with none inside has no colour."""
+    return image if integrator._has_colour() else image[:, :, image.shape[2] - len(integrator.aov_names()):]
 
 
 class _RenderOp(dr.CustomOp):
@@ -138,6 +143,8 @@ def render_with(self, scene, sensor=0, seed=0, spp=0, develop=True, evaluate=Tru
     image = _core.render(scene, parameters.pointer(), sensor, self, seed, seed, int(spp), int(spp))
     if image is None:
         image = _render_in_python(scene, None, sensor, self, (seed, seed), (int(spp), int(spp)))
+    else:
+        image = _computed(self, image)
     if evaluate:
         dr.schedule(image)
         dr.eval()
@@ -147,7 +154,7 @@ def render_with(self, scene, sensor=0, seed=0, spp=0, develop=True, evaluate=Tru
 def render_forward(self, scene, params=None, sensor=0, seed=0, spp=0):
     """The image's tangent, given those of the scene's parameters."""
     _pass_changes_on(scene)
-    return _core.render_forward(scene, sensor, self, _seed(seed), int(spp))
+    return _computed(self, _core.render_forward(scene, sensor, self, _seed(seed), int(spp)))
 
 
 def render_backward(self, scene, params=None, grad_in=None, sensor=0, seed=0, spp=0):
@@ -155,6 +162,10 @@ def render_backward(self, scene, params=None, grad_in=None, sensor=0, seed=0, sp
     _pass_changes_on(scene)
     if grad_in is None:
         raise TypeError("render_backward: grad_in, the gradient of the image, is missing")
+    if not self._has_colour():
+        film = (sensor if isinstance(sensor, _core.Sensor) else scene.sensors()[sensor]).film()
+        height, width, _ = grad_in.shape
+        grad_in = dr.concat((dr.zeros(type(grad_in), (height, width, film.base_channels_count())), grad_in), axis=2)
     flat = dr.ravel(grad_in) if dr.is_tensor_v(grad_in) else grad_in
     _core.render_backward(scene, flat, sensor, self, _seed(seed), int(spp))
 

@@ -451,9 +451,19 @@ void bind_objects(nb::module_ &m) {
                  SampleStream stream = stream_from(sampler);
                  CameraSample c = s.draw(stream, x, y, false, Mask(true));
                  stream_to(stream, sampler);
-                 return std::tuple(as_point(c.offset), c.time, c.wavelength, as_point(c.position),
-                                   as_point(c.aperture));
+                 return std::tuple(as_point(c.offset), c.time, c.wavelength,
+                                   as_point(in_crop(s.film(), c.position)), as_point(c.aperture));
              })
+        .def(
+            "sample_ray",
+            [](const Sensor &s, const Float &time, const Float &sample1, const Vector2 &sample2,
+               const Vector2 &sample3, const Mask &active) {
+                return s.sample_ray(time, sample1, in_film(s.film(), sample2), sample3, active);
+            },
+            nb::arg("time"), nb::arg("sample1"), nb::arg("sample2"), nb::arg("sample3"),
+            nb::arg("active") = true,
+            "A ray through a place of the crop window, `sample2`, from 0 to 1, and its weight: "
+            "`sample1` chooses wavelengths, `sample3` a place on the lens.")
         .def("_up", &Sensor::up)
         .def("_to_world", // of those that are written in Python
              [](const Sensor &s) { return dynamic_cast<const PySensor &>(s).to_world(); })
@@ -461,6 +471,7 @@ void bind_objects(nb::module_ &m) {
     nb::class_<Integrator, SceneObject, PyIntegrator>(m, "Integrator", "A method of rendering.")
         .def(nb::init<nb::object>(), nb::arg("props") = nb::none())
         .def("aov_names", &Integrator::aov_names, "Names of channels beyond the colour.")
+        .def("_has_colour", &Integrator::has_colour)
         .def("cancel", &Integrator::cancel,
              "Ends renders by it soon, from any thread: they return what they have so far.")
         .def("should_stop", &Integrator::should_stop, "Whether cancel() was called.")

@@ -141,13 +141,28 @@ PySensor::sample_direction(const Interaction &it, const Vector2 &u, const Mask &
     nb::object r = need("sample_direction")(it, as_point(u), active);
     return { nb::cast<DirectionSample>(r[0]), nb::cast<Spectrum>(r[1]) };
 }
+Vector2 in_film(const Film &film, const Vector2 &p) {
+    const Film::Crop &c = film.crop();
+    double w = film.width(), h = film.height();
+    if (c.width == film.width() && c.height == film.height())
+        return p;
+    return { p.x * (c.width / w) + c.x / w, p.y * (c.height / h) + c.y / h };
+}
+Vector2 in_crop(const Film &film, const Vector2 &p) {
+    const Film::Crop &c = film.crop();
+    if (c.width == film.width() && c.height == film.height())
+        return p;
+    double w = c.width, h = c.height;
+    return { p.x * (film.width() / w) - c.x / w, p.y * (film.height() / h) - c.y / h };
+}
 std::pair<Ray, Spectrum> PySensor::sample_ray(const Float &time, const Float &wavelength_sample,
                                               const Vector2 &position, const Vector2 &aperture,
                                               const Mask &active) const {
     nb::object f = method("sample_ray");
     if (!f.is_valid())
         f = need("sample_ray_differential");
-    nb::object r = f(time, wavelength_sample, as_point(position), as_point(aperture), active);
+    nb::object r =
+        f(time, wavelength_sample, as_point(in_crop(film(), position)), as_point(aperture), active);
     return { nb::cast<Ray>(r[0]), nb::cast<Spectrum>(r[1]) };
 }
 bool PySensor::needs_aperture_sample() const {

@@ -55,6 +55,10 @@ void set_components(BSDF &bsdf, std::vector<uint32_t> components);
 /// The channels of a block, whose colours are three in all variants; see render_block.cpp.
 std::vector<Float> three_colours(std::vector<Float> channels);
 
+/// Places in a film's crop window, from 0 to 1, are what scripts give and get; sensors take those in the whole film.
+Vector2 in_film(const Film &film, const Vector2 &in_crop);
+Vector2 in_crop(const Film &film, const Vector2 &in_film);
+
 /// A sampler in mid-sequence, from and to the Python object of that sampler: see _sampler.py.
 SampleStream stream_from(nb::handle h);
 void stream_to(const SampleStream &s, nb::handle h);

@@ -110,6 +110,8 @@ public:
     virtual int continuous_samples(int spp) const { return spp; }
     /// Channels beyond the colour.
     virtual std::vector<std::string> aov_names() const { return {}; }
+    /// Whether it computes a colour; if not, the channels beyond are all that scripts get.
+    virtual bool has_colour() const { return true; }
 
     /// Ends renders by it between two launches, from any thread; their images are of what has been collected so far.
     void cancel() const { m_is_cancelled = true; }

@@ -481,6 +481,85 @@ def test_films_name_the_channels_of_their_last_image():
     assert scene.sensors()[0].film().bitmap().channel_names() == ["R", "G", "B"]
 
 
+def test_channels_without_an_integrator_have_no_colour_in_front():
+    d = room(sky={"type": "constant", "radiance": 1.})
+    d["integrator"] = {"type": "aov", "aovs": "dd:depth,nn:sh_normal"}
+    scene = mi.load_dict(d)
+    image, direct = mi.render(scene, spp=4), scene.integrator().render(scene, spp=4)
+    assert image.shape[2] == direct.shape[2] == 4 and np.array_equal(image, direct)
+    bitmap = scene.sensors()[0].film().bitmap()  # files have it, as they may be looked at
+    assert bitmap.channel_names() == ["R", "G", "B", "dd.T", "nn.X", "nn.Y", "nn.Z"]
+    assert np.array_equal(np.array(bitmap)[..., 3:], image)
+
+
+def test_derivatives_of_channels_without_a_colour():
+    d = room(sky={"type": "constant", "radiance": 1.})
+    d["wall"]["bsdf"] = {"type": "diffuse", "reflectance": {"type": "rgb", "value": [.2, .3, .4]}}
+    d["integrator"] = {"type": "aov", "aovs": "a:albedo"}
+    scene = mi.load_dict(d)
+    params = mi.traverse(scene)
+    key = next(k for k in params.keys() if k.startswith("wall") and k.endswith("reflectance.value"))
+    dr.enable_grad(params[key])
+    params.update()
+    image = mi.render(scene, params, spp=4)
+    assert image.shape[2] == 3
+    dr.backward(dr.sum(image[:, :, 1]))
+    by_render = params[key].grad
+    assert by_render.y[0] > 0 and by_render.x[0] == 0
+    dr.set_grad(params[key], 0)
+    weights = np.zeros(image.shape, np.float32)
+    weights[..., 1] = 1
+    scene.integrator().render_backward(scene, params, mi.TensorXf(weights), spp=4)
+    assert params[key].grad.y[0] == pytest.approx(by_render.y[0], rel=1e-2) and params[key].grad.x[0] == 0
+
+
+# ---- lights and cameras
+
+def test_lights_say_what_they_fill():
+    lamp = mi.load_dict({"type": "point", "position": [1, 2, 3]})
+    assert np.allclose(np.array(lamp.bbox().min).ravel(), [1, 2, 3]) and np.allclose(np.array(lamp.bbox().max).ravel(), [1, 2, 3])
+    scene = mi.load_dict({"type": "scene", "sky": {"type": "constant"}, "ball": {"type": "sphere", "radius": 2.,
+                                                                                 "emitter": {"type": "area"}}})
+    boxes = {e.class_name(): e.bbox() for e in scene.emitters()}
+    assert np.allclose(np.array(boxes["AreaLight"].max).ravel(), 2)
+    assert not np.all(boxes["ConstantBackgroundEmitter"].valid())
+
+
+class Window(mi.Sensor):
+    """Looks along -z; what it is given shows in the ray's origin."""
+
+    def sample_ray(self, time, sample1, sample2, sample3, active=True):
+        return mi.Ray3f(mi.Point3f(sample2.x, sample2.y, 1), mi.Vector3f(0, 0, -1)), mi.Spectrum(1)
+
+    def sample_ray_differential(self, time, sample1, sample2, sample3, active=True):
+        ray, weight = self.sample_ray(time, sample1, sample2, sample3, active)
+        return mi.RayDifferential3f(ray), weight
+
+
+def test_rays_of_cameras_go_through_the_crop_window():
+    mi.register_sensor("window", Window)
+    film = {"type": "hdrfilm", "width": 16, "height": 8, "rfilter": {"type": "box"}}
+    crop = {**film, "crop_width": 4, "crop_height": 2, "crop_offset_x": 8, "crop_offset_y": 4}
+
+    def rays(film, x, y, kind="perspective"):
+        camera = mi.load_dict({"type": kind, "film": film})
+        assert dr.allclose(camera.sample_ray(0, .5, [x, y], [.5, .5])[0].d,
+                           camera.sample_ray_differential(0, .5, [x, y], [.5, .5])[0].d)
+        return camera.sample_ray_differential(0, .5, [x, y], [.5, .5])[0]
+    part, whole = rays(crop, .5, 1), rays(film, 10 / 16, 6 / 8)
+    assert dr.allclose(part.d, whole.d) and dr.allclose(part.d_x, whole.d_x) and dr.allclose(part.d_y, whole.d_y)
+    # A camera in Python is asked for places in the window, too: the plane shows where
+    scene = mi.load_dict({"type": "scene", "plane": {"type": "rectangle"}, "integrator": {"type": "aov", "aovs": "p:position"},
+                          "sensor": {"type": "window", "film": crop}})
+    x = np.array(mi.render(scene, spp=64))[..., 0]
+    assert x.shape == (2, 4) and np.allclose(x, (np.arange(4) + .5) / 4, atol=.03)
+
+
+def test_cameras_without_a_focus_are_sharp_as_far_as_they_see():
+    assert mi.load_dict({"type": "orthographic", "far_clip": 50.}).focus_distance() == 50
+    assert mi.load_dict({"type": "thinlens", "aperture_radius": .1, "focus_distance": 7.}).focus_distance() == 7
+
+
 # ---- second moments
 
 def test_moments_give_the_variance_of_an_image():

@@ -40,7 +40,6 @@ def statistics(mi, parts, spp, renders):
                           "sensor": {"type": "perspective", "fov": 40, "to_world": look, "film": film}})
     images = np.array([np.array(mi.render(scene, spp=spp, seed=seed)) for seed in range(renders)])
     names = list(scene.integrator().aov_names())
-    images = images[..., -len(names):] if names else images  # Mitsuba has no black image in front of channels alone
     return names, images.mean(0), images.std(0, ddof=1) / renders**0.5
 
 

@@ -87,6 +87,8 @@ public:
         return names;
     }
 
+    bool has_colour() const override { return !m_inner.empty(); }
+
     Radiance sample(const Scene &scene, SampleStream &sampler, const Ray &ray, const Medium *medium,
                     const Mask &active) const override {
         SurfaceInteraction si = scene.ray_intersect(ray, active, true);

@@ -296,9 +296,9 @@ def convert(self, pixel_format=None, component_format=None, srgb_gamma=None, alp
         else:
             result = _to_model(result, pixel_format)
     premultiplied = self.premultiplied_alpha()
-    if alpha_transform is AlphaTransform.Premultiply:
+    if alpha_transform is AlphaTransform.Premultiply and not premultiplied:
         result, premultiplied = _core.bitmap_premultiply(_core.bitmap_convert(result, 4, False)), True
-    elif alpha_transform is AlphaTransform.Unpremultiply:
+    elif alpha_transform is AlphaTransform.Unpremultiply and premultiplied:
         result, premultiplied = _core.bitmap_unpremultiply(_core.bitmap_convert(result, 4, False)), False
     result = _core.bitmap_convert(result, component, srgb)
     result._premultiplied = premultiplied

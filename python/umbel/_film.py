@@ -1,16 +1,16 @@
 # umbel/_film.py: films that collect blocks of samples.
-import enum
 
 from . import _core
 from . import jit as dr
 from ._core import ImageBlock
 from ._records import _mi
 from ._state import state_of
+from .jit._enum import NamedFlags
 
 Film = _core.Film
 
 
-class FilmFlags(enum.IntFlag):
+class FilmFlags(NamedFlags):
     """What a film needs of its samples."""
     Empty = 0
     Alpha = 1

@@ -1,13 +1,13 @@
 # umbel/_logging.py: messages, which go to Python's logger "umbel", and where files are looked for.
-import enum
 import logging
 import os
 import pathlib
 import threading
 import time
+from .jit._enum import NamedInt
 
 
-class LogLevel(enum.IntEnum):
+class LogLevel(NamedInt):
     """How much a message matters."""
     Trace, Debug, Info, Warn, Error = 0, 100, 200, 300, 400
 

@@ -1,10 +1,10 @@
 # umbel/_optics.py: interfaces between media, smooth and rough.
-import enum
 
 from . import _core
 from . import jit as dr
 from ._core import fresnel, reflect, refract
 from ._variant_types import resolve
+from .jit._enum import NamedInt
 
 
 def fresnel_polarized(cos_theta_i, eta):
@@ -35,7 +35,7 @@ def fresnel_diffuse_reflectance(eta):
     return total
 
 
-class MicrofacetType(enum.IntEnum):
+class MicrofacetType(NamedInt):
     """Families of microsurfaces."""
     Beckmann, GGX = range(2)
 
@@ -108,5 +108,20 @@ class MicrofacetDistribution:
                f"  alpha_v = {self._alpha[1]},\n  sample_visible = {self._visible}\n]"
 
 
-__all__ = ["fresnel", "fresnel_conductor", "fresnel_diffuse_reflectance", "fresnel_polarized", "reflect", "refract",
-           "MicrofacetType", "MicrofacetDistribution"]
+def eval_reflectance(type, alpha_u, alpha_v, wi, eta):
+    """The part of light from directions wi that a rough interface reflects: over all microfacets that are seen from there,
+    Fresnel's reflectance, and how visible they are on the way out."""
+    nodes, weights = (resolve("Float")(v) for v in _core.gauss_legendre(32 if eta > 1 else 128))  # below 1 it has an edge
+    count, n = dr.width(nodes), dr.width(wi)
+    u, v = (dr.tile(0.5 * x + 0.5, n) for x in dr.meshgrid(nodes, nodes))
+    w, other = (dr.tile(x, n) for x in dr.meshgrid(weights, weights))
+    wi = dr.repeat(resolve("Vector3f")(wi), count * count)
+    distribution = MicrofacetDistribution(type, alpha_u, alpha_v, True)
+    m, _ = distribution.sample(wi, resolve("Point2f")(u, v))
+    wo = reflect(wi, m)
+    part = fresnel(dr.dot(wi, m), eta)[0] * distribution.smith_g1(wo, m)
+    return 0.25 * dr.block_sum(dr.select(wo.z > 0, part, 0) * w * other, count * count)
+
+
+__all__ = ["eval_reflectance", "fresnel", "fresnel_conductor", "fresnel_diffuse_reflectance", "fresnel_polarized", "reflect",
+           "refract", "MicrofacetType", "MicrofacetDistribution"]

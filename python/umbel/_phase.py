@@ -1,13 +1,13 @@
 # umbel/_phase.py: microflakes [Heitz 2015], and what phase functions are asked with.
-import enum
 
 from . import jit as dr
 from ._fields import Typed
 from ._geometry import Frame3f
 from ._variant_types import Fields, resolve
+from .jit._enum import NamedInt
 
 
-class PhaseFunctionFlags(enum.IntEnum):
+class PhaseFunctionFlags(NamedInt):
     """What a phase function depends on."""
     Empty, Isotropic, Anisotropic, Microflake = 0, 1, 2, 4
 

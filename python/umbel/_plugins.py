@@ -1,13 +1,13 @@
 # umbel/_plugins.py: what all objects of a scene share, and plugins written in Python.
-import enum
 
 from . import _core
 from . import jit as dr
+from .jit._enum import NamedFlags
 
 Object = _core.Object
 
 
-class ParamFlags(enum.IntFlag):
+class ParamFlags(NamedFlags):
     """Properties of a parameter."""
     Differentiable = 0x0
     NonDifferentiable = 0x1

@@ -1,15 +1,15 @@
 # umbel/_scene.py: scenes: loading them, and what scripts ask of them.
 import contextlib
-import enum
 import os
 
 from . import _core
 from . import jit as dr
 from ._logging import FileResolver, file_resolver, set_file_resolver
 from ._records import _mi
+from .jit._enum import NamedFlags, NamedInt
 
 
-class BSDFFlags(enum.IntFlag):
+class BSDFFlags(NamedFlags):
     """What a BSDF, or one of its lobes, does."""
     Empty = 0x0
     Null = 0x1
@@ -36,7 +36,7 @@ class BSDFFlags(enum.IntFlag):
     All = Reflection | Transmission
 
 
-class RayFlags(enum.IntFlag):
+class RayFlags(NamedFlags):
     """What an intersection is to compute; everything is, and what is not used costs nothing."""
     Empty = 0x0
     Minimal = 0x1
@@ -51,7 +51,7 @@ class RayFlags(enum.IntFlag):
     AllNonDifferentiable = All | DetachShape
 
 
-class TransportMode(enum.IntEnum):
+class TransportMode(NamedInt):
     """What flows along a path: light, or importance."""
     Radiance = 0
     Importance = 1

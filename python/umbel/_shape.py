@@ -1,15 +1,15 @@
 # umbel/_shape.py: shapes on their own, and lanes that refer to shapes.
 import collections
-import enum
 
 from . import _core
 from . import jit as dr
 from ._records import _mi, PreliminaryIntersection3f, Ray3f
+from .jit._enum import NamedFlags, NamedInt
 
 Shape, Mesh = _core.Shape, _core.Mesh
 
 
-class ShapeType(enum.IntEnum):
+class ShapeType(NamedInt):
     """Kinds of shapes."""
     Invalid = 0
     Mesh = 1
@@ -24,7 +24,7 @@ class ShapeType(enum.IntEnum):
     EllipsoidsMesh = 513
 
 
-class DiscontinuityFlags(enum.IntFlag):
+class DiscontinuityFlags(NamedFlags):
     """Kinds of silhouettes."""
     Empty = 0
     PerimeterType = 1
@@ -249,8 +249,10 @@ def _fact(name, kind):
     return method
 
 
-def _calls(name):
+def _calls(name, count):
+    """A method of each lane's shape; the mask may come by position, after `count` arguments."""
     def method(self, *args, active=True, **kwargs):
+        args, active = args[:count], args[count] if len(args) > count else active
         return dr.dispatch(self, lambda s, *a, mask, **k: getattr(s, name)(*a, **k, active=mask), *args, mask=_mask(active),
                            **kwargs)
     method.__name__, method.__doc__ = name, f"{name}() of each lane's shape."
@@ -306,17 +308,18 @@ for name, kind in (("is_mesh", "Bool"), ("is_emitter", "Bool"), ("is_sensor", "B
                    ("is_ellipsoids", "Bool"), ("has_flipped_normals", "Bool"), ("shape_type", "UInt"),
                    ("surface_area", "Float"), ("primitive_count", "UInt"), ("effective_primitive_count", "UInt")):
     setattr(ShapePtr, name, _fact(name, kind))
-for name in ("compute_surface_interaction", "eval_attribute", "eval_attribute_1", "eval_attribute_3", "eval_attribute_x",
-             "eval_parameterization", "pdf_direction", "pdf_position", "ray_intersect", "ray_intersect_preliminary",
-             "ray_test", "sample_direction", "sample_position"):
-    setattr(ShapePtr, name, _calls(name))
+for name, count in (("compute_surface_interaction", 3), ("eval_attribute", 2), ("eval_attribute_1", 2),
+                    ("eval_attribute_3", 2), ("eval_attribute_x", 2), ("eval_parameterization", 2), ("pdf_direction", 2),
+                    ("pdf_position", 1), ("ray_intersect", 2), ("ray_intersect_preliminary", 2), ("ray_test", 1),
+                    ("sample_direction", 2), ("sample_position", 2)):
+    setattr(ShapePtr, name, _calls(name, count))
 for name, kind in (("vertex_count", "UInt"), ("face_count", "UInt"), ("has_vertex_normals", "Bool"),
                    ("has_vertex_texcoords", "Bool"), ("has_mesh_attributes", "Bool"), ("has_face_normals", "Bool"),
                    ("has_flipped_normals", "Bool")):
     setattr(MeshPtr, name, _fact(name, kind))
-for name in ("edge_indices", "face_indices", "face_normal", "opposite_dedge", "ray_intersect_triangle", "vertex_normal",
-             "vertex_position", "vertex_texcoord"):
-    setattr(MeshPtr, name, _calls(name))
+for name, count in (("edge_indices", 2), ("face_indices", 1), ("face_normal", 1), ("opposite_dedge", 1),
+                    ("ray_intersect_triangle", 2), ("vertex_normal", 1), ("vertex_position", 1), ("vertex_texcoord", 1)):
+    setattr(MeshPtr, name, _calls(name, count))
 
 
 # ---- how shapes print

@@ -1,23 +1,22 @@
 # umbel/_struct.py: Struct, the layout of binary records, and StructConverter, from one layout to another.
-import enum
 import sys
+from .jit._enum import NamedFlags, NamedInt
 
 
-class Type(enum.IntEnum):
+class Type(NamedInt):
     """Type of a field, or of a bitmap's components."""
     Invalid, UInt8, Int8, UInt16, Int16, UInt32, Int32, UInt64, Int64, Float16, Float32, Float64 = range(12)
-    __str__ = enum.Enum.__str__
 
     def __repr__(self): return f"Type.{self.name}"
 
 
-class ByteOrder(enum.IntEnum):
+class ByteOrder(NamedInt):
     """The order of a number's bytes in memory."""
     Native, LittleEndian, BigEndian = range(3)
     HostByteOrder = 0
 
 
-class Flags(enum.IntFlag):
+class Flags(NamedFlags):
     """How a field's number is to be understood."""
     Empty = 0
     Normalized = 1  # integers stand for [0, 1], or [-1, 1]

@@ -52,7 +52,8 @@ def _find(name):
         return classes[plain[:-2]]
     if plain.startswith("Texture"):
         from .jit.texture import textures
-        wanted = plain[:-1] + precision if plain.endswith("f") else plain.removesuffix("32")
+        endings = {"f": precision, "d": "f64"}
+        wanted = plain[:-1] + endings[plain[-1]] if plain[-1] in endings else plain.removesuffix("32")
         if wanted in textures:
             return textures[wanted]
     if plain in classes and not plain.endswith("f"):

@@ -76,10 +76,15 @@ def test_conversion_of_colours():
 
 
 def test_alpha_can_be_multiplied_in_and_out():
-    a = image(2, 2, 4) * 0.5 + 0.25
-    b = mi.Bitmap(a).convert(alpha_transform=mi.Bitmap.AlphaTransform.Premultiply)
-    assert np.allclose(np.array(b)[..., :3], a[..., :3] * a[..., 3:])
-    assert np.allclose(b.convert(alpha_transform=mi.Bitmap.AlphaTransform.Unpremultiply), a, atol=1e-6)
+    a, T = image(2, 2, 4) * 0.5 + 0.25, mi.Bitmap.AlphaTransform
+    plain = mi.Bitmap(a)
+    assert np.array_equal(plain.convert(alpha_transform=T.Premultiply), a)  # bitmaps are taken to be that already
+    plain.set_premultiplied_alpha(False)
+    b = plain.convert(alpha_transform=T.Premultiply)
+    assert b.premultiplied_alpha() and np.allclose(np.array(b)[..., :3], a[..., :3] * a[..., 3:])
+    back = b.convert(alpha_transform=T.Unpremultiply)
+    assert not back.premultiplied_alpha() and np.allclose(back, a, atol=1e-6)
+    assert np.array_equal(back.convert(alpha_transform=T.Unpremultiply), back)
 
 
 def test_convert_into_a_bitmap_uses_its_format():

@@ -398,3 +398,19 @@ def test_the_file_resolver_finds_files_in_its_folders(tmp_path):
         assert files.resolve("found.exr") == tmp_path / "found.exr" and mi.Bitmap("found.exr").width() == 1
     finally:
         del files[0]
+
+
+def test_rough_interfaces_reflect_what_microfacets_do():
+    wi = dr.normalize(mi.Vector3f([0, 0.3, 0.9], 0.2, [0.9, 0.8, 0.3]))
+    for kind in (mi.MicrofacetType.GGX, mi.MicrofacetType.Beckmann):
+        smooth = mi.eval_reflectance(kind, 1e-3, 1e-3, wi, 1.5)
+        assert dr.allclose(smooth, mi.fresnel(wi.z, 1.5)[0], rtol=1e-3)
+        # Against an average over normals that are drawn at random
+        rough = mi.eval_reflectance(kind, 0.3, 0.2, wi, 1 / 1.5)
+        distribution, u = mi.MicrofacetDistribution(kind, 0.3, 0.2, True), np.random.default_rng(1).random((2, 100_000))
+        for lane in range(3):
+            one = mi.Vector3f(*(float(c[lane % dr.width(c)]) for c in wi))
+            m, _ = distribution.sample(one, mi.Point2f(u))
+            wo = mi.reflect(one, m)
+            part = dr.select(wo.z > 0, mi.fresnel(dr.dot(one, m), 1 / 1.5)[0] * distribution.smith_g1(wo, m), 0)
+            assert abs(float(rough[lane]) - float(dr.mean(part)[0])) < 5e-3

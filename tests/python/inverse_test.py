@@ -259,3 +259,23 @@ def test_large_steps_solve_alike_by_any_library(package, monkeypatch):
     assert np.allclose(ls.from_differential(u), v.ravel(), atol=1e-4)
     with pytest.raises(ValueError, match="solver is"):
         ad.LargeSteps(mi.Float(v.ravel()), mi.UInt32(f.ravel()), solver="lu")
+
+
+def test_guides_sample_where_mass_is():
+    from umbel.ad.guiding import GridDistr, UniformDistr
+    sampler = mi.load_dict({"type": "independent"})
+    sampler.seed(0, 100_000)
+    points, weight = UniformDistr().sample(sampler)
+    assert dr.allclose(dr.mean(points.z), 0.5, atol=1e-2) and weight[0] == 1
+    grid = GridDistr([2, 3, 4], clamp_mass_thres=0.02)
+    assert np.array_equal(np.array(grid.get_cell_array(dr.arange(mi.UInt32, 24))).T, list(np.ndindex(2, 3, 4)))
+    mass = np.arange(24, dtype=np.float32)
+    grid.set_mass(mass)
+    mass[:6] = 0  # less than a fiftieth of all
+    points, weight = grid.sample(sampler)
+    counts = np.bincount(grid.sample_to_cell_idx(points).numpy(), minlength=24)
+    assert np.all(counts[mass == 0] == 0)
+    assert np.allclose(counts / 100_000, mass / mass.sum(), atol=5e-3)  # five standard deviations
+    assert dr.allclose(dr.mean(weight), np.count_nonzero(mass) / 24, rtol=2e-2)  # the volume of cells that have any
+    sampler.seed(0, 24)
+    assert np.array_equal(grid.sample_to_cell_idx(grid.random_cell_sample(sampler)).numpy(), np.arange(24))

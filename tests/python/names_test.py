@@ -99,3 +99,25 @@ def test_arguments_of_other_types_are_type_errors():
         for call in (lambda: mi.load_dict({"type": "diffuse"}).flags("x"), lambda: mi.load_dict({"type": "box"}).eval(object())):
             with pytest.raises(TypeError, match="has a type or size that is not taken here"):
                 call()
+
+
+def test_enumerations_print_as_their_names():
+    import umbel as mi
+    assert str(mi.LogLevel.Warn) == repr(mi.LogLevel.Warn) == f"{mi.LogLevel.Warn}" == "LogLevel.Warn"
+    assert str(dr.FilterMode.Linear) == "FilterMode.Linear" and str(Float(1).state) == "VarState.Literal"
+    assert str(mi.BSDFFlags.Diffuse) == "BSDFFlags.Diffuse" and f"{mi.BSDFFlags.Null:04x}" == "0001"
+    assert str(mi.RayFlags.Minimal | mi.RayFlags.UV) == str(int(mi.RayFlags.Minimal | mi.RayFlags.UV))
+    assert str(mi.Struct.ByteOrder.LittleEndian) == "ByteOrder.LittleEndian"
+
+
+def test_textures_of_both_precisions_have_names():
+    import umbel as mi
+    assert mi.Texture2d is dr.auto.Texture2f64 and mi.Texture2f is dr.auto.Texture2f
+    with mi.set_variant("llvm_rgb_double"):
+        assert mi.Texture3f is mi.Texture3d is dr.auto.Texture3f64
+
+
+def test_array_types_keep_what_vectors_mean():
+    import umbel as mi
+    assert dr.array_t(mi.Vector3f) is mi.Vector3f and dr.array_t(dr.auto.Complex2f) is dr.auto.Array2f
+    assert dr.array_t(TensorXf) is Float

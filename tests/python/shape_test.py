@@ -142,6 +142,18 @@ def test_lanes_refer_to_the_shapes_that_they_met():
     assert np.allclose(np.array(ps.pdf), [1 / np.pi, 1 / 24, 0])
 
 
+def test_masks_of_calls_by_reference_may_come_by_position():
+    scene = mi.load_dict({"type": "scene", "a": {"type": "sphere", "tint": {"type": "uniform", "value": 0.25}},
+                          "b": {"type": "cube", "to_world": T().translate([4, 0, 0])}})
+    si = scene.ray_intersect(ray(([0, 4], 0, 5), (0, 0, -1)))
+    some = mi.Bool([True, False])
+    assert dr.allclose(si.shape.eval_attribute_1("tint", si, some), [0.25, 0])
+    assert dr.allclose(si.shape.eval_attribute("tint", si, active=some).x, [0.25, 0])
+    ps = si.shape.sample_position(0, mi.Point2f(0.3), some)
+    assert dr.allclose(si.shape.pdf_position(ps, some), [1 / (4 * np.pi), 0])
+    assert list(mi.MeshPtr(si.shape).vertex_position(mi.UInt32(0), True).x)[1] != 0
+
+
 def test_pointers_to_meshes_leave_other_shapes_out():
     scene, si = pair()
     meshes = mi.MeshPtr(scene.shapes_dr())

@@ -7,10 +7,17 @@ from ..jit.opt import Adam, AdamW, GradScaler, LBFGS, Optimizer, RMSProp, SGD
 _sys.modules[__name__ + ".optimizers"] = optimizers
 
 
+# Rarely needed, so loaded when asked for
+_modules = ("integrators", "common", "guiding", "jobs", "largesteps", "loaders", "losses", "regularizers", "report",
+            "schedules")
+_places = {"LargeSteps": "largesteps", "FlatSensor": "loaders", "RayDataLoader": "loaders", "BaseGuidingDistr": "guiding",
+           "UniformDistr": "guiding", "GridDistr": "guiding"}
+
+
 def __getattr__(name):
     import importlib
-    if name in ("integrators", "common", "jobs", "largesteps", "loaders", "losses", "regularizers", "report", "schedules"):  # rarely needed, so loaded when asked for
+    if name in _modules:
         return importlib.import_module(f"{__name__}.{name}")
-    if name == "LargeSteps":
-        return importlib.import_module(f"{__name__}.largesteps").LargeSteps
+    if name in _places:
+        return getattr(importlib.import_module(f"{__name__}.{_places[name]}"), name)
     raise AttributeError(f"umbel.ad has no attribute '{name}'")

@@ -1,9 +1,9 @@
 # jit/_eval.py: evaluation, flags, the history of kernels, messages from kernels.
 import builtins
-import enum
 
 from .. import _core
 from . import _print
+from ._enum import NamedInt
 from ._tree import leaves
 from ._types import JitBackend, _backend_named
 
@@ -86,7 +86,7 @@ def set_thread_count(n):
 
 # ---- flags
 
-class JitFlag(enum.IntEnum):
+class JitFlag(NamedInt):
     """Optimizations and modes. Those that Umbel does not have are accepted and do nothing."""
     ValueNumbering = _core.flags["ValueNumbering"]
     ConstantPropagation = _core.flags["Simplify"]
@@ -172,14 +172,14 @@ class scoped_set_flag:
 
 # ---- kernels
 
-class KernelType(enum.IntEnum):
+class KernelType(NamedInt):
     """What an entry of the history is: a compiled kernel, or an operation on whole arrays."""
     JIT, Aggregate, BlockPrefixReduce, BlockReduce, Compress, Dot, LLVMHostFunc, Memcpy, Memset, MkPerm, Poke, \
         BatchedGemm = range(12)
     Reduce, CallReduce, Other = BlockReduce, Aggregate, LLVMHostFunc
 
 
-class KernelRecordingMode(enum.IntEnum):
+class KernelRecordingMode(NamedInt):
     """Whether a kernel ran as part of a frozen function."""
     Inactive, Recorded, Replayed = range(3)
 
@@ -279,7 +279,7 @@ def set_expand_threshold(value):
     """Does nothing: scatter-reductions are never expanded."""
 
 
-class LogLevel(enum.IntEnum):
+class LogLevel(NamedInt):
     """How important messages are."""
     Disable, Error, Warn, Info, InfoSym, Debug, Trace = range(7)
 

@@ -1,18 +1,18 @@
 # jit/_grad.py: derivatives: following values, traversals, scopes, custom operations.
 import builtins
-import enum
 
 from .. import _core
+from ._enum import NamedFlags, NamedInt
 from ._tree import children, leaves, map_leaves, rebuild, replace_leaves
 from ._types import ArrayBase, describe, is_float_v
 
 
-class ADMode(enum.IntEnum):
+class ADMode(NamedInt):
     """Direction of a traversal."""
     Primal, Forward, Backward = range(3)
 
 
-class ADFlag(enum.IntFlag):
+class ADFlag(NamedFlags):
     """What a traversal clears behind itself."""
     ClearNone = 0
     ClearEdges = 1

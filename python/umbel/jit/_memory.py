@@ -1,9 +1,9 @@
 # jit/_memory.py: reading and writing elements by index, and rearranging them.
 import builtins
-import enum
 
 from .. import _core
 from ._create import full, zeros
+from ._enum import NamedInt
 from ._eval import JitFlag, _own as _flags
 from ._hooks import ArgumentError, PlaceError, ShapeError
 from ._tensor import _count, _strides
@@ -17,12 +17,12 @@ _records = {c for c in _core.classes.values() if _core.describe(c)[1] != Tensor}
 _flat = {c for c in _records if not _core.describe(c)[3]}
 
 
-class ReduceOp(enum.IntEnum):
+class ReduceOp(NamedInt):
     """How several values become one."""
     Identity, Add, Mul, Min, Max, And, Or = range(7)
 
 
-class ReduceMode(enum.IntEnum):
+class ReduceMode(NamedInt):
     """How a scatter-reduce is carried out. Umbel chooses by itself; the names are accepted."""
     Auto, Direct, Local, NoConflicts, Permute, Expand = range(6)
 

@@ -1,7 +1,7 @@
 # jit/_methods.py: attributes and methods of all arrays.
-import enum
 
 from .. import _core
+from ._enum import NamedInt
 from ._hooks import ArgumentError, ComponentError
 from ._print import _pending, flush
 from ._special import imag, real
@@ -9,7 +9,7 @@ from ._tensor import transpose
 from ._types import ArrayBase, Complex, Quaternion, Tensor, describe, is_tensor_v, leaf_t, like
 
 
-class VarState(enum.IntEnum):
+class VarState(NamedInt):
     """What an array is at the moment."""
     Invalid, Literal, Unevaluated, Evaluated, Dirty, Symbolic, Mixed, Undefined = range(8)
 

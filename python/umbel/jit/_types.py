@@ -1,8 +1,8 @@
 # jit/_types.py: element types, and questions about array types.
 import builtins
-import enum
 
 from .. import _core
+from ._enum import NamedInt
 
 ArrayBase = _core.ArrayBase
 classes = _core.classes
@@ -11,12 +11,12 @@ Array, Matrix, Complex, Quaternion, Tensor = range(5)  # kinds, as in src/python
 vectors = set()  # types whose entries functions apply to, through _umbel_call: cooperative vectors
 
 
-class JitBackend(enum.IntEnum):
+class JitBackend(NamedInt):
     """What computes arrays. The first four are the names that scripts know; of those, Metal is not there."""
     Invalid, CUDA, LLVM, Metal, Interp = range(5)
 
 
-class VarType(enum.IntEnum):
+class VarType(NamedInt):
     """Type of an array's elements."""
     Void, Bool, Int8, UInt8, Int16, UInt16, Int32, UInt32, Int64, UInt64 = range(10)
     Float16, Float32, Float64, Pointer = range(10, 14)
@@ -224,11 +224,13 @@ def leaf_t(arg):
 
 
 def array_t(arg):
-    """The plain array type of the same shape."""
+    """The plain array type of the same shape: that of tensors, matrices, complex numbers and quaternions."""
     tp = _type(arg)
     if not is_array_v(tp):
         return tp
     e, kind, sense, dims = describe(tp)
+    if kind == Array:
+        return tp
     return _core.array_of(tp) if kind == Tensor else _core.lookup(e, Array, dims, 0, _core.is_host(tp))
 
 

@@ -1,21 +1,21 @@
 # jit/texture.py: textures of one, two and three dimensions, interpolated.
-import enum
 import itertools
 
 from .. import _core
 from ._create import full
+from ._enum import NamedInt
 from ._math import floor
 from ._types import ArrayBase, describe, is_tensor_v
 
 Int, UInt, Float = _core.classes["Int"], _core.classes["UInt"], _core.classes["Float"]
 
 
-class FilterMode(enum.IntEnum):
+class FilterMode(NamedInt):
     """How a value between texels is found."""
     Nearest, Linear = range(2)
 
 
-class WrapMode(enum.IntEnum):
+class WrapMode(NamedInt):
     """What lies beyond the border."""
     Repeat, Clamp, Mirror = range(3)
 

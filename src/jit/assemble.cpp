@@ -35,6 +35,7 @@ static std::vector<std::unordered_set<NodeId>> common_data(const CallRecord &cal
 Assembly assemble(Context &c, const std::vector<NodeId> &outputs,
                   const std::vector<NodeId> &effects, uint32_t size) {
     Assembly out;
+    out.program.is_fast = c.has(Flag::FastMath);
     Graph &g = c.graph;
 
     // Liveness of everything, subroutines included

@@ -28,6 +28,9 @@ enum class Flag : uint32_t {
     History = 1 << 11,       // record each launch; see kernel_history()
     Async = 1 << 12,         // off: every evaluation waits for its kernels
     Verify = 1 << 13,        // check each assembled program
+    // In programs without double precision, sums of products may be rounded once, quotients and roots be off by 2 units in the
+    // last place. Where it gains something: on GPUs
+    FastMath = 1 << 14,
 };
 constexpr uint32_t DefaultFlags = (1u << 13) - 1 - uint32_t(Flag::History);
 

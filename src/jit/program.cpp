@@ -89,6 +89,8 @@ public:
             array(e.out_types);
         }
         array(p.args);
+        if (p.is_fast)
+            number(1);
     }
 
 private:

@@ -78,6 +78,7 @@ struct Program {
     std::vector<CallSite> calls;     // Call's imm
     std::vector<ExternSite> externs; // Extern's imm
     std::vector<Arg> args;
+    bool is_fast = false; // Flag::FastMath
 
     /// All that matters of the program as bytes: the key of the kernel cache.
     std::string serialize() const;

@@ -153,7 +153,7 @@ private:
     // How programs are made
     static uint64_t flags(Context &c) {
         uint64_t f = jit::flushed_kernels() << 16;
-        for (uint32_t bit = 0; bit < 14; ++bit)
+        for (uint32_t bit = 0; bit < 15; ++bit)
             if (c.has(jit::Flag(1u << bit)) && jit::Flag(1u << bit) != jit::Flag::History &&
                 jit::Flag(1u << bit) != jit::Flag::Async)
                 f |= 1u << bit;

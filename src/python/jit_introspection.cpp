@@ -30,6 +30,7 @@ constexpr NamedFlag flags[] = {
     { "History", jit::Flag::History },
     { "Async", jit::Flag::Async },
     { "Verify", jit::Flag::Verify },
+    { "FastMath", jit::Flag::FastMath },
 };
 
 nb::list take_history() {

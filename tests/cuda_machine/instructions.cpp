@@ -72,7 +72,7 @@ struct Div {
         if constexpr (is_float<T>)
             return a / b;
         else
-            return b == 0                                 ? T(~T(0))
+            return b == 0                              ? T(~T(0))
                    : std::is_signed_v<T> && b == T(-1) ? Sub::of(T(0), a)
                                                        : T(a / b);
     }
@@ -124,6 +124,9 @@ struct Sqrt {
 };
 struct Rcp {
     template <class T> static T of(T a) { return T(1) / a; }
+};
+struct Rsqrt {
+    template <class T> static T of(T a) { return T(1) / std::sqrt(a); }
 };
 struct Fma {
     template <class T> static T of(T a, T b, T c) {
@@ -191,9 +194,9 @@ struct Reverse {
 enum Rounding { None, Nearest, Toward0, ToEven, Down, Up };
 
 template <class F> F rounded(F a, Rounding mode) {
-    return mode == Toward0 ? std::trunc(a)
-           : mode == Down  ? std::floor(a)
-           : mode == Up    ? std::ceil(a)
+    return mode == Toward0  ? std::trunc(a)
+           : mode == Down   ? std::floor(a)
+           : mode == Up     ? std::ceil(a)
            : mode == ToEven ? std::nearbyint(a)
                             : a;
 }
@@ -297,7 +300,8 @@ struct Names {
     template <class T> void memory(const char *type) {
         for (const char *space : { "param", "const", "global", "global.nc", "local", "shared",
                                    "relaxed.gpu.global", "volatile.global" }) {
-            std::string ld = std::string("ld.") + space + ".", st = std::string("st.") + space + ".";
+            std::string ld = std::string("ld.") + space + ".",
+                        st = std::string("st.") + space + ".";
             of[ld + type] = load_n<T, 1>;
             of[ld + "v2." + type] = load_n<T, 2>;
             of[ld + "v4." + type] = load_n<T, 4>;
@@ -311,9 +315,7 @@ struct Names {
             of[std::string(kind) + ".global." + name] = atomic<O, T>;
     }
     template <class D, class S> void casts(const char *d, const char *s) {
-        auto name = [&](const char *mode) {
-            return std::string("cvt.") + mode + d + "." + s;
-        };
+        auto name = [&](const char *mode) { return std::string("cvt.") + mode + d + "." + s; };
         of[name("")] = convert<D, S, None>;
         of[name("rn.")] = convert<D, S, Nearest>;
         if constexpr (is_float<S>) {
@@ -351,6 +353,11 @@ struct Names {
         of["not.pred"] = [](uint64_t *r, const Ins &i) { r[i.d[0]] = !r[i.s[0]]; };
         of["sqrt.rn.f32"] = unary<Sqrt, float>, of["sqrt.rn.f64"] = unary<Sqrt, double>;
         of["rcp.rn.f32"] = unary<Rcp, float>, of["rcp.rn.f64"] = unary<Rcp, double>;
+        // Instructions that may be less exact are not, here
+        of["add.f32"] = binary<Add, float>, of["sub.f32"] = binary<Sub, float>;
+        of["mul.f32"] = binary<Mul, float>, of["div.full.f32"] = binary<Div, float>;
+        of["rcp.approx.f32"] = unary<Rcp, float>, of["sqrt.approx.f32"] = unary<Sqrt, float>;
+        of["rsqrt.approx.f32"] = unary<Rsqrt, float>;
         of["fma.rn.f32"] = ternary<Fma, float>, of["fma.rn.f64"] = ternary<Fma, double>;
         of["mad.lo.u32"] = of["mad.lo.s32"] = ternary<Fma, uint32_t>;
         of["mad.lo.u64"] = of["mad.lo.s64"] = ternary<Fma, uint64_t>;

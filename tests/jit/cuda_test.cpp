@@ -42,6 +42,35 @@ TEST_F(Ptx, ProductsAndSumsAreNotFused) {
     EXPECT_GT(test::occurrences(text, "add.rn.f32"), 0);
 }
 
+TEST_F(Ptx, FastMathLeavesRoundingToTheAssemblerInSinglePrecision) {
+    Float32 a = opaque(2.f), x = arange<float>(10);
+    FlagScope fast(Flag::FastMath, true);
+    eval(sqrt(a * x + 1.f) / x);
+    std::string text = ptx_of_last_program(context);
+    for (const char *op : { "mul.f32", "add.f32", "sqrt.approx.f32", "div.full.f32" })
+        EXPECT_EQ(test::occurrences(text, op), 1) << op;
+    for (const char *op : { "mul.rn.f32", "add.rn.f32", "sqrt.rn.f32", "div.rn.f32" })
+        EXPECT_EQ(test::occurrences(text, op), 0) << op;
+
+    // What is computed in double precision has the bits that CPUs have
+    eval(Float64(a * x) + Float64(x));
+    text = ptx_of_last_program(context);
+    EXPECT_EQ(test::occurrences(text, "mul.rn.f32"), 1);
+    EXPECT_EQ(test::occurrences(text, "add.rn.f64"), 1);
+}
+
+// Which know what they do with roundings.
+TEST_F(Ptx, FastMathLeavesTranscendentalFunctionsAlone) {
+    auto roundings = [&] {
+        eval(sin(arange<float>(10)));
+        return test::occurrences(ptx_of_last_program(context), ".rn.f32");
+    };
+    int exact = int(roundings());
+    FlagScope fast(Flag::FastMath, true);
+    EXPECT_EQ(int(roundings()), exact);
+    EXPECT_GT(exact, 0);
+}
+
 TEST_F(Ptx, ScalarsAreConstantsOfTheLaunch) {
     Float32 a = opaque(2.f);
     eval(arange<float>(10) * a);

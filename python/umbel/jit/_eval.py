@@ -102,12 +102,12 @@ class JitFlag(NamedInt):
     KernelHistory = _core.flags["History"]
     Async = _core.flags["Async"]
     Verify = _core.flags["Verify"]
+    FastMath = _core.flags["FastMath"]  # on GPUs, where it is set at the start
     # names without effect
     KernelFreezing = 1 << 20
     LaunchBlocking = 1 << 21
     Debug = 1 << 22
     ReuseIndices = 1 << 23
-    FastMath = 1 << 24
     PrintIR = 1 << 25
     CompressLoops = 1 << 26
     PacketOps = 1 << 27
@@ -129,7 +129,7 @@ class JitFlag(NamedInt):
     Recording = SymbolicScope
 
 
-_own = dict.fromkeys((JitFlag.KernelFreezing, JitFlag.ReuseIndices, JitFlag.PacketOps, JitFlag.FastMath,
+_own = dict.fromkeys((JitFlag.KernelFreezing, JitFlag.ReuseIndices, JitFlag.PacketOps,
                       JitFlag.ScatterReduceLocal, JitFlag.SpillToSharedMemory, JitFlag.ShaderExecutionReordering), True)
 
 

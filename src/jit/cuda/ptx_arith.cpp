@@ -1,7 +1,7 @@
 // jit/cuda/ptx_arith.cpp: element-wise operations, to the letter of op.h.
 //
 // Floats round to nearest and keep subnormal numbers: every instruction says .rn, which also keeps the assembler from fusing
-// products and sums.
+// products and sums. Single precision may be less exact where users want it to be fast: see Flag::FastMath.
 #include "jit/cuda/ptx_text.h"
 #include <cmath>
 
@@ -137,6 +137,18 @@ Operand Writer::minimum(Type t, const Operand &a, const Operand &b, bool greates
 Operand Writer::float_op(Op op, Type t, const Operand &a, const Operand &b, const Operand &c) {
     char reg = register_class(t);
     bool wide = t == Type::F64;
+    if (m_module.is_fast && !m_is_exact && t == Type::F32) {
+        switch (op) {
+        case Op::Add: return make(reg, "add.f32", a, b); // which the assembler fuses
+        case Op::Sub: return make(reg, "sub.f32", a, b);
+        case Op::Mul: return make(reg, "mul.f32", a, b);
+        case Op::Div: return make(reg, "div.full.f32", a, b); // 2 units in the last place
+        case Op::Rcp: return make(reg, "rcp.approx.f32", a);  // 1
+        case Op::Sqrt: return make(reg, "sqrt.approx.f32", a);
+        case Op::Rsqrt: return make(reg, "rsqrt.approx.f32", a);
+        default: break;
+        }
+    }
     switch (op) {
     case Op::Neg:
         return wide ? make('d', "xor.b64", a, "0x8000000000000000")

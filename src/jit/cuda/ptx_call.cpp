@@ -147,8 +147,8 @@ void FunctionWriter::emit_exchange(uint32_t i, bool compares) {
     // A part of a word, until nobody else has changed the word meanwhile
     std::string ones = bytes(t) == 1 ? "255" : "65535", again = m_w.label();
     Operand word = m_w.make('d', "and.b64", at, "0xfffffffffffffffc");
-    Operand shift = m_w.make(
-        'r', "shl.b32", m_w.make('r', "and.b32", m_w.make('r', "cvt.u32.u64", at), "3"), "3");
+    Operand shift = m_w.make('r', "shl.b32",
+                             m_w.make('r', "and.b32", m_w.make('r', "cvt.u32.u64", at), "3"), "3");
     Operand kept = m_w.make('r', "not.b32", m_w.make('r', "shl.b32", ones, shift));
     Operand placed = m_w.make('r', "shl.b32", fresh, shift);
     Operand seen = m_w.make('r', "ld.relaxed.gpu.global.b32", "[" + word + "]");
@@ -260,6 +260,7 @@ void choose_inlined(ModuleScope &scope) {
 
 Text write_module(const Program &program, const std::string &kernel_name) {
     ModuleScope scope{ program, kernel_name };
+    scope.module.is_fast = program.is_fast && !computes_in_double(program);
     find_writes(scope);
     choose_inlined(scope);
     for (const Function &f : program.functions)

@@ -52,13 +52,7 @@ std::string FunctionWriter::symbol(const std::string &kernel, uint32_t function)
 
 // Lanes wait for memory most of the time: many of them at once gain more than registers for all values would. Measured on an H200,
 // path tracing: 64 beside what the assembler takes by itself (140 to 160) gains 10 to 25 %, 96 gains 8 to 20 %.
-static int most_registers(const Program &program) {
-    for (const Function &f : program.functions)
-        for (const Inst &in : f.insts)
-            if (in.type == Type::F64)
-                return 128;
-    return 64;
-}
+static int most_registers(const Program &program) { return computes_in_double(program) ? 128 : 64; }
 
 std::string FunctionWriter::run() {
     std::string name = symbol(m_scope.kernel_name, m_function), head;

@@ -18,6 +18,14 @@ struct ParamLayout {
 /// Before a subroutine's arguments: the lane, and the address of the instance's record.
 constexpr uint32_t ParamHeader = 16;
 
+inline bool computes_in_double(const Program &program) {
+    for (const Function &f : program.functions)
+        for (const Inst &in : f.insts)
+            if (in.type == Type::F64)
+                return true;
+    return false;
+}
+
 struct ModuleScope {
     const Program &program;
     const std::string &kernel_name;

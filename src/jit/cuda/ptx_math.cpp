@@ -61,6 +61,7 @@ std::string shared_function(Module &module, Op op, Type t, bool binary) {
     w.line("ld.param.{} {}, [a]", bits, a);
     if (binary)
         w.line("ld.param.{} {}, [b]", bits, b);
+    w.set_exact(true);
     Operand r = expand(w, op, t, a, b);
     w.line("st.param.{} [r], {}", bits, r);
     w.line("ret");
@@ -92,8 +93,12 @@ Operand Writer::math(Op op, Type t, const Operand &a, const Operand &b) {
         Operand x = wide(a), y = wide(b);
         return cast(t, Type::F32, math(op, Type::F32, x, y));
     }
-    if (m_module.math_uses[{ op, t }] <= MostExpanded)
-        return expand(*this, op, t, a, b);
+    if (m_module.math_uses[{ op, t }] <= MostExpanded) {
+        set_exact(true); // their error bounds rest on it
+        Operand r = expand(*this, op, t, a, b);
+        set_exact(false);
+        return r;
+    }
     std::string function = shared_function(m_module, op, t, !b.empty());
     Operand r = fresh(t);
     const char *bits = bits_suffix(t);

@@ -61,8 +61,7 @@ Operand add_up_peers(Writer &w, const Operand &address, const Operand &sum) {
 
 // f32: a number of 53 bits, of which two digits are made.
 void add_single(Writer &w, const Cell &cell, const Operand &v) {
-    Operand exponent =
-        w.make('r', "and.b32", w.make('r', "shr.u32", v, "23"), "255");
+    Operand exponent = w.make('r', "and.b32", w.make('r', "shr.u32", v, "23"), "255");
     Operand mantissa = w.make('r', "and.b32", v, "0x7fffff");
     std::string finite = w.label();
     w.line("@{} bra {}", w.make('p', "setp.ne.u32", exponent, "255"), finite);
@@ -89,8 +88,8 @@ void add_single(Writer &w, const Cell &cell, const Operand &v) {
 
 // f64: three digits.
 void add_double(Writer &w, const Cell &cell, const Operand &v) {
-    Operand exponent = w.make(
-        'r', "and.b32", w.make('r', "cvt.u32.u64", w.make('d', "shr.u64", v, "52")), "2047");
+    Operand exponent =
+        w.make('r', "and.b32", w.make('r', "cvt.u32.u64", w.make('d', "shr.u64", v, "52")), "2047");
     Operand mantissa = w.make('d', "and.b64", v, "0xfffffffffffff");
     std::string finite = w.label();
     w.line("@{} bra {}", w.make('p', "setp.ne.u32", exponent, "2047"), finite);
@@ -139,9 +138,9 @@ std::string sum_function(Module &module, Type t) {
     else
         add_single(w, cell, w.cast(Type::F32, t, v));
     w.line("ret");
-    module.head += fmt::format(
-        ".func {}(.param .b64 base, .param .b32 index, .param .{} v)\n{{\n{}}}\n\n", key,
-        bits_suffix(t), w.finish());
+    module.head +=
+        fmt::format(".func {}(.param .b64 base, .param .b32 index, .param .{} v)\n{{\n{}}}\n\n",
+                    key, bits_suffix(t), w.finish());
     return module.helpers[key] = key;
 }
 
@@ -164,8 +163,8 @@ std::string merge_kernel(Module &module) {
     Operand header = w.make('d', "ld.param.u64", "[digits]");
     Operand mask = w.fresh('r'), stride = w.fresh('r');
     w.line("ld.global.v2.b32 {{{}, {}}}, [{}]", mask, stride, header);
-    Operand first = w.element_address(
-        w.make('d', "add.u64", header, std::to_string(SumHeaderBytes)), lane, 8);
+    Operand first =
+        w.element_address(w.make('d', "add.u64", header, std::to_string(SumHeaderBytes)), lane, 8);
     Operand sum = w.make('d', "ld.global.b64", "[" + first + "]"), at = w.fresh('d'),
             copy = w.fresh('r');
     w.line("mov.b64 {}, {}", at, first);
@@ -186,7 +185,8 @@ std::string merge_kernel(Module &module) {
 
 // r * 2^(30 digit + lowest), r a number of 83 bits at most
 Operand scaled(Writer &w, const Operand &r, const Operand &digit, int lowest) {
-    Operand e = w.make('r', "add.s32", w.make('r', "mul.lo.s32", digit, "30"), std::to_string(lowest));
+    Operand e =
+        w.make('r', "add.s32", w.make('r', "mul.lo.s32", digit, "30"), std::to_string(lowest));
     Operand half = w.make('r', "shr.s32", e, "1"), rest = w.make('r', "sub.s32", e, half);
     auto power = [&](const Operand &k) {
         Operand biased = w.make('r', "add.s32", k, "1023");
@@ -221,8 +221,8 @@ std::string finish_kernel(Module &module, Type t) {
     give(w.cast(Type::F64, held, special));
     w.place(finite);
     // Carries
-    Operand carry = w.make('d', "mov.b64", "0"), any = w.make('d', "mov.b64", "0"), k = w.make('r', "mov.b32", "0"),
-            at = w.make('d', "mov.b64", cell);
+    Operand carry = w.make('d', "mov.b64", "0"), any = w.make('d', "mov.b64", "0"),
+            k = w.make('r', "mov.b32", "0"), at = w.make('d', "mov.b64", cell);
     std::string again = w.label();
     w.place(again);
     Operand sum = w.make('d', "add.s64", w.make('d', "ld.global.b64", "[" + at + "]"), carry);

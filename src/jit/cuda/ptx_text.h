@@ -24,6 +24,7 @@ struct Module {
     std::string head;                           // tables and helper functions, before all others
     std::map<std::string, std::string> helpers; // names by key, once made
     std::map<std::pair<Op, Type>, uint32_t> math_uses; // transcendentals: how often
+    bool is_fast = false;                              // single precision as Flag::FastMath says
 };
 
 /// The letter of the register class that holds a type.
@@ -83,6 +84,8 @@ public:
     Operand elementwise(Op op, Type t, Type from, const Operand &a, const Operand &b,
                         const Operand &c);
     Operand math(Op op, Type t, const Operand &a, const Operand &b);
+    /// Whether operations are to the letter of op.h from now on, whatever the module's are.
+    void set_exact(bool is_exact) { m_is_exact = is_exact; }
     Operand cast(Type t, Type from, const Operand &a);
 
     // ---- memory; `address` is a register of 64 bits and an offset, without brackets
@@ -118,6 +121,7 @@ private:
     std::string m_text;
     uint32_t m_count[4] = {}; // registers by class
     uint32_t m_labels = 0;
+    bool m_is_exact = false;
 };
 
 } // namespace umbel::jit::ptx

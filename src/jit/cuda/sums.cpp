@@ -15,7 +15,8 @@ constexpr uint64_t MostBytes = 2ull << 30; // of one launch; arrays beyond are a
 constexpr uint64_t MostCopies = 64, CellsOfCopies = 1 << 14;
 
 uint64_t copies_of(const SumTarget &t) {
-    return std::bit_floor(std::clamp<uint64_t>(CellsOfCopies / std::max<uint64_t>(t.cells, 1), 1, MostCopies));
+    return std::bit_floor(
+        std::clamp<uint64_t>(CellsOfCopies / std::max<uint64_t>(t.cells, 1), 1, MostCopies));
 }
 uint64_t digit_bytes(const SumTarget &t) { return t.cells * ptx::cell_bytes(t.type); }
 uint64_t all_bytes(const SumTarget &t) {

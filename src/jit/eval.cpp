@@ -149,7 +149,7 @@ void Context::enqueue(std::string name, std::function<void()> job, bool small) {
 }
 
 void Context::evaluate(std::span<const NodeId> roots) {
-    if (too_much_in_flight())
+    if (bytes_in_flight() > most_in_flight)
         synchronize();
     std::map<uint32_t, Group> groups;
     std::vector<NodeId> scheduled = std::exchange(m_scheduled, {});

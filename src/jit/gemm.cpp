@@ -4,6 +4,7 @@
 // a time. Sums run over k in order, so results do not depend on the number of threads.
 #include "jit/gemm.h"
 #include "jit/algorithm_common.h"
+#include "jit/element_count.h"
 #include "jit/launch.h"
 #include "jit/rebuild.h"
 #include "jit/stream.h"
@@ -77,6 +78,13 @@ template <class T> void multiply(const Gemm &g, const T *a, const T *b, T *c) {
     });
 }
 
+// Of so many rows and columns, from that place on.
+void need_matrix(const Value &v, uint64_t first, uint32_t rows, uint32_t columns) {
+    if (first > v.size() || uint64_t(rows) * columns > v.size() - first)
+        fail("gemm: a matrix of {} x {} from element {} on, in an array of {}", rows, columns,
+             first, v.size());
+}
+
 } // namespace
 
 Value gemm(const Value &a, const Value &b, const Gemm &shape) {
@@ -95,12 +103,16 @@ Value gemm(const Value &a, const Value &b, const Gemm &shape) {
         arrays.push_back(
             { std::move(buffer), t, v.size(), TaskArray::Read, 1, v.is_evaluated() ? v.id() : 0 });
     }
-    uint64_t size = shape.batches.size() * uint64_t(shape.n) * shape.m;
-    if (size > 0xffffffffu)
-        fail("gemm: the product has {} elements; an array has at most 2^32 - 1", size);
-    BufferRef out = allocate(size * bytes(t));
+    for (auto [x, y] : shape.batches) {
+        need_matrix(a, x, shape.n, shape.k);
+        need_matrix(b, y, shape.k, shape.m);
+    }
+    // In steps that do not overflow
+    uint64_t one = element_count(uint64_t(shape.n) * shape.m), count = shape.batches.size();
+    uint32_t size = element_count(one ? element_count(count) * one : 0);
+    BufferRef out = allocate(uint64_t(size) * bytes(t));
     arrays.push_back({ out, t, size, TaskArray::Write, 1 });
-    Value result = Value::adopt(c, c.graph.buffer(t, out, uint32_t(size)));
+    Value result = Value::adopt(c, c.graph.buffer(t, out, size));
     std::vector<uint64_t> params{ uint64_t(t),        shape.n,           shape.k, shape.m,
                                   shape.a_transposed, shape.b_transposed };
     for (auto [x, y] : shape.batches)

@@ -60,7 +60,6 @@ LostArrays &lost_arrays() {
 
 // Bytes of results that queued jobs are to fill: whoever wanted them may have given them up.
 std::atomic<uint64_t> g_in_flight{ 0 };
-constexpr uint64_t MostInFlight = 1ull << 30;
 
 // A task in a stream's queue, until it has run or was dropped.
 class Job {
@@ -105,7 +104,9 @@ void refuse_lost(const BufferRef &buffer) {
         throw DeviceError("the array was to be computed by a kernel that has failed");
 }
 
-bool too_much_in_flight() { return g_in_flight > MostInFlight; }
+uint64_t most_in_flight = 1ull << 30;
+
+uint64_t bytes_in_flight() { return g_in_flight; }
 
 void submit(Context &c, const std::shared_ptr<Task> &task) {
     lost_arrays().forget_unused();

@@ -27,8 +27,9 @@ struct AlgorithmTask final : Task {
 
 /// DeviceError if the task that was to fill the array has failed.
 void refuse_lost(const BufferRef &buffer);
-/// Whether results that queued tasks are to fill take more memory than they should: wait for some.
-bool too_much_in_flight();
+/// Bytes of results that queued tasks are to fill, and how many there should be at most: then wait for some. Tests lower it.
+uint64_t bytes_in_flight();
+extern uint64_t most_in_flight;
 /// A recorder notes the task; `waits`: all before it had ended.
 void note_launch(Context &c, const Task &task, bool waits = false);
 /// Hands it to the stream, and to the history.

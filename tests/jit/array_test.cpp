@@ -1,6 +1,7 @@
 // tests/jit/array_test.cpp: making, borrowing, gathering, scattering, reducing and sorting arrays.
 #include "jit/array.h"
 #include "jit/element_count.h"
+#include "jit/gemm.h"
 #include "support/backend_fixture.h"
 #include <algorithm>
 #include <numeric>
@@ -20,6 +21,21 @@ TEST(ArraySizes, AreNotCut) {
     EXPECT_EQ(element_count(0xffffffff), 0xffffffffu);
     std::string m = test::user_error([] { element_count((1ull << 32) + 8); });
     EXPECT_NE(m.find("4294967304 elements"), std::string::npos) << m;
+}
+
+TEST(ArraySizes, OfProductsAreNotCut) {
+    // 2^32 + 65536 elements of two arrays that fit
+    Array<float> row = zeros<float>(65536), column = zeros<float>(65537);
+    auto product = [&](Gemm shape) { return test::user_error([&] { gemm(row, column, shape); }); };
+    std::string m = product({ 65536, 1, 65537, false, false, { { 0, 0 } } });
+    EXPECT_NE(m.find("4295032832 elements"), std::string::npos) << m;
+    m = product({ 65536, 1, 65535, false, false, { { 0, 0 }, { 0, 1 } } });
+    EXPECT_NE(m.find("8589803520 elements"), std::string::npos) << m;
+    // Beyond the operands
+    m = product({ 65536, 2, 1, false, false, { { 0, 0 } } });
+    EXPECT_NE(m.find("65536 x 2 from element 0 on, in an array of 65536"), std::string::npos) << m;
+    m = product({ 1, 1, 2, false, false, { { 0, 0 }, { 0, 65536 } } });
+    EXPECT_NE(m.find("1 x 2 from element 65536 on"), std::string::npos) << m;
 }
 
 TEST_P(ArrayTest, ArraysAreMadeAndRead) {

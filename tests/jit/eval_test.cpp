@@ -1,5 +1,6 @@
 // tests/jit/eval_test.cpp: kernels: how many, of what, when they run, when they are compiled, what they say.
 #include "jit/control.h"
+#include "jit/launch.h"
 #include "jit/launch_log.h"
 #include "support/backend_fixture.h"
 #include <array>
@@ -201,6 +202,35 @@ TEST_P(EvalTest, TracingGoesOnWhileAKernelRuns) {
     gate.open = true;
     EXPECT_EQ(x.read()[4], 2.f);
     EXPECT_TRUE(context.stream().idle());
+}
+
+// Results of queued kernels take memory that nobody has counted on.
+TEST_P(EvalTest, ResultsOfQueuedKernelsAreBounded) {
+    context.set(Flag::History, false);
+    if (context.backend().device())
+        GTEST_SKIP() << "there launches wait";
+    uint64_t before = std::exchange(most_in_flight, 1 << 20);
+    Gate gate;
+    Value lane = lane_index(64);
+    call_host("gate", Gate::wait, &gate, { &lane, 1 }, {}, literal(Type::Bool, 1), true);
+    context.evaluate({});
+    std::thread opens([&] {
+        std::this_thread::sleep_for(std::chrono::milliseconds(200));
+        gate.open = true;
+    });
+    std::vector<Float32> kept;
+    uint64_t most = 0;
+    for (int i = 0; i < 64; ++i) {
+        kept.push_back(arange<float>(1 << 16) + float(i));
+        eval(kept.back());
+        most = std::max(most, bytes_in_flight());
+    }
+    opens.join();
+    synchronize();
+    most_in_flight = before;
+    EXPECT_LE(most, (1u << 20) + (1u << 18));
+    EXPECT_EQ(bytes_in_flight(), 0u);
+    EXPECT_EQ(item(kept[63], 2), 65.f);
 }
 
 TEST_P(EvalTest, WithoutTheFlagEvaluationWaits) {

@@ -77,30 +77,45 @@ int winding(const Mesh &mesh, const std::array<double, 3> &p) {
 
 void OverlappingMedia::collect_regions(std::span<const Shape *const> surfaces,
                                        std::span<const Ref<Shape>> shapes) {
-    // Members of groups are where instances are
-    std::unordered_map<const Shape *, BoundingBox> placed;
-    for (const Ref<Shape> &s : shapes)
+    // Members of groups are where instances are: a region each
+    std::unordered_map<const Shape *, std::vector<const Instance *>> placed;
+    uint32_t most = 0;
+    for (const Shape *s : surfaces)
+        most = std::max(most, s->global_number());
+    for (const Ref<Shape> &s : shapes) {
+        most = std::max(most, s->global_number());
         if (auto *instance = dynamic_cast<const Instance *>(s.get()))
             for (const Ref<Shape> &member : instance->group().members())
-                placed[member.get()].extend(instance->swept_bounds());
-    m_regions.clear();
-    m_region_of.assign(surfaces.size(), 0);
+                placed[member.get()].push_back(instance);
+    }
+    std::vector<uint32_t> ordinals(most + 1);
+    for (auto &[member, instances] : placed)
+        for (uint32_t k = 0; k < instances.size(); ++k)
+            ordinals[instances[k]->global_number()] = k;
+    m_ordinals = jit::copy(ordinals);
+
+    m_first_region.assign(surfaces.size(), 0);
     for (size_t i = 0; i < surfaces.size(); ++i) {
         const Shape *s = surfaces[i];
         bool is_entered = s->bsdf()->has(BSDFFlags::Transmission);
         if (s->interior() == s->exterior() || !(s->interior() || is_entered))
             continue;
-        auto known = placed.find(s);
-        bool is_placed = known != placed.end();
-        BoundingBox box = is_placed ? known->second : s->swept_bounds();
-        m_regions.push_back({ { s },
-                              s->interior(),
-                              s->exterior(),
-                              box,
-                              box.radius(),
-                              !s->bsdf()->has(BSDFFlags::Null),
-                              is_placed || s->is_moving() });
-        m_region_of[i] = uint32_t(m_regions.size());
+        m_first_region[i] = uint32_t(m_regions.size() + 1);
+        auto add = [&](const BoundingBox &box, const Instance *instance) {
+            m_regions.push_back({ { s },
+                                  instance,
+                                  s->interior(),
+                                  s->exterior(),
+                                  box,
+                                  box.radius(),
+                                  !s->bsdf()->has(BSDFFlags::Null),
+                                  instance || s->is_moving() });
+        };
+        if (auto known = placed.find(s); known != placed.end())
+            for (const Instance *instance : known->second)
+                add(instance->swept_bounds(), instance);
+        else
+            add(s->swept_bounds(), nullptr);
     }
 }
 
@@ -150,7 +165,7 @@ bool OverlappingMedia::find_neighbours(bool or_touching) {
 
 // Those that are closed together, and those of which none overlaps anything, however many they are.
 void OverlappingMedia::unite_regions() {
-    std::map<std::tuple<const Medium *, const Medium *, bool>, uint32_t> known;
+    std::map<std::tuple<const Medium *, const Medium *, const Shape *, bool>, uint32_t> known;
     std::vector<Region> united;
     std::vector<uint32_t> now(m_regions.size() + 1);
     for (size_t i = 0; i < m_regions.size(); ++i) {
@@ -160,7 +175,10 @@ void OverlappingMedia::unite_regions() {
         r.is_alone = !is_open && m_neighbours[i].empty();
         auto next = uint32_t(united.size()), at = next;
         if (is_open || r.is_alone)
-            at = known.try_emplace({ r.inside, r.outside, is_open }, next).first->second;
+            at = known
+                     .try_emplace({ r.inside, r.outside, is_open ? r.instance : nullptr, is_open },
+                                  next)
+                     .first->second;
         now[i + 1] = at + 1;
         if (at == next) {
             united.push_back(std::move(r));
@@ -174,8 +192,7 @@ void OverlappingMedia::unite_regions() {
         to.is_placed |= r.is_placed;
     }
     m_regions = std::move(united);
-    for (uint32_t &r : m_region_of)
-        r = now[r];
+    m_united = jit::copy(now);
 }
 
 bool OverlappingMedia::contains(const Region &region, const std::array<double, 3> &p) const {
@@ -323,6 +340,8 @@ std::unique_ptr<OverlappingMedia> OverlappingMedia::find(std::span<const Shape *
                                                          std::span<const Ref<Shape>> shapes,
                                                          std::span<const Ref<Sensor>> sensors,
                                                          Table<Medium> &media) {
+    if (media.empty())
+        return nullptr;
     auto found = std::make_unique<OverlappingMedia>();
     found->collect_regions(surfaces, shapes);
     // Those that are flat may be part of what overlaps
@@ -344,11 +363,13 @@ std::unique_ptr<OverlappingMedia> OverlappingMedia::find(std::span<const Shape *
     return nullptr;
 }
 
-UInt32 OverlappingMedia::beyond(const UInt32 &region, const Mask &outwards, const UInt32 &medium,
+UInt32 OverlappingMedia::beyond(const UInt32 &first, const SurfaceInteraction &si,
+                                const Mask &outwards, const UInt32 &medium,
                                 const Mask &active) const {
+    UInt32 region =
+        jit::gather(m_united, first + jit::gather(m_ordinals, si.instance, active), active);
     UInt32 side = select(outwards, UInt32(1u), UInt32(0u));
-    UInt32 at = medium * m_row + region * UInt32(2u) + side;
-    return jit::gather(m_next, at, active);
+    return jit::gather(m_next, medium * m_row + region * UInt32(2u) + side, active);
 }
 
 } // namespace umbel

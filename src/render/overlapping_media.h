@@ -24,11 +24,11 @@ public:
                                                   std::span<const Ref<Sensor>> sensors,
                                                   Table<Medium> &media);
 
-    /// Of a surface by number: what it borders; 0 where it separates no media.
-    uint32_t region_of(size_t surface) const { return m_region_of[surface]; }
-    /// The number of the set that light is in beyond the surface of a region.
-    UInt32 beyond(const UInt32 &region, const Mask &outwards, const UInt32 &medium,
-                  const Mask &active) const;
+    /// Of a surface by number: what it borders, in its first instance; 0 where it separates no media.
+    uint32_t first_region_of(size_t surface) const { return m_first_region[surface]; }
+    /// The number of the set that light is in beyond a surface with such a number.
+    UInt32 beyond(const UInt32 &first, const SurfaceInteraction &si, const Mask &outwards,
+                  const UInt32 &medium, const Mask &active) const;
     /// The number of the set where a sensor in a medium is.
     uint32_t beginning(uint32_t medium) const { return m_begin[medium]; }
 
@@ -36,6 +36,7 @@ private:
     /// What a closed surface is around: a shape, or several that are closed together.
     struct Region {
         std::vector<const Shape *> shapes;
+        const Shape *instance; // that places them; null: none does
         const Medium *inside, *outside;
         BoundingBox box;
         double size;
@@ -62,7 +63,9 @@ private:
     uint32_t number_of(const Set &set, Table<Medium> &media);
 
     std::vector<Region> m_regions;
-    std::vector<uint32_t> m_region_of;               // by surface; from 1 on
+    std::vector<uint32_t> m_first_region; // by surface; from 1 on, before regions are united
+    UInt32 m_ordinals;                    // of instances in their groups, by global number
+    UInt32 m_united;                      // regions, by what they were
     std::vector<std::vector<uint32_t>> m_neighbours; // of each region: those that it overlaps
     std::vector<const Medium *> m_everywhere;
     std::map<const Medium *, uint32_t> m_numbers_of_media;

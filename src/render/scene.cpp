@@ -212,7 +212,7 @@ void Scene::collect_media() {
         m_media.add(e->medium());
     m_overlaps = OverlappingMedia::find(surfaces(), m_shapes, m_sensors, m_media);
     for (size_t i = 0; m_overlaps && i < surfaces().size(); ++i)
-        table[4 * i + 7] = m_overlaps->region_of(i);
+        table[4 * i + 7] = m_overlaps->first_region_of(i);
     m_behind_table = {};
     if (!m_media.empty() || !m_subsurfaces.empty())
         m_behind_table = jit::copy(table);

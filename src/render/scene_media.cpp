@@ -25,7 +25,7 @@ UInt32 Scene::medium_beyond(const SurfaceInteraction &si, const Vector3 &d, cons
     Mask outwards = dot(si.n, d) > 0;
     if (m_overlaps) {
         Mask border = active & (region != UInt32(0u));
-        return select(border, m_overlaps->beyond(region, outwards, medium, border), medium);
+        return select(border, m_overlaps->beyond(region, si, outwards, medium, border), medium);
     }
     Mask transition = active & ((interior | exterior) != UInt32(0u));
     return select(transition, select(outwards, exterior, interior), medium);

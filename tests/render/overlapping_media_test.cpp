@@ -145,6 +145,34 @@ TEST_P(BackendOverlappingMedia, ShapesThatAreClosedTogetherAreOne) {
     expect_depth(media + walls, 0.3 * 1.75 + 0.5 * 0.25, 0.75, "a");
 }
 
+TEST_P(BackendOverlappingMedia, InstancesOfOneGroupAreApart) {
+    std::string media = medium("a", 0.3) + "<shape type='shapegroup' id='group'>" +
+                        slab(0, 2, inside("a")) + "</shape>";
+    for (double z : { 0.0, 1.0, 1.5 })
+        media += fmt::format("<shape type='instance'><ref id='group'/><transform name='to_world'>"
+                             "<translate z='{}'/></transform></shape>",
+                             z);
+    for (double from : { 40.0, -40.0 })
+        expect_depth(media, 0.3 * 6, from);
+}
+
+// Wherever the moving one is, light passes 2 of either.
+TEST_P(BackendOverlappingMedia, OneMayMoveThroughAnother) {
+    std::string still = "<transform name='to_world'><scale x='2' y='2' z='1'/><translate "
+                        "z='2'/></transform>",
+                moving = "<animation name='to_world'><transform time='0'><scale x='2' y='2' z='1'/>"
+                         "<translate z='0'/></transform><transform time='1'><scale x='2' y='2' "
+                         "z='1'/><translate z='5'/></transform></animation>",
+                both = medium("a", 0.3) + medium("b", 0.5) + slab(0, 2, inside("a")) +
+                       slab(1, 3, inside("b"));
+    size_t at = both.find(still);
+    ASSERT_NE(at, std::string::npos) << both;
+    std::string xml = along_z(both.replace(at, still.size(), moving));
+    xml.insert(xml.find("<film"), "<float name='shutter_open' value='0'/><float "
+                                  "name='shutter_close' value='1'/>");
+    expect_mean(render_image(*scene_from(xml)), std::exp(-0.3 * 2 - 0.5 * 2));
+}
+
 TEST_P(BackendOverlappingMedia, RaysTowardsLightsPassThemAll) {
     std::string lit = "<emitter type='point'><point name='position' z='4'/></emitter><shape "
                       "type='rectangle'><transform name='to_world'><scale value='.2'/></transform>"

@@ -70,7 +70,7 @@ Spectrum CoatedBsdf::attenuation(const SurfaceInteraction &si, const Vector3 &wi
                                  const Vector3 &wo_inside, const Vector3 &wo,
                                  const Mask &active) const {
     Mask good = (wi_inside.z != 0) & (wo_inside.z != 0);
-    Float t = transmittance(abs(si.wi.z), active) * transmittance(abs(wo.z), active);
+    Float t = transmittance(si, abs(si.wi.z), active) * transmittance(si, abs(wo.z), active);
     if (!m_sigma_a)
         return select(good, Spectrum(t), Spectrum(0));
     Float length = m_thickness * (rcp(select(good, abs(wi_inside.z), Float(1))) +
@@ -83,13 +83,13 @@ Spectrum CoatedBsdf::attenuation(const SurfaceInteraction &si, const Vector3 &wi
 std::pair<Spectrum, Float> CoatedBsdf::eval_pdf(const BSDFContext &ctx,
                                                 const SurfaceInteraction &si, const Vector3 &wo,
                                                 const Mask &active) const {
-    Lobes lobes(*this, ctx, transmittance(abs(si.wi.z), active));
+    Lobes lobes(*this, ctx, transmittance(si, abs(si.wi.z), active));
     Spectrum value(0);
     Float density(0);
     if (lobes.surface && !is_delta()) {
         Mask good = active & (si.wi.z * wo.z > 0);
         Vector3 wi_up = si.wi * mulsign(Float(1), si.wi.z), wo_up = wo * mulsign(Float(1), wo.z);
-        auto [f, pdf] = eval_surface(wi_up, wo_up, active);
+        auto [f, pdf] = eval_surface(si, wi_up, wo_up, active);
         value = m_specular->eval(si, active) * select(good, f, Float(0));
         density = select(good, pdf * lobes.probability, Float(0));
     }
@@ -112,15 +112,15 @@ std::pair<Spectrum, Float> CoatedBsdf::eval_pdf(const BSDFContext &ctx,
 
 BSDFSample CoatedBsdf::sample(const BSDFContext &ctx, const SurfaceInteraction &si, const Float &u1,
                               const Vector2 &u2, const Mask &active) const {
-    Lobes lobes(*this, ctx, transmittance(abs(si.wi.z), active));
+    Lobes lobes(*this, ctx, transmittance(si, abs(si.wi.z), active));
     BSDFSample result = BSDFSample::none();
     if (lobes.surface) {
         Float side = mulsign(Float(1), si.wi.z);
-        result.wo = sample_surface(si.wi * side, u2, active) * side;
+        result.wo = sample_surface(si, si.wi * side, u2, active) * side;
         result.pdf = select(active & (si.wi.z * result.wo.z > 0), lobes.probability, Float(0));
         result.sampled_type = UInt32(surface_type());
         result.sampled_component = UInt32(surface_component());
-        Float reflectance = 1 - transmittance(abs(si.wi.z), active);
+        Float reflectance = 1 - transmittance(si, abs(si.wi.z), active);
         result.weight = m_specular->eval(si, active) *
                         (reflectance / select(result.pdf > 0, result.pdf, Float(1)));
     }
@@ -163,7 +163,7 @@ Spectrum CoatedBsdf::eval_delta(const BSDFContext &ctx, const SurfaceInteraction
     Spectrum value(0);
     if (is_delta())
         value = select(is_surface,
-                       m_specular->eval(si, active) * (1 - transmittance(abs(si.wi.z), active)),
+                       m_specular->eval(si, active) * (1 - transmittance(si, abs(si.wi.z), active)),
                        Spectrum(0));
     auto nested = ctx.inside(0, surface_component());
     if (!nested)

@@ -32,15 +32,16 @@ protected:
     /// DeltaReflection or GlossyReflection.
     virtual uint32_t surface_type() const = 0;
     /// The part of light with this cosine above 0 that gets through the surface.
-    virtual Float transmittance(const Float &cosine, const Mask &active) const = 0;
-    /// f cos(theta_o) of a glossy surface and its density, both directions above it.
-    virtual std::pair<Float, Float> eval_surface(const Vector3 &, const Vector3 &,
-                                                 const Mask &) const {
+    virtual Float transmittance(const SurfaceInteraction &si, const Float &cosine,
+                                const Mask &active) const = 0;
+    /// f cos(theta_o) of a glossy surface and its density, both directions above it; si is for its textures.
+    virtual std::pair<Float, Float> eval_surface(const SurfaceInteraction &, const Vector3 &,
+                                                 const Vector3 &, const Mask &) const {
         return { Float(0), Float(0) };
     }
     /// A direction for wi above the surface.
-    virtual Vector3 sample_surface(const Vector3 &wi, const Vector2 &u,
-                                   const Mask &active) const = 0;
+    virtual Vector3 sample_surface(const SurfaceInteraction &si, const Vector3 &wi,
+                                   const Vector2 &u, const Mask &active) const = 0;
 
     bool is_delta() const { return surface_type() == BSDFFlags::DeltaReflection; }
 

@@ -166,29 +166,114 @@ double rough_transmittance(Microfacet::Type type, double alpha, double eta, doub
            });
 }
 
-RoughCoating rough_coating(Microfacet::Type type, const Float &alpha, const Float &eta) {
+namespace {
+
+// Tables of several roughnesses, one after the other. `followed` is the only one, where its derivative is wanted.
+RoughCoating rough_coatings(Microfacet::Type type, const std::vector<double> &alphas,
+                            const Float &eta, const Float *followed) {
     auto number = [](const Float &v) { return read_floats(Float(v.detached()))[0]; };
-    double a = number(alpha), e = number(eta);
+    double e = number(eta);
     // Numbers of the host, and with a factor of 0 what their derivatives are
-    std::vector<std::pair<std::vector<double>, Float>> terms{ { tabulate(type, a, e), Float(1) } };
-    if (alpha.grad_id())
-        terms.emplace_back(difference([&](double x) { return tabulate(type, x, e); }, a),
-                           alpha - Float(alpha.detached()));
+    struct Term {
+        std::vector<double> outside, inside;
+        Float factor;
+    };
+    std::vector<Term> terms;
+    auto add = [&](const Float &factor, auto &&of) {
+        Term &term = terms.emplace_back();
+        term.factor = factor;
+        for (double a : alphas) {
+            std::vector<double> table = of(a);
+            term.inside.push_back(table.back());
+            term.outside.insert(term.outside.end(), table.begin(), table.end() - 1);
+        }
+    };
+    add(Float(1), [&](double a) { return tabulate(type, a, e); });
+    if (followed && followed->grad_id())
+        add(*followed - Float(followed->detached()), [&](double a) {
+            return difference([&](double x) { return tabulate(type, x, e); }, a);
+        });
     if (eta.grad_id())
-        terms.emplace_back(difference([&](double x) { return tabulate(type, a, x); }, e),
-                           eta - Float(eta.detached()));
+        add(eta - Float(eta.detached()), [&](double a) {
+            return difference([&](double x) { return tabulate(type, a, x); }, e);
+        });
     RoughCoating out;
-    for (auto &[table, factor] : terms) {
-        Float inside = opaque_float(table.back());
-        table.pop_back();
-        Float outside = float_array(table);
-        bool is_value = &factor == &terms[0].second;
-        out.transmittance = is_value ? outside : out.transmittance + outside * factor;
-        out.reflectance_inside = is_value ? inside : out.reflectance_inside + inside * factor;
+    for (const Term &term : terms) {
+        Float inside = float_array(term.inside), outside = float_array(term.outside);
+        bool is_value = &term == &terms[0];
+        out.transmittance = is_value ? outside : out.transmittance + outside * term.factor;
+        out.reflectance_inside = is_value ? inside : out.reflectance_inside + inside * term.factor;
     }
     jit::eval(out.transmittance);
     jit::eval(out.reflectance_inside);
     return out;
+}
+
+} // namespace
+
+RoughCoating rough_coating(Microfacet::Type type, const Float &alpha, const Float &eta) {
+    return rough_coatings(type, { read_floats(Float(alpha.detached()))[0] }, eta, &alpha);
+}
+
+// ---- what plugins say of it
+
+void CoatingRoughness::declare(Params &p) {
+    declare_distribution(p, m_distribution);
+    const Property *given = p.loading() ? p.properties()->find("alpha") : nullptr;
+    const char *meaning = "Roughness: slope of the microsurface, root mean square; also a texture";
+    if (m_texture || (given && given->object()))
+        p.texture("alpha", m_texture, 0.1).differentiable().doc(meaning);
+    else
+        p.scalar("alpha", m_alpha, 0.1, 0).differentiable().doc(meaning);
+    p.boolean("sample_visible", m_visible, true)
+        .doc("Sample only normals that are seen: less noise");
+    p.derived(m_tables.transmittance);
+    p.derived(m_tables.reflectance_inside);
+}
+
+void CoatingRoughness::configure(const Float &eta) {
+    if (!m_texture) {
+        m_tables = rough_coating(microfacet_type(m_distribution), m_alpha, eta);
+        return;
+    }
+    m_most = std::max(1.0, m_texture->max_value());
+    std::vector<double> alphas(Rows);
+    for (int i = 0; i < Rows; ++i)
+        alphas[size_t(i)] = m_most * i / (Rows - 1);
+    m_tables = rough_coatings(microfacet_type(m_distribution), alphas, eta, nullptr);
+}
+
+bool CoatingRoughness::is_outgrown() const { return m_texture && m_texture->max_value() > m_most; }
+
+Microfacet CoatingRoughness::surface(const SurfaceInteraction &si, const Mask &active) const {
+    Float alpha = m_texture ? m_texture->eval_1(si, active) : m_alpha;
+    return { microfacet_type(m_distribution), alpha, alpha, m_visible };
+}
+
+std::pair<UInt32, Float> CoatingRoughness::row(const SurfaceInteraction &si,
+                                               const Mask &active) const {
+    Float x = clamp(m_texture->eval_1(si, active) * ((Rows - 1) / m_most), 0, Rows - 1),
+          cell = min(floor(x), Rows - 2);
+    return { to_uint(cell), x - cell };
+}
+
+Float CoatingRoughness::transmittance(const SurfaceInteraction &si, const Float &cosine,
+                                      const Mask &active) const {
+    const Float &table = m_tables.transmittance;
+    if (!m_texture)
+        return RoughCoating::at(table, cosine, active);
+    auto [i, t] = row(si, active);
+    return lerp(RoughCoating::at(table, cosine, active, i),
+                RoughCoating::at(table, cosine, active, i + 1u), t);
+}
+
+Float CoatingRoughness::reflectance_inside(const SurfaceInteraction &si, const Mask &active) const {
+    const Float &table = m_tables.reflectance_inside;
+    if (!m_texture)
+        return table;
+    auto [i, t] = row(si, active);
+    Float a(jit::gather(table, i, active)), b(jit::gather(table, i + 1u, active));
+    return lerp(a, b, t);
 }
 
 } // namespace umbel

@@ -56,4 +56,32 @@ TEST(RoughPlastic, RefusesNegativeRoughness) {
                    { "distribution", "gxx", "ggx" });
 }
 
+// A texture that is the same everywhere is that number, up to the tables' steps. So is a part of one that varies.
+TEST_P(BackendRoughPlastic, TakesTexturesForItsRoughness) {
+    auto plastic = [&](const std::string &alpha) {
+        return make("<bsdf type='roughplastic'><boolean name='nonlinear' value='true'/>" + alpha +
+                    "</bsdf>");
+    };
+    auto coating = [&](const std::string &alpha) {
+        return make("<bsdf type='roughcoating'>" + alpha + "<bsdf type='diffuse'/></bsdf>");
+    };
+    Vector3 wi = normalize({ Float(0.5), Float(0.1), Float(0.6) }),
+            wo = normalize({ Float(-0.2), Float(0.3), Float(0.8) });
+    auto value = [&](const Ref<BSDF> &b) {
+        SurfaceInteraction si = hit_from(wi);
+        si.uv = { Float(0.25), Float(0.25) };
+        return read_floats(unpolarized(b->eval({}, si, wo, true))[0])[0];
+    };
+    for (double alpha : { 0.03, 0.237, 0.71 }) {
+        std::string number = fmt::format("<float name='alpha' value='{}'/>", alpha);
+        std::string texture = fmt::format("<texture type='checkerboard' name='alpha'><float "
+                                          "name='color0' value='{}'/></texture>",
+                                          alpha);
+        EXPECT_NEAR(value(plastic(texture)), value(plastic(number)), 1e-3 * value(plastic(number)))
+            << alpha;
+        EXPECT_NEAR(value(coating(texture)), value(coating(number)), 1e-3 * value(coating(number)))
+            << alpha;
+    }
+}
+
 } // namespace umbel

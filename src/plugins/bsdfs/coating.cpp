@@ -24,10 +24,12 @@ public:
 
 protected:
     uint32_t surface_type() const override { return BSDFFlags::DeltaReflection; }
-    Float transmittance(const Float &cosine, const Mask &) const override {
+    Float transmittance(const SurfaceInteraction &, const Float &cosine,
+                        const Mask &) const override {
         return 1 - fresnel(cosine, m_ior.eta).r;
     }
-    Vector3 sample_surface(const Vector3 &wi, const Vector2 &, const Mask &) const override {
+    Vector3 sample_surface(const SurfaceInteraction &, const Vector3 &wi, const Vector2 &,
+                           const Mask &) const override {
         return reflect(wi);
     }
 };

@@ -20,49 +20,44 @@ public:
         p.example("<string name='distribution' value='phong'/><float name='alpha' value='.2'/>"
                   "<boolean name='sample_visible' value='false'/><float "
                   "name='specular_reflectance' value='.7'/><bsdf type='difftrans'/>");
-        declare_distribution(p, m_distribution);
-        p.scalar("alpha", m_alpha, 0.1, 0)
-            .differentiable()
-            .doc("Roughness: slope of the microsurface, root mean square");
-        p.boolean("sample_visible", m_visible, true)
-            .doc("Sample only normals that are seen: less noise");
+        p.example("<texture type='bitmap' name='alpha'><string name='filename' "
+                  "value='$files/image.png'/><boolean name='raw' value='true'/></texture>"
+                  "<bsdf type='diffuse'/>");
+        m_roughness.declare(p);
         CoatedBsdf::declare(p);
-        p.derived(m_transmittance);
     }
     void configure() override {
-        m_transmittance =
-            rough_coating(microfacet_type(m_distribution), m_alpha, m_ior.eta).transmittance;
+        m_roughness.configure(m_ior.eta);
         CoatedBsdf::configure();
     }
-    void child_changed() override { CoatedBsdf::configure(); }
+    void child_changed() override {
+        if (m_roughness.is_outgrown())
+            m_roughness.configure(m_ior.eta);
+        CoatedBsdf::configure();
+    }
 
 protected:
     uint32_t surface_type() const override { return BSDFFlags::GlossyReflection; }
-    Float transmittance(const Float &cosine, const Mask &active) const override {
-        return RoughCoating::at(m_transmittance, cosine, active);
+    Float transmittance(const SurfaceInteraction &si, const Float &cosine,
+                        const Mask &active) const override {
+        return m_roughness.transmittance(si, cosine, active);
     }
-    std::pair<Float, Float> eval_surface(const Vector3 &wi, const Vector3 &wo,
-                                         const Mask &) const override {
-        Microfacet surface = microfacet();
+    std::pair<Float, Float> eval_surface(const SurfaceInteraction &si, const Vector3 &wi,
+                                         const Vector3 &wo, const Mask &active) const override {
+        Microfacet surface = m_roughness.surface(si, active);
         Vector3 h = normalize(wi + wo);
         Float d = surface.eval(h), f = fresnel(dot(wi, h), m_ior.eta).r;
         return { f * d * surface.g(wi, wo, h) / (4 * wi.z),
                  surface.visible() ? d * surface.smith_g1(wi, h) / (4 * wi.z)
                                    : d * h.z / (4 * dot(wo, h)) };
     }
-    Vector3 sample_surface(const Vector3 &wi, const Vector2 &u, const Mask &) const override {
-        return reflect(wi, microfacet().sample(wi, u).first);
+    Vector3 sample_surface(const SurfaceInteraction &si, const Vector3 &wi, const Vector2 &u,
+                           const Mask &active) const override {
+        return reflect(wi, m_roughness.surface(si, active).sample(wi, u).first);
     }
 
 private:
-    Microfacet microfacet() const {
-        return { microfacet_type(m_distribution), m_alpha, m_alpha, m_visible };
-    }
-
-    std::string m_distribution;
-    Float m_alpha;
-    bool m_visible = true;
-    Float m_transmittance; // by cosine
+    CoatingRoughness m_roughness;
 };
 
 UMBEL_PLUGIN(BSDF, RoughCoatingBsdf, "roughcoating")

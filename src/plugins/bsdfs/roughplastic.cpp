@@ -4,12 +4,12 @@
 //               + rho / (1 - k r) T(wi) T(wo) / (pi eta^2)                        h = normalize(wi + wo)
 //
 // T is the part of light that the coating lets through, all directions together, and r what it throws back of diffuse light
-// from below; k is rho with `nonlinear`, and else 1: see `plastic`. Both are integrated once, on the host.
+// from below; k is rho with `nonlinear`, and else 1: see `plastic`. Both are integrated once, on the host, of a textured
+// roughness for 32 of them.
 #include "core/fresnel.h"
 #include "core/warp.h"
 #include "render/dielectric_ior.h"
 #include "render/lobe_choice.h"
-#include "render/microfacet.h"
 #include "render/rough_coating.h"
 
 namespace umbel {
@@ -25,13 +25,10 @@ public:
                   "<texture type='bitmap' name='diffuse_reflectance'>"
                   "<string name='filename' value='$files/image.png'/></texture>");
         p.example("<string name='distribution' value='phong'/><float name='alpha' value='.2'/>");
+        p.example("<texture type='bitmap' name='alpha'><string name='filename' "
+                  "value='$files/image.png'/><boolean name='raw' value='true'/></texture>");
         m_ior.declare(p, "polypropylene");
-        declare_distribution(p, m_distribution);
-        p.scalar("alpha", m_alpha, 0.1, 0)
-            .differentiable()
-            .doc("Roughness: slope of the microsurface, root mean square");
-        p.boolean("sample_visible", m_visible, true)
-            .doc("Sample only normals that are seen: less noise");
+        m_roughness.declare(p);
         p.texture("diffuse_reflectance", m_diffuse, 0.5)
             .differentiable()
             .doc("Reflectance of the base");
@@ -40,29 +37,29 @@ public:
             .doc("Multiplies what the coating reflects; 1 is physical");
         p.boolean("nonlinear", m_nonlinear, false)
             .doc("Colours grow more saturated as light is reflected between coating and base");
-        p.derived(m_transmittance);
-        p.derived(m_back);
     }
     void configure() override {
         m_components = { BSDFFlags::GlossyReflection | BSDFFlags::FrontSide,
                          BSDFFlags::DiffuseReflection | BSDFFlags::FrontSide };
+        m_roughness.configure(m_ior.eta);
         child_changed();
-        RoughCoating coating = rough_coating(microfacet_type(m_distribution), m_alpha, m_ior.eta);
-        m_transmittance = coating.transmittance;
-        m_back = coating.reflectance_inside;
     }
-    void child_changed() override { m_share = mean_share(*m_specular, *m_diffuse); }
+    void child_changed() override {
+        m_share = mean_share(*m_specular, *m_diffuse);
+        if (m_roughness.is_outgrown())
+            m_roughness.configure(m_ior.eta);
+    }
 
     std::pair<Spectrum, Float> eval_pdf(const BSDFContext &ctx, const SurfaceInteraction &si,
                                         const Vector3 &wo, const Mask &active) const override {
         LobeChoice lobes(ctx, BSDFFlags::GlossyReflection);
         if (lobes.none())
             return { Spectrum(0), Float(0) };
-        Float t_i = transmittance(si.wi.z, active);
+        Float t_i = m_roughness.transmittance(si, si.wi.z, active);
         lobes.weigh((1 - t_i) * m_share, t_i * (1 - m_share));
         Mask good = active & (si.wi.z > 0) & (wo.z > 0);
         return { depolarize(select(good, value(lobes, si, wo, t_i, active), Spectrum(0))),
-                 select(good, density(lobes, si, wo), Float(0)) };
+                 select(good, density(lobes, si, wo, active), Float(0)) };
     }
 
     BSDFSample sample(const BSDFContext &ctx, const SurfaceInteraction &si, const Float &u1,
@@ -70,12 +67,12 @@ public:
         LobeChoice lobes(ctx, BSDFFlags::GlossyReflection);
         if (lobes.none())
             return BSDFSample::none();
-        Float t_i = transmittance(si.wi.z, active);
+        Float t_i = m_roughness.transmittance(si, si.wi.z, active);
         lobes.weigh((1 - t_i) * m_share, t_i * (1 - m_share));
         Mask glossy = u1 < lobes.probability;
-        Vector3 m = microfacet().sample(si.wi, u2).first;
+        Vector3 m = m_roughness.surface(si, active).sample(si.wi, u2).first;
         Vector3 wo = select(glossy, reflect(si.wi, m), square_to_cosine_hemisphere(u2));
-        Float pdf = density(lobes, si, wo);
+        Float pdf = density(lobes, si, wo, active);
         Mask good = active & (si.wi.z > 0) & (wo.z > 0) & (pdf > 0);
         return lobes.sampled(glossy, BSDFFlags::GlossyReflection, good, wo, pdf,
                              value(lobes, si, wo, t_i, active) / select(good, pdf, Float(1)));
@@ -87,49 +84,42 @@ public:
     }
 
 private:
-    Microfacet microfacet() const {
-        return { microfacet_type(m_distribution), m_alpha, m_alpha, m_visible };
-    }
     // f cos(theta_o), both directions above the surface.
     Spectrum value(const LobeChoice &lobes, const SurfaceInteraction &si, const Vector3 &wo,
                    const Float &t_i, const Mask &active) const {
         Spectrum sum(0);
         if (lobes.gloss) {
-            Microfacet surface = microfacet();
+            Microfacet surface = m_roughness.surface(si, active);
             Vector3 h = normalize(si.wi + wo);
             Float f = fresnel(dot(si.wi, h), m_ior.eta).r;
             sum += m_specular->eval(si, active) *
                    (f * surface.eval(h) * surface.g(si.wi, wo, h) / (4 * si.wi.z));
         }
         if (lobes.base) {
+            Float back = m_roughness.reflectance_inside(si, active);
             Spectrum rho = map(m_diffuse->eval(si, active), [&](const Float &v) {
-                return v / (1 - (m_nonlinear ? v * m_back : m_back));
+                return v / (1 - (m_nonlinear ? v * back : back));
             });
-            sum += rho * (t_i * transmittance(wo.z, active) * InvPi * wo.z / sqr(m_ior.eta));
+            Float t_o = m_roughness.transmittance(si, wo.z, active);
+            sum += rho * (t_i * t_o * InvPi * wo.z / sqr(m_ior.eta));
         }
         return sum;
     }
-    Float density(const LobeChoice &lobes, const SurfaceInteraction &si, const Vector3 &wo) const {
-        Microfacet surface = microfacet();
+    Float density(const LobeChoice &lobes, const SurfaceInteraction &si, const Vector3 &wo,
+                  const Mask &active) const {
+        Microfacet surface = m_roughness.surface(si, active);
         Vector3 h = normalize(si.wi + wo);
         Float gloss = surface.visible()
                           ? surface.eval(h) * surface.smith_g1(si.wi, h) / (4 * si.wi.z)
                           : surface.pdf(si.wi, h) / (4 * dot(wo, h));
         return lobes.probability * gloss + (1 - lobes.probability) * InvPi * wo.z;
     }
-    // Of the coating, from above.
-    Float transmittance(const Float &cosine, const Mask &active) const {
-        return RoughCoating::at(m_transmittance, cosine, active);
-    }
 
     DielectricIor m_ior;
-    std::string m_distribution;
-    Float m_alpha;
+    CoatingRoughness m_roughness;
     Ref<Texture> m_diffuse, m_specular;
-    bool m_visible = true, m_nonlinear = false;
-    Float m_share;         // of the coating, where lobes are chosen
-    Float m_transmittance; // by cosine
-    Float m_back;          // part of diffuse light from below that the coating reflects
+    bool m_nonlinear = false;
+    Float m_share; // of the coating, where lobes are chosen
 };
 
 UMBEL_PLUGIN(BSDF, RoughPlastic, "roughplastic")

@@ -35,6 +35,8 @@ protected:
     explicit VolumePathTracer(Weights weights, int max_depth = -1, bool is_differentiable = false)
         : m_weights(weights), m_max_depth(max_depth), m_is_differentiable(is_differentiable) {}
 
+    Weights m_weights; // the same from loading on
+
 private:
     struct State;
     State initial_state(const Scene &scene, SampleStream &sampler, const Ray &ray,
@@ -44,7 +46,6 @@ private:
     void find_next(const Scene &scene, State &s) const;
     void bounce(const Scene &scene, State &s) const;
 
-    const Weights m_weights;
     int m_max_depth, m_rr_depth = 5;
     const bool m_is_differentiable;
 };

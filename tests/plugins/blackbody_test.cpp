@@ -54,4 +54,13 @@ TEST(Blackbody, IsRedderTheColderItIs) {
     }
 }
 
+TEST(Blackbody, IsDarkBeyondItsWavelengths) {
+    VariantScope scope(find_variant("interp_spectral_double"));
+    auto t = make_object<Texture>(Properties("texture", "blackbody")
+                                      .set("wavelength_min", 450.0)
+                                      .set("wavelength_max", 600.0));
+    for (double nm : { 449.0, 451.0, 599.0, 601.0 })
+        EXPECT_EQ(read_floats(t->eval(at(nm), true)[0])[0] > 0, nm > 450 && nm < 600) << nm;
+}
+
 } // namespace umbel

@@ -70,4 +70,18 @@ TEST(Conductor, NamesTheLineOfUnknownMaterials) {
                    { "ext_eta", "-1", "positive" });
 }
 
+// Crystals with an axis have two indices each.
+TEST(Conductor, KnowsExtraordinaryRays) {
+    VariantScope scope(find_variant("interp_rgb"));
+    for (const char *name : { "Se-e", "Te-e_palik", "TiO2-e" }) {
+        auto bsdf =
+            make_object<BSDF>(Properties("bsdf", "conductor").set("material", std::string(name)));
+        BSDFSample s = bsdf->sample({}, hit_from(Vector3(0, 0, 1)), Float(0.5),
+                                    { Float(0.3), Float(0.7) }, true);
+        double r = read_floats(s.weight[1])[0];
+        EXPECT_GT(r, 0.15) << name;
+        EXPECT_LT(r, 0.7) << name;
+    }
+}
+
 } // namespace umbel

@@ -1,5 +1,6 @@
 // tests/plugins/twosided_test.cpp: both sides of a surface, and how components are numbered.
 #include "support/bsdf_fixture.h"
+#include "support/surface.h"
 
 namespace umbel {
 using namespace test;
@@ -33,6 +34,27 @@ TEST_P(BackendTwoSided, NumbersItsComponents) {
                 }
             }
     }
+}
+
+TEST_P(BackendTwoSided, TransmitsWhereThatIsAllowed) {
+    const char *inside = "<bsdf type='roughdielectric'><float name='alpha' value='.3'/></bsdf>";
+    Ref<BSDF> bsdf = make(fmt::format("<bsdf type='twosided'><boolean name='allow_transmission' "
+                                      "value='true'/>{}</bsdf>",
+                                      inside)),
+              alone = make(inside);
+    auto through = [](const BSDF &b, double side) {
+        SurfaceInteraction si = hit_from(normalize(Vector3(0.2, 0.1, side)));
+        Vector3 wo = normalize(Vector3(-0.1, 0, -side));
+        return read_floats(unpolarized(b.eval({}, si, wo, true))[0])[0];
+    };
+    double front = through(*alone, 1);
+    EXPECT_GT(front, 0);
+    EXPECT_NE(through(*alone, -1), front) << "it leaves glass there";
+    for (double side : { 1.0, -1.0 })
+        EXPECT_NEAR(through(*bsdf, side), front, 1e-6 * front) << side;
+    expect_refused(
+        fmt::format("<shape type='sphere'><bsdf type='twosided'>{}</bsdf></shape>", inside),
+        { "roughdielectric", "allow_transmission" });
 }
 
 } // namespace umbel

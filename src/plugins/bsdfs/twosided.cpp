@@ -12,14 +12,18 @@ public:
                   "<bsdf type='diffuse'/>");
         p.objects(p.traversing() ? "brdf" : "bsdf", m_sides, 2)
             .doc("What is on both sides, or on the front and on the back");
+        p.boolean("allow_transmission", m_allows_transmission, false)
+            .doc("Take BSDFs that transmit light, too: both sides are then like their front");
     }
 
     void configure() override {
         if (m_sides.empty())
             complain("needs one or two BSDFs inside");
         for (const Ref<BSDF> &b : m_sides)
-            if (b->has(BSDFFlags::Transmission))
-                complain("can hold reflecting BSDFs only, and {} transmits light", b->plugin());
+            if (b->has(BSDFFlags::Transmission) && !m_allows_transmission)
+                complain("can hold reflecting BSDFs only, and {} transmits light; set "
+                         "allow_transmission to have it nevertheless",
+                         b->plugin());
         // Both are seen from their front: lobes of a back are out of reach
         m_components.clear();
         auto add = [&](const BSDF &side, uint32_t here, uint32_t there) {
@@ -95,20 +99,33 @@ public:
 
     Spectrum eval_diffuse_reflectance(const SurfaceInteraction &si,
                                       const Mask &active) const override {
-        Mask back = si.wi.z < 0;
+        return of_side(si, "eval_diffuse_reflectance", active,
+                       [&](const BSDF &b, const SurfaceInteraction &flipped) {
+                           return b.eval_diffuse_reflectance(flipped, active);
+                       });
+    }
+    Spectrum eval_null_transmission(const SurfaceInteraction &si,
+                                    const Mask &active) const override {
+        return of_side(si, "eval_null_transmission", active,
+                       [&](const BSDF &b, const SurfaceInteraction &flipped) {
+                           return b.eval_null_transmission(flipped, active);
+                       });
+    }
+
+private:
+    // fn(bsdf, interaction) of the side that a lane is on, all of it.
+    template <class Fn>
+    Spectrum of_side(const SurfaceInteraction &si, const char *question, const Mask &active,
+                     Fn &&fn) const {
         SurfaceInteraction flipped = turned(si);
         auto side = [&](const BSDF &b) {
-            return ask(
-                b, "eval_diffuse_reflectance", {}, flipped,
-                [&] { return b.eval_diffuse_reflectance(flipped, active); }, active);
+            return ask(b, question, {}, flipped, [&] { return fn(b, flipped); }, active);
         };
         Spectrum front = side(*m_sides.front());
         if (m_sides.size() == 1)
             return front;
-        return select(back, side(*m_sides.back()), front);
+        return select(si.wi.z < 0, side(*m_sides.back()), front);
     }
-
-private:
     // fn(bsdf, context, side) of the side that a lane is on, `none` where a component of the other one is wanted. One BSDF
     // that serves both sides is asked once where all of it is wanted and nothing has a number.
     template <class R, class Fn, class Choose>
@@ -161,6 +178,7 @@ private:
         return r;
     }
 
+    bool m_allows_transmission = false;
     std::vector<Ref<BSDF>> m_sides;
     std::vector<uint32_t> m_reached[2]; // by side: components of it that can be met
 };

@@ -9,6 +9,16 @@ namespace umbel {
 class VolPathMis final : public VolumePathTracer {
 public:
     VolPathMis() : VolumePathTracer(Weights::Spectral) {}
+
+    void declare(Params &p) override {
+        VolumePathTracer::declare(p);
+        bool is_spectral = true;
+        if (!p.traversing())
+            p.boolean("use_spectral_mis", is_spectral, true)
+                .doc("Else it is `volpath`: weights that know nothing of other channels");
+        if (p.loading() && !is_spectral)
+            m_weights = Weights::Power;
+    }
 };
 
 UMBEL_PLUGIN(Integrator, VolPathMis, "volpathmis")

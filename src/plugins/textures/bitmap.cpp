@@ -32,8 +32,10 @@ public:
         p.example("<string name='filename' value='$files/image.png'/><string name='wrap_mode' "
                   "value='mirror'/><boolean name='raw' value='true'/><transform name='to_uv'>"
                   "<rotate z='1' angle='20'/><scale x='1.5' y='-.7'/></transform>");
-        p.example("<string name='filename' value='$files/image.png'/><string name='wrap_mode' "
-                  "value='clamp'/><string name='filter_type' value='nearest'/>");
+        p.example(
+            "<string name='filename' value='$files/image.png'/><string name='wrap_mode' "
+            "value='clamp'/><string name='filter_type' value='nearest'/><boolean name='accel' "
+            "value='false'/>");
         p.example("<string name='filename' value='$files/image.png'/><string name='filter_type' "
                   "value='trilinear'/><string name='wrap_mode_u' value='zero'/><string "
                   "name='wrap_mode_v' value='one'/>");
@@ -65,6 +67,10 @@ public:
         std::string format;
         p.choice("format", format, "auto", { "auto", "variant", "fp16" })
             .doc("Of texels in memory: like the file, as floats, or as halves");
+        bool accel = true;
+        p.boolean("accel", accel, true)
+            .fixed()
+            .doc("Of Mitsuba, for textures in hardware; makes no difference");
         p.boolean("raw", m_options.raw, false)
             .doc("Take numbers as they are, without undoing sRGB, and never as a spectrum: for "
                  "normals or roughness");
@@ -284,8 +290,9 @@ private:
             complain("{}: {} x {} pixels are too many to be filtered; scale the image down, or use "
                      "filter_type=bilinear",
                      m_file.string(), m_shape[1], m_shape[0]);
-        store_levels(number(jit::copy_from(jit::Type::F32, image.bytes(),
-                                           jit::element_count(image.pixels() * image.channel_count()))));
+        store_levels(
+            number(jit::copy_from(jit::Type::F32, image.bytes(),
+                                  jit::element_count(image.pixels() * image.channel_count()))));
         m_most_long = opaque_float(m_anisotropy);
         if (!m_asks)
             m_asks.emplace();
@@ -317,7 +324,7 @@ private:
     Float decoded() const {
         uint32_t n = jit::element_count(m_shape[0] * m_shape[1] * m_channels);
         UInt32 lane(jit::lane_index(n)), texel = lane / UInt32(m_channels),
-                                                      channel = lane - texel * UInt32(m_channels);
+                                         channel = lane - texel * UInt32(m_channels);
         Texel t = texel_at(texel, true);
         if (!m_options.spectral)
             return m_channels == 1 ? t.y

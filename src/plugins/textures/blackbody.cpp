@@ -14,6 +14,10 @@ public:
         p.spectrum("value", m_data, {}).doc("Temperature and scale as a scene file writes them");
         p.number("temperature", m_temperature, 5000, 0, 1e6).doc("In kelvin");
         p.number("scale", m_scale, 1, 0).doc("Multiplies it");
+        p.number("wavelength_min", m_low, MinWavelength, 0)
+            .fixed()
+            .doc("Below this wavelength, in nm, it is dark; in spectral variants");
+        p.number("wavelength_max", m_high, MaxWavelength, 0).fixed().doc("The same above this one");
         m_colour.expose(p, "value");
         if (p.loading() && m_data.kind == SpectrumData::Kind::Blackbody) {
             m_temperature = m_data.temperature;
@@ -51,8 +55,9 @@ public:
             return m_colour.eval(si.wavelengths);
         // Beyond what renderings consider it is as dark as other spectra
         return map(si.wavelengths, [&](const Float &w) {
-            return select((w >= MinWavelength) & (w <= MaxWavelength), blackbody(w, m_t) * m_s,
-                          Float(0));
+            return select((w >= std::max(m_low, MinWavelength)) &
+                              (w <= std::min(m_high, MaxWavelength)),
+                          blackbody(w, m_t) * m_s, Float(0));
         });
     }
     Float mean_value() const override {
@@ -93,7 +98,7 @@ public:
 
 private:
     SpectrumData m_data;
-    double m_temperature = 5000, m_scale = 1;
+    double m_temperature = 5000, m_scale = 1, m_low = MinWavelength, m_high = MaxWavelength;
     Float m_t, m_s;
     ColourValue m_colour;
     SpectrumSampler m_sampler; // of a table in steps of 5 nm; weights make up for the difference

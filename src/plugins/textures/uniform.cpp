@@ -14,6 +14,11 @@ public:
         p.spectrum("value", data, data).doc("The value");
         if (p.traversing())
             p.exposed("value", &m_value).differentiable();
+        double low = MinWavelength, high = MaxWavelength;
+        p.number("wavelength_min", low, MinWavelength)
+            .fixed()
+            .doc("Of Mitsuba, for the wavelengths of light; makes no difference");
+        p.number("wavelength_max", high, MaxWavelength).fixed().doc("Likewise");
         m_is_number = data.kind == SpectrumData::Kind::Uniform;
         m_number = data.value; // all that is kept: scenes have thousands of these
         m_intent = data.intent;

@@ -29,14 +29,14 @@ class Side:
             sys.exit(f"bench: {name} does not start: {reply['error']}")
         self.rows, self.about = reply["rows"], reply.get("about", {})
 
-    def ask(self, line):
+    def ask(self, line, patience=1):
         if self.process is None or self.process.poll() is not None:
             with open(self.log, "a") as log:
                 self.process = subprocess.Popen(
                     self.command, env=self.env, text=True,
                     stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log)
         process = self.process
-        timer = threading.Timer(self.timeout, process.kill)
+        timer = threading.Timer(self.timeout * patience, process.kill)
         timer.start()
         try:
             process.stdin.write(line + "\n")
@@ -109,15 +109,15 @@ def expanded(bar, rows):
     return [dict(bar, name=name) for name in rows if re.search(bar["rows"], name)]
 
 
-def measure(name, sides, rounds):
-    """Best value of each side over interleaved rounds: {side: (value, unit, error)}."""
+def measure(name, sides, rounds, patience=1):
+    """Best value of each side over interleaved rounds: {side: (value, unit, error)}. A row may take `patience` times the limit."""
     best = {}
     for _ in range(rounds):
         for side in sides:
             value, unit, error = best.get(side.name, (None, "s", None))
             if name not in side.rows or error:
                 continue
-            reply = side.ask("run " + name)
+            reply = side.ask("run " + name, patience)
             if "error" in reply:
                 best[side.name] = (None, unit, reply["error"])
                 continue
@@ -268,8 +268,9 @@ def main():
         name = bar["name"]
         if name not in needed:
             continue
-        rounds = 1 if "images" in bar else options.rounds
-        measured = {} if "quotient" in bar or "mean" in bar else measure(name, sides, rounds)
+        # Images to compare are many, and how long they take says nothing
+        rounds, patience = (1, 10) if "images" in bar else (options.rounds, 1)
+        measured = {} if "quotient" in bar or "mean" in bar else measure(name, sides, rounds, patience)
         rows[name] = make_row(bar, rows, measured)
         print_row(rows[name])
     for side in sides:

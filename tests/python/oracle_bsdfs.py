@@ -165,7 +165,8 @@ BSDFS["measured_polarized, one wavelength"] = SPECTRAL["measured_polarized"] | {
 #   blendbsdf: which end of the number chooses which part
 #   plastic, roughplastic: how often the coating is sampled follows from mean reflectances, in spectral variants of spectra that differ by their
 #       fit; Mitsuba gives densities to directions below the surface
-#   retarder is not here: its angle counts as that of `polarizer`, the other way round than in Mitsuba
+#   retarder: for light at an angle, Mitsuba turns its axis out of the plane in which it must lie for symmetry's sake; it turns importance the
+#       other way round than its polarizer does
 VALUES_ONLY = {"blendbsdf": ("value", "density"), "plastic": ("value",), "roughplastic": ("value",)}
 TOLERANCES = {"hair": 6e-3}
 ONE_MODE = ("hair", "principledthin", "measured")
@@ -195,4 +196,14 @@ for kind in ("rgb", "spectral", "mono_polarized", "spectral_polarized"):
                 strays = (5e-3 if plugin == "hair" else 1e-3) if what in SAMPLED else 2e-3 if plugin == "roughdielectric" else 1e-4
                 compare(f"{kind} {name}, {mode}, {what}", a[what], b[what], tolerance, strays,
                         1 if "direction" in what else 1e-3)
+
+# Along the normal, where retarders agree
+WI = np.tile(np.array([[0], [0], [1]], dtype=np.float32), N)
+WI[2, ::2] = -1
+retarder = {"type": "retarder", "theta": 25.0, "delta": 70.0, "transmittance": 0.8}
+for kind in ("mono_polarized", "spectral_polarized") if not only or "retarder" in only else ():
+    mitsuba.set_variant("llvm_ad_" + kind)
+    umbel.set_variant("llvm_ad_" + kind)
+    a, b = (answers(mi, dr, retarder, kind.startswith("spectral"), "radiance") for mi, dr in ((umbel, umbel.jit), (mitsuba, drjit)))
+    compare(f"{kind} retarder, weight", a["weight"], b["weight"], 1e-3, 1e-4)
 sys.exit(1 if failures else 0)

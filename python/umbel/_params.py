@@ -27,13 +27,18 @@ class SceneParameters:
         live_parameters.add(self)
 
     # ---- a dictionary
-    def __contains__(self, key): return key in self._keys or self._buffer_of(key) in self._keys
+    def __contains__(self, key): return self._named(key) in self._keys or self._buffer_of(key) in self._keys
     def __len__(self): return len(self._keys)
     def __iter__(self): return iter(self.items())  # pairs, as in Mitsuba 3
     def keys(self): return list(self._keys)
     def values(self): return [self[k] for k in self._keys]
     def items(self): return [(k, self[k]) for k in self._keys]
     def _umbel_items(self): return [(k, self[k]) for k in self._keys if self.flags(k) == 0]
+
+    def _named(self, key):
+        """The key of a parameter, also where it is named by what objects are in each other, whatever their own names:
+        `ball.emitter.radiance.value` is `lamp.radiance.value` if the emitter has the id `lamp`."""
+        return key if key in self._keys else self._core.by_path(key) or key
 
     def _buffer_of(self, key):
         """The flat buffer of a mesh that a newer name shows as a table: `mesh.positions` is `mesh.vertex_positions`."""
@@ -45,6 +50,7 @@ class SceneParameters:
         buffer = self._buffer_of(key)
         if buffer is not None:
             return self._table(key, buffer)
+        key = self._named(key)
         if key not in self._values:
             if key not in self._keys:
                 self._complain(key)
@@ -86,6 +92,7 @@ class SceneParameters:
             self[buffer] = dr.ravel(table)
             self._keep_table(key, self[buffer], table)
             return
+        key = self._named(key)
         current = self[key]
         if isinstance(value, str) and not isinstance(current, str):
             raise dr.UserError(f"parameter \"{key}\" is of type {type(current).__name__}; the text \"{value}\" cannot take its "
@@ -95,17 +102,18 @@ class SceneParameters:
         self._values[key] = value
 
     def __delitem__(self, key):
+        key = self._named(key)
         self._keys.remove(key)
         self._values.pop(key, None)
 
     def flags(self, key):
         """ParamFlags of a parameter: 0 where it is differentiable."""
-        return self._core.describe(self._buffer_of(key) or key)[0]
+        return self._core.describe(self._buffer_of(key) or self._named(key))[0]
 
     def set_dirty(self, key):
         """update() will pass this parameter on, whether it has changed or not."""
         self[key]
-        self._dirty = getattr(self, "_dirty", set()) | {self._buffer_of(key) or key}
+        self._dirty = getattr(self, "_dirty", set()) | {self._buffer_of(key) or self._named(key)}
 
     def keep(self, keys):
         """Drops all parameters but these: a list of names, or a pattern such as "*.reflectance.value"."""
@@ -113,7 +121,7 @@ class SceneParameters:
             pattern = re.compile(fnmatch.translate(keys) if _is_glob(keys) else keys)
             self._keys = [k for k in self._keys if pattern.match(k)]
         else:
-            keys = set(keys)
+            keys = {self._named(k) for k in keys}
             for k in keys:
                 self._core.describe(k)
             self._keys = [k for k in self._keys if k in keys]

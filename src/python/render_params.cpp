@@ -295,6 +295,38 @@ private:
     }
 };
 
+// The key of a parameter that is named by what its object is in those around it, whatever its own name: of a lamp called
+// `lamp` in a ball, `lamp.radiance.value` is also `ball.emitter.radiance.value`.
+std::string key_by_path(const PyParameters &p, const std::string &key) {
+    std::string_view path = key;
+    const SceneObject *o = p.params.root().get();
+    while (o && !python_side(*o)) { // to ask a plugin in Python again may change its parameters
+        Params params(Params::Mode::Traverse);
+        const_cast<SceneObject *>(o)->declare(params);
+        const SceneObject *next = nullptr;
+        std::string_view rest;
+        for (const Param &q : params.all()) {
+            if (q.name == path)
+                for (const SceneParameter &s : p.params.all())
+                    if (s.owner == o && s.param.name == path)
+                        return s.key;
+            for (size_t i = 0; i < q.objects.size(); ++i) {
+                const SceneObject *child = q.objects[i].get();
+                if (!child)
+                    continue;
+                std::string name = q.is_list ? fmt::format("{}_{}", q.name, i) : q.name;
+                if (o->kind() == "scene")
+                    name = child->id().empty() ? child->plugin() : child->id();
+                if (path.starts_with(name + "."))
+                    next = child, rest = path.substr(name.size() + 1);
+            }
+        }
+        o = next;
+        path = rest;
+    }
+    return "";
+}
+
 } // namespace
 
 // What traverse() of an object written in C++ reports to `callback`: see _plugins.TraversalCallback.
@@ -358,6 +390,7 @@ void bind_params(nb::module_ &m) {
                  }
                  return out;
              })
+        .def("by_path", key_by_path) // "" where there is none
         .def("update",
              [](PyParameters &p, const std::vector<std::string> &keys) {
                  enter();

@@ -462,6 +462,28 @@ def test_prb_basic_agrees_with_prb_but_for_noise():
         mi.load_dict({"type": "prb_basic", "rr_depth": 3})
 
 
+# ---- names
+
+def test_parameters_are_also_named_by_what_objects_are_in_each_other():
+    """As in Mitsuba 3.9, which does not look at names of objects inside of others."""
+    scene = mi.load_dict({
+        "type": "scene",
+        "ball": {"type": "sphere", "lamp": {"type": "area", "id": "lamp", "radiance": 2.0},
+                 "paint": {"type": "twosided", "id": "paint", "inner": {"type": "diffuse", "id": "inner", "reflectance": 0.25}}}})
+    params = mi.traverse(scene)
+    assert "inner.reflectance.value" in params.keys() and "ball.bsdf.brdf_0.reflectance.value" in params
+    assert "ball.bsdf.brdf_1.reflectance.value" not in params and "ball.bsdf.nothing" not in params
+    params["ball.bsdf.brdf_0.reflectance.value"] = 0.5
+    params["ball.emitter.radiance.value"] = 3.0
+    assert params.flags("ball.emitter.radiance.value") == params.flags("lamp.radiance.value")
+    params.update()
+    assert dr.allclose(params["inner.reflectance.value"], 0.5) and dr.allclose(params["lamp.radiance.value"], 3)
+    params.keep(["ball.emitter.radiance.value"])
+    assert params.keys() == ["lamp.radiance.value"] and "inner.reflectance.value" not in params
+    with pytest.raises(KeyError):
+        params["ball.bsdf.brdf_0.reflectance.value"]
+
+
 # ---- further channels
 
 def test_films_name_the_channels_of_their_last_image():

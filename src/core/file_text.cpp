@@ -104,6 +104,17 @@ void check_writable(const std::filesystem::path &path) {
     std::error_code ignored;
     if (std::filesystem::is_other(path, ignored)) // opening a pipe waits for its reader
         return;
+#ifdef O_TMPFILE
+    // A file without a name leaves nothing behind when the process is told to end just now
+    std::filesystem::path target = followed(path), folder = target.parent_path();
+    int f = std::filesystem::is_directory(target, ignored)
+                ? -1
+                : open(folder.empty() ? "." : folder.c_str(), O_TMPFILE | O_WRONLY, 0600);
+    if (f >= 0) {
+        close(f);
+        return;
+    }
+#endif
     NewFile file(path);
     std::fclose(file.f);
     file.drop();

@@ -101,7 +101,7 @@ struct Nothing : CustomOp {
 
 TEST_P(AdMisuse, CustomOperationsInsideARecordedBody) {
     FlagScope recorded(Flag::FlattenIfs, false);
-    expect_error({ "my sampler", "recorded body", "adjoint" }, [&] {
+    expect_error({ "my sampler", "recorded body", "RepeatableOp" }, [&] {
         if_(
             lane == 0u,
             [&] {

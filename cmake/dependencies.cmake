@@ -8,7 +8,7 @@ set(CMAKE_DISABLE_FIND_PACKAGE_LibEdit ON) # for parts of LLVM that are not used
 set(CMAKE_DISABLE_FIND_PACKAGE_CURL ON)
 find_package(LLVM 19.1 CONFIG REQUIRED HINTS /usr/lib/llvm-19) # accepts 19.1.x only
 llvm_map_components_to_libnames(UMBEL_LLVM_LIBS
-    native core support analysis codegen mc object target passes scalaropts instcombine
+    native core support analysis codegen mc object target passes ipo scalaropts instcombine
     transformutils vectorize orcjit jitlink executionengine runtimedyld)
 add_library(umbel_llvm INTERFACE)
 add_library(umbel::llvm ALIAS umbel_llvm)

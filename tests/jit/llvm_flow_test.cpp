@@ -545,6 +545,16 @@ TEST(BackendLlvm, CutProgramsAgreeWithTheInterpreter) {
     });
 }
 
+TEST(BackendLlvm, CalleesInThePlaceOfTheirCallsAgreeWithTheInterpreter) {
+    on_every_cpu([] {
+        for (const char *weight : { "1", "100000" }) { // none and all that are called in one place
+            Setting inlined("UMBEL_INLINE_WEIGHT", weight);
+            for (uint64_t seed : seeds(2000, 4))
+                ASSERT_NO_FATAL_FAILURE(compare_with_interpreter(seed, 80));
+        }
+    });
+}
+
 TEST(BackendLlvm, CompilesLongChains) {
     size_t n = 40;
     Writer w;

@@ -45,15 +45,18 @@ void Emitter::emit_call(uint32_t i) {
     for (uint32_t f : site.callees)
         if (m_program.functions[f].data_bytes)
             data = arg_pointer(site.data);
-    std::vector<Value *> args = { m_args, m_ctx, m_base, nullptr, offsets, data };
     for (uint32_t a : site.args)
-        args.push_back(pass(vec(a), inst(a).type));
+        vec(a); // here, not in the branch that is the first to ask
     CallOne call = [&](size_t k, Value *lanes, const Results &otherwise) {
-        args[3] = mask_bytes(lanes);
+        bool inlined = m_scope.plans[site.callees[k]].inlined;
+        std::vector<Value *> args = { m_args,  m_ctx, m_base, pass(lanes, Type::Bool, inlined),
+                                      offsets, data };
+        for (uint32_t a : site.args)
+            args.push_back(pass(vec(a), inst(a).type, inlined));
         Value *returned = m_b.CreateCall(m_scope.unit(site.callees[k], 0), args);
         Results out;
         for (unsigned r = 0; r < site.out_types.size(); ++r) {
-            Value *v = receive(m_b.CreateExtractValue(returned, r), site.out_types[r]);
+            Value *v = receive(m_b.CreateExtractValue(returned, r), site.out_types[r], inlined);
             out.push_back(m_b.CreateSelect(lanes, v, otherwise[r]));
         }
         return out;

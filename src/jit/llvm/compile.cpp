@@ -9,6 +9,7 @@
 #include <llvm/Support/FileSystem.h>
 #include <llvm/Support/raw_ostream.h>
 #include <llvm/Target/TargetMachine.h>
+#include <llvm/Transforms/IPO/AlwaysInliner.h>
 #include <llvm/Transforms/Scalar.h>
 #include <tbb/parallel_for.h>
 // After LLVM, which has functions called `check`.
@@ -39,7 +40,7 @@ std::vector<std::vector<UnitId>> distribute(const std::vector<FunctionPlan> &pla
     std::vector<std::vector<UnitId>> modules;
     uint64_t weight = 0;
     for (uint32_t f = 0; f < plans.size(); ++f)
-        for (uint32_t u = 0; u < plans[f].units.size(); ++u) {
+        for (uint32_t u = 0; u < plans[f].units.size() && !plans[f].inlined; ++u) {
             uint64_t w = plans[f].units[u].weight;
             if (modules.empty() || weight + w > module_weight) {
                 modules.emplace_back();
@@ -55,6 +56,7 @@ std::vector<std::vector<UnitId>> distribute(const std::vector<FunctionPlan> &pla
 /// the expansion of operations are worth merging, say the range reduction of sin and cos.
 void add_passes(llvm::legacy::PassManager &passes, llvm::TargetMachine &machine) {
     passes.add(llvm::createTargetTransformInfoWrapperPass(machine.getTargetIRAnalysis()));
+    passes.add(llvm::createAlwaysInlinerLegacyPass());
     passes.add(llvm::createEarlyCSEPass());
 }
 
@@ -104,7 +106,25 @@ public:
     }
 
 private:
-    void emit(llvm::Module &module, const std::vector<UnitId> &units) const {
+    /// The units, and what stands in the place of its call in one of them.
+    std::vector<UnitId> with_inlined(std::vector<UnitId> units) const {
+        for (size_t k = 0; k < units.size(); ++k) {
+            UnitId u = units[k];
+            const FunctionPlan &plan = m_plans[u.function];
+            for (uint32_t i = plan.units[u.unit].first; i < plan.units[u.unit].last; ++i) {
+                const Inst &inst = m_program.functions[u.function].insts[i];
+                if (inst.op != Op::Call || plan.unit[i] != u.unit)
+                    continue;
+                for (uint32_t callee : m_program.calls[inst.imm].callees)
+                    if (m_plans[callee].inlined)
+                        units.push_back({ callee, 0 });
+            }
+        }
+        return units;
+    }
+
+    void emit(llvm::Module &module, const std::vector<UnitId> &listed) const {
+        std::vector<UnitId> units = with_inlined(listed);
         Scope scope{ m_program, m_plans, m_target, m_name, module, {} };
         if (m_target.mask_registers) {
             auto *type = llvm::Type::getInt64Ty(module.getContext());
@@ -162,7 +182,7 @@ private:
 
 CompiledProgram compile_objects(const Program &program, const std::string &kernel_name,
                                 const Target &target) {
-    PlanOptions options = plan_options(target.width);
+    PlanOptions options = plan_options(program, target.width);
     std::vector<FunctionPlan> plans(program.functions.size());
     tbb::parallel_for(size_t(0), plans.size(),
                       [&](size_t f) { plans[f] = make_plan(program, uint32_t(f), options); });

@@ -50,7 +50,8 @@ llvm::Function *Scope::unit(uint32_t function, uint32_t u) {
         return f;
     llvm::LLVMContext &c = context();
     llvm::Type *ptr = llvm::PointerType::get(c, 0), *i64 = llvm::Type::getInt64Ty(c);
-    llvm::Type *mask = llvm::FixedVectorType::get(llvm::Type::getInt8Ty(c), width());
+    bool inlined = plans[function].inlined;
+    llvm::Type *mask = passed_type(Type::Bool, inlined);
     llvm::Type *offsets = llvm::FixedVectorType::get(llvm::Type::getInt32Ty(c), width());
     std::vector<llvm::Type *> params;
     llvm::Type *result = llvm::Type::getVoidTy(c);
@@ -61,23 +62,27 @@ llvm::Function *Scope::unit(uint32_t function, uint32_t u) {
         params = { ptr, ptr, i64, mask, offsets, ptr }; // args, context, base, mask, offsets, data
         const Function &fn = program.functions[function];
         for (Type t : fn.params)
-            params.push_back(passed_type(t));
+            params.push_back(passed_type(t, inlined));
         std::vector<llvm::Type *> results;
         for (uint32_t v : fn.outputs)
-            results.push_back(passed_type(fn.insts[v].type));
+            results.push_back(passed_type(fn.insts[v].type, inlined));
         if (!results.empty())
             result = llvm::StructType::get(c, results);
     } else
         params = { ptr, ptr, i64, i64 }; // args, context, begin, end
     auto *type = llvm::FunctionType::get(result, params, false);
-    auto *f = llvm::Function::Create(type, llvm::Function::ExternalLinkage, name, module);
+    auto linkage =
+        inlined ? llvm::Function::InternalLinkage : llvm::Function::ExternalLinkage;
+    auto *f = llvm::Function::Create(type, linkage, name, module);
     set_attributes(f);
+    if (inlined)
+        f->addFnAttr(llvm::Attribute::AlwaysInline);
     return f;
 }
 
-llvm::Type *Scope::passed_type(Type t) const {
-    llvm::Type *element =
-        t == Type::Bool ? llvm::Type::getInt8Ty(context()) : element_type(context(), t);
+llvm::Type *Scope::passed_type(Type t, bool inlined) const {
+    llvm::Type *element = t == Type::Bool && !inlined ? llvm::Type::getInt8Ty(context())
+                                                      : element_type(context(), t);
     return llvm::FixedVectorType::get(element, width());
 }
 
@@ -150,10 +155,11 @@ void Emitter::begin_subroutine() {
         store_header(m_pre, FrameData, m_data);
         m_pre.CreateAlignedStore(m_offsets, offset(m_pre, m_frame, FrameOffsets), llvm::Align(64));
     }
-    make_lanes(m_base, bytes_mask(m_llvm->getArg(3)));
+    make_lanes(m_base, receive(m_llvm->getArg(3), Type::Bool, m_plan.inlined));
     for (uint32_t i = m_first; i < m_last; ++i)
         if (inst(i).op == Op::Param)
-            define(i, receive(m_llvm->getArg(FirstParam + unsigned(inst(i).imm)), inst(i).type));
+            define(i, receive(m_llvm->getArg(FirstParam + unsigned(inst(i).imm)), inst(i).type,
+                              m_plan.inlined));
 }
 
 void Emitter::begin_segment() {
@@ -184,7 +190,7 @@ void Emitter::finish() {
         results = llvm::PoisonValue::get(m_llvm->getReturnType());
         for (unsigned k = 0; k < m_fn.outputs.size(); ++k) {
             uint32_t v = m_fn.outputs[k];
-            results = m_b.CreateInsertValue(results, pass(vec(v), inst(v).type), k);
+            results = m_b.CreateInsertValue(results, pass(vec(v), inst(v).type, m_plan.inlined), k);
         }
     }
     if (m_packet) {

@@ -50,8 +50,9 @@ struct Scope {
     std::string symbol(uint32_t function, uint32_t unit) const;
     /// The declaration of a unit that may be defined in another module.
     llvm::Function *unit(uint32_t function, uint32_t unit);
-    /// A value of this type as an argument or a result of a subroutine.
-    llvm::Type *passed_type(Type t) const;
+    /// A value of this type as an argument or a result of a subroutine. A mask is one of bytes, unless the subroutine will
+    /// stand in the place of its call.
+    llvm::Type *passed_type(Type t, bool inlined) const;
     void set_attributes(llvm::Function *f) const;
 };
 
@@ -209,9 +210,13 @@ private:
 
     // ---- calls (call.cpp)
     void emit_call(uint32_t i);
-    /// As arguments and results of subroutines: a mask as bytes.
-    Value *pass(Value *v, Type t) { return t == Type::Bool ? mask_bytes(v) : v; }
-    Value *receive(Value *v, Type t) { return t == Type::Bool ? bytes_mask(v) : v; }
+    /// As arguments and results of subroutines.
+    Value *pass(Value *v, Type t, bool inlined) {
+        return t == Type::Bool && !inlined ? mask_bytes(v) : v;
+    }
+    Value *receive(Value *v, Type t, bool inlined) {
+        return t == Type::Bool && !inlined ? bytes_mask(v) : v;
+    }
     void emit_extern(uint32_t i);
     Value *call_frame(uint64_t bytes);
     using Results = std::vector<Value *>;

@@ -122,8 +122,9 @@ void Emitter::emit_packet(uint32_t i) {
     };
 
     std::vector<Value *> out(n, nullptr);
-    // With AVX-512, a few gathers cost less than the shuffles; measured at 16 bytes and at 32.
-    bool short_record = m_scope.target.mask_registers && used_count * bytes(t) < 32;
+    // With fast gathers, a few of them cost less than the shuffles; measured at 16 bytes and at 32.
+    bool short_record = m_scope.target.fast_gathers && used_count * bytes(t) < 32;
+    short_record |= m_scope.target.mask_registers && used_count <= 2;
     if (used_count * 8 <= n || short_record || n == 1 || bytes(t) == 1 ||
         n * bytes(t) > ZeroBytes) {
         for (uint32_t k = 0; k < n; ++k)

@@ -70,13 +70,42 @@ uint32_t packet_width(const Program &program, const Target &target) {
     return 2 * target.width;
 }
 
-PlanOptions plan_options(uint32_t width) {
-    PlanOptions o{ .width = width };
-    if (const char *s = std::getenv("UMBEL_UNIT_WEIGHT"); s && *s) {
-        o.unit_weight = std::strtoull(s, nullptr, 10);
-        if (o.unit_weight == 0)
-            fail("UMBEL_UNIT_WEIGHT: \"{}\" is not a positive number", s);
+// What is called in one place only may stand there: arguments and results then need no memory, and what the caller
+// has in registers may stay there. LLVM's time sets the limit.
+static std::vector<uint64_t> choose_inlined(const Program &p, uint64_t most) {
+    std::vector<uint32_t> calls(p.functions.size());
+    for (const CallSite &site : p.calls)
+        for (uint32_t callee : site.callees)
+            ++calls[callee];
+    std::vector<uint64_t> out(p.functions.size());
+    for (size_t f = p.functions.size(); f-- > 1;) { // callees come after their callers
+        if (calls[f] != 1)
+            continue;
+        uint64_t total = 0;
+        for (const Inst &i : p.functions[f].insts) {
+            total += weight(p, i);
+            if (i.op == Op::Call)
+                for (uint32_t callee : p.calls[i.imm].callees)
+                    total += out[callee];
+        }
+        if (total <= most)
+            out[f] = std::max<uint64_t>(total, 1);
     }
+    return out;
+}
+
+PlanOptions plan_options(const Program &program, uint32_t width) {
+    auto setting = [](const char *name, uint64_t otherwise) {
+        const char *s = std::getenv(name);
+        if (!s || !*s)
+            return otherwise;
+        uint64_t value = std::strtoull(s, nullptr, 10);
+        if (value == 0)
+            fail("{}: \"{}\" is not a positive number", name, s);
+        return value;
+    };
+    PlanOptions o{ .width = width, .unit_weight = setting("UMBEL_UNIT_WEIGHT", 0) };
+    o.inlined = choose_inlined(program, setting("UMBEL_INLINE_WEIGHT", 400));
     return o;
 }
 
@@ -86,7 +115,11 @@ class Planner {
 public:
     Planner(const Program &program, uint32_t function, const PlanOptions &options)
         : m_program(program), m_fn(program.functions[function]), m_options(options),
-          m_count(uint32_t(m_fn.insts.size())) {}
+          m_count(uint32_t(m_fn.insts.size())) {
+        m_plan.inlined = function < options.inlined.size() && options.inlined[function];
+        if (m_plan.inlined)
+            m_options.unit_weight = ~0ull; // as a whole
+    }
 
     FunctionPlan run() {
         find_partners();
@@ -109,6 +142,7 @@ private:
     void chain_results();
     // ---- units
     void cut();
+    uint64_t weight_with_callees(uint32_t i) const;
     uint64_t weight_of(uint32_t first, uint32_t last) const { return m_sum[last] - m_sum[first]; }
     uint32_t item_end(uint32_t i) const;
     void cut_sequence(uint32_t first, uint32_t last);
@@ -212,13 +246,21 @@ void Planner::chain_results() {
 
 // ---- Units
 
+uint64_t Planner::weight_with_callees(uint32_t i) const {
+    uint64_t total = weight(m_program, inst(i));
+    if (inst(i).op == Op::Call && !m_options.inlined.empty())
+        for (uint32_t callee : m_program.calls[inst(i).imm].callees)
+            total += m_options.inlined[callee];
+    return total;
+}
+
 void Planner::cut() {
     m_plan.unit.assign(m_count, 0);
     m_plan.units.push_back({ .first = 0, .last = m_count });
     m_sum.assign(m_count + 1, 0);
     uint64_t uniform_weight = 0;
     for (uint32_t i = 0; i < m_count; ++i) {
-        uint64_t w = weight(m_program, inst(i));
+        uint64_t w = weight_with_callees(i);
         if (m_plan.uniform[i] && !rematerialized(inst(i).op))
             uniform_weight += w;
         m_sum[i + 1] = m_sum[i] + (m_plan.uniform[i] ? 0 : w);
@@ -304,7 +346,7 @@ void Planner::close_unit(uint32_t first, uint32_t last, bool uniform) {
     uint64_t w = 0;
     for (uint32_t i = first; i < last; ++i)
         if (m_plan.uniform[i] == uniform && !(uniform && rematerialized(inst(i).op)))
-            w += weight(m_program, inst(i));
+            w += weight_with_callees(i);
     // A call costs as much as a few instructions.
     if (w < 16 && w * 4 < m_options.unit_weight)
         return;

@@ -52,6 +52,7 @@ struct FunctionPlan {
     std::vector<Unit> units;
     uint32_t frame_bytes = 0;      // 0: no frame
     uint32_t heap_offset = NoSlot; // of a large frame
+    bool inlined = false;          // stands in the place of its only call
 
     bool split() const { return units.size() > 1; }
 };
@@ -59,14 +60,15 @@ struct FunctionPlan {
 struct PlanOptions {
     uint32_t width = 16;
     uint64_t unit_weight = 0; // the most that one unit holds, in cheap instructions; 0: as is best
+    std::vector<uint64_t> inlined = {}; // by function: its weight if it stands where it is called, else 0
 };
 
 /// Lanes of a packet. Straight-line programs mostly wait for the results of their own operations: two vectors
 /// at a time have twice as much to do meanwhile.
 uint32_t packet_width(const Program &program, const Target &target);
 
-/// `UMBEL_UNIT_WEIGHT` overrides the weight.
-PlanOptions plan_options(uint32_t width);
+/// `UMBEL_UNIT_WEIGHT` overrides the weight of units, `UMBEL_INLINE_WEIGHT` that of inlined functions.
+PlanOptions plan_options(const Program &program, uint32_t width);
 
 FunctionPlan make_plan(const Program &program, uint32_t function, const PlanOptions &options);
 

@@ -42,6 +42,8 @@ Target detect() {
     };
     t.mask_registers = has("avx512f") && has("avx512bw") && has("avx512dq") && has("avx512vl");
     t.width = t.mask_registers ? 16 : has("avx2") ? 8 : 4;
+    // AMD's are programs of some 80 steps: whole records by loads gain 2 % of a render
+    t.fast_gathers = t.mask_registers && !t.cpu.starts_with("znver");
     return t;
 }
 
@@ -65,7 +67,7 @@ Target host_target() {
     if (const char *s = std::getenv("UMBEL_CPU"); s && *s) {
         t.cpu = s;
         t.features.clear();
-        t.mask_registers = t.cpu == "x86-64-v4";
+        t.mask_registers = t.fast_gathers = t.cpu == "x86-64-v4";
         t.width = t.mask_registers ? 16 : t.cpu == "x86-64-v3" ? 8 : 4;
     }
     if (const char *s = std::getenv("UMBEL_WIDTH"); s && *s) {

@@ -207,3 +207,8 @@ def test_products_of_tensors_refuse_what_does_not_fit():
         with pytest.raises(ValueError):
             dr.matmul(zeros(*a), zeros(*b), At=At)
     assert dr.matmul(zeros(3, 0), zeros(0, 5)).shape == (3, 5) and dr.matmul(zeros(5), zeros(5)).shape == ()
+
+
+def test_textures_are_made_of_nested_lists():
+    t = Texture2f([[[1], [2]], [[3], [4]]])
+    assert t.shape == (2, 2, 1) and list(t.value()) == [1, 2, 3, 4]

@@ -159,3 +159,48 @@ def test_local_arrays_belong_to_a_lane():
     lane = dr.arange(UInt, 3)
     local.write(Float(1, 2, 3), lane)
     assert list(local.read(lane)) == [1, 2, 3] and list(local.read(lane + 1)) == [0, 0, 0]
+
+
+@dr.syntax
+def squares_by_loop(n):
+    local, i = dr.alloc_local(UInt, 10), UInt(0)
+    while i < n:
+        local[i] = i * i
+        i += 1
+    return local
+
+
+def test_local_arrays_keep_what_loops_and_branches_write():
+    local = squares_by_loop(UInt(5, 7))
+    assert list(local[3]) == [9, 9] and list(local[6]) == [0, 36] and list(local[UInt(4)]) == [16, 16]
+    copied = dr.Local(local)
+    copied[3] = UInt(1)
+    assert list(local[3]) == [9, 9] and copied[3][0] == 1
+
+    @dr.syntax
+    def choose(i):
+        local = dr.alloc_local(UInt, 1, value=dr.zeros(UInt, 2))
+        if i > 0:
+            local[0] = 10
+        else:
+            local[0] = 11
+        return local[0]
+    assert list(choose(UInt(0, 1))) == [11, 10]
+
+
+def test_runs_backwards_may_end_with_a_short_one():
+    x = Float(1, 2, 3, 4, 5, 6)
+    assert list(dr.block_prefix_sum(x, 4, reverse=True)) == [9, 7, 4, 0, 6, 0]
+    assert list(dr.block_prefix_sum(x, 4, exclusive=False, reverse=True)) == [10, 9, 7, 4, 11, 6]
+    assert list(dr.block_prefix_reduce(dr.ReduceOp.Max, x, 4, exclusive=False, reverse=True)) == [4, 4, 4, 4, 6, 6]
+    dr.enable_grad(x)
+    dr.backward(dr.block_prefix_sum(x, 4, reverse=True) * Float(1, 1, 1, 1, 10, 1))
+    assert list(x.grad) == [0, 1, 2, 3, 0, 10]
+    first = dr.prefix_sum(dr.auto.Array3f(float("inf"), 1, 2))[0]
+    assert first[0] == 0
+
+
+def test_a_search_between_python_numbers_is_signed():
+    table = dr.arange(Float, 10)
+    place = dr.binary_search(0, 10, lambda i: dr.gather(Float, table, i) < Float(-1, 2.5, 20))
+    assert list(place) == [0, 3, 10] and list(dr.maximum(place - 1, 0)) == [0, 2, 9]

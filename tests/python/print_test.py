@@ -1,4 +1,5 @@
 # tests/python/print_test.py: text with arrays in it, on the host and from recorded code.
+import io
 import warnings
 from dataclasses import dataclass
 
@@ -121,3 +122,14 @@ def test_labels_are_kept():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert Float(5, 6).label is None
+
+
+def test_a_negative_limit_shows_everything():
+    numbers = dr.arange(UInt, 30)
+    everything = "[" + ", ".join(map(str, range(30))) + "]"
+    assert dr.format("{}", numbers, limit=-1) == everything and ".." in dr.format("{}", numbers)
+    out = io.StringIO()
+    dr.print(numbers, file=out, limit=-1, mode="evaluate")
+    dr.print(numbers, file=out, limit=-1, mode="symbolic")
+    dr.eval()
+    assert out.getvalue() == (everything + "\n") * 2

@@ -141,3 +141,32 @@ def test_filters_keep_constants_and_pass_gradients():
     with pytest.raises(RuntimeError, match="there are box"):
         dr.resample(flat, (2, 2), "sharp")
     assert np.array_equal(dr.upsample(TensorXf(n), scale_factor=(1, 2, 3)).numpy(), n.repeat(2, 1).repeat(3, 2))
+
+
+def test_arrays_of_indices_apart_come_first():
+    x = np.arange(840, dtype=np.float32).reshape(4, 5, 6, 7)
+    t, i, j = TensorXf(x), [0, 2, 3], [1, 0, 3]
+    a, b = UInt(i), UInt(j)
+    assert np.array_equal(t[:, a, :, b].numpy(), x[:, i, :, j])
+    assert np.array_equal(t[:, a, None, b].numpy(), x[:, i, None, j])
+    assert np.array_equal(t[:, a, ..., b].numpy(), x[:, i, ..., j])
+    assert np.array_equal(t[None, a, None, b].numpy(), x[None, i, None, j])
+    assert np.array_equal(t[:, a, 2, b].numpy(), x[:, i, 2, j])
+    assert t[0, :, a].shape == (5, 3, 7)  # a single number separates nothing, as in PyTorch
+
+
+def test_mT_exchanges_the_last_two_dimensions():
+    x = np.arange(24, dtype=np.float32).reshape(2, 3, 4)
+    assert np.array_equal(TensorXf(x).mT.numpy(), x.swapaxes(1, 2))
+    assert TensorXf(np.zeros((0, 3, 4))).mT.shape == (0, 4, 3)
+    with pytest.raises(TypeError, match="2 dimensions"):
+        TensorXf([1, 2]).mT
+
+
+def test_axes_must_be_a_permutation():
+    x = TensorXf(np.zeros((2, 3, 4)))
+    for axes in ((0, 0, 1), (0, 1)):
+        with pytest.raises(ValueError, match="permutation"):
+            dr.transpose(x, axes)
+    with pytest.raises(ValueError, match="duplicate"):
+        dr.expand_dims(x, (0, 0))

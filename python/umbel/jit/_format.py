@@ -46,8 +46,9 @@ def _skip(n):
 
 
 def _sample(n, limit=None):
-    """Places of the elements to show, None for those left out."""
-    if n <= (limit or _limit):
+    """Places of the elements to show, None for those left out; a negative limit is none."""
+    limit = limit or _limit
+    if limit < 0 or n <= limit:
         return list(range(n))
     return list(range(_edge)) + [None] + list(range(n - _edge, n))
 

@@ -419,7 +419,7 @@ def binary_search(start, end, pred):
         probe = pred(start)
         if isinstance(probe, ArrayBase):
             iterations = (end - start).bit_length()
-            tp = replace_type_t(type(probe), 7)
+            tp = replace_type_t(type(probe), 6)  # signed, as Python's numbers are: scripts subtract 1
             low, high = full(tp, start, len(probe)), full(tp, end, len(probe))
         else:
             while start < end:
@@ -451,7 +451,7 @@ class Local:
 
     def __init__(self, dtype, size=None, value=None):
         if isinstance(dtype, Local):  # a copy
-            self._dtype, self._size = dtype._dtype, dtype._size
+            self._dtype, self._size, self._fresh = dtype._dtype, dtype._size, dtype._fresh
             self._value = map_leaves(_core.copy, dtype._value)
             return
         self._dtype, self._size = dtype, size
@@ -459,7 +459,7 @@ class Local:
         if not builtins.any(_core.entries(a) for a in leaves(start)):
             raise TypeError(f"alloc_local({getattr(dtype, '__name__', dtype)}): type does not contain any Jit-tracked arrays")
         self._value = map_leaves(lambda a: _core.local_array(a, size), start)
-        self._fresh = start, self._value  # what all elements are until one is written
+        self._fresh = start, leaves(map_leaves(_core.copy, self._value))  # what all elements are as long as it is this one
 
     def __len__(self): return self._size
 
@@ -467,19 +467,20 @@ class Local:
         if isinstance(index, int) and not 0 <= index < self._size:
             raise PlaceError(f"Local: out of bounds {what} (size={self._size}, offset={index})")
 
+    def _unwritten(self):
+        return builtins.all(_core.same_values(a, b) for a, b in zip(leaves(self._value), self._fresh[1]))
+
     def read(self, index, active=True):
         """Element `index`; 0 out of range."""
         self._check("read", index)
-        start, value = getattr(self, "_fresh", (None, None))
-        if value is self._value and active is True and isinstance(index, int):
-            return map_leaves(_core.copy, start)
+        if active is True and isinstance(index, int) and self._unwritten():
+            return map_leaves(_core.copy, self._fresh[0])
         active = _checked("Local.read", "read from", self._size, index, active)
         return map_leaves(lambda a: _core.local_get(a, index, _mask(active)), self._value)
 
     def write(self, value, index, active=True):
         """Replaces element `index`."""
         self._check("write", index)
-        self._fresh = None, None
         active = _checked("Local.write", "write to", self._size, index, active)
 
         def put(a, v):

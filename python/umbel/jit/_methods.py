@@ -5,7 +5,7 @@ from ._enum import NamedInt
 from ._hooks import ArgumentError, ComponentError
 from ._print import _pending, flush
 from ._special import imag, real
-from ._tensor import transpose
+from ._tensor import swapaxes, transpose
 from ._types import ArrayBase, Complex, Quaternion, Tensor, describe, is_tensor_v, leaf_t, like
 
 
@@ -163,6 +163,15 @@ def _matrix_transpose(self):
     return transpose(self)
 
 
+def _last_two_transpose(self):
+    """The last two dimensions exchanged: matrices in a batch become their transposes."""
+    if _core.describe(type(self))[1] != Tensor:
+        return transpose(self)
+    if len(self.shape) < 2:
+        raise TypeError("mT: a tensor must have at least 2 dimensions")
+    return swapaxes(self, -1, -2)
+
+
 def __reduce__(self):
     return _restore, (type(self), _core.describe(type(self))[1] == Tensor, numpy(self))
 
@@ -219,7 +228,7 @@ def install():
     for name, get, put in (
             ("shape", _core.shape, None), ("ndim", lambda a: len(_core.shape(a)), None),
             ("grad", _grad, _set_grad), ("array", _array, None), ("T", _matrix_transpose, None),
-            ("mT", _matrix_transpose, None), ("real", real, lambda a, v: _set_part(a, "real", v)),
+            ("mT", _last_two_transpose, None), ("real", real, lambda a, v: _set_part(a, "real", v)),
             ("imag", imag, lambda a, v: _set_part(a, "imag", v)), ("label", _label, _set_label),
             ("index", _core.index, None), ("index_ad", _core.index_ad, None),
             ("state", lambda a: VarState(_core.state(a)), None)):

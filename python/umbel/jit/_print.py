@@ -93,11 +93,11 @@ class _Capture:
     """What a print in a recorded body collects: for each lane that comes by, a slot of some arrays."""
 
     def __init__(self, values, active, limit):
-        self.limit = limit
         self.counter = _core.full(UInt, 0, 1)
         _core.opaque(self.counter)
         arrays = [e for a in leaves(values) for e in _core.entries(a)]
         lanes = builtins.max([_core.width(a) for a in arrays] + [_core.width(active) if isinstance(active, ArrayBase) else 1])
+        self.limit = limit = limit if limit >= 0 else lanes
         if active is True:
             active = Bool(True)
         slot = _core.scatter_inc(self.counter, UInt(0) if lanes == 1 else _core.full(UInt, 0, lanes), active)
@@ -157,6 +157,7 @@ def report(message, place, active):
 def print(fmt="{}", *args, active=True, sep=" ", end="\n", file=None, mode="auto", method=None, limit=20, **kwargs):
     """Prints text with arrays in the places of {}; mode "symbolic", or a recorded body, prints when the kernel runs,
     all lanes together, with {thread_id} for their numbers."""
+    mode = "evaluated" if mode == "evaluate" else mode
     if mode not in ("auto", "symbolic", "evaluated"):
         raise UserError(f"print(): the mode must be 'auto', 'symbolic' or 'evaluated', not {mode!r}")
     if not isinstance(fmt, str):

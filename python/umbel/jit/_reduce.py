@@ -400,7 +400,7 @@ def block_prefix_reduce(op, value, block_size, exclusive=True, reverse=False, ax
         for x in entries:
             if exclusive:
                 out.append(s if s is not None else _neutral(op, type(value)) if is_host_v(value) else
-                           x * 0 + _neutral(op, type(value)))
+                           type(x)(_neutral(op, type(value))))
             s = x if s is None else _python[op](s, x)
             if not exclusive:
                 out.append(s)
@@ -411,7 +411,8 @@ def block_prefix_reduce(op, value, block_size, exclusive=True, reverse=False, ax
     block = block_size or n
     if reverse:
         index = _core.lane_index(n)
-        flip = index // block * (2 * block) + (block - 1) - index
+        first = index // block * block
+        flip = first + _core.binary(ops["Min"], first + block, UInt(n)) - 1 - index  # the last block may be shorter
         value = _core.gather(type(value), value, flip, None)
     if op == ReduceOp.Add:
         r = _core.prefix_sum(value, exclusive, 0 if block == n else block)

@@ -189,7 +189,7 @@ def _resolve(shape, key):
     """Result's shape and the flat index of each of its elements."""
     out_shape, parts, d = [], [], 0  # parts: (axes of the result, f(coordinates) -> offset)
     strides = _strides(shape)
-    fancy, fancy_axis = [], None
+    fancy, fancy_axis, apart = [], None, False  # apart: other dimensions lie between arrays of indices
     for k in _index_plan(shape, key):
         if k is None:
             out_shape.append(1)
@@ -216,6 +216,7 @@ def _resolve(shape, key):
             if fancy_axis is None:
                 fancy_axis = len(out_shape)
                 out_shape.append("fancy")
+            apart = apart or len(out_shape) > fancy_axis + 1
         else:
             if not hasattr(k, "__index__") or isinstance(k, bool):
                 raise PlaceError(f'unsupported type "{type(k).__name__}" in slice expression')
@@ -225,6 +226,9 @@ def _resolve(shape, key):
             parts.append((None, i % n if n else 0, 0, stride))
         d += 1
     fshape = broadcast_shapes(*(f[1] for f in fancy)) if fancy else ()
+    if apart:  # then their dimensions come first, as in NumPy and PyTorch
+        out_shape.insert(0, out_shape.pop(fancy_axis))
+        parts = [(a + 1 if a is not None and a < fancy_axis else a, s, t, u) for a, s, t, u in parts]
     if fancy:
         at = out_shape.index("fancy")
         out_shape[at:at + 1] = list(fshape)
@@ -379,6 +383,8 @@ def transpose(a, axes=None):
     shape = _need("transpose", a)
     n = len(shape)
     order = list(range(n))[::-1] if axes is None else [_axis(x, n) for x in axes]
+    if sorted(order) != list(range(n)):
+        raise ShapeError(f"transpose(): the axes {tuple(axes)} must be a permutation of those of a tensor of {n} dimensions")
     strides = _strides(shape)
     out = tuple(shape[i] for i in order)
     if _count(out) == 0 or n < 2:
@@ -420,7 +426,10 @@ def expand_dims(a, axis):
     shape = list(_shape(a) if is_tensor_v(a) else (len(a),))
     axes = (axis,) if isinstance(axis, int) else tuple(axis)
     n = len(shape) + len(axes)
-    for x in sorted(_axis(x, n) for x in axes):
+    places = sorted(_axis(x, n) for x in axes)
+    if len(set(places)) != len(places):
+        raise ShapeError(f"expand_dims(): duplicate axes in {axes}")
+    for x in places:
         shape.insert(x, 1)
     tp = tensor_t(a)
     return _core.tensor(tp, _core.tensor_array(a) if is_tensor_v(a) else a, shape)

@@ -40,6 +40,8 @@ class _Texture:
     def __init__(self, shape=None, channels=None, use_accel=True, filter_mode=FilterMode.Linear,
                  wrap_mode=WrapMode.Clamp, writable=False, srgb=False, *, tensor=None, migrate=True):
         source = shape if tensor is None else tensor
+        if isinstance(source, (tuple, list)) and source and isinstance(source[0], (tuple, list, ArrayBase)):
+            source = shape = _core.lookup(self._element, 4, (), 0)(source)  # nested lists of texels
         if is_tensor_v(source) or hasattr(source, "__array__") and not isinstance(source, (tuple, list)):
             # By place, a tensor is followed by use_accel, migrate, filter_mode, wrap_mode, srgb
             if channels is not None:

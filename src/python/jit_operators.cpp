@@ -1,4 +1,5 @@
 // python/jit_operators.cpp: arithmetic and comparison of arrays: promotion, broadcasting, the fast paths.
+#include "python/buffers.h"
 #include "python/empty_arrays.h"
 #include "python/objects.h"
 #include "python/older_python.h"
@@ -50,6 +51,10 @@ PyObject *beside(const Class *cls, PyObject *o) {
                                                  : t);
         }
         Py_DECREF(items);
+    } else if (!jit::is_float(t)) { // integers beside NumPy's floats are floats of that precision
+        Foreign foreign(o);
+        if (foreign && (t == Type::Bool || jit::is_float(foreign.type)))
+            t = std::max(t, foreign.type);
     }
     const Class *wanted = cls->with[int(t)];
     PyObject *r = convert(wanted ? wanted : cls, o);
@@ -112,12 +117,10 @@ PyObject *combine(Op op, PyObject *a, PyObject *b) {
     Object *x = as_array(a), *y = as_array(b);
     if (is_special_op(op, x->cls, y->cls))
         return PyObject_CallFunction(hook("special_binary"), "iOO", int(op), a, b);
-    // mask & float keeps the number where the mask holds
-    if (op == Op::And && (x->cls->type == Type::Bool) != (y->cls->type == Type::Bool)) {
-        const Class *other = x->cls->type == Type::Bool ? y->cls : x->cls;
-        if (jit::is_float(other->type))
+    // number & mask, and mask & float, keep the number where the mask holds
+    if (op == Op::And && (x->cls->type == Type::Bool) != (y->cls->type == Type::Bool))
+        if (y->cls->type == Type::Bool || jit::is_float(y->cls->type))
             return PyObject_CallFunction(hook("and_mask"), "OO", a, b);
-    }
     const Class *cls = promote(x->cls, y->cls);
     if ((op == Op::Lt || op == Op::Le) && !(x->cls->plain && y->cls->plain) && cls &&
         cls->kind != Kind::Tensor)
@@ -144,10 +147,11 @@ PyObject *mixed(Op op, PyObject *a, PyObject *b) {
     Object *x = as_array(left ? a : b);
     PyObject *o = left ? b : a;
     if (python::is_number(o)) {
-        Type t = with_number(x->cls->type, o);
+        bool masks = op == Op::And && left && PyBool_Check(o) && x->cls->type != Type::Bool;
+        Type t = masks ? Type::Bool : with_number(x->cls->type, o);
         bool is_empty = x->n == 0 || !x->v[0].valid();
         Context &c = is_empty ? context() : x->v[0].context();
-        if (x->cls->depth == 0 && x->cls->kind == Kind::Array) [[likely]] {
+        if (x->cls->depth == 0 && x->cls->kind == Kind::Array && !masks) [[likely]] {
             if (!allowed(op, t))
                 return not_implemented();
             Value literal = number(c, t, o, true);

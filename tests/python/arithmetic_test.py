@@ -156,3 +156,34 @@ def test_dynamic_arrays_hold_any_number_of_entries():
     assert len(a) == 3 and a.shape == (3, 2)
     assert np.array_equal((a + 1).numpy(), a.numpy() + 1)
     assert list(dr.sum(a)) == [9, 12]
+
+
+def test_a_mask_keeps_numbers_or_makes_them_0():
+    mask = Bool(True, False, True)
+    for tp in (Int, UInt, Float, dr.auto.Int64):
+        x = tp(5, 6, 7)
+        y = tp(x)
+        y &= mask
+        assert list(x & mask) == [5, 0, 7] == list(y) and type(x & mask) is tp
+        assert list(x & True) == [5, 6, 7] and list(x & False) == [0, 0, 0]
+    assert list(Int(5, 6, 7) & 3) == [1, 2, 3] and list(mask & Int(5, 6, 7)) == [1, 0, 1]  # bits
+    assert (Array3i(5, 6, 7) & Array3b(True, False, True))[2][0] == 7
+    assert list(dr.scalar.Array3i(5, 6, 7) & dr.scalar.Array3b(True, False, True)) == [5, 0, 7]
+    t = dr.auto.TensorXf([float("nan"), 1]) & dr.auto.TensorXb([False, True])
+    assert list(t.array) == [0, 1]
+
+
+def test_integers_beside_numpys_floats_are_floats():
+    half = np.full(3, 0.5)
+    x = Int(1, 2, 3)
+    assert list(x + half) == [1.5, 2.5, 3.5] == list(half + x) and type(x + half) is Float64
+    assert type(x * half.astype(np.float32)) is Float and type(Float(1, 2, 3) + half) is Float
+    assert list(x < half * 3) == [True, False, False] and list(x + np.array([1, 2, 3])) == [2, 4, 6]
+    assert np.allclose((Array3i(1, 2, 3) + half).numpy().ravel(), [1.5, 2.5, 3.5])
+    assert (dr.auto.TensorXi([1, 2, 3]) + half).array[0] == 1.5
+
+
+def test_powers_of_whole_numbers():
+    assert list(2 ** Int(1, 2, -1)) == [2, 4, 0.5] and list(dr.power(2, UInt(3, 0))) == [8, 1]
+    assert type(2 ** Array3i(1, 2, 3)) is Array3f and type(2 ** dr.scalar.Array3f(1, 2, 3)) is dr.scalar.Array3f
+    assert dr.all(dr.auto.TensorXf([float("inf"), 2]) ** 0 == 1)

@@ -138,7 +138,8 @@ def power(a, b):
                 if n:
                     square = square * square
             if result is None:
-                return type(a)(1) if not is_tensor_v(a) else a * 0 + 1
+                from ._create import ones_like
+                return ones_like(a) if is_tensor_v(a) else type(a)(1)
             if b < 0:
                 result = _core.rcp(result) if is_tensor_v(a) or describe(type(a))[1] == 0 else 1 / result
             return result if b != 1 else _core.copy(a)
@@ -146,8 +147,8 @@ def power(a, b):
             is_array_v(b) and describe(type(b))[1] in (Complex, Quaternion):
         from ._math import exp, log
         return exp(log(a) * b)
-    if not isinstance(a, ArrayBase):
-        a = leaf_t(b)(a) if not isinstance(a, float) or describe(type(b))[0] >= 10 else _core.classes["Float"](a)
+    if not isinstance(a, ArrayBase):  # a whole number to a power that lanes compute need not be whole
+        a = float(a) if _core.is_host(type(b)) else (leaf_t(b) if describe(type(b))[0] >= 10 else _core.classes["Float"])(a)
     if isinstance(a, ArrayBase) and describe(type(a))[0] < 10:
         if isinstance(b, float) or (isinstance(b, ArrayBase) and describe(type(b))[0] >= 10):
             from ._types import expr_t
@@ -180,8 +181,9 @@ def select(mask, a, b):
 
 def and_mask(a, b):
     """mask & number: the number where the mask holds, else 0."""
+    from ._create import zeros_like
     mask, x = (a, b) if describe(type(a))[0] == 1 else (b, a)
-    return _core.select(mask, x, type(x)(0) if not is_tensor_v(x) else x * 0)
+    return _core.select(mask, x, zeros_like(x) if is_tensor_v(x) else type(x)(0))
 
 
 # ---- matrices, complex numbers, quaternions

@@ -22,11 +22,13 @@ enum : uint32_t {
 struct HigherOrder {
     // ---- by node of the tape
     std::vector<Recipe> recipes;
-    void set(GradId id, Recipe recipe) {
+    /// That of a node; of a new one, it is empty.
+    Recipe &recipe(GradId id) {
         if (recipes.size() <= id)
             recipes.resize(id + id / 2 + 16);
-        recipes[id] = std::move(recipe);
+        return recipes[id];
     }
+    void set(GradId id, Recipe r) { recipe(id) = std::move(r); }
     void set_varying(GradId id) {
         Recipe r;
         r.varies = true;

@@ -11,7 +11,7 @@ using namespace jit;
 
 // ---- nodes
 
-GradId Tape::make_node(Type type, uint32_t size, bool inner, std::string label) {
+GradId Tape::make_node(Type type, uint32_t size, bool inner, Label label) {
     GradId id;
     if (m_free_nodes.empty()) {
         id = GradId(m_nodes.size());
@@ -64,9 +64,9 @@ std::string Tape::listing() const {
         if (!n.refs)
             continue;
         out +=
-            fmt::format("g{}: {} x {}, {} references{}{}{}\n", i, n.size, name(n.type), n.refs,
+            fmt::format("g{}: {} x {}, {} references{}{}{}{}\n", i, n.size, name(n.type), n.refs,
                         n.operation ? ", operation " : "", n.operation ? n.operation->name() : "",
-                        n.label.empty() ? "" : ", " + n.label);
+                        n.label.view().empty() ? "" : ", ", n.label.view());
     }
     return out;
 }
@@ -77,7 +77,7 @@ std::string Tape::dot() const {
         if (m_nodes[i].refs)
             out +=
                 fmt::format("    g{} [label=\"g{} {}\\n{} x {}\"];\n", i, i,
-                            m_nodes[i].operation ? m_nodes[i].operation->name() : m_nodes[i].label,
+                            m_nodes[i].operation ? m_nodes[i].operation->name() : m_nodes[i].label.view(),
                             m_nodes[i].size, name(m_nodes[i].type));
     for (const Edge &e : m_edges)
         if (e.source)
@@ -132,11 +132,14 @@ void Tape::remove_edge(uint32_t id) {
         m_edges[e.next_in].prev_in = e.prev_in;
     if (e.next_out)
         m_edges[e.next_out].prev_out = e.prev_out;
-    GradId source = e.source, target = e.target;
+    GradId source = std::exchange(e.source, 0), target = std::exchange(e.target, 0);
     if (auto &operation = m_nodes[source].operation) // the output of a custom operation is gone
         std::replace(operation->outputs.begin(), operation->outputs.end(), target, GradId(0));
-    Edge dead = std::move(e); // its values die at the end, when the graph is consistent again
-    m_edges[id] = Edge();
+    // Its values die at the end, when the graph is consistent again
+    Value weight = std::move(e.weight), mask = std::move(e.mask);
+    std::unique_ptr<Transfer> transfer = std::move(e.transfer);
+    e.marked = false;
+    e.traversals = 0;
     m_free_edges.push_back(id);
     release(source);
 }
@@ -226,7 +229,7 @@ static Value noted_weight(Tape &tape, uint32_t edge, GradId target,
             continue;
         if (edges[e].target != target)
             fail("gradient: an earlier traversal has taken down what an operand of {} depends on",
-                 tape.node(target).label);
+                 tape.node(target).label.view());
         tape.retain(edges[e].source);
         operands[k] = Value::attach(std::move(operands[k]), edges[e].source);
         if (e == edge)
@@ -388,9 +391,9 @@ void Tape::postpone(Mode mode) {
 }
 
 // Whether a node's label is that of an operation, not one that a variable was given.
-static bool is_operation(const std::string &label) {
-    static const std::unordered_set<std::string> names = [] {
-        std::unordered_set<std::string> all{ "Scatter", "ArraySet" };
+static bool is_operation(std::string_view label) {
+    static const std::unordered_set<std::string_view> names = [] {
+        std::unordered_set<std::string_view> all{ "Scatter", "ArraySet" };
         for (int op = 0; op < OpCount; ++op)
             all.insert(name(Op(op)));
         return all;
@@ -417,11 +420,11 @@ static std::vector<uint32_t> leading_to(const std::vector<TapeNode> &nodes,
     }
     std::reverse(out.begin(), out.end());
     auto need_whole = [&](GradId n) { // what made it is gone, unless it was never computed
-        if (!nodes[n].in && !nodes[n].operation && is_operation(nodes[n].label))
+        if (!nodes[n].in && !nodes[n].operation && is_operation(nodes[n].label.view()))
             fail("gradient: an earlier traversal has taken down what a result of {} depends on; "
                  "keep "
                  "it with the flags ClearInput | ClearInterior",
-                 nodes[n].label);
+                 nodes[n].label.view());
     };
     for (uint32_t e : todo)
         need_whole(edges[e].source);
@@ -466,7 +469,7 @@ static void need_recipe(const std::vector<TapeNode> &nodes, const Edge &e, uint3
                                   (recipe.op != Op::Literal && at != recipe.edges + 3);
     if (!known)
         fail("gradient: the derivative of {} is not one that can be differentiated again",
-             nodes[e.target].label);
+             nodes[e.target].label.view());
 }
 
 void Tape::traverse(Mode mode, uint32_t clear) {
@@ -626,14 +629,6 @@ std::vector<ScopeState> &Tape::scopes() const {
     t_tape = m_serial;
     t_scopes = found->scopes.get();
     return *t_scopes;
-}
-
-bool Tape::follows(GradId id) const {
-    if (!id)
-        return false;
-    const ScopeState &s = scopes().back();
-    bool listed = std::binary_search(s.ids.begin(), s.ids.end(), id);
-    return s.complement ? !listed : listed;
 }
 
 void Tape::leave_isolation() {

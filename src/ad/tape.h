@@ -8,7 +8,9 @@
 // value depends on any more is gone.
 #pragma once
 #include "jit/array.h"
+#include <algorithm>
 #include <memory>
+#include <string>
 
 namespace umbel::ad {
 
@@ -63,6 +65,19 @@ struct Edge {
     uint8_t traversals = 0; // that it is part of; they may nest
 };
 
+/// What listings call a node: the name of an operation, which costs nothing, or words of their own.
+class Label {
+public:
+    Label() = default;
+    Label(const char *name) : m_name(name) {}
+    Label(const std::string &own) : m_own(std::make_unique<std::string>(own)) {}
+    std::string_view view() const { return m_own ? std::string_view(*m_own) : m_name; }
+
+private:
+    const char *m_name = "";
+    std::unique_ptr<std::string> m_own;
+};
+
 struct TapeNode {
     uint32_t refs = 0;
     uint32_t in = 0, out = 0; // first edges
@@ -75,7 +90,7 @@ struct TapeNode {
     uint64_t seq = 0;
     Value grad;
     std::shared_ptr<Operation> operation; // a hub between inputs and outputs of a custom operation
-    std::string label;                    // for the listing of what is left
+    Label label;                          // for the listing of what is left
     bool mark = false; // says that a value of a body being traced depends on something followed
 };
 
@@ -86,6 +101,12 @@ struct ScopeState {
     bool isolate = false;
     uint64_t boundary = 0; // nodes older than this lie outside of the isolation
     std::vector<std::pair<uint32_t, Mode>> postponed; // edges to traverse when the isolation ends
+
+    bool follows(GradId id) const {
+        if (ids.empty())
+            return complement;
+        return complement != std::binary_search(ids.begin(), ids.end(), id);
+    }
 };
 
 /// The node's derivative ends here, also where a body that computes it is replayed with derivatives.
@@ -99,7 +120,7 @@ public:
     }
 
     // ---- nodes; all functions that return an id give a reference
-    GradId make_node(Type type, uint32_t size, bool inner, std::string label = {});
+    GradId make_node(Type type, uint32_t size, bool inner, Label label = {});
     void retain(GradId id) { ++m_nodes[id].refs; }
     void release(GradId id);
     TapeNode &node(GradId id) { return m_nodes[id]; }
@@ -136,7 +157,7 @@ public:
     // ---- scopes
     /// Those of the calling thread: threads that share a context do not share what they suspend.
     std::vector<ScopeState> &scopes() const;
-    bool follows(GradId id) const;
+    bool follows(GradId id) const { return id && scopes().back().follows(id); }
     /// A node made inside a scope that follows a chosen few is followed, too.
     void note_new(GradId id);
     uint64_t sequence() const { return m_seq; }

@@ -123,12 +123,19 @@ Value apply_op(Op op, Type type, std::span<const Value> v) {
 }
 
 Value AdTracker::elementwise(Op op, Type type, std::span<const Value *const> operands) {
-    Value plain[3]; // no heap: this is as hot as recording
+    // No heap and no moves: this is as hot as recording
     const size_t count = operands.size();
-    for (size_t i = 0; i < count; ++i)
-        plain[i] = primal(*operands[i]);
+    auto without = [&](size_t i) { return i < count ? primal(*operands[i]) : Value(); };
+    Value plain[3] = { without(0), without(1), without(2) };
     Value result = apply_op(op, type, { plain, count });
-    if (!follow(operands))
+    bool followed[3] = {}, any = false;
+    const ScopeState &scope = tape.scopes().back();
+    for (size_t i = 0; i < count; ++i) {
+        GradId id = operands[i]->grad_id();
+        followed[i] = id && scope.follows(id);
+        any |= followed[i];
+    }
+    if (!any || !collectors.empty())
         return op >= Op::Floor && op <= Op::Round ? result : unfollowed(result, operands);
     if (result.node().length && op == Op::Select)
         fail("Select: local arrays that carry gradients cannot be selected from; select their "
@@ -137,10 +144,10 @@ Value AdTracker::elementwise(Op op, Type type, std::span<const Value *const> ope
     for (size_t i = 0; i < count; ++i)
         pointers[i] = &plain[i];
     GradId id = 0;
-    Recipe recipe;
+    uint32_t edges[3] = {};
     bool weighted = false;
-    for (size_t i = 0; i < operands.size(); ++i) {
-        if (!tape.follows(operands[i]->grad_id()))
+    for (size_t i = 0; i < count; ++i) {
+        if (!followed[i])
             continue;
         Partial p = partial(op, int(i), pointers, result);
         if (p.zero || (p.mask.is_literal() && !p.mask.literal_bits()))
@@ -148,14 +155,16 @@ Value AdTracker::elementwise(Op op, Type type, std::span<const Value *const> ope
         if (!id)
             id = tape.make_node(result.type(), result.size(), c.region != 0, name(op));
         weighted |= p.weight.valid() && !p.weight.is_literal();
-        recipe.edges[i] =
+        edges[i] =
             tape.connect(operands[i]->grad_id(), id, std::move(p.weight), std::move(p.mask));
     }
     if (weighted && c.region == 0) {
+        Recipe &recipe = higher.recipe(id);
         recipe.op = op;
-        for (size_t i = 0; i < count; ++i)
+        for (size_t i = 0; i < count; ++i) {
             recipe.operands[i] = std::move(plain[i]);
-        higher.set(id, std::move(recipe));
+            recipe.edges[i] = edges[i];
+        }
     }
     return id ? Value::attach(std::move(result), id) : result;
 }

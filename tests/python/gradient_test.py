@@ -217,3 +217,23 @@ def test_a_call_of_a_known_function_differentiates_what_it_gathers_from():
         y = dr.switch(index, [lambda x: dr.gather(Float, table, UInt(1)) * x, lambda x: x], x)
         dr.backward(dr.sum(y))
         assert dr.all(table.grad == Float(0, 2 * len(y))) and x.grad[0] == 3 * len(y)
+
+
+def test_all_entries_of_a_matrix_count_in_its_derivative():
+    a = np.array([[1.0, 2.0], [3.0, 4.0]])
+    inverse = np.linalg.inv(a)
+    x = dr.auto.Matrix2f(a)
+    dr.enable_grad(x)
+    dr.backward(dr.rcp(x))
+    assert np.allclose(x.grad.numpy()[..., 0], -inverse.T @ np.ones((2, 2)) @ inverse.T)
+    x = dr.auto.Matrix2f(a)
+    dr.enable_grad(x)
+    y = x @ x
+    dr.forward(x)
+    assert np.allclose(y.grad.numpy()[..., 0], np.ones((2, 2)) @ a + a @ np.ones((2, 2)))
+    z, q = dr.auto.Complex2f(1, 2), dr.auto.Quaternion4f(1, 2, 3, 4)
+    dr.enable_grad(z, q)
+    dr.backward([z * 2, q * 3])
+    assert z.grad.real[0] == z.grad.imag[0] == 2 and [q.grad[i][0] for i in range(4)] == [3, 3, 3, 3]
+    dr.set_grad(x, 1)  # as arrays of one number are: the identity
+    assert x.grad[0, 1][0] == 0 and x.grad[1, 1][0] == 1

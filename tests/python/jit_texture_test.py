@@ -66,6 +66,7 @@ def test_cubic_derivatives_agree_with_differences():
     p, h = np.array([.3, .45]), 1e-5
     at = lambda q: texture.eval_cubic_grad(auto.Array2f64(*q))
     value, slopes, curvature = texture.eval_cubic_hessian(auto.Array2f64(*p))
+    assert dr.is_matrix_v(curvature[0])
     assert dr.allclose(value, texture.eval_cubic(auto.Array2f64(*p))) and dr.allclose(value, at(p)[0])
     for axis in range(2):
         step = h * np.eye(2)[axis]

@@ -4,7 +4,7 @@ import builtins
 from .. import _core
 from ._enum import NamedFlags, NamedInt
 from ._tree import children, leaves, map_leaves, rebuild, replace_leaves
-from ._types import ArrayBase, describe, is_float_v
+from ._types import ArrayBase, Complex, Matrix, Quaternion, describe, is_float_v
 
 
 class ADMode(NamedInt):
@@ -184,10 +184,11 @@ def _split_flags(args, flags):
 
 
 def _ones(arg, unless_set=False):
-    """Sets gradients to 1; if asked, only those that are not set, or 0."""
+    """Sets gradients to 1, in every entry of matrices and complex numbers; if asked, only those that are not set, or 0."""
     for a in _floats((arg,)):
         if _core.grad_enabled(a) and not (unless_set and _is_set(a)):
-            _core.set_grad(a, 1, False)
+            special = describe(type(a))[1] in (Matrix, Complex, Quaternion)
+            _core.set_grad(a, _core.from_entries(type(a), [type(e)(1) for e in _core.entries(a)]) if special else 1, False)
 
 
 def _is_set(a):

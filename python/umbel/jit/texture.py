@@ -5,7 +5,7 @@ from .. import _core
 from ._create import full
 from ._enum import NamedInt
 from ._math import floor
-from ._types import ArrayBase, describe, is_tensor_v
+from ._types import ArrayBase, Matrix, describe, is_tensor_v
 
 Int, UInt, Float = _core.classes["Int"], _core.classes["UInt"], _core.classes["Float"]
 
@@ -269,7 +269,7 @@ class _Texture:
         """(channels, list of gradients, list of matrices of second derivatives) of eval_cubic()."""
         value, slopes, curvature = self._spline(pos, active, 2)
         n = self._dims
-        square = _core.lookup(describe(type(value[0]))[0], 0, (n, n), 0)
+        square = _core.lookup(describe(type(value[0]))[0], Matrix if n > 1 else 0, (n, n), 0)
         rows = [[[h[min(i, j), max(i, j)] for j in range(n)] for i in range(n)] for h in curvature]
         return (self._result(value), [self._result(s) for s in slopes],
                 [square(h) if square is not None else h for h in rows])

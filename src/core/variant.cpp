@@ -1,6 +1,6 @@
 // core/variant.cpp: the list of variants and the current one.
 #include "core/variant.h"
-#include "jit/cuda/present.h"
+#include "jit/backends.h"
 #include <cstdlib>
 #include <map>
 #include <mutex>
@@ -9,23 +9,20 @@ namespace umbel {
 
 namespace {
 
-std::vector<Variant> make_variants(std::initializer_list<const char *> backends) {
-    std::vector<Variant> out;
+void add_variants(std::string_view backend, std::vector<Variant> &out) {
     const char *colours[] = { "mono", "rgb", "spectral" };
-    for (const char *backend : backends)
-        for (bool ad : { false, true })
-            for (int c = 0; c < 3; ++c)
-                for (bool polarized : { false, true })
-                    for (bool dbl : { false, true })
-                        out.push_back({ .name = fmt::format(
-                                            "{}{}_{}{}{}", backend, ad ? "_ad" : "", colours[c],
-                                            polarized ? "_polarized" : "", dbl ? "_double" : ""),
-                                        .backend = backend,
-                                        .ad = ad,
-                                        .colour = Colour(c),
-                                        .polarized = polarized,
-                                        .double_precision = dbl });
-    return out;
+    for (bool ad : { false, true })
+        for (int c = 0; c < 3; ++c)
+            for (bool polarized : { false, true })
+                for (bool dbl : { false, true })
+                    out.push_back({ .name = fmt::format("{}{}_{}{}{}", backend, ad ? "_ad" : "",
+                                                        colours[c], polarized ? "_polarized" : "",
+                                                        dbl ? "_double" : ""),
+                                    .backend = std::string(backend),
+                                    .ad = ad,
+                                    .colour = Colour(c),
+                                    .polarized = polarized,
+                                    .double_precision = dbl });
 }
 
 thread_local const Variant *t_variant = nullptr;
@@ -97,39 +94,48 @@ thread_local ThreadContexts t_contexts;
 
 } // namespace
 
-// Never destroyed: scenes refer to them. Those of a device are apart: most processes need not look for one.
-static const std::vector<Variant> &host_variants() {
-    static const auto *variants = new std::vector<Variant>(make_variants({ "llvm", "interp" }));
-    return *variants;
-}
-static const std::vector<Variant> &cuda_variants() {
-    static const auto *variants = new std::vector<Variant>(make_variants({ "cuda" }));
+// Of all backends, whether this machine has them or not: most processes need not look for a device. Never destroyed: scenes refer
+// to them.
+static const std::vector<Variant> &known_variants() {
+    static const auto *variants = [] {
+        auto *all = new std::vector<Variant>;
+        for (const jit::BackendEntry &b : jit::backends())
+            if (b.has_variants)
+                add_variants(b.name, *all);
+        return all;
+    }();
     return *variants;
 }
 
 const std::vector<Variant> &all_variants() {
     static const auto *variants = [] {
-        auto *all = new std::vector<Variant>(host_variants());
-        if (jit::cuda_is_present())
-            all->insert(all->end(), cuda_variants().begin(), cuda_variants().end());
+        auto *all = new std::vector<Variant>;
+        for (const jit::BackendEntry &b : jit::backends())
+            if (b.has_variants && b.is_present())
+                add_variants(b.name, *all);
         return all;
     }();
     return *variants;
 }
 
 const Variant &find_variant(std::string_view name) {
-    for (const auto *variants : { &host_variants(), &cuda_variants() })
-        for (const Variant &v : *variants)
-            if (v.name == name)
-                return v;
+    for (const Variant &v : known_variants())
+        if (v.name == name)
+            return v;
     // What Mitsuba calls scalar is one lane at a time, without a compiler
     if (name.starts_with("scalar_") && !name.starts_with("scalar_ad_"))
         return find_variant(fmt::format("interp_{}", name.substr(7)));
+    std::string names;
+    for (const jit::BackendEntry &b : jit::backends())
+        if (b.has_variants)
+            names += fmt::format("{}{}",
+                                 names.empty()                   ? ""
+                                 : &b == &jit::backends().back() ? " or "
+                                                                 : ", ",
+                                 b.name);
     fail("unknown variant \"{}\"; a name is backend[_ad]_colour[_polarized][_double] with backend "
-         "llvm, "
-         "interp or cuda and colour mono, rgb or spectral, such as llvm_rgb or "
-         "llvm_ad_spectral_double",
-         name);
+         "{} and colour mono, rgb or spectral, such as llvm_rgb or llvm_ad_spectral_double",
+         name, names);
 }
 
 jit::Context &Variant::context() const { return t_contexts.get(*this); }

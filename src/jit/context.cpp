@@ -1,6 +1,8 @@
 // jit/context.cpp: masks, regions and pending effects of a recording thread.
 #include "jit/context.h"
+#include "jit/backends.h"
 #include "jit/value.h"
+#include <algorithm>
 #include <cstdlib>
 
 namespace umbel::jit {
@@ -18,17 +20,27 @@ Backend &default_backend() {
 }
 } // namespace
 
+void list_all_backends(std::vector<BackendEntry> &list); // made by cmake/backends.cmake
+
+const std::vector<BackendEntry> &backends() {
+    static const auto *list = [] {
+        auto *all = new std::vector<BackendEntry>;
+        list_all_backends(*all);
+        std::ranges::sort(*all, {}, &BackendEntry::rank);
+        return all;
+    }();
+    return *list;
+}
+
 Backend &find_backend(std::string_view name) {
-    constexpr std::pair<std::string_view, Backend &(*)()> backends[] = {
-        { "llvm", llvm_backend },
-        { "interp", interp_backend },
-        { "check", checking_backend },
-        { "cuda", cuda_backend },
-    };
-    for (auto [known, backend] : backends)
-        if (name == known)
-            return backend();
-    fail("unknown backend \"{}\"; it is llvm, interp, check or cuda", name);
+    std::string names;
+    for (const BackendEntry &b : backends()) {
+        if (b.name == name)
+            return b.open();
+        names += fmt::format("{}{}", names.empty() ? "" : &b == &backends().back() ? " or " : ", ",
+                             b.name);
+    }
+    fail("unknown backend \"{}\"; it is {}", name, names);
 }
 
 Context &Context::current() {

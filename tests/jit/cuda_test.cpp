@@ -13,7 +13,7 @@ TEST(Cuda, MachinesWithoutADriverSayWhatIsMissing) {
     if (cuda_is_present())
         GTEST_SKIP() << "this machine has a driver";
     try {
-        cuda_backend();
+        find_backend("cuda");
         FAIL() << "nothing was thrown";
     } catch (const DeviceError &e) {
         EXPECT_GT(test::occurrences(e.what(), "libcuda.so.1"), 0);

@@ -1,5 +1,5 @@
 // jit/cuda/backend.cpp: kernels for NVIDIA's GPUs: PTX that the driver's own assembler turns into code.
-#include "jit/backend.h"
+#include "jit/backends.h"
 #include "jit/cuda/device.h"
 #include "jit/cuda/kernel_log.h"
 #include "jit/cuda/module.h"
@@ -249,6 +249,13 @@ Backend &cuda_backend() {
     // Never destroyed: kernels may outlive static objects.
     static cuda::CudaBackend *backend = new cuda::CudaBackend(cuda::chosen_device());
     return *backend;
+}
+
+void list_cuda_backends(std::vector<BackendEntry> &list) {
+    list.push_back({ .name = "cuda",
+                     .rank = 3,
+                     .open = cuda_backend,
+                     .is_present = cuda::library_is_present });
 }
 
 } // namespace umbel::jit

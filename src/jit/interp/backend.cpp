@@ -1,5 +1,5 @@
 // jit/interp/backend.cpp: the interpreter as a backend, with and without checks.
-#include "jit/backend.h"
+#include "jit/backends.h"
 #include "jit/interp/check.h"
 #include "jit/interp/executor.h"
 #include "jit/interp/plan.h"
@@ -73,6 +73,11 @@ Backend &interp_backend() {
 Backend &checking_backend() {
     static InterpBackend backend(true);
     return backend;
+}
+
+void list_interp_backends(std::vector<BackendEntry> &list) {
+    list.push_back({ .name = "interp", .rank = 1, .open = interp_backend });
+    list.push_back({ .name = "check", .rank = 2, .open = checking_backend, .has_variants = false });
 }
 
 } // namespace umbel::jit

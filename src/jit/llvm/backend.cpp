@@ -1,5 +1,5 @@
 // jit/llvm/backend.cpp: the llvm backend: kernels that run, are saved and are loaded again.
-#include "jit/backend.h"
+#include "jit/backends.h"
 #include "jit/buffer.h"
 #include "jit/error.h"
 #include "jit/llvm/compile.h"
@@ -195,6 +195,10 @@ Backend &llvm_backend() {
     // Never destroyed: kernels may outlive static objects.
     static llvm_ir::LlvmBackend *backend = new llvm_ir::LlvmBackend;
     return *backend;
+}
+
+void list_llvm_backends(std::vector<BackendEntry> &list) {
+    list.push_back({ .name = "llvm", .rank = 0, .open = llvm_backend });
 }
 
 } // namespace umbel::jit

@@ -28,11 +28,12 @@ BufferRef operand(const char *what, const Value &v) {
     return c.data(whole.id());
 }
 
-// Whether algorithms are kernels of recorded code. While launches are recorded, to be replayed with other arrays, they are not:
-// those kernels are made for one size. Nor inside of a body that is traced, which they would become part of.
-bool runs_on_device(Context &c) {
-    return c.backend().device() && !Recorder::of(c) && c.region == 0;
-}
+// Whether algorithms can be kernels of recorded code: not inside of a body that is traced, which they would become part of.
+bool has_device(Context &c) { return c.backend().device() && c.region == 0; }
+
+// Those whose number of launches, or data, depends on sizes are not while launches are recorded, to be replayed with other
+// arrays.
+bool runs_on_device(Context &c) { return has_device(c) && !Recorder::of(c); }
 
 // The same as a value, for kernels.
 Value whole_operand(const char *what, const Value &v) {
@@ -192,7 +193,7 @@ Value block_reduce(ReduceOp op, const Value &v, uint32_t block) {
         fail("block_reduce: a block size of 0");
     if (v.grad_id()) [[unlikely]]
         return c.tracker->block_reduce(op, v, block);
-    if (runs_on_device(c))
+    if (has_device(c))
         return recorded::block_reduce(op, whole_operand("block_reduce", v), block);
     std::vector<TaskArray> arrays = { lanes_of("block_reduce", v) };
     Type t = v.type();

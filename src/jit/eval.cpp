@@ -2,6 +2,7 @@
 #include "jit/algorithm.h"
 #include "jit/all_streams.h"
 #include "jit/array.h"
+#include "jit/array_device.h"
 #include "jit/assemble.h"
 #include "jit/background.h"
 #include "jit/cuda/ptx_dump.h"
@@ -667,9 +668,20 @@ BufferRef Context::elements(NodeId id) {
     check(n.op == Op::Literal);
     uint64_t width = bytes(n.type), total = width * n.size;
     BufferRef buffer = allocate(total);
+    std::vector<TaskArray> arrays = { { buffer, n.type, n.size, TaskArray::Write } };
+    if (auto *device = dynamic_cast<ArrayDevice *>(m_backend->device())) {
+        jit::launch_algorithm(
+            *this, "fill", n.size, std::move(arrays), { uint64_t(n.type), n.imm },
+            [=, imm = n.imm](const Task &t) {
+                device->fill(t.arrays[0].buffer->device_address(*device, true), imm,
+                             uint32_t(width), t.size);
+            },
+            true);
+        return buffer;
+    }
     jit::launch_algorithm(
-        *this, "fill", n.size, { { buffer, n.type, n.size, TaskArray::Write } },
-        { uint64_t(n.type), n.imm }, [imm = n.imm, width](const Task &t) {
+        *this, "fill", n.size, std::move(arrays), { uint64_t(n.type), n.imm },
+        [imm = n.imm, width](const Task &t) {
             auto *p = t.data<uint8_t>(0);
             if (imm == 0) {
                 parallel_blocks(t.size * width, 1 << 22,

@@ -1,5 +1,6 @@
 // jit/kernel_task.cpp: binding a kernel's arguments, and running it over blocks of lanes.
 #include "jit/kernel_task.h"
+#include "jit/finish_later.h"
 #include "jit/host_call.h"
 #include "jit/launch_log.h"
 #include "jit/stream.h"
@@ -96,13 +97,20 @@ void KernelTask::bind() {
 void KernelTask::run() {
     if (size == 0)
         return;
-    CollectingLog log(externs);
     if (device) {
-        run_on_device(log);
+        struct Kept { // until the device has run it
+            std::shared_ptr<Kernel> kernel;
+            std::vector<ExternSite> sites;
+            CollectingLog log{ sites };
+        };
+        auto kept = std::make_shared<Kept>(main.kernel, externs);
+        run_on_device(kept->log);
         is_computed = true;
-        log.finish();
+        if (!externs.empty())
+            finish_later(name, [kept] { kept->log.finish(); });
         return;
     }
+    CollectingLog log(externs);
     bind();
     auto compute = [&](char *const *slots, uint64_t begin, uint64_t end) {
         if (main.kernel)

@@ -1,5 +1,6 @@
 // jit/launch.cpp: tasks in the queue of a stream, and what becomes of those that fail.
 #include "jit/launch.h"
+#include "jit/finish_later.h"
 #include "jit/history.h"
 #include "jit/kernel_task.h"
 #include "jit/recording.h"
@@ -129,6 +130,7 @@ void submit(Context &c, const std::shared_ptr<Task> &task) {
                 }
             } timer{ *history, index };
             run->run();
+            finish_now(); // on a device
         };
     }
     c.enqueue(task->name, std::move(job), task->is_small);
@@ -140,13 +142,15 @@ void launch(Context &c, const std::shared_ptr<Task> &task) {
 }
 
 void launch_algorithm(Context &c, const char *name, uint64_t size, std::vector<TaskArray> arrays,
-                      std::vector<uint64_t> params, AlgorithmTask::Function function) {
+                      std::vector<uint64_t> params, AlgorithmTask::Function function,
+                      bool is_on_device) {
     auto task = std::make_shared<AlgorithmTask>();
     task->name = name;
     task->size = size;
     task->arrays = std::move(arrays);
     task->params = std::move(params);
     task->function = std::move(function);
+    task->is_on_device = is_on_device;
     task->is_small = size < 4096;
     task->record.backend = "builtin";
     launch(c, task);

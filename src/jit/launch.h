@@ -10,13 +10,17 @@ struct AlgorithmTask final : Task {
     using Function = std::function<void(const Task &)>;
     Function function;            // finds sizes and arrays in the task that it is given
     std::vector<uint64_t> params; // what else its result depends on
+    bool is_on_device = false;    // it fills the copies that a device has; else the host's
 
-    /// On the host, wherever the arrays are.
     void run() override {
         function(*this);
         for (const TaskArray &a : arrays)
-            if (a.use != TaskArray::Lane)
+            if (a.use == TaskArray::Lane)
+                continue;
+            else if (!is_on_device)
                 a.buffer->host_wrote();
+            else if (a.buffer->bytes())
+                a.buffer->device_wrote();
     }
     std::shared_ptr<Task> copy() const override { return std::make_shared<AlgorithmTask>(*this); }
     bool same(const Task &other) const override {
@@ -37,7 +41,8 @@ void submit(Context &c, const std::shared_ptr<Task> &task);
 /// Both.
 void launch(Context &c, const std::shared_ptr<Task> &task);
 void launch_algorithm(Context &c, const char *name, uint64_t size, std::vector<TaskArray> arrays,
-                      std::vector<uint64_t> params, AlgorithmTask::Function function);
+                      std::vector<uint64_t> params, AlgorithmTask::Function function,
+                      bool is_on_device = false);
 /// Waits for all tasks, then runs this one: sizes of its arrays may depend on their contents.
 void run_now(Context &c, Task &task);
 

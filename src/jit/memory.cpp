@@ -1,5 +1,6 @@
 // jit/memory.cpp: gathers, scatters, local arrays, messages: operations that touch memory.
 #include "jit/array.h"
+#include "jit/array_device.h"
 #include "jit/exchange.h"
 #include "jit/host_call.h"
 #include "jit/host_pointer.h"
@@ -187,11 +188,19 @@ static void own_target(Context &c, Value &target, const char *what) {
     uint32_t size = target.size();
     uint64_t width = bytes(target.type());
     BufferRef fresh = allocate(size * width);
+    auto *device = dynamic_cast<ArrayDevice *>(c.backend().device());
+    auto copy = [=](const Task &t) {
+        if (!device)
+            std::memcpy(t.data(1), t.data(0), t.size * width);
+        else if (t.size)
+            device->copy(t.arrays[1].buffer->device_address(*device, true),
+                         t.arrays[0].buffer->device_address(*device), t.size * width);
+    };
     launch_algorithm(
         c, "copy", size,
         { { c.graph.buffer_of(target.id()), target.type(), size, TaskArray::Lane, 1, target.id() },
           { fresh, target.type(), size, TaskArray::Write } },
-        {}, [width](const Task &t) { std::memcpy(t.data(1), t.data(0), t.size * width); });
+        {}, copy, device != nullptr);
     target = Value::adopt(c, c.graph.buffer(target.type(), fresh, size));
 }
 

@@ -1,6 +1,8 @@
 // jit/recorded_algorithm.cpp: see jit/recorded_algorithm.h.
 #include "jit/recorded_algorithm.h"
 #include "jit/control.h"
+#include "jit/lane_runs.h"
+#include "jit/recording.h"
 
 namespace umbel::jit::recorded {
 
@@ -31,36 +33,41 @@ Value evaluated(Value v) {
     return v;
 }
 
+// What sums and products are accumulated in, as on the host.
+Type sum_type(ReduceOp op, Type t) {
+    return is_float(t) && (op == ReduceOp::Add || op == ReduceOp::Mul) ? Type::F64 : t;
+}
+
 // Each lane from element `first` on, `count` of them, `step` apart, as far as there are that many.
 Value reduce_lanes(ReduceOp op, const Value &v, const UInt32 &first, const UInt32 &count,
                    const UInt32 &step) {
-    UInt32 size = data(v.size());
-    Walk w{ UInt32(1u), first, gather(v, first, Mask(true)) };
+    Type t = sum_type(op, v.type());
+    UInt32 size(recorded_size(v));
+    if (size.is_literal())
+        size = data(v.size());
+    auto element = [&](const UInt32 &at) { return cast(t, gather(v, at, Mask(true))); };
+    Walk w{ UInt32(1u), first, element(first) };
     w = loop(
         w, [&](const Walk &w) { return (w.k < count) & (w.at + step < size); },
         [&](Walk &w) {
             w.at += step;
-            w.sum = combine(op, w.sum, gather(v, w.at, Mask(true)));
+            w.sum = combine(op, w.sum, element(w.at));
             w.k += UInt32(1u);
         },
         "reduce");
     return w.sum;
 }
 
-// Partial sums of long arrays, in single and half precision, would lose small terms.
-Type sum_type(ReduceOp op, Type t) { return op == ReduceOp::Add && t == Type::F16 ? Type::F32 : t; }
-
 } // namespace
 
 Value reduce(ReduceOp op, const Value &v) {
     // Few enough lanes for the next round to be short, enough of them to keep a device busy
     constexpr uint32_t Lanes[] = { 1 << 16, 1 << 8, 1 };
-    Type t = v.type(), wide = sum_type(op, t);
+    Type t = v.type();
     Value rest = v;
     for (uint32_t lanes : Lanes) {
         if (rest.size() <= lanes)
             continue;
-        rest = evaluated(cast(wide, rest));
         UInt32 step = data(lanes);
         rest = evaluated(reduce_lanes(op, rest, UInt32(lane_index(lanes)), UInt32(~0u), step));
     }
@@ -72,7 +79,9 @@ Value block_reduce(ReduceOp op, const Value &v, uint32_t block) {
     if (lanes == 0)
         return v;
     UInt32 run = data(block);
-    return evaluated(reduce_lanes(op, v, UInt32(lane_index(lanes)) * run, run, UInt32(1u)));
+    Value sums = reduce_lanes(op, v, UInt32(lane_index(lanes)) * run, run, UInt32(1u));
+    LaneForEachRun replayed(v, block);
+    return evaluated(cast(v.type(), sums));
 }
 
 Value dot(const Value &a, const Value &b) {

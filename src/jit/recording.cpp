@@ -1,5 +1,6 @@
 // jit/recording.cpp: noting launches, and launching them again.
 #include "jit/recording.h"
+#include "jit/lane_runs.h"
 #include "jit/launch.h"
 #include <algorithm>
 #include <cstring>
@@ -11,6 +12,7 @@ namespace umbel::jit {
 namespace {
 
 thread_local Recorder *t_recorder = nullptr;
+thread_local const LaneForEachRun *t_runs = nullptr;
 
 // How many references to a value recordings hold.
 class Pins {
@@ -194,7 +196,10 @@ void Recorder::launched(const Task &task, bool waits) {
         a.buffer.reset();
         a.node = 0;
     }
-    if (lane != ~0u)
+    auto runs = t_runs ? m_known.find(t_runs->array) : m_known.end();
+    if (runs != m_known.end() && std::ranges::find(read, runs->second) != read.end())
+        step.size = { task.size, { { runs->second, 0, t_runs->elements } }, false };
+    else if (lane != ~0u)
         step.size = { task.size, { { lane, 1, 1 } }, false };
     else
         step.size = describe(task.size, read);
@@ -267,6 +272,11 @@ std::shared_ptr<Recording> Recorder::finish(std::span<const Value> outputs) {
     return std::move(m_recording);
 }
 
+LaneForEachRun::LaneForEachRun(const Value &array, uint64_t elements)
+    : array(array.context().graph.buffer_of(array.id()).get()), elements(elements),
+      outer(std::exchange(t_runs, this)) {}
+LaneForEachRun::~LaneForEachRun() { t_runs = outer; }
+
 // ---- replaying
 
 Recording::~Recording() {
@@ -298,6 +308,8 @@ uint64_t Recording::size_of(const Size &size, const std::vector<uint64_t> &slots
     if (!m_general || size.ratios.empty())
         return size.recorded;
     const Ratio &r = size.ratios[0];
+    if (r.numerator == 0) // runs of elements: see jit/lane_runs.h
+        return (slots[r.slot] + r.denominator - 1) / r.denominator;
     return slots[r.slot] * r.numerator / r.denominator;
 }
 

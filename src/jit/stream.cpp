@@ -2,6 +2,7 @@
 #include "jit/stream.h"
 #include "jit/all_streams.h"
 #include "jit/error.h"
+#include "jit/finish_later.h"
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -113,22 +114,50 @@ std::exception_ptr named_error(const std::string &job) noexcept {
 
 } // namespace
 
+// ---- What jobs leave for later
+
+namespace {
+
+struct Job {
+    std::string name;
+    std::function<void()> fn;
+    const void *key = nullptr; // see finish_later()
+};
+using Unfinished = std::deque<Job>;
+thread_local Unfinished *t_unfinished = nullptr; // of the stream whose job runs
+
+} // namespace
+
+void finish_later(std::string name, std::function<void()> fn, const void *key) {
+    if (!t_unfinished)
+        return fn();
+    if (key && std::ranges::any_of(*t_unfinished, [&](const Job &job) { return job.key == key; }))
+        return;
+    t_unfinished->push_back({ std::move(name), std::move(fn), key });
+}
+
+void finish_now(size_t but) {
+    auto is_wanted = [&](const Job &job) { return !but || !job.key; };
+    while (t_unfinished && size_t(std::ranges::count_if(*t_unfinished, is_wanted)) > but) {
+        auto first = std::ranges::find_if(*t_unfinished, is_wanted);
+        Job job = std::move(*first);
+        t_unfinished->erase(first);
+        job.fn();
+    }
+}
+
 // ---- Stream
 //
 // Whoever sets `running` owns the front of the queue: the dispatcher, a thread in `synchronize`, or
 // one that runs a small job inline. Order follows from there being one owner at a time.
 
 struct Stream::State {
-    struct Job {
-        std::string name;
-        std::function<void()> fn;
-    };
-
     mutable std::mutex mutex;
     std::condition_variable work;    // for the dispatcher: a job may have become available
     std::condition_variable changed; // for callers: a job has ended
     std::deque<Job> jobs;
     bool running = false, quit = false;
+    Unfinished unfinished; // belongs to the job that runs; to who holds the mutex where none does
     std::exception_ptr error;
     std::thread::id runner; // while running
     std::thread dispatcher;
@@ -156,6 +185,7 @@ struct Stream::State {
         std::exception_ptr raised;
         if (!skip) {
             bool nested = std::exchange(t_in_job, true);
+            Unfinished *outer = std::exchange(t_unfinished, &unfinished);
             try {
                 if (g_cancelled)
                     throw DeviceError("cancelled");
@@ -169,6 +199,7 @@ struct Stream::State {
                 raised = named_error(job.name);
             }
             t_in_job = nested;
+            t_unfinished = outer;
         }
         job = {}; // what it captured goes before anybody learns that it is done
         lock.lock();
@@ -189,10 +220,20 @@ struct Stream::State {
         end();
     }
 
+    // Where no job runs or waits, what is unfinished becomes jobs.
+    void take_up_unfinished() {
+        if (running || !jobs.empty() || unfinished.empty())
+            return;
+        for (Job &job : std::exchange(unfinished, {}))
+            jobs.push_back(std::move(job));
+        work.notify_one();
+    }
+
     void dispatch() {
         std::unique_lock lock(mutex);
         while (true) {
             work.wait(lock, [&] { return !running && (quit || !jobs.empty()); });
+            take_up_unfinished();
             if (jobs.empty())
                 return;
             run_all(lock);
@@ -243,7 +284,7 @@ void Stream::synchronize() {
     std::unique_lock lock(s.mutex);
     if (s.inside_job())
         throw InternalError("a job must not synchronize with its own stream");
-    while (s.running || !s.jobs.empty()) {
+    while (s.take_up_unfinished(), s.running || !s.jobs.empty()) {
         if (t_look && s.process == getpid()) {
             if (s.changed.wait_for(lock, Patience) == std::cv_status::timeout) {
                 lock.unlock(); // which may run anything
@@ -261,6 +302,7 @@ void Stream::synchronize() {
 
 bool Stream::idle() const {
     std::lock_guard guard(m_state->mutex);
+    m_state->take_up_unfinished(); // who asks wants it to be
     return !m_state->running && m_state->jobs.empty();
 }
 

@@ -1,6 +1,6 @@
 // jit/summing_device.h: devices whose lanes add floats to arrays without an order.
 #pragma once
-#include "jit/device.h"
+#include "jit/array_device.h"
 #include "jit/type.h"
 #include <span>
 #include <vector>
@@ -16,7 +16,7 @@ struct SumTarget {
     uint64_t cells;
 };
 
-class SummingDevice : public Device {
+class SummingDevice : public ArrayDevice {
 public:
     /// Where a kernel adds to in the place of each array, so that sums do not depend on an order; 0: to the array itself. What is
     /// there goes to the arrays with `end_sums`.

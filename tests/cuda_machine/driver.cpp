@@ -218,6 +218,25 @@ API cuMemsetD8Async(uint64_t address, unsigned char value, size_t bytes, void *s
     queue_of(stream).add([=] { std::memset(reinterpret_cast<void *>(address), value, bytes); });
     return Success;
 }
+template <class T> static void fill(uint64_t address, T value, size_t pitch, size_t count) {
+    for (size_t i = 0; i < count; ++i)
+        std::memcpy(reinterpret_cast<char *>(address) + i * pitch, &value, sizeof(T));
+}
+API cuMemsetD16Async(uint64_t address, unsigned short value, size_t count, void *stream) {
+    queue_of(stream).add([=] { fill(address, value, sizeof(value), count); });
+    return Success;
+}
+API cuMemsetD32Async(uint64_t address, unsigned value, size_t count, void *stream) {
+    queue_of(stream).add([=] { fill(address, value, sizeof(value), count); });
+    return Success;
+}
+API cuMemsetD2D32Async(uint64_t address, size_t pitch, unsigned value, size_t width, size_t height,
+                       void *stream) {
+    if (width != 1 || pitch < 4)
+        return InvalidValue;
+    queue_of(stream).add([=] { fill(address, value, pitch, height); });
+    return Success;
+}
 API cuStreamCreate(void **stream, unsigned) {
     *stream = new Queue;
     return Success;

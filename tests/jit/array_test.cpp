@@ -386,6 +386,26 @@ TEST_P(ArrayTest, SortPermutationSortsStably) {
     EXPECT_EQ(gather(keys, order).read(), list<float>({ -1, -1, 0, 3, 3 }));
 }
 
+TEST_P(ArrayTest, ArraysOfOneNumberAreFilledWithIt) {
+    EXPECT_EQ(Float64(opaque(full(Type::F64, to_bits(0.1), 1001))).read(),
+              std::vector<double>(1001, 0.1));
+    EXPECT_EQ(Array<uint16_t>(opaque(full(Type::U16, 0x1234, 33))).read(),
+              std::vector<uint16_t>(33, 0x1234));
+    EXPECT_EQ(Array<uint8_t>(opaque(full(Type::U8, 7, 5))).read(), std::vector<uint8_t>(5, 7));
+    EXPECT_EQ(UInt64(opaque(full(Type::U64, 0x500000005, 3))).read(),
+              std::vector<uint64_t>(3, 0x500000005));
+}
+
+// Whoever writes to an array that others have gets a copy.
+TEST_P(ArrayTest, CopiesOfArraysHaveTheirContents) {
+    Float32 x = opaque(arange<float>(100) * 2.f), y = x;
+    scatter(y, Float32(-1.f), UInt32(3u));
+    std::vector<float> want = x.read();
+    EXPECT_EQ(want[3], 6);
+    want[3] = -1;
+    EXPECT_EQ(y.read(), want);
+}
+
 // ---- host functions
 
 TEST_P(ArrayTest, HostFunctionsSeeTheLanesOfTheirMask) {

@@ -1,6 +1,7 @@
 // tests/jit/stream_test.cpp: order, asynchrony and errors of streams; parallel loops.
 #include "jit/all_streams.h"
 #include "jit/error.h"
+#include "jit/finish_later.h"
 #include "jit/stream.h"
 #include <atomic>
 #include <chrono>
@@ -46,6 +47,43 @@ template <class E> std::string message_of(Stream &stream) {
         return e.what();
     }
     return "no error";
+}
+
+// As a device's work is, which goes on after the job that queued it.
+TEST(Stream, WhatJobsLeaveForLaterIsDoneWhenTheyAreWaitedFor) {
+    std::vector<int> order;
+    {
+        Stream stream;
+        for (int i = 0; i < 3; ++i)
+            stream.enqueue("job", [&order, i] {
+                order.push_back(i);
+                finish_later("later", [&order, i] { order.push_back(10 + i); });
+                finish_later("once", [&order] { order.push_back(20); }, &order);
+            });
+        stream.synchronize();
+        EXPECT_EQ(order, (std::vector<int>{ 0, 1, 2, 10, 20, 11, 12 }));
+        EXPECT_TRUE(stream.idle());
+
+        stream.enqueue("job", [] {
+            finish_later("the device", [] { throw DeviceError("it is broken"); });
+        });
+        EXPECT_EQ(message_of<DeviceError>(stream), "the device: it is broken");
+
+        order.clear();
+        stream.enqueue("job", [&order] {
+            for (int i = 0; i < 4; ++i)
+                finish_later("later", [&order, i] { order.push_back(i); });
+            finish_now(2);
+            order.push_back(9);
+        });
+        stream.synchronize();
+        EXPECT_EQ(order, (std::vector<int>{ 0, 1, 9, 2, 3 }));
+        order.clear();
+        stream.enqueue("job", [&order] { finish_later("later", [&order] { order.push_back(1); }); });
+    } // nobody has asked
+    EXPECT_EQ(order, std::vector<int>{ 1 });
+    finish_later("no job", [&order] { order.push_back(2); });
+    EXPECT_EQ(order, (std::vector<int>{ 1, 2 }));
 }
 
 TEST(Stream, RunsJobsInOrder) {

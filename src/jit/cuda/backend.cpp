@@ -6,6 +6,7 @@
 #include "jit/cuda/present.h"
 #include "jit/cuda/ptx_emit.h"
 #include "jit/error.h"
+#include "jit/finish_later.h"
 #include <cstdlib>
 #include <cstring>
 #include <span>
@@ -16,6 +17,7 @@ namespace {
 
 constexpr unsigned BlockLanes = 128;
 constexpr uint32_t LogBytes = 8 << 20;
+constexpr size_t MostUnfinished = 16; // launches whose logs were not read yet
 
 class CudaKernel final : public Kernel {
 public:
@@ -33,8 +35,10 @@ public:
     }
     ~CudaKernel() override {
         // At the end of the process the driver may have gone before: then it refuses, and there is nothing left to unload
-        if (m_module && driver().context_set(m_device.context()) == Success)
+        if (m_module && driver().context_set(m_device.context()) == Success) {
+            driver().stream_wait(m_device.stream()); // it may be queued
             driver().module_unload(m_module);
+        }
     }
 
     void run(const Launch &, uint64_t, uint64_t) const override { check(false); }
@@ -77,7 +81,8 @@ private:
 void CudaKernel::run_on_device(const DeviceLaunch &launch) const {
     const Driver &d = driver();
     m_device.make_current();
-    Scratch scratch(m_device);
+    auto memory = std::make_shared<Scratch>(m_device); // what is queued may use it when it is released
+    Scratch &scratch = *memory;
     std::vector<uint64_t> constants(m_args.size() + 1);
     std::vector<std::pair<size_t, Buffer *>> on_device; // scalars that the host does not know
     for (size_t i = 0; i < m_args.size(); ++i) {
@@ -107,8 +112,8 @@ void CudaKernel::run_on_device(const DeviceLaunch &launch) const {
              "clearing a log");
         m_device.upload(constants.back(), &header, sizeof(header));
     }
-    need(d.upload(m_constants, constants.data(), 8 * constants.size(), m_device.stream()),
-         "binding arguments");
+    std::unique_lock lock(m_device.launch_mutex());
+    m_device.upload(m_constants, constants.data(), 8 * constants.size());
     for (auto [i, buffer] : on_device)
         need(d.copy(m_constants + 8 * i, buffer->device_address(m_device), bytes(m_args[i].type),
                     m_device.stream()),
@@ -119,9 +124,13 @@ void CudaKernel::run_on_device(const DeviceLaunch &launch) const {
     need(d.launch(m_function, blocks, 1, 1, BlockLanes, 1, 1, 0, m_device.stream(), parameters,
                   nullptr),
          "launching a kernel");
-    m_device.wait();
-    if (!m_externs.empty())
-        deliver_log(m_device, constants.back(), m_externs, *launch.log);
+    lock.unlock();
+    m_device.note_queued();
+    if (m_externs.empty())
+        return;
+    auto written = std::make_shared<LaunchedLog>(m_device, constants.back(), m_externs);
+    finish_later("the device", [memory, written, log = launch.log] { written->deliver(*log); });
+    finish_now(MostUnfinished);
 }
 
 // ---- Kernels on disk: the image, and what a launch must know of the program
@@ -184,10 +193,12 @@ std::string assemble_image(CudaDevice &device, const std::string &ptx) {
     const Driver &d = driver();
     device.make_current();
     char log[8192] = {};
-    int keys[] = { JitErrorLog, JitErrorLogBytes };
-    void *values[] = { log, reinterpret_cast<void *>(uintptr_t(sizeof(log))) };
+    // Functions are assembled at the same time, by all cores, where the driver can do that
+    int keys[] = { JitErrorLog, JitErrorLogBytes, JitThreads };
+    void *values[] = { log, reinterpret_cast<void *>(uintptr_t(sizeof(log))), nullptr };
     LinkHandle *link = nullptr;
-    need(d.link_create(2, keys, values, &link), "starting the assembler");
+    need(d.link_create(d.version >= JitThreadsVersion ? 3 : 2, keys, values, &link),
+         "starting the assembler");
     struct Close {
         LinkHandle *link;
         ~Close() { driver().link_destroy(link); }

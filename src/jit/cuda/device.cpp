@@ -2,6 +2,7 @@
 #include "jit/cuda/device.h"
 #include "jit/buffer.h"
 #include "jit/error.h"
+#include "jit/finish_later.h"
 #include <bit>
 #include <cstring>
 
@@ -43,7 +44,27 @@ CudaDevice::CudaDevice(int number) : m_number(number) {
     need(d.stream_create(&m_stream, StreamNonBlocking), "making a queue");
 }
 
-void CudaDevice::wait() const { need(driver().stream_wait(m_stream), "a kernel"); }
+void CudaDevice::wait() const {
+    make_current();
+    need(driver().stream_wait(m_stream), "a kernel");
+}
+
+void CudaDevice::note_queued() {
+    finish_later("the device", [this] { wait(); }, this);
+}
+
+Event::Event(const CudaDevice &device) : m_device(device) {
+    need(driver().event_create(&m_event, EventWithoutTime), "making an event");
+}
+Event::~Event() {
+    if (driver().context_set(m_device.context()) == Success)
+        driver().event_destroy(m_event);
+}
+void Event::record() { need(driver().event_record(m_event, m_device.stream()), "queueing"); }
+void Event::wait() const {
+    m_device.make_current();
+    need(driver().event_wait(m_event), "a kernel");
+}
 
 uint64_t CudaDevice::allocate_from_driver(uint64_t capacity) {
     DeviceAddress address = 0;
@@ -105,16 +126,90 @@ void CudaDevice::free_cached() noexcept {
     m_cached = 0;
 }
 
-void CudaDevice::upload(uint64_t to, const void *from, uint64_t bytes) {
+char *CudaDevice::allocate_pinned() {
+    std::lock_guard lock(m_staging_mutex);
+    if (!m_pinned.empty()) {
+        char *data = m_pinned.back();
+        m_pinned.pop_back();
+        return data;
+    }
     make_current();
-    need(driver().upload(to, from, bytes, m_stream), "copying to the device");
-    wait(); // the driver may read memory of the host until then
+    void *data = nullptr;
+    need(driver().host_allocate(&data, PinnedBytes, 0), "allocating memory of the host");
+    return static_cast<char *>(data);
+}
+
+void CudaDevice::free_pinned(char *data) noexcept {
+    std::lock_guard lock(m_staging_mutex);
+    try {
+        m_pinned.push_back(data);
+    } catch (const std::bad_alloc &) { // a page is lost
+    }
+}
+
+// The driver waits where it is given other memory of the host.
+void CudaDevice::upload(uint64_t to, const void *from, uint64_t bytes) {
+    constexpr uint64_t HalfBytes = 4 << 20, Alignment = 16;
+    make_current();
+    std::lock_guard lock(m_staging_mutex);
+    for (auto *p = static_cast<const char *>(from); bytes;) {
+        Staging &half = m_staging[m_half];
+        if (!half.data) {
+            void *data = nullptr;
+            need(driver().host_allocate(&data, HalfBytes, 0), "allocating memory of the host");
+            half.data = static_cast<char *>(data);
+            half.read = std::make_unique<Event>(*this);
+        }
+        if (half.used == HalfBytes) {
+            half.read->record();
+            Staging &other = m_staging[m_half ^= 1];
+            if (other.data)
+                other.read->wait();
+            other.used = 0;
+            continue;
+        }
+        uint64_t n = std::min(bytes, HalfBytes - half.used);
+        std::memcpy(half.data + half.used, p, n);
+        need(driver().upload(to, half.data + half.used, n, m_stream), "copying to the device");
+        half.used = std::min(HalfBytes, (half.used + n + Alignment - 1) & ~(Alignment - 1));
+        to += n;
+        p += n;
+        bytes -= n;
+    }
+    note_queued();
 }
 
 void CudaDevice::download(void *to, uint64_t from, uint64_t bytes) {
     make_current();
     need(driver().download(to, from, bytes, m_stream), "copying from the device");
     wait();
+}
+
+void CudaDevice::fill(uint64_t to, uint64_t bits, uint32_t width, uint64_t count) {
+    const Driver &d = driver();
+    make_current();
+    uint32_t low = uint32_t(bits), high = uint32_t(bits >> 32);
+    Result result = Success;
+    if (count == 0)
+        return;
+    if (width == 1)
+        result = d.clear(to, uint8_t(bits), count, m_stream);
+    else if (width == 2)
+        result = d.fill_16(to, uint16_t(bits), count, m_stream);
+    else if (width == 4 || low == high)
+        result = d.fill_32(to, low, count * (width / 4), m_stream);
+    else
+        for (int half : { 0, 1 }) // columns of four bytes, eight apart
+            if (result == Success)
+                result = d.fill_columns(to + 4u * uint32_t(half), 8, half ? high : low, 1, count, m_stream);
+    need(result, "filling an array");
+    note_queued();
+}
+
+void CudaDevice::copy(uint64_t to, uint64_t from, uint64_t bytes) {
+    make_current();
+    need(driver().copy(to, from, bytes, m_stream), "copying on the device");
+    note_queued();
 }
 
 } // namespace umbel::jit::cuda

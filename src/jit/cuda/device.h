@@ -12,6 +12,21 @@ namespace umbel::jit::cuda {
 
 class SumKernels;
 
+/// A place in the queue.
+class Event {
+public:
+    explicit Event(const class CudaDevice &device);
+    ~Event();
+    Event(const Event &) = delete;
+    void record();
+    /// Until the device has got there.
+    void wait() const;
+
+private:
+    const CudaDevice &m_device;
+    EventHandle *m_event = nullptr;
+};
+
 class CudaDevice final : public SummingDevice {
 public:
     /// A DeviceError where there is none of that number.
@@ -21,6 +36,8 @@ public:
     void release(uint64_t address, uint64_t bytes) noexcept override;
     void upload(uint64_t to, const void *from, uint64_t bytes) override;
     void download(void *to, uint64_t from, uint64_t bytes) override;
+    void fill(uint64_t to, uint64_t bits, uint32_t width, uint64_t count) override;
+    void copy(uint64_t to, uint64_t from, uint64_t bytes) override;
     std::vector<uint64_t> begin_sums(std::span<const SumTarget> targets) override;
     void end_sums(std::span<const SumTarget> targets, std::span<const uint64_t> digits) override;
 
@@ -33,6 +50,14 @@ public:
     void make_current() const { need(driver().context_set(m_context), "choosing a device"); }
     /// Until all that was queued has run.
     void wait() const;
+    /// Something was queued: whoever synchronizes with the stream whose job this is waits for it.
+    void note_queued();
+    /// Memory of the host that the device writes to by itself; kept for reuse. Stays until `free_pinned`.
+    char *allocate_pinned();
+    void free_pinned(char *data) noexcept;
+    static constexpr uint64_t PinnedBytes = 4096; // of each
+    /// To be held from binding a kernel's arguments to its launch.
+    std::mutex &launch_mutex() { return m_launch_mutex; }
 
 private:
     uint64_t allocate_from_driver(uint64_t capacity);
@@ -47,6 +72,17 @@ private:
     std::mutex m_mutex;
     std::map<uint64_t, std::vector<uint64_t>> m_free; // addresses by capacity
     uint64_t m_in_use = 0, m_cached = 0;
+    // Memory of the host that the device can read by itself, in two halves: one is filled while the other one is read
+    struct Staging {
+        char *data = nullptr;
+        uint64_t used = 0;
+        std::unique_ptr<Event> read; // set once it is full
+    };
+    std::mutex m_staging_mutex;
+    Staging m_staging[2];
+    int m_half = 0;
+    std::vector<char *> m_pinned; // free
+    std::mutex m_launch_mutex;
     std::mutex m_sums_mutex;
     std::shared_ptr<SumKernels> m_sum_kernels;
 };

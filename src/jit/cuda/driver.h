@@ -14,6 +14,7 @@ struct ContextHandle;
 struct ModuleHandle;
 struct FunctionHandle;
 struct StreamHandle;
+struct EventHandle;
 struct LinkHandle;
 
 enum : int {
@@ -26,7 +27,10 @@ enum : int {
     InputPtx = 1,
     JitErrorLog = 5, // options of the linker
     JitErrorLogBytes = 6,
+    JitThreads = 34,           // 0: as many as there are cores
+    JitThreadsVersion = 13000, // of a driver that knows it
     StreamNonBlocking = 1,
+    EventWithoutTime = 2,
 };
 
 // X(member, symbol, parameters)
@@ -47,8 +51,16 @@ enum : int {
     X(download, "cuMemcpyDtoHAsync_v2", (void *to, DeviceAddress from, size_t bytes, StreamHandle *stream)) \
     X(copy, "cuMemcpyDtoDAsync_v2", (DeviceAddress to, DeviceAddress from, size_t bytes, StreamHandle *stream)) \
     X(clear, "cuMemsetD8Async", (DeviceAddress address, unsigned char value, size_t bytes, StreamHandle *stream)) \
+    X(fill_16, "cuMemsetD16Async", (DeviceAddress address, unsigned short value, size_t count, StreamHandle *stream)) \
+    X(fill_32, "cuMemsetD32Async", (DeviceAddress address, unsigned value, size_t count, StreamHandle *stream)) \
+    X(fill_columns, "cuMemsetD2D32Async", (DeviceAddress address, size_t pitch, unsigned value, size_t width, size_t height, StreamHandle *stream)) \
     X(stream_create, "cuStreamCreate", (StreamHandle **stream, unsigned flags))                    \
     X(stream_wait, "cuStreamSynchronize", (StreamHandle *stream))                                  \
+    X(event_create, "cuEventCreate", (EventHandle **event, unsigned flags))                        \
+    X(event_destroy, "cuEventDestroy_v2", (EventHandle *event))                                    \
+    X(event_record, "cuEventRecord", (EventHandle *event, StreamHandle *stream))                   \
+    X(event_wait, "cuEventSynchronize", (EventHandle *event))                                      \
+    X(host_allocate, "cuMemHostAlloc", (void **address, size_t bytes, unsigned flags))             \
     X(link_create, "cuLinkCreate_v2", (unsigned options, int *keys, void **values, LinkHandle **link)) \
     X(link_add, "cuLinkAddData_v2", (LinkHandle *link, int kind, void *data, size_t bytes, const char *name, unsigned options, int *keys, void **values)) \
     X(link_complete, "cuLinkComplete", (LinkHandle *link, void **image, size_t *bytes))            \

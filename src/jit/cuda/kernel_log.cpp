@@ -22,7 +22,7 @@ struct Record {
     const char *inputs; // 8 bytes each
 };
 
-void deliver(const Record &r, const ExternSite &site, LaunchLog &log) {
+void carry_out(const Record &r, const ExternSite &site, LaunchLog &log) {
     int32_t mask = -1;
     if (site.kind == ExternSite::Assert)
         return log.assertion(r.site, r.lane, 1, &mask);
@@ -40,10 +40,32 @@ void deliver(const Record &r, const ExternSite &site, LaunchLog &log) {
 
 } // namespace
 
-void deliver_log(CudaDevice &device, uint64_t address, const std::vector<ExternSite> &sites,
-                 LaunchLog &log) {
+LaunchedLog::LaunchedLog(CudaDevice &device, uint64_t address,
+                         const std::vector<ExternSite> &sites)
+    : m_device(device), m_address(address), m_sites(sites), m_end(device) {
+    uint64_t bytes = ptx::log_header_bytes(sites.size());
+    if (bytes <= CudaDevice::PinnedBytes) {
+        m_head = device.allocate_pinned();
+        need(driver().download(m_head, address, bytes, device.stream()), "reading a log");
+    }
+    m_end.record();
+}
+
+LaunchedLog::~LaunchedLog() {
+    if (m_head)
+        m_device.free_pinned(m_head);
+}
+
+void LaunchedLog::deliver(LaunchLog &log) const {
+    CudaDevice &device = m_device;
+    const std::vector<ExternSite> &sites = m_sites;
+    uint64_t address = m_address;
     std::string head(ptx::log_header_bytes(sites.size()), 0);
-    device.download(head.data(), address, head.size());
+    m_end.wait();
+    if (m_head)
+        std::memcpy(head.data(), m_head, head.size());
+    else
+        device.download(head.data(), address, head.size());
     auto header = read<ptx::LogHeader>(head.data());
     std::vector<uint64_t> missing(sites.size());
     uint64_t wanted = 0;
@@ -68,7 +90,7 @@ void deliver_log(CudaDevice &device, uint64_t address, const std::vector<ExternS
     std::stable_sort(records.begin(), records.end(),
                      [](const Record &a, const Record &b) { return a.lane < b.lane; });
     for (const Record &r : records)
-        deliver(r, sites[r.site], log);
+        carry_out(r, sites[r.site], log);
     if (auto *collecting = dynamic_cast<CollectingLog *>(&log))
         for (size_t s = 0; s < sites.size(); ++s)
             collecting->missed(uint32_t(s), missing[s]);

@@ -241,10 +241,12 @@ void find_writes(ModuleScope &scope) {
 }
 
 // A call costs what lives across it a way through memory; text costs time of the assembler. So functions that are called in one place
-// are written there, and short ones everywhere.
+// are written there, and short ones everywhere. In long programs, whose text takes the assembler a second and more, longer ones stay
+// functions, which it works on at the same time.
 void choose_inlined(ModuleScope &scope) {
-    constexpr size_t FewInstructions = 100;
+    constexpr size_t FewInstructions = 100, MoreInstructions = 150, LongProgram = 6000;
     const Program &p = scope.program;
+    bool is_long = p.instruction_count() > LongProgram;
     std::vector<uint32_t> calls(p.functions.size());
     for (const Function &f : p.functions)
         for (const Inst &in : f.insts)
@@ -253,7 +255,9 @@ void choose_inlined(ModuleScope &scope) {
                     ++calls[callee];
     scope.inlined.assign(p.functions.size(), 0);
     for (size_t f = 1; f < p.functions.size(); ++f)
-        scope.inlined[f] = calls[f] == 1 || p.functions[f].insts.size() <= FewInstructions;
+        scope.inlined[f] =
+            (calls[f] == 1 && (!is_long || p.functions[f].insts.size() <= MoreInstructions)) ||
+            p.functions[f].insts.size() <= FewInstructions;
 }
 
 } // namespace

@@ -271,6 +271,8 @@ Value sort_permutation(const Value &keys, bool descending) {
     Context &c = need("sort_permutation", keys);
     if (!is_number(keys.type()))
         fail("sort_permutation: keys of type {}", name(keys.type()));
+    if (runs_on_device(c) && keys.size())
+        return recorded::sort_permutation(whole_operand("sort_permutation", keys), descending);
     std::vector<TaskArray> arrays = { lanes_of("sort_permutation", keys) };
     Type t = keys.type();
     uint64_t n = keys.size();

@@ -14,5 +14,6 @@ Value prefix_sum(const Value &v, bool exclusive, uint32_t block);
 Value dot(const Value &a, const Value &b);
 Value compress(const Value &mask);
 uint32_t count(const Value &mask);
+Value sort_permutation(const Value &keys, bool descending);
 
 } // namespace umbel::jit::recorded

@@ -1,4 +1,5 @@
 // tests/jit/array_test.cpp: making, borrowing, gathering, scattering, reducing and sorting arrays.
+#include "jit/algorithm.h"
 #include "jit/array.h"
 #include "jit/element_count.h"
 #include "jit/gemm.h"
@@ -384,6 +385,25 @@ TEST_P(ArrayTest, SortPermutationSortsStably) {
     EXPECT_EQ(order.read(), list<uint32_t>({ 1, 4, 3, 0, 2 }));
     EXPECT_EQ(back.read(), list<uint32_t>({ 0, 2, 3, 1, 4 }));
     EXPECT_EQ(gather(keys, order).read(), list<float>({ -1, -1, 0, 3, 3 }));
+}
+
+// Several runs of a lane, the last of them short; many equal keys.
+TEST_P(ArrayTest, KeysOfAllTypesAreSortedAsOnTheHost) {
+    UInt32 hash = arange<uint32_t>(1000) * 2654435761u;
+    hash = (hash ^ (hash >> UInt32(13u))) % 301u;
+    for (Type t : { Type::I8, Type::U16, Type::I32, Type::U32, Type::I64, Type::F16, Type::F32,
+                    Type::F64 }) {
+        Value keys = opaque(cast(t, binary(Op::Sub, cast(Type::I32, hash),
+                                           literal(Type::I32, is_unsigned(t) ? 0 : 150))));
+        std::vector<char> read_keys(bytes(t) * keys.size());
+        read(keys, read_keys.data(), 0, keys.size());
+        for (bool descending : { false, true }) {
+            std::vector<uint32_t> want(keys.size());
+            sort_permutation(t, read_keys.data(), keys.size(), descending, want.data());
+            EXPECT_EQ(UInt32(sort_permutation(keys, descending)).read(), want)
+                << name(t) << (descending ? ", descending" : "");
+        }
+    }
 }
 
 TEST_P(ArrayTest, ArraysOfOneNumberAreFilledWithIt) {

@@ -178,8 +178,8 @@ std::vector<Value> custom(std::shared_ptr<CustomOp> op, std::span<const Value> i
     for (size_t k = 0; k < out.size(); ++k) {
         if (!is_float(out[k].type()))
             continue;
-        GradId id = t.make_node(out[k].type(), out[k].size(), c.region != 0,
-                                std::string(op->name()));
+        GradId id =
+            t.make_node(out[k].type(), out[k].size(), c.region != 0, std::string(op->name()));
         op->outputs[k] = id;
         t.connect(hub, id);
         out[k] = Value::attach(std::move(out[k]), id);

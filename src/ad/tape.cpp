@@ -75,10 +75,10 @@ std::string Tape::dot() const {
     std::string out = "digraph derivatives {\n    node [shape=box, fontname=monospace];\n";
     for (size_t i = 1; i < m_nodes.size(); ++i)
         if (m_nodes[i].refs)
-            out +=
-                fmt::format("    g{} [label=\"g{} {}\\n{} x {}\"];\n", i, i,
-                            m_nodes[i].operation ? m_nodes[i].operation->name() : m_nodes[i].label.view(),
-                            m_nodes[i].size, name(m_nodes[i].type));
+            out += fmt::format("    g{} [label=\"g{} {}\\n{} x {}\"];\n", i, i,
+                               m_nodes[i].operation ? m_nodes[i].operation->name()
+                                                    : m_nodes[i].label.view(),
+                               m_nodes[i].size, name(m_nodes[i].type));
     for (const Edge &e : m_edges)
         if (e.source)
             out += fmt::format("    g{} -> g{}{};\n", e.source, e.target,

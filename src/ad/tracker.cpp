@@ -155,8 +155,7 @@ Value AdTracker::elementwise(Op op, Type type, std::span<const Value *const> ope
         if (!id)
             id = tape.make_node(result.type(), result.size(), c.region != 0, name(op));
         weighted |= p.weight.valid() && !p.weight.is_literal();
-        edges[i] =
-            tape.connect(operands[i]->grad_id(), id, std::move(p.weight), std::move(p.mask));
+        edges[i] = tape.connect(operands[i]->grad_id(), id, std::move(p.weight), std::move(p.mask));
     }
     if (weighted && c.region == 0) {
         Recipe &recipe = higher.recipe(id);

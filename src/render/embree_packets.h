@@ -20,7 +20,8 @@ void trace_embree_packet(void *user, uint64_t, uint32_t lanes, const int32_t *ma
 /// Leaves 1 where something is in the way, else 0.
 void test_embree_packet(void *user, uint64_t, uint32_t lanes, const int32_t *mask, void *frame);
 
-constexpr int EmbreeRayFields = 12, EmbreeHitFields = 8; // of RTCRayN and RTCHitN, 4 bytes a lane each
+constexpr int EmbreeRayFields = 12,
+              EmbreeHitFields = 8; // of RTCRayN and RTCHitN, 4 bytes a lane each
 
 /// Packets of as many lanes as the machine's vectors have.
 struct EmbreePackets {

@@ -16,10 +16,7 @@ void Emitter::fetch_data() {
 
     // Lanes outside of the mask read the first one's record: others may be shorter than those of this callee.
     // The mask may be empty where a branch was not worth skipping.
-    Value *lane =
-        m_b.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, mask_bits(m_active), m_b.getFalse());
-    lane = m_b.CreateAnd(lane, llvm::ConstantInt::get(lane->getType(), m_width - 1));
-    Value *first = m_b.CreateExtractElement(m_offsets, lane);
+    Value *first = m_b.CreateExtractElement(m_offsets, first_lane(m_active));
     Value *offsets = m_b.CreateSelect(m_active, m_offsets, splat(m_b, first));
     Value *differ = any(m_b.CreateICmpNE(offsets, splat(m_b, first)));
     llvm::BasicBlock *one = block("one_record"), *many = block("records"), *after = block("data");

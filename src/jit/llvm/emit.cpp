@@ -71,8 +71,7 @@ llvm::Function *Scope::unit(uint32_t function, uint32_t u) {
     } else
         params = { ptr, ptr, i64, i64 }; // args, context, begin, end
     auto *type = llvm::FunctionType::get(result, params, false);
-    auto linkage =
-        inlined ? llvm::Function::InternalLinkage : llvm::Function::ExternalLinkage;
+    auto linkage = inlined ? llvm::Function::InternalLinkage : llvm::Function::ExternalLinkage;
     auto *f = llvm::Function::Create(type, linkage, name, module);
     set_attributes(f);
     if (inlined)
@@ -81,8 +80,8 @@ llvm::Function *Scope::unit(uint32_t function, uint32_t u) {
 }
 
 llvm::Type *Scope::passed_type(Type t, bool inlined) const {
-    llvm::Type *element = t == Type::Bool && !inlined ? llvm::Type::getInt8Ty(context())
-                                                      : element_type(context(), t);
+    llvm::Type *element =
+        t == Type::Bool && !inlined ? llvm::Type::getInt8Ty(context()) : element_type(context(), t);
     return llvm::FixedVectorType::get(element, width());
 }
 
@@ -452,6 +451,11 @@ Value *Emitter::bytes_mask(Value *bytes) {
 }
 
 Value *Emitter::any(Value *mask) { return m_b.CreateIsNotNull(mask_bits(mask)); }
+
+Value *Emitter::first_lane(Value *mask) {
+    Value *lane = m_b.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, mask_bits(mask), m_b.getFalse());
+    return m_b.CreateAnd(lane, llvm::ConstantInt::get(lane->getType(), m_width - 1));
+}
 
 llvm::BasicBlock *Emitter::block(const char *name) const {
     return llvm::BasicBlock::Create(m_context, name, m_llvm);

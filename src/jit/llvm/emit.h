@@ -124,7 +124,8 @@ private:
     Value *mask_bits(Value *mask);  // iW
     Value *mask_bytes(Value *mask); // <W x i8>, as masks are handed to units
     Value *bytes_mask(Value *bytes);
-    Value *any(Value *mask); // i1
+    Value *any(Value *mask);        // i1
+    Value *first_lane(Value *mask); // its number, or any other if there is none
     Value *offset(Builder &b, Value *pointer, uint64_t bytes) const;
     llvm::BasicBlock *block(const char *name) const;
     llvm::AllocaInst *stack(uint64_t bytes);
@@ -148,6 +149,10 @@ private:
     void emit_packet(uint32_t i);
     void packet_piece(const std::function<Value *(uint32_t lane)> &record, Type t, uint32_t first,
                       uint32_t count, std::vector<Value *> &out);
+    using Results = std::vector<Value *>;
+    Results one_or_each(Value *pointer, uint64_t size, Value *index, Value *mask,
+                        const std::function<Results(Value *record)> &one,
+                        const std::function<Results()> &each);
     Value *concatenate(std::vector<Value *> v);
     uint64_t register_bytes() const;
     Value *zero_record();
@@ -219,7 +224,6 @@ private:
     }
     void emit_extern(uint32_t i);
     Value *call_frame(uint64_t bytes);
-    using Results = std::vector<Value *>;
     /// Calls callee k for some lanes: what it returns there, and elsewhere what is given.
     using CallOne = std::function<Results(size_t k, Value *lanes, const Results &otherwise)>;
     Results call_by_tests(size_t count, Value *callee, Value *mask, Results results,

@@ -131,36 +131,80 @@ void Emitter::emit_packet(uint32_t i) {
             if (used[k])
                 out[k] = element(k);
     } else {
-        Value *safe = m_b.CreateSelect(mask, records, splat(m_b, zero_record()));
-        // Half a register at a time: joining halves while loading spares the last round of
-        // shuffles.
-        uint32_t longest = std::min<uint32_t>(
-            m_width, uint32_t(std::max<uint64_t>(register_bytes() / 2, 16) / bytes(t)));
-        // Records of other lengths in pieces: nothing beyond them may be read.
-        for (uint32_t first = 0; first < n;) {
-            uint32_t count = longest;
-            while (count > n - first)
-                count /= 2;
-            bool any_used = false;
-            for (uint32_t k = first; k < first + count; ++k)
-                any_used |= used[k];
-            if (!any_used) {
+        auto each = [&] {
+            Value *safe = m_b.CreateSelect(mask, records, splat(m_b, zero_record()));
+            // Half a register at a time: joining halves while loading spares the last round of
+            // shuffles.
+            uint32_t longest = std::min<uint32_t>(
+                m_width, uint32_t(std::max<uint64_t>(register_bytes() / 2, 16) / bytes(t)));
+            // Records of other lengths in pieces: nothing beyond them may be read.
+            for (uint32_t first = 0; first < n;) {
+                uint32_t count = longest;
+                while (count > n - first)
+                    count /= 2;
+                bool any_used = false;
+                for (uint32_t k = first; k < first + count; ++k)
+                    any_used |= used[k];
+                if (any_used && count == 1) {
+                    out[first] = element(first);
+                } else if (any_used) {
+                    // From registers: by way of the stack, fetching takes 1.4 to 1.6 times as long.
+                    auto record = [&](uint32_t l) { return m_b.CreateExtractElement(safe, l); };
+                    packet_piece(record, t, first, count, out);
+                }
                 first += count;
-                continue;
             }
-            if (count == 1) {
-                out[first] = element(first);
-            } else {
-                // From registers: by way of the stack, fetching takes 1.4 to 1.6 times as long.
-                auto record = [&](uint32_t l) { return m_b.CreateExtractElement(safe, l); };
-                packet_piece(record, t, first, count, out);
-            }
-            first += count;
-        }
+            return out;
+        };
+        auto one = [&](Value *record) {
+            std::vector<Value *> same(n, nullptr);
+            for (uint32_t k = 0; k < n; ++k)
+                if (used[k]) {
+                    Value *v = m_b.CreateAlignedLoad(element_type(m_context, t),
+                                                     offset(m_b, record, k * bytes(t)),
+                                                     llvm::Align(bytes(t)));
+                    same[k] = m_b.CreateSelect(mask, splat(m_b, v), zero(t));
+                }
+            return same;
+        };
+        out = uniform ? one_or_each(pointer, n * bytes(t), index, mask, one, each) : each();
     }
     for (uint32_t r = m_plan.first_result[i]; r != NoValue; r = m_plan.next_result[r])
         if (m_plan.uses[r])
             define(r, out[inst(r).imm]);
+}
+
+/// What lanes fetch: where all ask for the same record, as the samples of a pixel often do, it is loaded once.
+std::vector<Value *> Emitter::one_or_each(Value *pointer, uint64_t size, Value *index, Value *mask,
+                                          const std::function<Results(Value *record)> &one,
+                                          const std::function<Results()> &each) {
+    Value *first = m_b.CreateExtractElement(index, first_lane(mask));
+    Value *differ = any(m_b.CreateAnd(mask, m_b.CreateICmpNE(index, splat(m_b, first))));
+    Value *record = m_b.CreateMul(m_b.CreateZExt(first, m_b.getInt64Ty()), i64(size));
+    record = m_b.CreateGEP(m_b.getInt8Ty(), pointer, record);
+    record = m_b.CreateSelect(any(mask), record, zero_record());
+    llvm::BasicBlock *same = block("one_record"), *many = block("records"),
+                     *after = block("fetched");
+    m_b.CreateCondBr(differ, many, same);
+    m_b.SetInsertPoint(same);
+    Results a = one(record);
+    same = m_b.GetInsertBlock();
+    m_b.CreateBr(after);
+    m_b.SetInsertPoint(many);
+    Results b = each();
+    many = m_b.GetInsertBlock();
+    m_b.CreateBr(after);
+    m_b.SetInsertPoint(after);
+    Results out(a.size(), nullptr);
+    for (size_t k = 0; k < a.size(); ++k) {
+        if (!a[k])
+            continue;
+        llvm::PHINode *phi = m_b.CreatePHI(a[k]->getType(), 2);
+        phi->addIncoming(a[k], same);
+        phi->addIncoming(b[k], many);
+        out[k] = phi;
+    }
+    return out;
 }
 
 /// Elements [first, first + count) of all lanes' records; count is a power of two that fits a

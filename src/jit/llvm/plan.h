@@ -60,7 +60,8 @@ struct FunctionPlan {
 struct PlanOptions {
     uint32_t width = 16;
     uint64_t unit_weight = 0; // the most that one unit holds, in cheap instructions; 0: as is best
-    std::vector<uint64_t> inlined = {}; // by function: its weight if it stands where it is called, else 0
+    std::vector<uint64_t>
+        inlined = {}; // by function: its weight if it stands where it is called, else 0
 };
 
 /// Lanes of a packet. Straight-line programs mostly wait for the results of their own operations: two vectors

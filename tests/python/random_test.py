@@ -148,3 +148,11 @@ def test_generators_go_back():
     g.state = 1234 + dr.arange(UInt, 3)
     assert type(g.state) is dr.auto.UInt64 and len(g.next_uint32()) == 3
     assert isinstance(dr.scalar.PCG32().next_float32(), float)
+
+
+def test_scalar_arrays_have_one_number_an_entry():
+    r = dr.rng(3).random(dr.scalar.Array3f, 3)
+    assert np.array(r).shape == (3,) and np.allclose(np.array(r), [0.214934, 0.988699, 0.506957])
+    assert np.array(dr.rng(3).normal(dr.scalar.Array3f, (3,))).shape == (3,)
+    with pytest.raises(ValueError):
+        dr.rng(3).random(dr.scalar.Array3f, 4)

@@ -394,6 +394,8 @@ class Philox4x32Generator(Generator):
             values = leaf_t(dtype)(self._entries(n, 1, draw)[0]) if n else leaf_t(dtype)()
             return _core.tensor(dtype, values, shape)
         dims = describe(dtype)[3]
+        if dims and isinstance(shape, int) and _core.is_host(dtype):  # numbers of entries, without lanes
+            shape = dims if shape == 1 else (shape,)
         if dims and isinstance(shape, int):
             lanes = shape
             dims = tuple(1 if d < 0 else d for d in dims)

@@ -133,3 +133,20 @@ def test_a_negative_limit_shows_everything():
     dr.print(numbers, file=out, limit=-1, mode="symbolic")
     dr.eval()
     assert out.getvalue() == (everything + "\n") * 2
+
+
+def test_masks_choose_what_evaluated_loops_print():
+    out = io.StringIO()
+
+    def body(i):
+        dr.print(i, file=out, end=";", active=first)
+        return (i + 1,)
+    first = UInt(1, 2, 3) < 3
+    dr.while_loop((UInt(1, 2, 3),), lambda i: i < 3, body, mode="evaluated")
+    assert out.getvalue() == "[1, 2];[2];"
+
+
+def test_masks_choose_lanes_of_nested_arrays_and_tensors():
+    out, mask = io.StringIO(), UInt(1, 0, 1) == 1
+    dr.print("{} {}", Array2u([1, 2, 3], 4), dr.auto.TensorXu([1, 2, 3]), file=out, active=mask)
+    assert out.getvalue() == "[[1, 4],\n [3, 4]] [1, 3]\n"

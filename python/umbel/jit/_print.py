@@ -7,7 +7,7 @@ from .. import _core
 from ._format import format_array
 from ._hooks import UserError
 from ._tree import children, leaves, map_leaves
-from ._types import ArrayBase, describe, is_mask_v, leaf_t
+from ._types import ArrayBase, describe, is_mask_v, is_tensor_v, leaf_t
 
 UInt, Bool = _core.classes["UInt"], _core.classes["Bool"]
 
@@ -168,10 +168,16 @@ def print(fmt="{}", *args, active=True, sep=" ", end="\n", file=None, mode="auto
         raise UserError("print(): a value of a recorded loop, branch or call has no contents yet; use mode='symbolic'")
     if not recorded and mode != "symbolic":
         if isinstance(active, ArrayBase) and not (len(active) == 1 and _core.element(active, 0, 0)):
-            index = _core.compress(active)
-            lanes = len(active)
-            pick = lambda a: _core.gather(type(a), a, index, None) if _core.width(a) == lanes and len(index) else \
-                a if _core.width(a) != lanes else type(a)()
+            active = _core.active_lanes(active)
+            chosen, lanes = active.numpy(), len(active)
+
+            def pick(a):  # on the host: lanes of an evaluated loop would mask a gather
+                if _core.width(a) != lanes:
+                    return a
+                if is_tensor_v(a):
+                    a = _core.tensor_array(a)
+                entries = [e if len(e) == 1 else type(e)(e.numpy()[chosen]) for e in _core.entries(_core.detach(a))]
+                return _core.from_entries(type(a), entries) if chosen.any() else type(a)()
             args, kwargs = map_leaves(pick, (args, kwargs))
         elif active is False:
             return

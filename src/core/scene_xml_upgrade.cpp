@@ -42,6 +42,7 @@ struct PluginRename {
 // Most are from before 0.5; later files rarely have them.
 constexpr PluginRename PluginRenames[] = {
     { "bsdf", "lambertian", "diffuse" },        { "bsdf", "roughglass", "roughdielectric" },
+    { "bsdf", "lambert", "diffuse" },
     { "bsdf", "roughmetal", "roughconductor" }, { "bsdf", "composite", "mixturebsdf" },
     { "film", "exrfilm", "hdrfilm" },           { "film", "pngfilm", "ldrfilm" },
     { "rfilter", "wsinc", "lanczos" },          { "texture", "exrtexture", "bitmap" },
@@ -206,6 +207,19 @@ void prefer_sun_direction(Properties &object) {
             object.erase(name);
 }
 
+// The phase functions that ask for the direction of fibres, those inside of mixtures among them, get it. Whether there are any.
+bool give_orientation(const Properties &parent, const Property &axis) {
+    bool given = false;
+    for (const PropertiesPtr &phase : parent.objects("phase")) {
+        if ((phase->type == "microflake" || phase->type == "kkay") && !phase->has("orientation")) {
+            phase->set("orientation", PropertyValue(axis.value), axis.where);
+            given = true;
+        }
+        given |= give_orientation(*phase, axis);
+    }
+    return given;
+}
+
 // Coefficients were those of skin where none were given; fibres' directions were the medium's, and are now asked for by those
 // phase functions that know them.
 void upgrade_medium(Properties &object) {
@@ -219,12 +233,8 @@ void upgrade_medium(Properties &object) {
     Property *axis = object.find("orientation");
     if (object.type != "heterogeneous" || !axis)
         return;
-    for (const PropertiesPtr &phase : object.objects("phase"))
-        if ((phase->type == "microflake" || phase->type == "kkay") && !phase->has("orientation")) {
-            phase->set("orientation", std::move(axis->value), axis->where);
-            object.erase("orientation");
-            return;
-        }
+    if (give_orientation(object, *axis))
+        object.erase("orientation");
 }
 
 } // namespace

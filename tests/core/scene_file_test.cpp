@@ -353,14 +353,21 @@ TEST(SceneFile, OldMediaGiveFibresToTheirPhaseFunctions) {
         <medium type="heterogeneous" id="cloth"><volume name="density" type="constvolume"/>
             <volume name="orientation" type="constvolume"><vector name="value" x="1"/></volume>
             <phase type="microflake"><float name="stddev" value=".1"/></phase></medium>
+        <medium type="heterogeneous" id="mixed"><volume name="density" type="constvolume"/>
+            <volume name="orientation" type="constvolume"><vector name="value" x="1"/></volume>
+            <phase type="mixturephase"><string name="weights" value=".5, .5"/><phase type="kkay"/>
+                <phase type="microflake"/></phase></medium>
         <medium type="homogeneous" id="skin"/>
         <medium type="homogeneous" id="fog"><spectrum name="sigmaT" value="1"/></medium></scene>)");
     auto media = scene.objects("medium");
     EXPECT_TRUE(media.at(0)->has("sigma_t"));
     EXPECT_FALSE(media[0]->has("orientation"));
     EXPECT_TRUE(media[0]->objects("phase").at(0)->has("orientation"));
-    EXPECT_EQ(media.at(1)->get<std::string>("material"), "skin1");
-    EXPECT_FALSE(media.at(2)->has("material"));
+    EXPECT_FALSE(media.at(1)->has("orientation"));
+    for (const PropertiesPtr &fibres : media[1]->objects("phase").at(0)->objects("phase"))
+        EXPECT_TRUE(fibres->has("orientation")) << fibres->type;
+    EXPECT_EQ(media.at(2)->get<std::string>("material"), "skin1");
+    EXPECT_FALSE(media.at(3)->has("material"));
 }
 
 TEST(SceneFile, NewFilesKeepTheirNames) {

@@ -170,6 +170,15 @@ def render_backward(self, scene, params=None, grad_in=None, sensor=0, seed=0, sp
     _core.render_backward(scene, flat, sensor, self, _seed(seed), int(spp))
 
 
-for _name, _f in dict(sample=sample, render=render_with, render_forward=render_forward, render_backward=render_backward).items():
+def skip_area_emitters(self, scene, ray, coherent=False, active=True):
+    """The first hits that are not with surfaces that shine: what is seen where lights are hidden."""
+    beyond = scene._past_lights(ray, active)
+    pi = scene.ray_intersect_preliminary(beyond, coherent, active)
+    pi.t += dr.norm(beyond.o - ray.o)
+    return pi
+
+
+for _name, _f in dict(sample=sample, skip_area_emitters=skip_area_emitters, render=render_with, render_forward=render_forward,
+                      render_backward=render_backward).items():
     _f.__name__ = _name
     setattr(Integrator, _name, _f)

@@ -5,6 +5,7 @@
 #include "python/render_plugins.h"
 #include "python/render_records.h"
 #include "python/waiting.h"
+#include "render/hidden_lights.h"
 #include "render/render_image.h"
 #include <mutex>
 #include <nanobind/stl/pair.h>
@@ -311,6 +312,9 @@ void bind_scene(nb::module_ &m) {
         for (const Ref<Shape> &shape : s.shapes())
             out.push_back(shape->global_number());
         return out;
+    });
+    def("_past_lights", [](const Scene &s, const Ray &ray, const Mask &active) {
+        return past_lights(s, ray, active);
     });
     def("_ray_test", [](const Scene &s, const Ray &ray, const Mask &active) {
         return s.ray_test(ray, keeping(s, active));

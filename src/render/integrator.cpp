@@ -8,7 +8,7 @@ namespace umbel {
 
 void Integrator::declare(Params &p) {
     p.boolean("hide_emitters", m_hide_emitters, false)
-        .doc("Lights are not seen directly by the camera");
+        .doc("Lights are not seen directly by the camera, which sees what is behind them");
     p.integer("samples_per_pass", m_samples_per_pass, -1, -1)
         .doc("A launch computes at most so many samples of a pixel, where 16 take too much memory; "
              "-1: 16. The image's last bits depend on it");

@@ -2,6 +2,7 @@
 #include "render/path_tracer.h"
 #include "render/followed_camera.h"
 #include "render/followed_once.h"
+#include "render/hidden_lights.h"
 #include <optional>
 
 namespace umbel {
@@ -75,10 +76,12 @@ PathTracer::State PathTracer::initial_state(const SampleStream &sampler, const R
 
 Radiance PathTracer::sample(const Scene &scene, SampleStream &sampler, const Ray &camera_ray,
                             const Medium *, const Mask &active) const {
-    State s = initial_state(sampler, camera_ray, active);
+    Ray ray = m_hide_emitters ? past_lights(scene, camera_ray, active) : camera_ray;
+    State s = initial_state(sampler, ray, active);
+    s.valid = covers_background(scene, m_hide_emitters);
     s.is_recorded = m_derivative == PathDerivative::Recorded && FollowedOnce::is_on();
     if (s.is_recorded && (scene.follows_shapes() || FollowedCamera::is_any()))
-        s.trail.assign(2, { camera_ray, scene.trace(camera_ray, s.active, true), Mask(true) });
+        s.trail.assign(2, { ray, scene.trace(ray, s.active, true), Mask(true) });
     s = jit::loop(
         s, [](const State &s) { return s.active; }, [&](State &s) { bounce(scene, s); }, "path");
     sampler = s.sampler;
@@ -105,7 +108,8 @@ RadianceDerivative PathTracer::differentiate(ad::Mode mode, const Scene &scene,
         return Integrator::differentiate(mode, scene, sampler, camera_ray, medium, primal, gradient,
                                          active);
     refuse_polarization();
-    State s = initial_state(sampler, camera_ray, active);
+    Ray ray = m_hide_emitters ? past_lights(scene, camera_ray, active) : camera_ray;
+    State s = initial_state(sampler, ray, active);
     s.mode = mode;
     if (m_derivative == PathDerivative::Replay) {
         s.L = primal.L;
@@ -115,7 +119,7 @@ RadianceDerivative PathTracer::differentiate(ad::Mode mode, const Scene &scene,
     if (mode == ad::Mode::Forward)
         s.tangent = Spectrum(0);
     if (scene.follows_shapes() || FollowedCamera::is_any())
-        s.trail.assign(2, { camera_ray, scene.trace(camera_ray, s.active, true), Mask(true) });
+        s.trail.assign(2, { ray, scene.trace(ray, s.active, true), Mask(true) });
     ad::SuspendGrad none; // a bounce is differentiated inside the loop
     s = jit::loop(
         s, [](const State &s) { return s.active; },
@@ -164,7 +168,7 @@ void PathTracer::bounce(const Scene &scene, State &s) const {
     // Light that the surface, or the environment, emits towards us
     Interaction prev{ Float(0), s.prev_p, s.prev_n, s.ray.time, s.ray.wavelengths };
     bool hides = m_hide_emitters && s.is_of_camera;
-    Mask sees_light = hides ? s.active & !first : s.active;
+    Mask sees_light = hides ? s.active & s.valid : s.active;
     auto [emitted, light_pdf] = scene.eval_emitter_pdf(prev, si, sees_light);
     if (attached)
         light_pdf = Float(ad::detach(light_pdf));
@@ -174,8 +178,6 @@ void PathTracer::bounce(const Scene &scene, State &s) const {
     Spectrum near = select(sees_light, seen, black());
     if (!s.is_followed())
         s.L += near;
-    s.valid = s.valid | hit;
-
     // The path goes on from here, unless it is long enough
     Mask next = s.active & hit;
     if (m_max_depth > 0)
@@ -212,6 +214,14 @@ void PathTracer::bounce(const Scene &scene, State &s) const {
         Scene::BSDFResult r = scene.eval_and_sample_bsdf(ctx, si, wo, u1, u2, next);
         bsdf = { r.value, r.pdf, r.sample, {} };
     }
+
+    // Surfaces that let the ray pass are not there
+    Mask there = hit;
+    if (scene.has_null_surfaces()) {
+        UInt32 passes = bsdf.sample.sampled_type & UInt32(uint32_t(BSDFFlags::Null));
+        there = hit & !(next & (passes != UInt32(0u)));
+    }
+    s.valid = s.valid | there;
 
     // Direct light, if nothing is in the way
     if (!m_is_basic) {
@@ -282,6 +292,7 @@ Spectrum PathTracer::incident(const Scene &scene, State &s) const {
     ad::SuspendGrad none;
     State ahead = initial_state(s.sampler, s.ray, s.active);
     ahead.depth = s.depth;
+    ahead.valid = s.valid;
     ahead.prev_p = s.prev_p;
     ahead.prev_n = s.prev_n;
     ahead.prev_pdf = s.prev_pdf;

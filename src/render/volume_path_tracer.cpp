@@ -1,5 +1,6 @@
 // render/volume_path_tracer.cpp: see volume_path_tracer.h.
 #include "render/volume_path_tracer.h"
+#include "render/hidden_lights.h"
 #include <optional>
 
 namespace umbel {
@@ -68,6 +69,16 @@ struct Scattering {
     Float sample_pdf, eta;
     Mask is_delta, passes;
     Spectrum sample_value; // weight times density, where it is differentiated
+
+    /// As if nothing were there, in some lanes.
+    void pass_straight(const Vector3 &way, const Mask &lanes) {
+        d = select(lanes, way, d);
+        weight = select(lanes, Spectrum(1).dense(), weight);
+        eta = select(lanes, Float(1), eta);
+        passes = passes | lanes;
+        if (!sample_value.c.empty())
+            sample_value = select(lanes, Spectrum(1).dense(), sample_value);
+    }
 };
 
 // Likewise, of the phase function, as replay_bsdf() of the BSDF.
@@ -194,6 +205,7 @@ VolumePathTracer::State VolumePathTracer::initial_state(const Scene &scene, Samp
 Radiance VolumePathTracer::sample(const Scene &scene, SampleStream &sampler, const Ray &ray,
                                   const Medium *medium, const Mask &active) const {
     State s = initial_state(scene, sampler, ray, medium, active);
+    s.valid = covers_background(scene, m_hide_emitters);
     s = jit::loop(
         s, [](const State &s) { return s.active; }, [&](State &s) { bounce(scene, s); }, "volpath");
     sampler = s.sampler;
@@ -309,11 +321,15 @@ void VolumePathTracer::bounce(const Scene &scene, State &s) const {
         it.n = select(collided, ms.mei.n, si.n);
         lights = (collided & ms.samples_emitters) | (lights & !collided);
     }
-    lights = lights & next;
+    // Lights that are hidden do not stand in the way of what is behind them
+    Mask hidden(false);
+    if (m_hide_emitters)
+        hidden = hit & first & (si.emitter != UInt32(0u));
+    lights = lights & next & !hidden;
     if (m_max_depth > 0)
         lights = lights & (s.depth + UInt32(1u) < UInt32(uint32_t(m_max_depth)));
     if (scene.has_subsurfaces()) {
-        Mask below = hit;
+        Mask below = hit & !hidden;
         if (m_max_depth > 0)
             below = below & (s.depth + UInt32(1u) < UInt32(uint32_t(m_max_depth)));
         Spectrum leaves = scene.eval_subsurface(si, s.sampler, below);
@@ -325,6 +341,8 @@ void VolumePathTracer::bounce(const Scene &scene, State &s) const {
     Float u1 = s.sampler.next_1d();
     Vector2 u2 = s.sampler.next_2d();
     Scattering f = scatter(scene, si, ms.mei, ds.d, u1, u2, hit, collided, bool(s.mode));
+    if (m_hide_emitters)
+        f.pass_straight(s.ray.d, hidden);
 
     // Direct light, as much as arrives
     Mask direct = lights & (ds.pdf > 0);
@@ -362,7 +380,7 @@ void VolumePathTracer::bounce(const Scene &scene, State &s) const {
 
     // On along the sampled direction; surfaces that leave it alone are not scattered at
     Mask scattered = next;
-    if (scene.has_null_surfaces())
+    if (scene.has_null_surfaces() || m_hide_emitters)
         scattered = next & !f.passes;
     s.valid = s.valid | scattered;
     s.throughput = select(next, s.throughput * f.weight, s.throughput);

@@ -609,6 +609,16 @@ def test_integrators_around_others_hide_lights(kind):
     assert centre(False) == pytest.approx(3) and centre(True) == 0
 
 
+def test_rays_pass_lights_that_are_skipped():
+    lamp = {"type": "rectangle", "to_world": mi.ScalarTransform4f().translate([0, 0, 2]), "emitter": {"type": "area"}}
+    scene = mi.load_dict({"type": "scene", "lamp": lamp, "wall": {"type": "rectangle"}})
+    ray = mi.Ray3f(mi.Point3f([0, 9], 0, 5), mi.Vector3f(0, 0, -1))
+    pi = mi.load_dict({"type": "path"}).skip_area_emitters(scene, ray, True, True)
+    assert dr.all(pi.is_valid() == mi.Bool([True, False]))
+    si = pi.compute_surface_interaction(ray)
+    assert si.t.numpy()[0] == pytest.approx(5, abs=1e-3) and si.p.numpy()[2, 0] == pytest.approx(0, abs=1e-3)
+
+
 def test_a_regression_test_tells_scenes_apart(tmp_path):
     def scene(albedo):
         d = room(sky={"type": "constant", "radiance": 1.})

@@ -1,5 +1,6 @@
 // direct: direct illumination only, by sampling lights and BSDFs, combined with the power heuristic.
 #include "render/followed_once.h"
+#include "render/hidden_lights.h"
 #include "render/integrator.h"
 
 namespace umbel {
@@ -21,8 +22,8 @@ public:
             fail("{}: at least one sample of either kind is needed", p.properties()->describe());
     }
 
-    Radiance sample(const Scene &scene, SampleStream &sampler, const Ray &ray, const Medium *,
-                    const Mask &active) const override {
+    Radiance sample(const Scene &scene, SampleStream &sampler, const Ray &camera_ray,
+                    const Medium *, const Mask &active) const override {
         BSDFContext ctx;
         // What scripts follow of shapes has derivatives wherever rays meet it
         auto meet = [&](const Ray &r, const Mask &on, bool coherent) {
@@ -30,6 +31,7 @@ public:
                                      scene.follows_shapes() ? Scene::Follow::Ray
                                                             : Scene::Follow::Nothing);
         };
+        Ray ray = m_hide_emitters ? past_lights(scene, camera_ray, active) : camera_ray;
         SurfaceInteraction si = meet(ray, active, true);
         si.compute_uv_partials(ray, active);
         Mask valid = active & si.is_valid();
@@ -62,7 +64,7 @@ public:
             Spectrum weight = si.to_world_mueller(bs.weight, -bs.wo, si.wi);
             L += select(go, weight * emitted * (mis * (1.0 / m_bsdf_samples)), black());
         }
-        return { L, valid, {} };
+        return { L, valid | covers_background(scene, m_hide_emitters), {} };
     }
 
 private:

@@ -19,6 +19,10 @@ class PRBIntegrator(RBIntegrator):
         tangent, throughput = mi.Spectrum(0), mi.Spectrum(1)
         δL = mi.Spectrum(δL if δL is not None else 0)
         ray, active, valid = mi.Ray3f(ray), mi.Bool(active), mi.Bool(False)
+        if dr.hint(self.hide_emitters, mode="scalar"):
+            ray = scene._past_lights(ray, active)  # what is behind them is seen in their place
+        else:
+            valid = mi.Bool(scene.environment() is not None)
         prev, prev_pdf, prev_delta = dr.zeros(mi.Interaction3f), mi.Float(1), mi.Bool(True)
         if dr.hint(self.max_depth == 0, mode="scalar"):
             active &= False
@@ -28,14 +32,14 @@ class PRBIntegrator(RBIntegrator):
             bsdf = si.bsdf(ray)
 
             # Light that the surface, or the environment, emits towards us
-            hides = self.hide_emitters and (depth == 0)
+            sees_light = active & valid if self.hide_emitters else active
             mis = mi.Float(1)
             if dr.hint(full, mode="scalar"):
                 ds = mi.DirectionSample3f(scene, si, prev)
                 mis = mis_weight(prev_pdf, scene.pdf_emitter_direction(prev, ds, ~prev_delta))
                 mis = dr.select(prev_delta, 1, mis)
             with dr.resume_grad(when=not primal):
-                near = throughput * mis * si.emitter(scene).eval(si, active & ~mi.Bool(hides))
+                near = throughput * mis * si.emitter(scene).eval(si, sees_light)
 
             # A direction towards a light, if the surface scatters in more than single directions
             active_next = active & si.is_valid() & (depth + 1 < self.max_depth)
@@ -54,7 +58,8 @@ class PRBIntegrator(RBIntegrator):
 
             bs, weight = bsdf.sample(ctx, si, sampler.next_1d(), sampler.next_2d(), active_next)
             L = L + dr.detach(near) if primal else L - dr.detach(near)
-            valid |= active & si.is_valid()
+            passes = active_next & mi.has_flag(bs.sampled_type, mi.BSDFFlags.Null)
+            valid |= active & si.is_valid() & ~passes
 
             # On along the sampled direction
             next_ray = si.spawn_ray(si.to_world(bs.wo))

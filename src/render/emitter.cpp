@@ -1,5 +1,6 @@
 // render/emitter.cpp: what all emitters share.
 #include "render/emitter.h"
+#include "render/spectral_samples.h"
 
 namespace umbel {
 
@@ -13,12 +14,7 @@ std::pair<Wavelengths, Spectrum> Emitter::sample_emission(const Texture &texture
         si.wavelengths = wavelengths;
         return { wavelengths, depolarize(texture.eval(si, active) * weight) };
     }
-    Spectrum numbers = Spectrum(0); // equally far apart
-    for (size_t i = 0; i < numbers.c.size(); ++i) {
-        Float v = u + double(i) / double(numbers.c.size());
-        numbers[i] = v - floor(v);
-    }
-    auto [wavelengths, weight] = texture.sample_spectrum(si, numbers, active);
+    auto [wavelengths, weight] = texture.sample_spectrum(si, wavelength_strata(u), active);
     return { wavelengths, depolarize(weight) };
 }
 

@@ -71,6 +71,8 @@ protected:
     virtual Spectrum element(const SurfaceInteraction &si, const Mask &active) const = 0;
     /// The axis as light sees it that travels along `forward`: perpendicular to that, of any length.
     virtual Vector3 axis(const Float &theta, const Vector3 &forward) const = 0;
+    /// If not, it is a filter of grey glass: all light is treated like unpolarized light.
+    virtual bool changes_polarization() const { return true; }
     /// What it lets through of unpolarized light.
     virtual double unpolarized_part() const = 0;
 
@@ -78,7 +80,7 @@ private:
     // What light that travels along `forward` is multiplied by.
     Spectrum along(const SurfaceInteraction &si, const Vector3 &forward, const Mask &active) const {
         Spectrum t = m_transmittance->eval(si, active);
-        if (!variant().polarized)
+        if (!variant().polarized || !changes_polarization())
             return t * unpolarized_part();
         Vector3 a = normalize(axis(radians(*m_theta, si, active), forward));
         Vector3 basis = stokes_basis(forward);

@@ -28,11 +28,28 @@ TEST(Cylinder, HasTheAreaOfItsWall) {
     EXPECT_NEAR(tube->area(), 4 * Pi, 1e-9);
 }
 
+// An ellipse of half axes 2 and 1: its circumference is 9.68844822.
+TEST(Cylinder, MayBeAnEllipticTube) {
+    VariantScope scope(find_variant("interp_rgb_double"));
+    const char *Flat = "<shape type='cylinder'><transform name='to_world'><scale x='2' z='3'/>"
+                       "</transform></shape>";
+    SurfacePoint broad = seen_along(Flat, { 9, 0, 1 }, { -1, 0, 0 });
+    EXPECT_NEAR(broad.t, 7, 1e-12);
+    expect_vector(broad.n, { 1, 0, 0 });
+    SurfacePoint beside = seen_along(Flat, { 1.6, 9, 1 }, { 0, -1, 0 });
+    EXPECT_NEAR(beside.t, 9 - 0.6, 1e-12);
+    double length = std::hypot(1.6 / 4, 0.6);
+    expect_vector(beside.n, { 0.4 / length, 0.6 / length, 0 });
+    auto tube = make_object<Shape>(
+        Properties("shape", "cylinder").set("to_world", TransformData::scale({ 2, 1, 3 })));
+    EXPECT_NEAR(tube->area(), 3 * 9.68844822, 1e-7);
+}
+
 TEST(Cylinder, MustStayACylinder) {
     VariantScope scope(find_variant("interp_rgb"));
     expect_refused("<shape type='cylinder'><transform name='to_world'><scale x='2'/></transform>"
-                   "</shape>",
-                   { "cylinder", "across the axis" });
+                   "<emitter type='area'/></shape>",
+                   { "cylinder", "across the axis", "round" });
     expect_refused("<shape type='cylinder'><point name='p1' x='0' y='0' z='0'/></shape>",
                    { "length 0", "positive" });
     // Along the axis it may be as long as it likes

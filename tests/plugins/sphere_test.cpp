@@ -1,5 +1,6 @@
 // tests/plugins/sphere_test.cpp: where spheres are, and what they must stay.
 #include "support/surface.h"
+#include "support/warnings.h"
 
 namespace umbel {
 using namespace test;
@@ -36,9 +37,22 @@ TEST(Sphere, GrowsWithItsTransform) {
 
 TEST(Sphere, MustStayASphere) {
     VariantScope scope(find_variant("interp_rgb"));
-    expect_refused("<shape type='sphere'><transform name='to_world'><scale x='2'/></transform>"
-                   "</shape>",
-                   { "sphere", "scales by 2 and 1" });
+    Warnings warnings;
+    TransformData uneven = TransformData::rotate({ 0, 0, 1 }, 30) *
+                           TransformData::scale({ 2, 1, 3 }) * TransformData::rotate({ 1, 0, 0 }, 20);
+    auto ball = make_object<Shape>(Properties("shape", "sphere").set("to_world", uneven));
+    EXPECT_TRUE(warnings.tell("scales by 2 and")) << warnings.text;
+    EXPECT_NEAR(ball->area(), 4 * Pi * 4, 1e-9) << "as large as along x";
+    EXPECT_NEAR(ball->bounds().max[2], 2, 1e-12);
+    // Textures lie on it as on any sphere: u and v are perpendicular
+    Ref<Scene> scene =
+        scene_from(scene_xml("<shape type='sphere'><transform name='to_world'><scale x='2' y='1' "
+                             "z='3'/><rotate x='1' angle='20'/></transform></shape>",
+                             4, 1));
+    Ray ray{ Vector3(1, 0.5, 9), Vector3(0, 0, -1), Float(1e9), Float(0), {} };
+    SurfaceInteraction si = scene->ray_intersect(ray, true);
+    compute(si);
+    EXPECT_NEAR(read_floats(dot(si.dp_du, si.dp_dv))[0], 0, 1e-4);
     expect_refused("<shape type='sphere'><float name='radius' value='0'/></shape>",
                    { "radius is 0", "positive" });
 }

@@ -8,6 +8,15 @@
 namespace umbel {
 
 class Polarizer final : public PolarizingPlate {
+public:
+    void declare(Params &p) override {
+        p.example("<float name='theta' value='30'/>");
+        p.example("<boolean name='polarizing' value='false'/>");
+        PolarizingPlate::declare(p);
+        p.boolean("polarizing", m_is_polarizing, true)
+            .doc("If not, it halves light of any polarization, and leaves that as it is");
+    }
+
 protected:
     Spectrum element(const SurfaceInteraction &, const Mask &) const override {
         return mueller::linear_polarizer(Spectrum(1));
@@ -16,6 +25,10 @@ protected:
         return cross(forward, Vector3(sin(theta), cos(theta), Float(0)));
     }
     double unpolarized_part() const override { return 0.5; }
+    bool changes_polarization() const override { return m_is_polarizing; }
+
+private:
+    bool m_is_polarizing = true;
 };
 
 UMBEL_PLUGIN(BSDF, Polarizer, "polarizer")

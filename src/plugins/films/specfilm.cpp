@@ -6,6 +6,7 @@
 #include "core/host_array.h"
 #include "core/image_io.h"
 #include "render/film.h"
+#include "render/spectral_samples.h"
 #include "render/spectrum_sampler.h"
 #include "render/texture.h"
 #include <algorithm>
@@ -23,6 +24,8 @@ public:
             .doc("How OpenEXR files store a channel");
         p.boolean("sample_border", m_sample_border, false)
             .doc("Pixels at the border see what lies beyond it; if not, the filter ends there");
+        p.boolean("compensate", m_compensate, false)
+            .doc("Compensate for rounding where groups of samples are added up; twice the memory");
         if (p.loading())
             for (const Property &q : p.properties()->all())
                 if (std::holds_alternative<SpectrumData>(q.value) ||
@@ -51,14 +54,10 @@ public:
     void child_changed() override { configure(); }
 
     bool sample_border() const override { return m_sample_border; }
+    bool compensates() const override { return m_compensate; }
     std::pair<Wavelengths, Spectrum> sample_wavelengths(const Float &u,
                                                         const Mask &active) const override {
-        Spectrum numbers;
-        for (int i = 0; i < 4; ++i) { // the four are strata of one sample
-            Float x = u + 0.25 * i;
-            numbers.c.push_back(x - select(x >= 1, Float(1), Float(0)));
-        }
-        Wavelengths w = m_sampler.sample(numbers, active);
+        Wavelengths w = m_sampler.sample(wavelength_strata(u), active);
         return { w, map(m_sampler.pdf(w, active),
                         [](const Float &pdf) { return select(pdf > 0, rcp(pdf), Float(0)); }) };
     }
@@ -71,7 +70,7 @@ public:
         return names;
     }
     std::vector<Float> channels(const FilmSample &sample) const override {
-        SurfaceInteraction si = at(sample.wavelengths);
+        SurfaceInteraction si = interaction_anywhere(sample.wavelengths);
         Spectrum L = unpolarized(sample.L);
         std::vector<Float> out;
         for (const Band &b : m_bands)
@@ -105,15 +104,6 @@ private:
         std::string name;
         Ref<Texture> response;
     };
-    static SurfaceInteraction at(const Wavelengths &w) {
-        SurfaceInteraction si;
-        si.t = Float(0);
-        si.time = Float(0);
-        si.p = Vector3(Float(0));
-        si.uv = { Float(0), Float(0) };
-        si.wavelengths = w;
-        return si;
-    }
     /// The sum of all sensitivities, for the sampling of wavelengths.
     void tabulate(double low, double high, double step) {
         auto n = size_t(std::ceil((high - low) / step)) + 1;
@@ -122,7 +112,8 @@ private:
             nodes[i] = std::min(low + step * double(i), high);
         Float w = float_array(nodes);
         for (const Band &b : m_bands) {
-            Float v = b.response->eval(at(Spectrum(std::vector<Float>{ w, w, w, w })), true)[0];
+            Wavelengths same(std::vector<Float>{ w, w, w, w });
+            Float v = b.response->eval(interaction_anywhere(same), true)[0];
             std::vector<double> values = read_floats(v + w * 0);
             for (size_t i = 0; i < n; ++i) {
                 if (!(values[i] >= 0))
@@ -137,7 +128,7 @@ private:
     }
 
     std::string m_component;
-    bool m_sample_border = false;
+    bool m_sample_border = false, m_compensate = false;
     std::vector<Band> m_bands;
     SpectrumSampler m_sampler;
 };

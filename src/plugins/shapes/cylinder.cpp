@@ -57,11 +57,13 @@ public:
         double sizes[3];
         for (int c = 0; c < 3; ++c)
             sizes[c] = std::hypot(m_to_world(0, c), m_to_world(1, c), m_to_world(2, c));
-        if (std::abs(sizes[0] - sizes[1]) > 1e-6 * sizes[0])
-            complain("to_world scales by {:g} and {:g} across the axis; a cylinder must stay one",
+        bool is_round = std::abs(sizes[0] - sizes[1]) <= 1e-6 * sizes[0];
+        if (!is_round && (emitter() || sensor()))
+            complain("to_world scales by {:g} and {:g} across the axis; a cylinder with a light or "
+                     "a sensor must be round: use a mesh",
                      sizes[0], sizes[1]);
-        double radius = sizes[0];
-        m_area = 2 * Pi * radius * sizes[2];
+        m_area = is_round ? 2 * Pi * sizes[0] * sizes[2] : skewed_area();
+        double radius = m_area / (2 * Pi * sizes[2]);
         m_inv_area = HostFloat(1 / m_area);
         m_flip = HostFloat(m_flip_normals ? -1 : 1);
         m_curvature = HostFloat((m_flip_normals ? -1 : 1) / radius);
@@ -171,6 +173,19 @@ private:
             place(i, 3) = p0[size_t(i)];
         }
         return place;
+    }
+    // Of the strips along the axis that it is made of; this many give all digits, as it is periodic.
+    double skewed_area() const {
+        constexpr int Strips = 256;
+        double sum = 0;
+        for (int k = 0; k < Strips; ++k) {
+            double phi = 2 * Pi * k / Strips;
+            Vec a = m_to_world.apply_vector({ -std::sin(phi), std::cos(phi), 0 }),
+                b = m_to_world.apply_vector({ 0, 0, 1 });
+            sum += std::hypot(a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2],
+                              a[0] * b[1] - a[1] * b[0]);
+        }
+        return sum * 2 * Pi / Strips;
     }
     Vector3 normal_at(const Vector3 &local) const {
         Vector3 n = Transform(m_transform).normal({ local.x, local.y, Float(0) });

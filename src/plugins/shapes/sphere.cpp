@@ -1,8 +1,10 @@
 // sphere: given by centre and radius.
 //
 // Points of it are sampled by the cone of directions that it fills, seen from outside. Transforms may rotate, move and
-// scale it evenly. Once it is loaded, its to_world is that of the unit sphere around the origin: scripts that change it
-// change centre and radius.
+// scale it evenly; of one that does not, the scale along its x axis counts for all, with a warning: an ellipsoid is an `instance`
+// of a sphere. Once it is loaded, its to_world is that of the unit sphere around the origin: scripts that change it change
+// centre and radius.
+#include "core/load_warnings.h"
 #include "core/warp.h"
 #include "render/outline.h"
 #include "render/shape.h"
@@ -43,16 +45,17 @@ public:
     }
 
     void configure() override {
-        // Scaled evenly, up to rounding?
-        auto column = [&](int c) {
-            return std::hypot(m_to_world(0, c), m_to_world(1, c), m_to_world(2, c));
-        };
-        double scale = column(0);
+        double scale = length_of(column(0));
         for (int c = 1; c < 3; ++c)
-            if (std::abs(column(c) - scale) > 1e-6 * scale)
-                complain(
-                    "to_world scales by {:g} and {:g} along different axes; a sphere must stay one",
-                    scale, column(c));
+            if (std::abs(length_of(column(c)) - scale) > 1e-6 * scale) {
+                warn_while_loading(fmt::format(
+                    "{}: to_world scales by {:g} and {:g} along different axes; a sphere stays "
+                    "one, of radius {:g}. For an ellipsoid, put it into a `shapegroup` and scale "
+                    "an `instance` of that",
+                    where(), scale, length_of(column(c)), scale));
+                make_even(scale);
+                break;
+            }
         m_r = HostFloat(scale);
         if (!(m_r.value() > 0))
             complain("the radius is {}; it must be positive", m_r.value());
@@ -181,6 +184,27 @@ public:
     }
 
 private:
+    using Column = std::array<double, 3>;
+    Column column(int c) const { return { m_to_world(0, c), m_to_world(1, c), m_to_world(2, c) }; }
+    static double length_of(const Column &v) { return std::hypot(v[0], v[1], v[2]); }
+    // Its axes become perpendicular and of one length; the first stays.
+    void make_even(double scale) {
+        for (int c = 1; c < 3; ++c) {
+            Column v = column(c);
+            for (int k = 0; k < c; ++k) {
+                Column a = column(k);
+                double part = (v[0] * a[0] + v[1] * a[1] + v[2] * a[2]) / (scale * scale);
+                for (size_t i = 0; i < 3; ++i)
+                    v[i] -= part * a[i];
+            }
+            double length = length_of(v);
+            if (!(length > 0))
+                complain("to_world is singular: it squeezes space into a plane, a line or a point");
+            for (int i = 0; i < 3; ++i)
+                m_to_world(i, c) = v[size_t(i)] * scale / length;
+        }
+    }
+
     // A transform that scales evenly is undone by its transpose, up to that scale.
     Vector3 to_local(const Vector3 &n) const {
         return normalize({ dot(m_axes[0], n), dot(m_axes[1], n), dot(m_axes[2], n) });

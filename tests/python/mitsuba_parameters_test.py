@@ -1,0 +1,72 @@
+# tests/python/mitsuba_parameters_test.py: parameters and forms of objects that scenes of Mitsuba 3 have.
+import logging
+
+import numpy as np
+import pytest
+
+import umbel as mi
+import umbel.jit as dr
+
+
+@pytest.mark.parametrize("variant", ["llvm_ad_rgb", "llvm_ad_spectral"])
+def test_d65_lights_a_texture_inside(variant):
+    with mi.set_variant(variant):
+        board = {"type": "checkerboard", "color0": .25, "color1": .75}
+        plain, lit = (mi.load_dict({"type": "d65", **d}) for d in ({}, {"scale": 2., "board": board}))
+        si = dr.zeros(mi.SurfaceInteraction3f, 2)
+        si.uv = mi.Point2f([.2, .7], .2)
+        if "spectral" in variant:
+            si.wavelengths = mi.Spectrum(420, 500, 580, 660)
+        assert np.allclose(lit.eval(si), plain.eval(si).numpy() * [.5, 1.5], rtol=1e-5)
+        assert lit.is_spatially_varying() and not plain.is_spatially_varying()
+        assert dr.allclose(lit.mean(), plain.mean()) and dr.allclose(lit.max(), 1.5 * plain.max())
+        assert "nested_texture.color0.value" in mi.traverse(lit)
+        with pytest.raises(mi.UserError, match="give one of them"):
+            mi.load_dict({"type": "d65", "color": {"type": "rgb", "value": [1, .5, .2]}, "board": board})
+
+
+def test_a_polarizer_may_be_grey_glass():
+    with mi.set_variant("llvm_ad_spectral_polarized"):
+        si = dr.zeros(mi.SurfaceInteraction3f)
+        si.wi, si.wavelengths = mi.Vector3f(.28, 0, .96), mi.UnpolarizedSpectrum(420, 500, 580, 660)
+
+        def passes(**given):
+            bs, weight = mi.load_dict({"type": "polarizer", **given}).sample(mi.BSDFContext(), si, .5, mi.Point2f(.5))
+            return np.array(weight).reshape(4, 4, -1)[..., 0]
+        assert np.allclose(passes(polarizing=False), .5 * np.eye(4), atol=1e-6)
+        assert not np.allclose(passes(), .5 * np.eye(4), atol=.1)
+
+
+def test_an_uneven_sphere_stays_one(caplog):
+    T = mi.ScalarTransform4f
+    uneven = T().translate([1, 2, 3]).rotate([0, 0, 1], 30).scale([2, 1, 3]).rotate([1, 0, 0], 20)
+    with caplog.at_level(logging.WARNING):
+        ball = mi.load_dict({"type": "sphere", "to_world": uneven})
+    assert "a sphere stays one, of radius 2" in caplog.text
+    assert dr.allclose(ball.surface_area(), 16 * np.pi) and dr.allclose(ball.bbox().max, [3, 4, 5])
+    si = ball.ray_intersect(mi.Ray3f(mi.Point3f(1.5, 2.5, 9), mi.Vector3f(0, 0, -1)))
+    assert dr.allclose(dr.norm(si.p - mi.Point3f(1, 2, 3)), 2) and dr.allclose(dr.dot(si.dp_du, si.dp_dv), 0, atol=1e-4)
+
+
+def test_a_cylinder_may_be_an_elliptic_tube():
+    T = mi.ScalarTransform4f
+    tube = mi.load_dict({"type": "cylinder", "to_world": T().scale([2, 1, 3])})
+    assert dr.allclose(tube.surface_area(), 3 * 9.68844822)  # the circumference of an ellipse of half axes 2 and 1
+    si = tube.ray_intersect(mi.Ray3f(mi.Point3f([9, 1.6], [0, 9], 1), mi.Vector3f([-1, 0], [0, -1], 0)))
+    assert dr.allclose(si.t, [7, 8.4])
+    assert dr.allclose(si.n, mi.Vector3f([1, .5547002], [0, .83205029], 0), atol=1e-5)
+    with pytest.raises(mi.UserError, match="must be round"):
+        mi.load_dict({"type": "cylinder", "to_world": T().scale([2, 1, 3]), "emitter": {"type": "area"}})
+
+
+def test_all_cameras_take_a_focus_distance():
+    assert mi.load_dict({"type": "orthographic", "focus_distance": 3.}).near_clip() == pytest.approx(.01)
+
+
+def test_specfilm_compensates_for_rounding():
+    with mi.set_variant("llvm_ad_spectral"):
+        band = {"type": "spectrum", "value": [(400, 1.), (500, 1.)]}
+        scene = mi.load_dict({"type": "scene", "sky": {"type": "constant", "radiance": {"type": "uniform", "value": 1.}},
+                              "camera": {"type": "perspective", "film": {"type": "specfilm", "compensate": True, "width": 2,
+                                                                         "height": 2, "band": band}}})
+        assert np.allclose(mi.render(scene, spp=64).numpy()[..., 0], 100, rtol=.02)

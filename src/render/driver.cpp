@@ -282,7 +282,10 @@ void Render::launch(const Band &band) {
         return std::vector<Value>(pass.results.begin(), pass.results.end());
     };
     const Value inputs[] = { place.first, place.sample, place.seed, place.skip_invalid };
-    bool replay = m_repeats && !m_is_single && !jit::Recorder::of(jit::Context::current());
+    // Loops and calls that are evaluated look at lanes, whose numbers are those of one launch only
+    const jit::Context &context = jit::Context::current();
+    bool recorded = context.has(jit::Flag::RecordLoops) && context.has(jit::Flag::RecordCalls);
+    bool replay = m_repeats && !m_is_single && recorded && !jit::Recorder::of(context);
     for (Value &v : replay ? m_launches->run(band.count, inputs, trace) : trace())
         results.emplace_back(std::move(v));
     if (!results.empty())

@@ -298,3 +298,16 @@ def test_a_render_keeps_the_integrator_and_sensor_that_its_derivative_needs():
 def test_render_takes_a_scene():
     with pytest.raises(TypeError, match="scene"):
         mi.render(mi.load_dict({"type": "diffuse"}))
+
+
+def test_several_launches_with_loops_and_calls_evaluated_give_the_same_image():
+    scene = mi.load_dict(box(size=1))
+    expected = mi.render(scene, spp=44, seed=2).numpy()
+    for flag in (dr.JitFlag.LoopRecord, dr.JitFlag.VCallRecord):
+        with dr.scoped_set_flag(flag, False):
+            assert np.allclose(mi.render(scene, spp=44, seed=2).numpy(), expected, rtol=1e-5)
+            params = mi.traverse(scene)
+            dr.enable_grad(params[KEY])
+            image = mi.load_dict({"type": "path", "max_depth": 3}).render(scene, seed=2, spp=44)
+            dr.backward(dr.sum(image, axis=None))
+            assert np.all(np.isfinite(dr.grad(params[KEY]).numpy()))

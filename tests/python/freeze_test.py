@@ -320,10 +320,10 @@ def test_a_function_that_is_dropped_takes_its_recordings_along():
 
 # ---- scenes
 
-def small_box(integrator="path"):
+def small_box(integrator="path", max_depth=3):
     d = mi.cornell_box()
     d["sensor"]["film"] = {"type": "hdrfilm", "width": 8, "height": 8}
-    d["integrator"] = {"type": integrator, "max_depth": 3}
+    d["integrator"] = {"type": integrator, "max_depth": max_depth}
     return mi.load_dict(d)
 
 
@@ -464,3 +464,13 @@ def test_textures_are_inputs():
         x = dr.arange(Float, 5) / 4 + dr.opaque(Float, 0)
         assert dr.allclose(f(tex, x)[0], tex.eval(x)[0])
     assert len(traces) == 1
+
+
+def test_paths_of_light_are_frozen_up_to_a_depth():
+    scene = small_box("ptracer", 4)
+    f, traces = counted(lambda s, seed: mi.render(s, spp=2, seed=seed))
+    for seed in (1, 2, 3):
+        assert dr.allclose(f(scene, dr.opaque(UInt, seed)), mi.render(scene, spp=2, seed=seed))
+    assert len(traces) <= 2
+    with pytest.raises(RuntimeError, match="give max_depth"):
+        dr.freeze(lambda s: mi.render(s, spp=1))(small_box("ptracer", -1))

@@ -4,6 +4,7 @@
 // Lights that the camera sees directly, or through nothing but the air, come from the camera's own rays.
 //
 // A bounce is a launch: so lanes add to the image in their order, and it has the same bits every time.
+#include "jit/recording.h"
 #include "render/integrator.h"
 
 namespace umbel {
@@ -29,10 +30,15 @@ public:
         add_visible_lights(pass);
         if (pass.scene.emitters().empty())
             return;
+        // A frozen function cannot look whether there is light left: it follows all bounces
+        bool frozen = jit::Recorder::of(jit::Context::current());
+        if (frozen && m_max_depth < 0)
+            complain("paths of any length cannot be part of a frozen function, whose kernels are "
+                     "the same each time; give max_depth");
         State s = start(pass);
         for (int bounce = 1; bounce < m_max_depth || m_max_depth < 0; ++bounce) {
             compute(s);
-            if (!jit::any(s.active))
+            if (!frozen && !jit::any(s.active))
                 break;
             follow(pass, s, uint32_t(bounce));
         }

@@ -197,7 +197,27 @@ def struct_(self):
         else:
             flags |= (F.Gamma if self.srgb_gamma() else 0) | (F.PremultipliedAlpha if self.premultiplied_alpha() else 0)
         s.append(name, self.component_format(), flags)
+    s._fields = [Channel(f, self, i) for i, f in enumerate(s._fields)]
     return s
+
+
+class Channel(Struct.Field):
+    """A channel of a bitmap, which takes a new name over."""
+
+    def __init__(self, field, bitmap, index):
+        self._bitmap, self._index = None, index
+        super().__init__(field.name, field.type, field.offset, field.flags, field.value)
+        self._bitmap = bitmap
+
+    @property
+    def name(self):
+        return self._name
+
+    @name.setter
+    def name(self, name):
+        if self._bitmap is not None:
+            self._bitmap._rename_channel(self._index, str(name))
+        self._name = str(name)
 
 
 class Metadata(Properties):
@@ -267,10 +287,12 @@ def __eq__(self, other):
 
 def __repr__(self):
     struct = "\n  ".join(repr(self.struct_()).splitlines())
+    rows = ",".join(f"\n    {k} => {m.as_string(k)}" for m in [self.metadata()] for k in m.keys())
+    further = f"  metadata = {{{rows}\n  }},\n" if rows else ""
     return (f"Bitmap[\n  pixel_format = {self.pixel_format().name.lower()},\n"
             f"  component_format = {self.component_format().name.lower()},\n"
             f"  size = [{self.width()}, {self.height()}],\n  srgb_gamma = {int(self.srgb_gamma())},\n"
-            f"  struct = {struct},\n  data = [ {self.buffer_size()} B of image data ]\n]")
+            f"  struct = {struct},\n{further}  data = [ {self.buffer_size()} B of image data ]\n]")
 
 
 # ---- conversion

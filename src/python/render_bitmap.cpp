@@ -154,6 +154,14 @@ void accumulate(Image &to, const Image &from, size_t sx, size_t sy, size_t tx, s
     }
 }
 
+// In place: arrays of NumPy's may share the pixels.
+void rename_channel(Image &image, size_t index, const std::string &name) {
+    if (int other = image.find_channel(name); other >= 0 && size_t(other) != index)
+        fail("the channel {} cannot be called {} as well; choose another name",
+             quote(image.channels().at(index)), quote(name));
+    const_cast<std::string &>(image.channels().at(index)) = name;
+}
+
 } // namespace
 
 void bind_bitmap(nb::module_ &m) {
@@ -171,6 +179,7 @@ void bind_bitmap(nb::module_ &m) {
     c.def("srgb_gamma", &Image::srgb, "Whether colours are encoded with sRGB's transfer function");
     c.def("set_srgb_gamma", &Image::set_srgb, nb::arg("value"), "Says so; changes no pixel");
     c.def("channel_names", [](const Image &i) { return i.channels(); }, "Names of the channels");
+    c.def("_rename_channel", rename_channel);
     c.def_prop_ro("_component", [](const Image &i) { return int(i.component()); });
     c.def_prop_ro("_address", [](const Image &i) { return uintptr_t(i.bytes()); });
     c.def("_metadata", metadata);

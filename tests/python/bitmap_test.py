@@ -303,3 +303,18 @@ def test_rows_are_resampled_with_their_boundary():
         r.set_boundary_condition(condition)
         r.resample(source, 1, target, 1, 1)
         assert np.isclose(target[0], first) and np.isclose(target[3], 2.25)
+
+
+def test_channels_take_new_names_and_files_keep_them(tmp_path):
+    b = mi.Bitmap(PF.MultiChannel, mi.Struct.Type.Float32, [4, 5], 3)
+    pixels = np.asarray(b)
+    for i, field in enumerate(b.struct_()):
+        field.name = f"layer.{i}"
+    pixels[:] = 7  # still the memory of the bitmap
+    b.metadata()["author"] = "somebody"
+    assert "author" in str(b) and "layer.2" in str(b)
+    b.write(tmp_path / "a.exr")
+    read = mi.Bitmap(tmp_path / "a.exr")
+    assert read.channel_names() == ["layer.0", "layer.1", "layer.2"] and np.all(np.asarray(read) == 7)
+    with pytest.raises(mi.UserError, match='"layer.1"'):
+        b.struct_()[0].name = "layer.1"

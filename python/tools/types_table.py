@@ -106,8 +106,8 @@ rng: seed=Any -> Generator
 
 # scenes
 umbel.load_dict: dict=Mapping[str, Any]; parallel=bool; optimize=bool -> LoadedObject
-umbel.load_file: path=Path -> LoadedObject
-umbel.load_string: string=str -> LoadedObject
+umbel.load_file: path=Path; parallel=bool; optimize=bool -> LoadedObject
+umbel.load_string: string=str; parallel=bool; optimize=bool -> LoadedObject
 umbel.render: scene=Scene; sensor=Union[int, Sensor]; integrator=Union[Integrator, str, None] -> TensorXf
 umbel.traverse: node=Object -> SceneParameters
 umbel.set_variant umbel.variant_context umbel.scoped_set_variant: names=str -> ContextManager[Any]

@@ -23,10 +23,10 @@ __version__ = "0.1.0"
 
 from ._core import (BSDF, BSDFContext, ContinuousDistribution, DiscreteDistribution, DiscreteDistribution2D, Emitter, Film,
                     Integrator, IrregularContinuousDistribution, Medium, Mesh, Object, PhaseFunction, ReconstructionFilter,
-                    Sampler, Scene, Sensor, Shape, Texture, Volume, load_file, load_string)
+                    Sampler, Scene, Sensor, Shape, Texture, Volume)
 from ._records import (BSDFSample3f, DirectionSample3f, Interaction3f, MediumInteraction3f, PositionSample3f,
                        PreliminaryIntersection3f, Ray2d, Ray2f, Ray3d, Ray3f, RayDifferential3f, SurfaceInteraction3f)
-from ._scene import BSDFFlags, RayFlags, TransportMode, has_flag, load_dict
+from ._scene import BSDFFlags, RayFlags, TransportMode, has_flag, load_dict, load_file, load_string
 from ._plugins import (ParamFlags, TraversalCallback, cast_object, register_bsdf, register_emitter,
                        register_film, register_integrator, register_medium, register_phase, register_phasefunction,
                        register_rfilter, register_sampler, register_sensor, register_shape, register_texture,

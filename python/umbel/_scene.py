@@ -201,20 +201,33 @@ def looking_in(folders):
         set_file_resolver(before)
 
 
-def load_dict(dict, parallel=False, optimize=False):
+def load_dict(dict, parallel=True, optimize=False):
     """Loads a scene, or one object, from nested dictionaries. Entries {"type": "resources", "path": ...} name folders in which
-    its files are. `optimize`: equal materials and textures become one. Scenes load in one thread."""
-    if parallel:
-        raise dr.UserError("load_dict: scenes load in one thread; leave out parallel=True")
+    its files are. `optimize`: equal materials and textures become one. `parallel` allows for several threads; the scene is the
+    same, and one will do."""
     if optimize:
-        from . import parser, variant
-        config = parser.ParserConfig(variant())
-        state = parser.parse_dict(config, dict)
-        parser.transform_all(config, state)
-        return parser.instantiate(config, state)
+        return _optimized("parse_dict", dict)
     dict, folders = split_resources(dict)
     with looking_in(folders):
         return _core.load_dict(dict)
+
+
+def load_file(path, parallel=True, optimize=False, **kwargs):
+    """Loads a scene file; other keyword arguments are what -D sets on the command line. `parallel`, `optimize`: see load_dict()."""
+    return _optimized("parse_file", path, **kwargs) if optimize else _core.load_file(path, **kwargs)
+
+
+def load_string(string, parallel=True, optimize=False, **kwargs):
+    """Loads a scene from the text of a scene file; arguments are those of load_file()."""
+    return _optimized("parse_string", string, **kwargs) if optimize else _core.load_string(string, **kwargs)
+
+
+def _optimized(parse, source, **kwargs):
+    from . import parser, variant
+    config = parser.ParserConfig(variant())
+    state = getattr(parser, parse)(config, source, **kwargs)
+    parser.transform_all(config, state)
+    return parser.instantiate(config, state)
 
 
 _scene_methods()

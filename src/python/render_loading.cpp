@@ -367,22 +367,29 @@ PropertiesPtr from_dict(nb::dict d, std::string id, const Plugin *parent, std::s
     return p;
 }
 
+// What the file's reader remarks is said, such as definitions that the scene does not use.
+template <class Parse> static nb::object load_text(nb::dict definitions, const Parse &parse) {
+    enter();
+    std::vector<std::string> remarks;
+    SceneFileOptions options = options_from(definitions);
+    options.warnings = &remarks;
+    Properties scene = parse(options);
+    for (std::string &remark : remarks)
+        warn_while_loading(std::move(remark));
+    return load(std::move(scene));
+}
+
 void bind_loading(nb::module_ &m) {
-    m.def(
-        "load_file",
-        [](nb::object path, nb::kwargs definitions) {
-            enter();
-            return load(
-                parse_scene_file(nb::cast<std::string>(nb::str(path)), options_from(definitions)));
-        },
-        "Loads a scene file; keyword arguments are what -D sets on the command line.");
-    m.def(
-        "load_string",
-        [](const std::string &text, nb::kwargs definitions) {
-            enter();
-            return load(parse_scene_string(text, options_from(definitions)));
-        },
-        "Loads a scene from the text of a scene file.");
+    m.def("load_file", [](nb::object path, nb::kwargs definitions) {
+        return load_text(definitions, [&](const SceneFileOptions &options) {
+            return parse_scene_file(nb::cast<std::string>(nb::str(path)), options);
+        });
+    });
+    m.def("load_string", [](const std::string &text, nb::kwargs definitions) {
+        return load_text(definitions, [&](const SceneFileOptions &options) {
+            return parse_scene_string(text, options);
+        });
+    });
     m.def(
         "load_dict",
         [](nb::dict d) {

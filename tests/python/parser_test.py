@@ -168,8 +168,6 @@ def test_what_is_not_there_is_not_there(config):
     for name in ("merge_meshes", "parallel", "unused_properties"):
         with pytest.raises(AttributeError, match=name):
             setattr(config, name, False)
-    with pytest.raises(mi.UserError, match="one thread"):
-        mi.load_dict({"type": "sphere"}, parallel=True)
 
 
 def test_equal_materials_become_one_where_that_is_asked_for():
@@ -220,3 +218,15 @@ def test_a_name_of_two_kinds_means_the_one_that_fits(config):
     assert isinstance(mi.load_dict({"type": "hair"}), mi.BSDF)
     with pytest.raises(mi.UserError, match="diffuse"):
         mi.load_dict({"type": "difuse"})
+
+
+def test_files_texts_and_dictionaries_load_with_the_same_options(tmp_path, capfd):
+    text = '<scene version="3.0.0"><bsdf type="$kind" id="a"/><shape type="sphere"><ref id="a"/></shape></scene>'
+    (tmp_path / "a.xml").write_text(text)
+    for options in ({}, {"parallel": True}, {"optimize": True}, {"parallel": False, "optimize": False}):
+        for load, source in ((mi.load_string, text), (mi.load_file, tmp_path / "a.xml")):
+            assert isinstance(load(source, kind="conductor", **options).shapes()[0].bsdf(), mi.BSDF)
+        assert isinstance(mi.load_dict({"type": "sphere"}, **options), mi.Shape)
+    capfd.readouterr()
+    mi.load_string(text, kind="diffuse", knd="plastic")
+    assert "does not use $knd" in "".join(capfd.readouterr())

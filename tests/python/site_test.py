@@ -72,7 +72,7 @@ def test_every_scene_has_its_place_with_picture_and_source(pages):
 
 def test_the_reference_has_functions_and_classes_with_their_signatures(pages):
     text = pages["reference/umbel.md"]
-    assert "### `load_dict`\n\n```python\nload_dict(dict: Mapping[str, Any], parallel: bool=False, optimize: bool=False) -> " in text
+    assert "### `load_dict`\n\n```python\nload_dict(dict: Mapping[str, Any], parallel: bool=True, optimize: bool=False) -> " in text
     assert "### `BSDF`" in text and "- `eval_pdf(ctx: BSDFContext" in text
     assert "### `gather`" in pages["reference/umbel.jit.md"]
     assert "square_to_cosine_hemisphere(sample: ArrayLike)" in pages["reference/umbel.warp.md"]

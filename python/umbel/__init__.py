@@ -32,6 +32,7 @@ from ._plugins import (ParamFlags, TraversalCallback, cast_object, register_bsdf
                        register_rfilter, register_sampler, register_sensor, register_shape, register_texture,
                        register_volume)
 from ._shape import DiscontinuityFlags, MeshPtr, ShapePtr, ShapeType
+from ._silhouette import SilhouetteSample3f
 from . import _mesh, _sampler
 from ._endpoints import EmitterFlags, Endpoint, ProjectiveCamera, parse_fov
 from ._film import FilmFlags, ImageBlock

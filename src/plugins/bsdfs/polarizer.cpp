@@ -10,8 +10,6 @@ namespace umbel {
 class Polarizer final : public PolarizingPlate {
 public:
     void declare(Params &p) override {
-        p.example("<float name='theta' value='30'/>");
-        p.example("<boolean name='polarizing' value='false'/>");
         PolarizingPlate::declare(p);
         p.boolean("polarizing", m_is_polarizing, true)
             .doc("If not, it halves light of any polarization, and leaves that as it is");

@@ -15,8 +15,7 @@ public:
     void declare(Params &p) override {
         p.example("");
         p.example("<rgb name='color' value='.2, .5, .8'/><float name='scale' value='2'/>");
-        p.example("<texture type='bitmap'><string name='filename' value='$files/image.png'/>"
-                  "</texture><float name='scale' value='3'/>");
+        p.example("<texture type='checkerboard'/><float name='scale' value='3'/>");
         p.scalar("scale", m_scale, 1, 0).differentiable().doc("Multiplies it");
         p.spectrum("color", m_data, SpectrumData::uniform(1))
             .doc("A colour for it; white unless given");
@@ -47,6 +46,17 @@ public:
         if (!m_nested)
             return light;
         return light * ask("eval", [&] { return m_nested->eval(si, active); }, si, active);
+    }
+    Float eval_1(const SurfaceInteraction &si, const Mask &active) const override {
+        if (!m_nested || variant().colour == Colour::Spectral)
+            return Texture::eval_1(si, active);
+        return m_scale * ask("eval_1", [&] { return m_nested->eval_1(si, active); }, si, active);
+    }
+    Vector2 eval_1_grad(const SurfaceInteraction &si, const Mask &active) const override {
+        if (!m_nested || variant().colour == Colour::Spectral)
+            return Texture::eval_1_grad(si, active);
+        return ask("eval_1_grad", [&] { return m_nested->eval_1_grad(si, active); }, si, active) *
+               m_scale;
     }
     Vector3 eval_3(const SurfaceInteraction &si, const Mask &active) const override {
         if (variant().colour == Colour::Spectral)

@@ -1,6 +1,7 @@
 // render/bsdf_mixture.h: weighted sums of BSDFs: what `blendbsdf` and `mixturebsdf` share.
 #pragma once
 #include "render/bsdf.h"
+#include "render/part_choice.h"
 #include "render/traced_once.h"
 
 namespace umbel {
@@ -12,10 +13,8 @@ public:
     void configure() override {
         m_components.clear();
         m_first.clear();
-        for (const Ref<BSDF> &b : m_parts) {
-            m_first.push_back(uint32_t(m_components.size()));
-            m_components.insert(m_components.end(), b->components().begin(), b->components().end());
-        }
+        for (const Ref<BSDF> &b : m_parts)
+            m_first.push_back(append_components(m_components, b->components()));
     }
 
     std::pair<Spectrum, Float> eval_pdf(const BSDFContext &ctx, const SurfaceInteraction &si,
@@ -37,30 +36,20 @@ public:
         std::vector<Part> parts = wanted(ctx, si, active);
         BSDFSample result = BSDFSample::none();
         result.weight = black();
-        UInt32 chosen(0u);
-        Float below(0);
-        for (size_t i = 0; i < parts.size(); ++i) {
-            const Part &part = parts[i];
-            Float above = i + 1 == parts.size() ? Float(2) : below + part.probability;
-            Mask here = (u1 >= below) & (u1 < above) & (part.probability > 0);
-            // The number that chose is used again
-            Float again =
-                parts.size() == 1
-                    ? u1
-                    : clamp((u1 - below) / part.probability, 0,
-                            variant().double_precision ? 0x1.fffffffffffffp-1 : 0x1.fffffep-1);
-            again = select(here, again, Float(0.5));
+        PartChoice choice(u1, parts.size());
+        for (const Part &part : parts) {
+            auto [here, again] = choice.next(part.probability);
             BSDFSample s = ask(
                 part, "sample", si,
-                [&] { return part.bsdf->sample(part.ctx, si, again, u2, active & here); }, again,
-                u2, active, here);
+                [&, &here = here, &again = again] {
+                    return part.bsdf->sample(part.ctx, si, again, u2, active & here);
+                },
+                again, u2, active, here);
             s.weight = s.weight * (part.weight / select(here, part.probability, Float(1)));
             s.pdf = s.pdf * part.probability;
             s.sampled_component = s.sampled_component + UInt32(part.first);
             s.weight = s.weight.dense();
             result = select(here, s, result);
-            chosen = select(here, UInt32(uint32_t(i)), chosen);
-            below = above;
         }
         if (parts.size() < 2)
             return result;

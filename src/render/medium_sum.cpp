@@ -1,6 +1,7 @@
 // render/medium_sum.cpp: see medium_sum.h.
 #include "render/medium_sum.h"
 #include "render/channel_choice.h"
+#include "render/part_choice.h"
 #include <algorithm>
 
 namespace umbel {
@@ -23,10 +24,8 @@ Medium::Coefficients coefficients_of(const Medium &part, const MediumInteraction
 class SumOfPhases final : public PhaseFunction {
 public:
     explicit SumOfPhases(const std::vector<const Medium *> &parts) : m_parts(parts) {
-        for (const Medium *m : parts) {
-            const std::vector<uint32_t> &c = m->phase_function().components();
-            m_components.insert(m_components.end(), c.begin(), c.end());
-        }
+        for (const Medium *m : parts)
+            append_components(m_components, m->phase_function().components());
     }
 
     std::pair<Spectrum, Float> eval_pdf(const PhaseFunctionContext &ctx,
@@ -47,18 +46,12 @@ public:
                                const Mask &active) const override {
         std::vector<Part> parts = parts_of(ctx, mei, active);
         PhaseFunctionSample result = PhaseFunctionSample::none();
-        Float below(0);
-        for (size_t i = 0; i < parts.size(); ++i) {
-            const Part &part = parts[i];
-            Float above = i + 1 == parts.size() ? Float(2) : below + part.probability;
-            Mask here = active & (u1 >= below) & (u1 < above) & (part.probability > 0);
-            // The number that chose is used again
-            Float again = clamp((u1 - below) / select(here, part.probability, Float(1)), 0,
-                                variant().double_precision ? 0x1.fffffffffffffp-1 : 0x1.fffffep-1);
-            PhaseFunctionSample s = part.phase->sample(part.ctx, mei, again, u2, here);
+        PartChoice choice(u1, parts.size());
+        for (const Part &part : parts) {
+            auto [here, again] = choice.next(part.probability);
+            PhaseFunctionSample s = part.phase->sample(part.ctx, mei, again, u2, active & here);
             result.wo = select(here, s.wo, result.wo);
             result.pdf = select(here, s.pdf, result.pdf);
-            below = above;
         }
         // All may scatter into that direction
         Mask some = active & (result.pdf > 0);

@@ -1,11 +1,21 @@
 // render/mixture_weights.cpp: weights of what is mixed.
 #include "render/mixture_weights.h"
+#include "core/number_list.h"
 #include <numeric>
 
 namespace umbel {
 
-std::vector<Float> mixture_weights(const std::string &text, size_t parts, const char *kind,
-                                   const Properties &owner) {
+void MixtureWeights::declare(Params &p, size_t parts, const char *kind) {
+    if (p.traversing()) {
+        for (size_t i = 0; i < m_weights.size(); ++i)
+            p.exposed(fmt::format("weight_{}", i).c_str(), &m_weights[i]).differentiable();
+        return;
+    }
+    std::string text;
+    p.string("weights", text, "").doc("As many numbers, between commas; their sum is 1 at most");
+    if (!p.loading())
+        return;
+    const Properties &owner = *p.properties();
     std::vector<double> numbers = parse_number_list(text, "weights", owner);
     if (numbers.size() != parts || numbers.empty())
         fail("{}: there are {} weights for {} {}s; give one weight for each {}", owner.describe(),
@@ -17,10 +27,9 @@ std::vector<Float> mixture_weights(const std::string &text, size_t parts, const 
     if (!(sum <= 1 + 1e-6))
         fail("{}: the weights' sum is {}, which would make energy; scale them down to a sum of 1",
              owner.describe(), sum);
-    std::vector<Float> out;
+    m_weights.clear();
     for (double v : numbers)
-        out.push_back(opaque_float(v));
-    return out;
+        m_weights.push_back(opaque_float(v));
 }
 
 } // namespace umbel

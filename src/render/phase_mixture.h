@@ -1,6 +1,7 @@
 // render/phase_mixture.h: weighted sums of phase functions: what `blendphase` and `mixturephase` share.
 #pragma once
 #include "ad/ad.h"
+#include "render/part_choice.h"
 #include "render/phase.h"
 #include "render/traced_once.h"
 
@@ -13,10 +14,8 @@ public:
     void configure() override {
         m_components.clear();
         m_first.clear();
-        for (const Ref<PhaseFunction> &f : m_parts) {
-            m_first.push_back(uint32_t(m_components.size()));
-            m_components.insert(m_components.end(), f->components().begin(), f->components().end());
-        }
+        for (const Ref<PhaseFunction> &f : m_parts)
+            m_first.push_back(append_components(m_components, f->components()));
     }
 
     std::pair<Spectrum, Float> eval_pdf(const PhaseFunctionContext &ctx,
@@ -40,26 +39,18 @@ public:
         std::vector<Part> parts = wanted(ctx, mei, active);
         PhaseFunctionSample result = PhaseFunctionSample::none();
         result.weight = black();
-        Float below(0);
-        for (size_t i = 0; i < parts.size(); ++i) {
-            const Part &part = parts[i];
-            Float above = i + 1 == parts.size() ? Float(2) : below + part.probability;
-            Mask here = (u1 >= below) & (u1 < above) & (part.probability > 0);
-            // The number that chose is used again
-            Float again =
-                parts.size() == 1
-                    ? u1
-                    : clamp((u1 - below) / part.probability, 0,
-                            variant().double_precision ? 0x1.fffffffffffffp-1 : 0x1.fffffep-1);
-            again = select(here, again, Float(0.5));
+        PartChoice choice(u1, parts.size());
+        for (const Part &part : parts) {
+            auto [here, again] = choice.next(part.probability);
             PhaseFunctionSample s = ask(
                 part, "sample", mei,
-                [&] { return part.phase->sample(part.ctx, mei, again, u2, active & here); }, again,
-                u2, active, here);
+                [&, &here = here, &again = again] {
+                    return part.phase->sample(part.ctx, mei, again, u2, active & here);
+                },
+                again, u2, active, here);
             s.weight = (s.weight * (part.share / part.probability)).dense();
             result = { select(here, s.wo, result.wo), select(here, s.pdf, result.pdf),
                        select(here, s.weight, result.weight) };
-            below = above;
         }
         if (parts.size() < 2)
             return result;

@@ -15,25 +15,16 @@ public:
                   "<bsdf type='roughconductor'><string name='material' value='Au'/></bsdf>"
                   "<bsdf type='conductor'><string name='material' value='Cu'/></bsdf>");
         p.objects("bsdf", m_parts).doc("What is mixed");
-        if (p.traversing()) {
-            for (size_t i = 0; i < m_weights.size(); ++i)
-                p.exposed(fmt::format("weight_{}", i).c_str(), &m_weights[i]).differentiable();
-            return;
-        }
-        std::string text;
-        p.string("weights", text, "")
-            .doc("As many numbers, between commas; their sum is 1 at most");
-        if (p.loading())
-            m_weights = mixture_weights(text, m_parts.size(), "BSDF", *p.properties());
+        m_weights.declare(p, m_parts.size(), "BSDF");
     }
 
 protected:
     std::vector<Float> weights(const SurfaceInteraction &, const Mask &) const override {
-        return m_weights;
+        return m_weights.all();
     }
 
 private:
-    std::vector<Float> m_weights;
+    MixtureWeights m_weights;
 };
 
 UMBEL_PLUGIN(BSDF, MixtureBsdf, "mixturebsdf")

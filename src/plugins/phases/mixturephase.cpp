@@ -12,29 +12,21 @@ public:
         p.example("<string name='weights' value='0.5, 0.3, 0.2'/><phase type='rayleigh'/>"
                   "<phase type='hg'/><phase type='isotropic'/>");
         p.objects("phase", m_parts).doc("What is mixed");
-        if (p.traversing()) {
-            for (size_t i = 0; i < m_weights.size(); ++i)
-                p.exposed(fmt::format("weight_{}", i).c_str(), &m_weights[i]).differentiable();
-            return;
-        }
-        std::string text;
-        p.string("weights", text, "")
-            .doc("As many numbers, between commas; their sum is 1 at most");
-        if (p.loading())
-            m_weights = mixture_weights(text, m_parts.size(), "phase function", *p.properties());
+        m_weights.declare(p, m_parts.size(), "phase function");
     }
 
 protected:
     std::vector<Float> weights(const MediumInteraction &, const Mask &) const override {
-        Float sum = std::accumulate(m_weights.begin() + 1, m_weights.end(), m_weights[0]);
+        const std::vector<Float> &all = m_weights.all();
+        Float sum = std::accumulate(all.begin() + 1, all.end(), all[0]);
         std::vector<Float> out;
-        for (const Float &w : m_weights)
+        for (const Float &w : all)
             out.push_back(w / sum);
         return out;
     }
 
 private:
-    std::vector<Float> m_weights;
+    MixtureWeights m_weights;
 };
 
 UMBEL_PLUGIN(PhaseFunction, MixturePhase, "mixturephase")

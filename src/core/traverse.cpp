@@ -10,18 +10,31 @@
 namespace umbel {
 
 namespace {
-// When an object last took over a number of the host; few ever do.
-struct Revisions {
-    std::mutex mutex;
-    uint64_t last = 0;
-    std::unordered_map<const Object *, uint64_t> by_object;
-};
-Revisions &revisions() {
-    static auto *r = new Revisions;
-    return *r;
-}
-
 std::atomic<uint64_t> g_changes{ 0 };
+
+// When programs of an object last became others; that of few ever do.
+struct LastChanges {
+    struct Entry {
+        std::weak_ptr<const Object> object;
+        uint64_t change;
+    };
+    std::mutex mutex;
+    std::unordered_map<const Object *, Entry> by_object;
+    size_t most = 64; // entries, before those of objects that are gone are looked for
+
+    void set(const Object &object) {
+        std::lock_guard lock(mutex);
+        if (by_object.size() >= most) {
+            std::erase_if(by_object, [](const auto &e) { return e.second.object.expired(); });
+            most = std::max(most, 2 * by_object.size());
+        }
+        by_object.insert_or_assign(&object, Entry{ object.weak_from_this(), ++g_changes });
+    }
+};
+LastChanges &last_changes() {
+    static auto *l = new LastChanges;
+    return *l;
+}
 
 bool is_traced(const Slot &slot) {
     return std::holds_alternative<Float *>(slot) ||
@@ -31,7 +44,7 @@ bool is_traced(const Slot &slot) {
 } // namespace
 
 uint64_t changes() { return g_changes; }
-void note_change() { ++g_changes; }
+void note_change(const Object &object) { last_changes().set(object); }
 
 SceneParameters::SceneParameters(Ref<Object> root) : m_root(std::move(root)) {
     visit(*m_root, { nullptr, 0, "" }, "");
@@ -117,15 +130,13 @@ void SceneParameters::assign(std::string_view key, std::span<const Value> values
 
 void SceneParameters::update(const std::vector<std::string> &keys) {
     BeforeChanges::finish_all();
-    note_change();
+    ++g_changes;
     std::map<Object *, std::vector<std::string>> owners;
     for (const std::string &key : keys) {
         const SceneParameter &p = at(key);
         owners[p.owner].push_back(p.param.name);
-        if (!is_traced(p.param.slot)) {
-            std::lock_guard lock(revisions().mutex);
-            revisions().by_object[p.owner] = ++revisions().last;
-        }
+        if (!is_traced(p.param.slot))
+            note_change(*p.owner);
     }
     jit::eval(); // what assign() has scheduled
     // The innermost first, so that each finds what it is made of up to date
@@ -167,15 +178,19 @@ void SceneParameters::each_value(
         fn(*v, {});
 }
 
-uint64_t SceneParameters::host_revision() const {
-    Revisions &r = revisions();
-    std::lock_guard lock(r.mutex);
-    uint64_t newest = 0;
-    if (!r.by_object.empty())
+uint64_t SceneParameters::last_change() const {
+    LastChanges &l = last_changes();
+    std::lock_guard lock(l.mutex);
+    uint64_t latest = 0;
+    if (l.by_object.size() < m_places.size()) {
+        for (auto &[object, entry] : l.by_object)
+            if (m_places.count(const_cast<Object *>(object)))
+                latest = std::max(latest, entry.change);
+    } else
         for (auto &[object, place] : m_places)
-            if (auto it = r.by_object.find(object); it != r.by_object.end())
-                newest = std::max(newest, it->second);
-    return newest;
+            if (auto it = l.by_object.find(object); it != l.by_object.end())
+                latest = std::max(latest, it->second.change);
+    return latest;
 }
 
 std::vector<Value> SceneParameters::traced() const {

@@ -10,9 +10,10 @@
 
 namespace umbel {
 
-/// Grows whenever somebody changes an object of a scene: by SceneParameters::update, or by a setter, which tells.
+/// How often somebody has changed an object of a scene: by SceneParameters::update, or by a setter, which tells.
 uint64_t changes();
-void note_change();
+/// A setter of this object tells that what was traced from it is of use no longer.
+void note_change(const Object &object);
 
 struct SceneParameter {
     std::string key; // floor.reflectance.value
@@ -37,8 +38,9 @@ public:
     std::vector<Value> traced() const;
     /// fn(value, key) for the same values where they live; the key is empty where it was computed of others.
     void each_value(const std::function<void(Value &, const std::string &)> &fn) const;
-    /// Grows when update() passes on a parameter that is no value of the program, for any object in the tree.
-    uint64_t host_revision() const;
+    /// The latest of changes() after which programs of any object in the tree are others: by a setter, or where update()
+    /// passed on what is no value of the program.
+    uint64_t last_change() const;
     const Ref<Object> &root() const { return m_root; }
     /// The object that this one was found in, and the parameter that it is there; null for the root.
     std::pair<const Object *, std::string_view> parent_of(const Object *object) const;

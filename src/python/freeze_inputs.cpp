@@ -164,7 +164,7 @@ void FrozenInputs::walk_object(nb::handle h) {
     if (!scene) // a recording of a scene's is stale once that is gone: it uses arrays of its own
         kept.push_back(nb::borrow(h));
     FrozenObject f{ parameters_of(object, h), values.size(), {} };
-    revision = std::max(revision, f.params->host_revision());
+    revision = std::max(revision, f.params->last_change());
     f.params->each_value([&](Value &v, const std::string &key) {
         values.push_back({ &v, {}, {}, FrozenInput::NoSlot, FrozenInput::NoSlot });
         f.keys.push_back(key);

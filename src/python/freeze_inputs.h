@@ -56,7 +56,7 @@ public:
     std::vector<FrozenFilm> films;
     std::vector<Value> slots;
     std::vector<nb::object> kept; // compared by identity
-    uint64_t revision = 0;        // of numbers of the host in scene objects
+    uint64_t revision = 0;        // see SceneParameters::last_change
 
 private:
     void walk(nb::handle h, int depth);

@@ -6,6 +6,7 @@
 #include "core/host_array.h"
 #include "core/image.h"
 #include "core/quaternion.h"
+#include "core/traverse.h"
 #include "jit/array.h"
 #include "render/colour_value.h"
 #include <algorithm>
@@ -417,6 +418,7 @@ void EllipsoidShape::remove_attribute(const std::string &name) {
     if (!m_attributes.erase(name))
         return Shape::remove_attribute(name);
     attributes_changed();
+    note_change(*this);
 }
 
 std::vector<Float> EllipsoidShape::eval_attribute_x(const std::string &name,

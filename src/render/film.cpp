@@ -49,7 +49,7 @@ void Film::set_size(int width, int height) {
     m_width = width;
     m_height = height;
     m_crop = { 0, 0, width, height };
-    note_change();
+    note_change(*this);
 }
 
 void Film::set_crop(const Crop &c) {
@@ -59,7 +59,7 @@ void Film::set_crop(const Crop &c) {
              "{}",
              where(), c.width, c.height, c.x, c.y, m_width, m_height);
     m_crop = c;
-    note_change();
+    note_change(*this);
 }
 
 const FilterAxis &Film::axis(int number, int size) const {

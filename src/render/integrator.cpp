@@ -61,7 +61,7 @@ bool Integrator::make_ready(const Scene &scene, const Progress &progress) const 
 
 void Integrator::set_hide_emitters(bool hide) {
     m_hide_emitters = hide;
-    note_change();
+    note_change(*this);
 }
 
 } // namespace umbel

@@ -2,6 +2,7 @@
 //
 // Those of vertices are interpolated over a triangle. Colours stay RGB as data; in spectral variants each colour becomes a
 // smooth spectrum, and spectra are interpolated.
+#include "core/traverse.h"
 #include "core/upsampling.h"
 #include "render/colour_value.h"
 #include "render/shape.h"
@@ -37,6 +38,7 @@ void Mesh::add_attribute(const std::string &name, uint32_t size, Float values) {
     if (!uvs.empty())
         uvs_array();
     attributes_changed();
+    note_change(*this);
 }
 
 // Packs three coefficients and a factor for each colour.
@@ -67,6 +69,7 @@ void Mesh::remove_attribute(const std::string &name) {
     if (!m_arrays || !m_arrays->attributes.erase(name))
         return Shape::remove_attribute(name);
     attributes_changed();
+    note_change(*this);
 }
 
 Mesh::Corners Mesh::corners(const SurfaceInteraction &si, const Mask &active) const {

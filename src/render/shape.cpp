@@ -68,10 +68,7 @@ std::vector<Shape *> live_shapes() {
     return out;
 }
 
-void Shape::attributes_changed() {
-    ++registry().epoch;
-    note_change();
-}
+void Shape::attributes_changed() { ++registry().epoch; }
 
 uint64_t shapes_epoch() { return registry().epoch; }
 
@@ -154,7 +151,7 @@ bool Shape::own_bsdf() {
         return false;
     m_bsdf = default_bsdf(m_emitter != nullptr);
     m_has_common_bsdf = false;
-    note_change();
+    note_change(*this);
     return true;
 }
 
@@ -202,7 +199,7 @@ void Shape::set_bsdf(Ref<BSDF> bsdf) {
     m_bsdf = std::move(bsdf);
     m_has_common_bsdf = false;
     ++m_revision;
-    note_change();
+    note_change(*this);
 }
 
 // ---- attributes
@@ -223,6 +220,7 @@ bool Shape::has_attribute(const std::string &name) const { return find_texture(n
 void Shape::add_texture_attribute(const std::string &name, Ref<Texture> texture) {
     set_texture(name, std::move(texture));
     attributes_changed();
+    note_change(*this);
 }
 
 const Ref<Texture> &Shape::texture_attribute(const std::string &name) const {
@@ -236,6 +234,7 @@ void Shape::remove_attribute(const std::string &name) {
     if (!m_rare || !m_rare->attributes.erase(name))
         complain("remove_attribute(): Attribute \"{}\" not found.", name);
     attributes_changed();
+    note_change(*this);
 }
 
 Spectrum Shape::eval_attribute(const std::string &name, const SurfaceInteraction &si,

@@ -353,6 +353,30 @@ def test_renders_follow_what_is_no_value_of_the_program():
             assert dr.all((f(scene) == mi.render(scene, spp=1)).array)
 
 
+def test_renders_follow_setters():
+    scene = mi.load_dict({"type": "scene", "sky": {"type": "constant"}, "integrator": {"type": "path", "max_depth": 3},
+                          "box": {"type": "cube", "to_world": mi.ScalarTransform4f().translate([0, 0, 8])},
+                          "sensor": {"type": "perspective", "film": {"type": "hdrfilm", "width": 8, "height": 8}}})
+    f, traces = counted(lambda scene: mi.render(scene, spp=1))
+    box = scene.shapes()[0]
+    colour = {"type": "mesh_attribute", "name": "face_color"}
+    steps = [lambda: None,
+             lambda: setattr(scene.integrator(), "hide_emitters", True),
+             lambda: setattr(scene.integrator(), "hide_emitters", False),
+             lambda: box.set_bsdf(mi.load_dict({"type": "conductor"})),
+             lambda: box.add_attribute("face_color", 3, [.5] * (3 * box.face_count())),
+             lambda: box.set_bsdf(mi.load_dict({"type": "diffuse", "reflectance": colour})),
+             lambda: box.remove_attribute("face_color") or box.add_attribute("face_color", 3, [.1] * (3 * box.face_count()))]
+    for step in steps:
+        step()
+        for _ in range(2):
+            image = f(scene)
+            assert dr.all((image == mi.render(scene, spp=1)).array), len(traces)
+    count = len(traces)
+    f(scene), f(scene)
+    assert len(traces) == count
+
+
 def test_films_show_what_was_replayed():
     scene = small_box()
     f, _ = counted(lambda scene, seed: mi.render(scene, spp=1, seed=seed))

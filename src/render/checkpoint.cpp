@@ -10,7 +10,7 @@
 namespace umbel {
 
 std::string Render::signature() const {
-    const Film::Crop &c = film().crop();
+    const Film::Crop &c = crop();
     return fmt::format(
         "umbel render 7: {}, variant {}, {} x {} pixels, crop {} x {} at ({}, {}), seed {}, {} "
         "error, channels {}",

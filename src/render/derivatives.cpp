@@ -28,8 +28,7 @@ static void refuse_camera(const Integrator &integrator) {
 }
 
 std::array<size_t, 3> Render::tensor_shape() const {
-    const Film::Crop &crop = film().crop();
-    return { size_t(crop.height), size_t(crop.width), channel_names().size() };
+    return { size_t(crop().height), size_t(crop().width), channel_names().size() };
 }
 
 Float Render::tensor() const {
@@ -70,7 +69,7 @@ void Render::backward(const Float &gradient) {
     for (bool ready = make_ready() && is_continuous(); ready && !done(); advance()) {
         Samples s = start(next_band(), place_of(next_band()));
         Radiance primal = primal_of(s);
-        leave_out_invalid(s, primal, film().crop());
+        leave_out_invalid(s, primal, crop());
         Spectrum L = map(primal.L, [](const Float &v) { return Float(v.detached()); });
         std::vector<Float> aovs;
         for (const Float &v : primal.aovs)
@@ -108,6 +107,7 @@ BoundaryPass Render::boundary_pass(ad::Mode mode, const Float &gradient) const {
              m_scene,
              sensor(),
              tensor_shape(),
+             crop(),
              gradient,
              *m_sampler,
              (m_seed_value.valid() ? m_seed_value : UInt32(jit::opaque(m_seed))) ^ UInt32(Other),
@@ -144,7 +144,7 @@ Float Render::forward() {
     for (bool ready = make_ready() && is_continuous(); ready && !done(); advance()) {
         Samples s = start(next_band(), place_of(next_band()));
         Radiance primal = primal_of(s);
-        leave_out_invalid(s, primal, film().crop());
+        leave_out_invalid(s, primal, crop());
         RadianceDerivative by =
             integrator().differentiate(ad::Mode::Forward, m_scene, s.sampler, s.ray,
                                        sensor().medium(), primal, { Spectrum(1), {} }, s.traced);

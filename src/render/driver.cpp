@@ -44,7 +44,15 @@ void Render::begin() {
     // Scripts may hold the scene, and the scene would hold them
     bool scripted = sensor().is_scripted() || film().is_scripted() || m_sampler->is_scripted();
     m_repeats = integrator().repeats() && !integrator().splats() && !scripted;
-    Launches::Source source{ m_integrator, m_sensor, m_sampler, spp, m_options.estimate_error };
+    m_crop = m_options.window.value_or(film().crop());
+    if (m_crop.width < 1 || m_crop.height < 1 || m_crop.x < 0 || m_crop.y < 0 ||
+        m_crop.x + m_crop.width > film().width() || m_crop.y + m_crop.height > film().height())
+        fail("{}: the window of {} x {} pixels at ({}, {}) does not lie in the image of {} x {}",
+             film().where(), m_crop.width, m_crop.height, m_crop.x, m_crop.y, film().width(),
+             film().height());
+    Launches::Source source{ m_integrator, m_sensor, m_sampler,
+                             {},           spp,      m_options.estimate_error };
+    source.window = { m_crop.x, m_crop.y, m_crop.width, m_crop.height };
     m_launches = m_repeats ? m_scene.launches().find(source) : std::make_shared<Launches>(source);
     m_sampler = m_launches->sampler();
     m_spp = m_sampler->sample_count();
@@ -69,8 +77,7 @@ void Render::begin() {
                               "names",
                               *twice);
 
-    const Film::Crop &crop = film().crop();
-    m_buffer = FilmBuffer(uint32_t(crop.width), uint32_t(crop.height),
+    m_buffer = FilmBuffer(uint32_t(crop().width), uint32_t(crop().height),
                           uint32_t(channel_names().size()) + (m_options.estimate_error || splats()),
                           film().compensates());
     m_next = m_under_way = 0;
@@ -78,7 +85,7 @@ void Render::begin() {
         integrator().complain("an image of splatted light has no estimate of its error: its pixels "
                               "are related");
     if (integrator().splats())
-        m_light = FilmBuffer(uint32_t(crop.width), uint32_t(crop.height),
+        m_light = FilmBuffer(uint32_t(crop().width), uint32_t(crop().height),
                              uint32_t(channel_names().size()));
 
     uint32_t slots = m_buffer.slots(), most = uint32_t(LanesALaunch / uint64_t(m_group_size));
@@ -121,8 +128,7 @@ double Render::progress() const {
 }
 
 uint64_t Render::total_samples() const {
-    const Film::Crop &crop = film().crop();
-    return uint64_t(crop.width) * uint64_t(crop.height) * uint64_t(spp());
+    return uint64_t(crop().width) * uint64_t(crop().height) * uint64_t(spp());
 }
 
 // What a launch has recorded when it fails is dropped with it: evaluated later, for lack of memory say, it would use a scene
@@ -225,7 +231,6 @@ std::shared_ptr<const RayNeighbours> Render::neighbours_of(const CameraSample &c
 }
 
 Render::Samples Render::start(const Band &band, const Place &place) const {
-    const Film::Crop &crop = film().crop();
     auto data = [](uint32_t v) { return jit::opaque(v); };
     uint32_t lanes = band.count * uint32_t(m_group_size);
 
@@ -235,7 +240,7 @@ Render::Samples Render::start(const Band &band, const Place &place) const {
     UInt32 sample = in_group + place.sample;
     FilmBuffer::Pixels in_crop = m_buffer.pixels(slot + place.first);
     Mask active = (sample < data(uint32_t(m_spp))) & in_crop.inside;
-    UInt32 x = in_crop.x + data(uint32_t(crop.x)), y = in_crop.y + data(uint32_t(crop.y));
+    UInt32 x = in_crop.x + data(uint32_t(crop().x)), y = in_crop.y + data(uint32_t(crop().y));
 
     // Numbers depend on the place in the whole image, so a crop window shows the same noise
     SampleStream sampler{ m_sampler.get(), {} };
@@ -295,8 +300,7 @@ void Render::launch(const Band &band) {
 void Render::splat(const Vector2 &place, const Spectrum &L, const Wavelengths &wavelengths,
                    SampleStream &sampler, const Mask &active) {
     check(integrator().splats());
-    const Film::Crop &crop = film().crop();
-    Float left = opaque_float(crop.x), top = opaque_float(crop.y);
+    Float left = opaque_float(film().crop().x), top = opaque_float(film().crop().y);
     Vector2 u = film().filter().is_box() ? Vector2{ 0.5, 0.5 } : sampler.next_2d();
     auto [x, weight_x] = film().columns().choose_pixel(place.x + left, u.x, active);
     auto [y, weight_y] = film().rows().choose_pixel(place.y + top, u.y, active);
@@ -304,13 +308,12 @@ void Render::splat(const Vector2 &place, const Spectrum &L, const Wavelengths &w
         values = film().channels({ L, wavelengths, Float(0), further });
     for (Float &v : values)
         v = v * (weight_x * weight_y);
-    m_light.splat(values, x - jit::opaque(uint32_t(crop.x)), y - jit::opaque(uint32_t(crop.y)),
+    m_light.splat(values, x - jit::opaque(uint32_t(crop().x)), y - jit::opaque(uint32_t(crop().y)),
                   active);
 }
 
 double Render::light_samples() const {
-    const Film::Crop &crop = film().crop();
-    double pixels = double(crop.width) * crop.height, done = samples_done();
+    double pixels = double(crop().width) * crop().height, done = samples_done();
     if (m_next == 0)
         return done;
     double more = samples_before(m_group + 1) - samples_before(m_group);
@@ -333,9 +336,8 @@ std::vector<Float> Render::results_of(const Radiance &r, const Samples &s) const
         if (k + r.aovs.size() < values.size())
             valid = valid & (abs(values[k]) < std::numeric_limits<double>::infinity());
     }
-    const Film::Crop &crop = film().crop();
-    note_invalid_samples(s.pixel.x + jit::opaque(uint32_t(crop.x)),
-                         s.pixel.y + jit::opaque(uint32_t(crop.y)), s.number, !valid);
+    note_invalid_samples(s.pixel.x + jit::opaque(uint32_t(crop().x)),
+                         s.pixel.y + jit::opaque(uint32_t(crop().y)), s.number, !valid);
     for (Float &v : values)
         v = select(s.skips & !valid, Float(0), v);
     if (splats()) {
@@ -416,7 +418,6 @@ double Render::relative_error() const {
     if (full_groups() < 2)
         return std::numeric_limits<double>::infinity();
     VariantScope scope(m_scene.scene_variant());
-    const Film::Crop &crop = film().crop();
     auto total = [](const Float &v) {
         return read_floats(Float(jit::reduce(jit::ReduceOp::Add, v)))[0];
     };
@@ -424,7 +425,7 @@ double Render::relative_error() const {
     double variance = total(variances), sum = total(means);
     if (variance == 0)
         return 0;
-    double pixels = double(crop.width) * crop.height, mean = std::abs(sum) / pixels;
+    double pixels = double(crop().width) * crop().height, mean = std::abs(sum) / pixels;
     return mean > 0 ? std::sqrt(variance / pixels) / mean : std::numeric_limits<double>::infinity();
 }
 
@@ -432,8 +433,7 @@ Image Render::image() const {
     VariantScope scope(m_scene.scene_variant());
     std::vector<std::string> collected = channel_names(), names = film().image_names(collected);
     Float values = film().develop(tensor(), uint32_t(collected.size()));
-    const Film::Crop &crop = film().crop();
-    Image image(size_t(crop.width), size_t(crop.height), names, Component::F32);
+    Image image(size_t(crop().width), size_t(crop().height), names, Component::F32);
     std::span<float> numbers(image.data<float>(), values.size());
     if (values.type() == jit::Type::F32)
         jit::read(values, numbers.data(), 0, values.size());
@@ -443,11 +443,11 @@ Image Render::image() const {
     report_invalid_samples(m_options.seed, m_options.skip_invalid);
     auto is_bad = [](float v) { return !(std::abs(v) < std::numeric_limits<float>::infinity()); };
     if (auto bad = std::find_if(numbers.begin(), numbers.end(), is_bad); bad != numbers.end()) {
-        auto pixel = size_t(bad - numbers.begin()) / names.size(), width = size_t(crop.width);
+        auto pixel = size_t(bad - numbers.begin()) / names.size(), width = size_t(crop().width);
         warn(fmt::format(
             "{} of the image's numbers are NaN or infinite, the first at pixel ({}, {})",
-            std::count_if(bad, numbers.end(), is_bad), pixel % width + size_t(crop.x),
-            pixel / width + size_t(crop.y)));
+            std::count_if(bad, numbers.end(), is_bad), pixel % width + size_t(crop().x),
+            pixel / width + size_t(crop().y)));
     }
     return image;
 }

@@ -21,6 +21,7 @@ struct RenderOptions {
     int boundary_spp = 0;                  // see BoundaryPass; 0: as spp
     Ref<const Integrator> integrator = {}; // null: the scene's
     Ref<const Sensor> from = {};           // null: the scene's, by number
+    std::optional<Film::Crop> window = {}; // the part that is rendered; none: as the film says
     /// Keeps what relative_error() needs: one more number a pixel.
     bool estimate_error = false;
     /// Pixels of a launch, at most; 0: as many as memory for 4 million samples allows. The image is
@@ -176,6 +177,7 @@ private:
 
     const Sensor &sensor() const { return *m_sensor; }
     const Film &film() const { return m_sensor->film(); }
+    const Film::Crop &crop() const { return m_crop; }
     const Integrator &integrator() const { return *m_integrator; }
     bool splats() const { return film().splats(); }
 
@@ -188,6 +190,7 @@ private:
     RenderOptions m_options;
     Ref<const Sensor> m_sensor;
     Ref<const Integrator> m_integrator;
+    Film::Crop m_crop;        // what is rendered of the film
     bool m_is_single = false; // one launch, computed by tensor()
     bool m_repeats = false;   // launches may be recorded
     int m_spp, m_group_size;  // samples a pixel of one launch

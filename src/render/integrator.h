@@ -57,6 +57,7 @@ struct BoundaryPass {
     const Scene &scene;
     const Sensor &sensor;
     std::array<size_t, 3> shape; // of the image: rows, columns, channels
+    Film::Crop crop;             // what it shows of the film
     Float gradient;              // in reverse mode, of the image's numbers
     const Sampler &sampler;
     UInt32 seed; // not that of the first pass

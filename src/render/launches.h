@@ -20,6 +20,7 @@ public:
         Ref<const Integrator> integrator;
         Ref<const Sensor> sensor;
         Ref<const Sampler> sampler; // of the sensor
+        std::array<int, 4> window;  // what is rendered of its film: x, y, width, height
         int spp;
         bool estimate_error;
         bool operator==(const Source &) const = default;

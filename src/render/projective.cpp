@@ -123,7 +123,8 @@ struct ProjectiveTracer::Target {
             film.columns().choose_pixel(light.place.x + opaque_float(crop.x), u.x, active);
         auto [cy, weight_y] =
             film.rows().choose_pixel(light.place.y + opaque_float(crop.y), u.y, active);
-        UInt32 x = cx - jit::opaque(uint32_t(crop.x)), y = cy - jit::opaque(uint32_t(crop.y));
+        UInt32 x = cx - jit::opaque(uint32_t(pass.crop.x)),
+               y = cy - jit::opaque(uint32_t(pass.crop.y));
         active = active & (x < jit::opaque(uint32_t(width))) & (y < jit::opaque(uint32_t(height)));
         std::vector<Float> further(channels - film.channel_names({}).size(), Float(0)),
             values = film.channels({ light.L, light.wavelengths, light.alpha, further });

@@ -4,15 +4,6 @@
 
 namespace umbel {
 
-namespace {
-/// The crop window as it was.
-struct KeptWindow {
-    Film &film;
-    Film::Crop crop = film.crop();
-    ~KeptWindow() { film.set_crop(crop); }
-};
-} // namespace
-
 std::filesystem::path render_strips(const Scene &scene, const RenderOptions &options,
                                     const std::filesystem::path &path,
                                     const std::function<bool(double)> &go_on) {
@@ -24,21 +15,21 @@ std::filesystem::path render_strips(const Scene &scene, const RenderOptions &opt
         integrator->complain(
             "light that is followed from its source falls anywhere on the image: "
             "a film that is written strip by strip cannot collect it; use hdrfilm");
-    Film &film = sensor->film();
-    KeptWindow kept{ film };
-    const Film::Crop all = kept.crop;
+    const Film &film = sensor->film();
+    const Film::Crop all = film.crop();
     int rows = film.strip_rows();
     check(rows > 0);
     std::filesystem::path file = film.file_name(path);
     std::vector<std::string> names = film.image_names(film.channel_names(integrator->aov_names()));
     std::shared_ptr<ImageStrips> out = film.open_strips(file, names);
     for (int y = 0; y < all.height; y += rows) {
-        film.set_crop({ all.x, all.y + y, all.width, std::min(rows, all.height - y) });
-        Render render(scene, options);
+        RenderOptions strip = options;
+        strip.window = { all.x, all.y + y, all.width, std::min(rows, all.height - y) };
+        Render render(scene, strip);
         while (!render.stopped()) {
             render.step();
             render.wait();
-            if (!go_on((y + render.progress() * film.crop().height) / all.height))
+            if (!go_on((y + render.progress() * strip.window->height) / all.height))
                 return {};
         }
         if (!render.done())

@@ -178,6 +178,27 @@ TEST_P(BackendDriver, ACropWindowShowsThatPartOfTheImage) {
             EXPECT_EQ(part.get(x, y, 0), whole.get(x + 5, y + 9, 0)) << x << ", " << y;
 }
 
+// The same without telling the film, which other renders may use at the same time.
+TEST_P(BackendDriver, AWindowLeavesTheFilmAsItIs) {
+    Ref<Scene> scene = scene_from(scene_xml(Box, 24, 8));
+    uint64_t before = changes();
+    for (Film::Crop window : { Film::Crop{ 5, 9, 11, 7 }, { 0, 3, 24, 2 }, { 5, 9, 11, 7 } }) {
+        Image part = render_image(*scene, { .window = window }), whole = render_image(*scene);
+        ASSERT_EQ(whole.width(), 24u);
+        ASSERT_EQ(part.width(), size_t(window.width));
+        ASSERT_EQ(part.height(), size_t(window.height));
+        for (size_t y = 0; y < part.height(); ++y)
+            for (size_t x = 0; x < part.width(); ++x)
+                EXPECT_EQ(part.get(x, y, 0),
+                          whole.get(x + size_t(window.x), y + size_t(window.y), 0))
+                    << x << ", " << y;
+    }
+    EXPECT_EQ(changes(), before);
+    std::string m =
+        user_error([&] { render_image(*scene, { .window = Film::Crop{ 20, 0, 5, 1 } }); });
+    EXPECT_NE(m.find("the window of 5 x 1"), std::string::npos) << m;
+}
+
 TEST_P(BackendDriver, AnotherSeedCropOrSampleCountCompilesNothing) {
     Ref<Scene> scene = scene_from(scene_xml(Box, 24, 16));
     render_image(*scene);

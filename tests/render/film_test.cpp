@@ -154,6 +154,25 @@ TEST_P(BackendFilm, SplatsFallOnTheirPixelsInTheOrderOfLanes) {
     EXPECT_EQ(read_floats(buffer.rows(2, [](const UInt32 &) { return Float(1); })), want);
 }
 
+// What a launch records, of light that is splatted and of samples of pixels, with any number of pixels and launches around it.
+TEST_P(BackendFilm, RecordingALaunchDoesNotDependOnTheImagesSize) {
+    auto recorded = [](const char *integrator, int width, int height) {
+        Ref<Scene> scene = scene_from(scene_xml(Ball, 8, 1, integrator));
+        scene->sensors()[0]->film().set_size(width, height);
+        scene->sensors()[0]->child_changed();
+        Render render(*scene, { .launch_pixels = 1024 });
+        jit::Graph &graph = jit::Context::current().graph;
+        uint64_t before = graph.sequence();
+        render.step();
+        return graph.sequence() - before;
+    };
+    for (const char *integrator : { "ptracer", "volpath", "path" }) {
+        uint64_t small = recorded(integrator, 64, 32);
+        EXPECT_GT(small, 100u);
+        EXPECT_EQ(recorded(integrator, 3840, 2160), small) << integrator;
+    }
+}
+
 // Terms that are lost when they are added one by one.
 TEST_P(BackendFilm, CompensatedSumsKeepWhatIsSmall) {
     double small = variant().float_type() == jit::Type::F64 ? 0x1p-54 : 0x1p-25;

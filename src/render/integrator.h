@@ -7,6 +7,8 @@
 
 namespace umbel {
 
+struct NestedRadiance;
+
 /// What one sample contributes.
 struct Radiance {
     Spectrum L;
@@ -14,7 +16,15 @@ struct Radiance {
     std::vector<Float> aovs; // as many as aov_names()
     /// What differentiate() of the same integrator needs to know of it; nobody else's business.
     std::vector<Value> replay = {};
-    UMBEL_STRUCT(L, valid, aovs, replay)
+    std::vector<NestedRadiance> nested = {}; // likewise, of integrators inside of it
+    UMBEL_STRUCT(L, valid, aovs, replay, nested)
+};
+
+/// What an integrator inside another one has contributed, and the random numbers that it began with.
+struct NestedRadiance {
+    SampleStream sampler;
+    Radiance radiance;
+    UMBEL_STRUCT(sampler, radiance)
 };
 
 /// Derivatives of, or by, the numbers of a Radiance.
@@ -107,6 +117,8 @@ public:
     /// gradients of all that is followed; in forward mode, returns the tangent of the image's numbers, or nothing. Here,
     /// there is none.
     virtual Float boundary(const BoundaryPass &) const { return {}; }
+    /// Whether it knows of any.
+    virtual bool has_boundary() const { return false; }
     /// Samples a pixel that differentiate() is to see, where the image has so many; 0: boundary() is all there is.
     virtual int continuous_samples(int spp) const { return spp; }
     /// Channels beyond the colour.
@@ -121,7 +133,7 @@ public:
     void resume() const { m_is_cancelled = false; }
 
     bool hide_emitters() const { return m_hide_emitters; }
-    void set_hide_emitters(bool hide);
+    virtual void set_hide_emitters(bool hide);
 
 protected:
     /// UserError in variants whose light has no derivatives.

@@ -26,6 +26,7 @@ class ProjectiveTracer : public PathTracer {
 public:
     void declare(Params &p) override;
     Float boundary(const BoundaryPass &pass) const override;
+    bool has_boundary() const override { return true; }
     int continuous_samples(int spp) const override { return m_sppc < 0 ? spp : m_sppc; }
 
 protected:

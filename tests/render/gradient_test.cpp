@@ -162,6 +162,42 @@ TEST_P(ExactGradients, OfChannelsBesideTheColour) {
     EXPECT_GT(d.backward, inside.backward * colours / all * 1.01) << "the albedo counts, too";
 }
 
+// However many there are, and whatever is made of what they see: each one differentiates itself.
+TEST_P(ExactGradients, OfIntegratorsInsideOthers) {
+    std::string xml = box_xml(""), end = "</integrator>", inner = "<integrator type='prb'>";
+    size_t first = xml.find(inner);
+    inner = xml.substr(first, xml.find(end) + end.size() - first);
+    auto expect = [&](const std::string &outer) {
+        SCOPED_TRACE(outer);
+        std::string nested = xml;
+        nested.replace(first, inner.size(), outer);
+        Derivatives d = derivatives(scene_from(nested), "red.reflectance.value", 0, 7, 1e-4);
+        EXPECT_GT(std::abs(d.difference), 1e-4);
+        EXPECT_NEAR(d.backward, d.difference, 2e-6 * std::abs(d.difference));
+        EXPECT_NEAR(d.forward, d.backward, 1e-9 * std::abs(d.difference));
+        EXPECT_EQ(ad::live_nodes(), 0u) << ad::listing();
+    };
+    std::string aov = "<integrator type='aov'><string name='aovs' value='a:albedo'/>",
+                direct = "<integrator type='direct' name='direct'/>";
+    expect("<integrator type='moment'>" + inner + end);
+    expect("<integrator type='multichannel'>" + inner + direct + end);
+    expect(aov + direct + inner + end);
+    expect("<integrator type='multichannel'>" + aov + inner + end + "<integrator type='moment'>" +
+           inner + end + end);
+}
+
+TEST(NestedGradients, ThatCannotBeGivenAreErrors) {
+    VariantScope scope(find_variant("llvm_ad_rgb"));
+    std::string xml = box_xml(""), end = "</integrator>";
+    size_t first = xml.find("<integrator");
+    xml.replace(first, xml.find(end) + end.size() - first,
+                "<integrator type='moment'><integrator type='volpath'/></integrator>");
+    std::string m =
+        user_error([&] { derivatives(scene_from(xml), "red.reflectance.value", 0, 7, 1e-4, 1); });
+    EXPECT_NE(m.find("has no derivatives"), std::string::npos) << m;
+    jit::eval(); // what was recorded by then
+}
+
 class SpectralGradients : public Gradients {};
 UMBEL_VARIANTS(SpectralGradients, "llvm_ad_spectral_double")
 

@@ -259,6 +259,16 @@ TEST(Changes, OfSettersAreSeen) {
     }
 }
 
+// Integrators inside another one hide lights as that does.
+TEST(Changes, OfHiddenLightsReachIntegratorsInside) {
+    VariantScope scope(find_variant("interp_rgb"));
+    std::string xml = scene_xml("<emitter type='constant'/>", 4, 1, "moment");
+    Ref<Scene> scene = scene_from(xml);
+    EXPECT_GT(channel_mean(render_image(*scene), 0).mean, 0.5);
+    scene->integrator()->set_hide_emitters(true);
+    EXPECT_EQ(channel_mean(render_image(*scene), 0).mean, 0);
+}
+
 // One texture in place of another, which somebody still holds.
 TEST(Changes, OfAttributesAreSeen) {
     VariantScope scope(find_variant("interp_rgb"));

@@ -184,6 +184,19 @@ TEST_P(ShapeGradients, OfAnInstance) {
     expect_agreement(xml, translation("placed", 0.3, 0.2, 1));
 }
 
+// Integrators inside another one follow shapes as they do alone.
+TEST_P(ShapeGradients, OfSeveralIntegratorsAtOnce) {
+    std::string xml = scene_of(floor_of("rectangle"), Lamp), begin = "<integrator",
+                end = "</integrator>";
+    size_t first = xml.find(begin), size = xml.find(end) + end.size() - first;
+    xml.replace(first, size,
+                "<integrator type='multichannel'><integrator type='depth' name='far'/>" +
+                    xml.substr(first, size) +
+                    "<integrator type='field'><string name='field' value='position'/></integrator>" +
+                    end);
+    expect_agreement(xml, translation("floor", 0.3, 0.2, 1));
+}
+
 // Where gradients have been passed on once, they are found again without an update.
 TEST_P(ShapeGradients, OfSeveralImagesAddUp) {
     Ref<Scene> scene = scene_from(scene_of(floor_of("rectangle"), Lamp));
@@ -235,6 +248,7 @@ public:
         ad::traverse(ad::Mode::Forward);
         return Float(ad::grad(value));
     }
+    bool has_boundary() const override { return true; }
     Float followed;
 };
 
@@ -257,6 +271,53 @@ TEST_P(ShapeGradients, HaveASecondPassForBoundaries) {
     ASSERT_EQ(tangent.size(), n);
     for (double v : tangent)
         EXPECT_NEAR(v, 6, 1e-6);
+}
+
+// Of an integrator inside another one that shows its image as it is.
+TEST_P(ShapeGradients, HaveASecondPassInsideOthers) {
+    std::string floor = floor_of("rectangle"),
+                ball = "<shape type='sphere' id='ball'><float name='radius' value='0.4'/>"
+                       "<bsdf type='diffuse'/></shape>";
+    auto tangent_by = [&](const std::string &outer, size_t further) {
+        std::string xml = scene_of(floor + ball, Lamp, 2, "prb_projective"), end = "</integrator>";
+        size_t first = xml.find("<integrator"), size = xml.find(end) + end.size() - first;
+        xml.replace(first, size, outer + xml.substr(first, size) + (outer.empty() ? "" : end));
+        Ref<Scene> scene = scene_from(xml);
+        SceneParameters params(scene);
+        Motion m = translation("ball", 1, 0, 0);
+        std::vector<double> original;
+        for (double v : std::get<TransformSlot>(params.at(m.key).param.slot).host->m)
+            original.push_back(v);
+        Float by = opaque_float(0);
+        ad::enable_grad(by);
+        params.assign(m.key, std::array<Value, 1>{ float_array(original) +
+                                                   float_array(m.direction) * by });
+        params.update({ m.key });
+        RenderOptions o{ .spp = 4, .seed = 3 };
+        Float image = render_image(scene, &params, o, o);
+        ad::forward(by);
+        std::vector<double> all = read_floats(Float(ad::grad(image))), colours;
+        ad::disable_grad(by);
+        size_t base = variant().colour == Colour::Mono ? 1 : 3;
+        EXPECT_EQ(all.size(), 64 * (base + further));
+        for (size_t i = 0; i < all.size(); ++i)
+            if (i % (base + further) < base)
+                colours.push_back(all[i]);
+        return colours;
+    };
+    std::vector<double> alone = tangent_by("", 0),
+                        inside = tangent_by("<integrator type='aov'><string name='aovs' "
+                                            "value='d:depth'/>",
+                                            1);
+    ASSERT_EQ(alone.size(), inside.size());
+    double size = 0;
+    for (size_t i = 0; i < alone.size(); ++i) {
+        EXPECT_NEAR(alone[i], inside[i], 1e-9) << i;
+        size += std::abs(alone[i]);
+    }
+    EXPECT_GT(size, 1);
+    std::string m = user_error([&] { tangent_by("<integrator type='moment'>", 3); });
+    EXPECT_NE(m.find("what comes into sight"), std::string::npos) << m;
 }
 
 } // namespace umbel

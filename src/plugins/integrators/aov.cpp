@@ -7,13 +7,12 @@
 // duv_dx and duv_dy say how texture coordinates change from a pixel to the next one, over the square root of the number of
 // samples a pixel: so far do neighbouring samples lie apart.
 #include "render/further_colours.h"
-#include "render/integrator.h"
-#include <algorithm>
+#include "render/nesting_integrator.h"
 #include <optional>
 
 namespace umbel {
 
-class Aov final : public Integrator {
+class Aov final : public NestingIntegrator {
 public:
     void declare(Params &p) override {
         p.example(
@@ -25,22 +24,10 @@ public:
         p.string("aovs", m_list, "")
             .doc("Such as dd:depth,nn:sh_normal; kinds: depth, position, uv, geo_normal, "
                  "sh_normal, dp_du, dp_dv, duv_dx, duv_dy, prim_index, shape_index, albedo");
-        p.objects("integrator", m_inner)
-            .doc("What computes the colour, black if absent; several give further images");
-        if (!p.loading())
-            return;
-        if (!p.properties()->has("aovs"))
+        declare_several(p,
+                        "What computes the colour, black if absent; several give further images");
+        if (p.loading() && !p.properties()->has("aovs"))
             complain("has no `aovs`, the list of its channels, such as \"dd:depth,nn:sh_normal\"");
-        for (const Property &q : p.properties()->all())
-            if (q.object() && (*q.object())->kind == Kind)
-                m_inner_names.push_back(q.name);
-        m_inner_names.resize(m_inner.size());
-        for (size_t i = 0; i < m_inner.size(); ++i) {
-            if (m_inner_names[i].empty())
-                m_inner_names[i] = fmt::format("image{}", i + 1);
-            if (m_hide_emitters)
-                m_inner[i]->set_hide_emitters(true);
-        }
     }
 
     void configure() override {
@@ -64,29 +51,11 @@ public:
                 m_asks.emplace();
         }
     }
-    bool prepare(const Scene &scene, const Progress &progress) const override {
-        return std::all_of(m_inner.begin(), m_inner.end(), [&](const Ref<Integrator> &i) {
-            return i->make_ready(scene, progress);
-        });
-    }
-    bool repeats() const override {
-        return std::all_of(m_inner.begin(), m_inner.end(),
-                           [](const Ref<Integrator> &i) { return i->repeats(); });
-    }
     std::vector<std::string> aov_names() const override {
-        std::vector<std::string> names;
-        for (size_t i = 0; i < m_inner.size(); ++i) {
-            std::string layer = i == 0 ? "" : m_inner_names[i] + ".";
-            if (i > 0)
-                for (char c : std::string(variant().colour == Colour::Mono ? "Y" : "RGB"))
-                    names.push_back(layer + c);
-            for (const std::string &name : m_inner[i]->aov_names())
-                names.push_back(layer + name);
-        }
+        std::vector<std::string> names = NestingIntegrator::aov_names();
         names.insert(names.end(), m_names.begin(), m_names.end());
         return names;
     }
-
     bool has_colour() const override { return !m_inner.empty(); }
 
     Radiance sample(const Scene &scene, SampleStream &sampler, const Ray &ray, const Medium *medium,
@@ -94,17 +63,9 @@ public:
         SurfaceInteraction si = scene.ray_intersect(ray, active, true);
         si.compute_uv_partials(ray, active);
         Mask valid = active & si.is_valid();
-        Radiance r{ black(), valid, {} };
-        for (size_t i = 0; i < m_inner.size(); ++i) {
-            Radiance inner = m_inner[i]->sample(scene, sampler, ray, medium, active);
-            if (i == 0) {
-                r = std::move(inner);
-                continue;
-            }
-            for (const Float &v : further_colours(inner.L, ray.wavelengths))
-                r.aovs.push_back(v);
-            r.aovs.insert(r.aovs.end(), inner.aovs.begin(), inner.aovs.end());
-        }
+        Radiance r = NestingIntegrator::sample(scene, sampler, ray, medium, active);
+        if (m_inner.empty())
+            r.valid = valid;
         for (const Float &v : channels(scene, si, valid))
             r.aovs.push_back(v);
         return r;
@@ -115,16 +76,11 @@ public:
                                      const Ray &ray, const Medium *medium, const Radiance &primal,
                                      const RadianceDerivative &gradient,
                                      const Mask &active) const override {
-        refuse_polarization();
-        if (m_inner.size() > 1)
-            complain("derivatives of the images of several integrators are not there; leave one");
-        RadianceDerivative out{ Spectrum(0), {} }, inner = gradient;
-        size_t own = inner.aovs.size() - std::min(inner.aovs.size(), m_names.size());
-        inner.aovs.resize(own);
-        for (const Ref<Integrator> &i : m_inner) {
-            out = i->differentiate(mode, scene, sampler, ray, medium, primal, inner, active);
-            out.aovs.resize(i->aov_names().size(), Float(0));
-        }
+        RadianceDerivative out = gradient;
+        size_t own = out.aovs.size() - std::min(out.aovs.size(), m_names.size());
+        out.aovs.resize(own);
+        out = NestingIntegrator::differentiate(mode, scene, sampler, ray, medium, primal, out,
+                                               active);
         Hit hit = scene.trace(ray, active, true);
         SurfaceInteraction si = scene.interaction(ray, hit, active, Scene::Follow::Ray);
         si.compute_uv_partials(ray, active);
@@ -199,8 +155,6 @@ private:
 
     std::string m_list;
     std::vector<std::string> m_kinds, m_names;
-    std::vector<Ref<Integrator>> m_inner;
-    std::vector<std::string> m_inner_names;
     std::optional<AsksForPartials> m_asks; // where a channel shows them
 };
 

@@ -40,7 +40,10 @@ public:
 
     Radiance sample(const Scene &scene, SampleStream &, const Ray &ray, const Medium *,
                     const Mask &active) const override {
-        SurfaceInteraction si = scene.ray_intersect(ray, active, true);
+        // With derivatives of where shapes are
+        SurfaceInteraction si =
+            scene.interaction(ray, scene.trace(ray, active, true), active,
+                              scene.follows_shapes() ? Scene::Follow::Ray : Scene::Follow::Nothing);
         Mask valid = active & si.is_valid();
         Vector3 v = select(valid, value(scene, si, valid),
                            Vector3(m_otherwise[0], m_otherwise[1], m_otherwise[2]));

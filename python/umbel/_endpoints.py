@@ -44,12 +44,12 @@ Emitter.m_needs_sample_2 = Emitter.m_needs_sample_3 = True
 
 def needs_sample_2(self):
     """Whether sample_ray() uses its second sample."""
-    return bool(self.m_needs_sample_2)
+    return bool(self.m_needs_sample_2 if self._is_python() else not self.flags() & EmitterFlags.DeltaPosition)
 
 
 def needs_sample_3(self):
     """Whether sample_ray() uses its third sample."""
-    return bool(self.m_needs_sample_3 if self._is_python() else not self.flags() & EmitterFlags.DeltaPosition)
+    return bool(self.m_needs_sample_3 if self._is_python() else not self.flags() & EmitterFlags.DeltaDirection)
 
 
 def world_transform(self):
@@ -59,11 +59,10 @@ def world_transform(self):
     if self._is_python():  # its traverse() may ask for this
         return self.__dict__.get("m_to_world") or Transform4f()
     params = traverse(self)
-    if "to_world" in params:
-        return params["to_world"]
-    if "position" in params:
-        return Transform4f().translate([float(v[0]) for v in params["position"]])
-    return Transform4f()
+    place = params["to_world"] if "to_world" in params else Transform4f()
+    if "position" in params:  # in the space of to_world
+        place = place @ Transform4f().translate([float(v[0]) for v in params["position"]])
+    return place
 
 
 for _f in (needs_sample_2, needs_sample_3, world_transform):
@@ -119,11 +118,13 @@ def shutter_open_time(self):
 
 def projection_transform(self):
     """From camera space to the unit square of the film."""
-    from . import perspective_projection
+    from . import orthographic_projection, perspective_projection
     from ._params import traverse
     film, params = self.film(), traverse(self)
-    return perspective_projection(film.size(), film.crop_size(), film.crop_offset(), params["x_fov"], params["near_clip"],
-                                  params["far_clip"])
+    window, clip = (film.size(), film.crop_size(), film.crop_offset()), (params["near_clip"], params["far_clip"])
+    if "x_fov" in params:
+        return perspective_projection(*window, params["x_fov"], *clip)
+    return orthographic_projection(*window, *clip)
 
 
 def sample_ray_differential(self, time, sample1, sample2, sample3, active=True):

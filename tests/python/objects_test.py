@@ -730,3 +730,26 @@ def test_making_a_plugin_again_compiles_nothing():
         assert close(image(), first)
         if mi.variant().startswith("llvm"):
             assert all(k["cache_hit"] for k in dr.kernel_history([dr.KernelType.JIT]))
+
+
+def test_lights_and_cameras_know_where_they_are():
+    T = mi.ScalarTransform4f
+    place = lambda e: np.array(e.world_transform().matrix, dtype=float).reshape(4, 4)[:3, 3]
+    at = T().translate([1, 2, 3])
+    for light in ({"type": "point", "position": [1, 2, 3]}, {"type": "point", "to_world": at}, {"type": "spot", "to_world": at},
+                  {"type": "point", "position": [1, 1, 1], "to_world": T().translate([0, 1, 2])}, {"type": "collimated", "to_world": at}):
+        assert np.allclose(place(mi.load_dict(light)), [1, 2, 3])
+    square = lambda camera, p: np.ravel(camera.projection_transform() @ mi.Point3f(p))[:2]
+    film = {"type": "hdrfilm", "width": 8, "height": 4}
+    wide = mi.load_dict({"type": "perspective", "fov": 90, "film": film})
+    flat = mi.load_dict({"type": "orthographic", "film": film})
+    assert np.allclose(square(wide, [-2, 1, 2]), [1, 0], atol=1e-5) and np.allclose(square(wide, [0, 0, 7]), .5, atol=1e-5)
+    assert np.allclose(square(flat, [-1, .5, 2]), [1, 0], atol=1e-5) and np.allclose(square(flat, [0, 0, 7]), .5, atol=1e-5)
+
+
+def test_lights_say_which_numbers_their_rays_need():
+    numbers = {"point": (False, True), "spot": (False, True), "directional": (True, False), "collimated": (False, False),
+               "constant": (True, True)}
+    for name, needed in numbers.items():
+        light = mi.load_dict({"type": name})
+        assert (light.needs_sample_2(), light.needs_sample_3()) == needed, name

@@ -50,8 +50,7 @@ void Render::begin() {
         fail("{}: the window of {} x {} pixels at ({}, {}) does not lie in the image of {} x {}",
              film().where(), m_crop.width, m_crop.height, m_crop.x, m_crop.y, film().width(),
              film().height());
-    Launches::Source source{ m_integrator, m_sensor, m_sampler,
-                             {},           spp,      m_options.estimate_error };
+    Launches::Source source{ m_integrator, m_sensor, m_sampler, {}, spp, m_options.estimate_error };
     source.window = { m_crop.x, m_crop.y, m_crop.width, m_crop.height };
     m_launches = m_repeats ? m_scene.launches().find(source) : std::make_shared<Launches>(source);
     m_sampler = m_launches->sampler();

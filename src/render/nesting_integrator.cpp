@@ -48,9 +48,8 @@ void NestingIntegrator::set_hide_emitters(bool hide) {
 }
 
 bool NestingIntegrator::prepare(const Scene &scene, const Progress &progress) const {
-    return std::all_of(m_inner.begin(), m_inner.end(), [&](const Ref<Integrator> &i) {
-        return i->make_ready(scene, progress);
-    });
+    return std::all_of(m_inner.begin(), m_inner.end(),
+                       [&](const Ref<Integrator> &i) { return i->make_ready(scene, progress); });
 }
 
 bool NestingIntegrator::repeats() const {
@@ -120,15 +119,15 @@ RadianceDerivative derivative_like(const Radiance &r, const std::vector<Float> &
 /// Rows of `to` numbers for each pixel in place of `from`: the first ones, and zeros.
 Float recut(const Float &values, uint32_t from, uint32_t to) {
     UInt32 lane(jit::lane_index(values.size() / from * to)), pixel = lane / UInt32(to),
-        k = lane - pixel * UInt32(to);
+                                                             k = lane - pixel * UInt32(to);
     return Float(jit::gather(values, pixel * UInt32(from) + k, k < UInt32(from)));
 }
 
 } // namespace
 
-RadianceDerivative NestingIntegrator::differentiate(ad::Mode mode, const Scene &scene,
-                                                    SampleStream, const Ray &ray,
-                                                    const Medium *medium, const Radiance &primal,
+RadianceDerivative NestingIntegrator::differentiate(ad::Mode mode, const Scene &scene, SampleStream,
+                                                    const Ray &ray, const Medium *medium,
+                                                    const Radiance &primal,
                                                     const RadianceDerivative &gradient,
                                                     const Mask &active) const {
     refuse_polarization();
@@ -144,7 +143,8 @@ RadianceDerivative NestingIntegrator::differentiate(ad::Mode mode, const Scene &
     // What those inside saw, as numbers that the image depends on
     std::vector<Radiance> inside;
     std::vector<std::vector<Float>> leaves;
-    std::map<uint64_t, Float> tangent_of; // numbers that are passed on as they are: a traversal takes theirs away
+    std::map<uint64_t, Float>
+        tangent_of; // numbers that are passed on as they are: a traversal takes theirs away
     for (size_t i = 0; i < m_inner.size(); ++i) {
         Radiance r = detached(primal.nested.at(i).radiance);
         leaves.push_back(numbers_of(r));
@@ -192,9 +192,10 @@ Float NestingIntegrator::boundary(const BoundaryPass &pass) const {
     bool moves = pass.scene.follows_shapes() || FollowedCamera::is_any();
     for (size_t i = 0; i < m_inner.size(); ++i)
         if (moves && m_inner[i]->has_boundary() && (i > 0 || !shows_first()))
-            m_inner[i]->complain("what comes into sight is differentiated in the image alone, not in "
-                                 "what `{}` makes of it; use this integrator by itself",
-                                 plugin());
+            m_inner[i]->complain(
+                "what comes into sight is differentiated in the image alone, not in "
+                "what `{}` makes of it; use this integrator by itself",
+                plugin());
     if (m_inner.empty() || !m_inner[0]->has_boundary() || !shows_first())
         return {};
     auto all = uint32_t(pass.shape[2]),

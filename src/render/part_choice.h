@@ -27,11 +27,10 @@ public:
         bool is_last = ++m_done == m_count;
         Float above = is_last ? Float(2) : m_below + probability;
         Mask here = (m_u >= m_below) & (m_u < above) & (probability > 0);
-        Float again = m_count == 1
-                          ? m_u
-                          : clamp((m_u - m_below) / probability, 0,
-                                  variant().double_precision ? 0x1.fffffffffffffp-1
-                                                             : 0x1.fffffep-1);
+        Float again =
+            m_count == 1 ? m_u
+                         : clamp((m_u - m_below) / probability, 0,
+                                 variant().double_precision ? 0x1.fffffffffffffp-1 : 0x1.fffffep-1);
         m_below = above;
         return { here, select(here, again, Float(0.5)) };
     }

@@ -189,11 +189,11 @@ TEST_P(ShapeGradients, OfSeveralIntegratorsAtOnce) {
     std::string xml = scene_of(floor_of("rectangle"), Lamp), begin = "<integrator",
                 end = "</integrator>";
     size_t first = xml.find(begin), size = xml.find(end) + end.size() - first;
-    xml.replace(first, size,
-                "<integrator type='multichannel'><integrator type='depth' name='far'/>" +
-                    xml.substr(first, size) +
-                    "<integrator type='field'><string name='field' value='position'/></integrator>" +
-                    end);
+    xml.replace(
+        first, size,
+        "<integrator type='multichannel'><integrator type='depth' name='far'/>" +
+            xml.substr(first, size) +
+            "<integrator type='field'><string name='field' value='position'/></integrator>" + end);
     expect_agreement(xml, translation("floor", 0.3, 0.2, 1));
 }
 
@@ -290,8 +290,8 @@ TEST_P(ShapeGradients, HaveASecondPassInsideOthers) {
             original.push_back(v);
         Float by = opaque_float(0);
         ad::enable_grad(by);
-        params.assign(m.key, std::array<Value, 1>{ float_array(original) +
-                                                   float_array(m.direction) * by });
+        params.assign(
+            m.key, std::array<Value, 1>{ float_array(original) + float_array(m.direction) * by });
         params.update({ m.key });
         RenderOptions o{ .spp = 4, .seed = 3 };
         Float image = render_image(scene, &params, o, o);

@@ -5,6 +5,7 @@
 #include "core/warning.h"
 #include "render/accelerator.h"
 #include "render/followed_once.h"
+#include "render/follows_data.h"
 #include "render/lost_rays.h"
 #include <algorithm>
 #include <cmath>
@@ -332,15 +333,20 @@ Float Arena::follow_meshes() const {
 // The transform that scripts follow, after the inverse of its numbers.
 Float Arena::follow_transforms() const {
     Float out;
+    auto make_identities = [&] {
+        std::vector<double> identities;
+        for (size_t i = 0; i < m_surfaces.size() + m_placed.size() + 2; ++i)
+            identities.insert(identities.end(), { 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0 });
+        out = float_array(identities);
+    };
     auto follow = [&](const Shape &s, size_t row) {
+        auto *data = dynamic_cast<const FollowsData *>(&s);
+        if (data && data->carries_points() && data->follows_data() && !out.valid())
+            make_identities(); // its points move, if not by this
         if (!s.follows_to_world())
             return;
-        if (!out.valid()) {
-            std::vector<double> identities;
-            for (size_t i = 0; i < m_surfaces.size() + m_placed.size() + 2; ++i)
-                identities.insert(identities.end(), { 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0 });
-            out = float_array(identities);
-        }
+        if (!out.valid())
+            make_identities();
         TransformData inverse = s.to_world().inverse().value();
         Value target = out;
         for (int i = 0; i < 3; ++i)

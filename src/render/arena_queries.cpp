@@ -201,7 +201,7 @@ Arena::Attached Arena::interaction(const Ray &ray, const Hit &found, const Mask 
     Mask valid = active & (hit.t < std::numeric_limits<double>::infinity());
     bool moves = (follow == Follow::Ray || follow == Follow::Shape) &&
                  (m_followed.is_any() || any_follows_data(m_analytic.objects()));
-    FollowsData::Following following(moves);
+    FollowsData::Following following(moves, follow == Follow::Shape ? Mask(false) : on_ray);
     Followed followed = moves ? this->followed() : Followed();
     const Float &vertices = followed.vertices.valid() ? followed.vertices : m_vertices;
     Mask triangle = valid;
@@ -230,8 +230,17 @@ Arena::Attached Arena::interaction(const Ray &ray, const Hit &found, const Mask 
         area = triangle_interaction(vertices, hit, ray.time, triangle, si);
     if (!m_analytic.empty()) {
         analytic_interaction(local, hit, valid, triangle, si);
-        if (m_has_triangles)
-            area = select(triangle, area, Float(1));
+        Float other(1);
+        if (moves && any_follows_data(m_analytic.objects())) {
+            Mask analytic = m_has_triangles ? valid & !triangle : valid;
+            AnalyticPlace at = analytic_place(hit, analytic);
+            other = m_analytic.call(
+                "shape.area_around", at.row, analytic, Float(1), [&](const AnalyticShape &s) {
+                    auto *data = dynamic_cast<const FollowsData *>(&s);
+                    return data ? data->area_around(si.p, hit.u, at.prim, analytic) : Float(1);
+                });
+        }
+        area = m_has_triangles ? select(triangle, area, other) : other;
     }
     if (!m_has_triangles && m_analytic.empty()) { // an empty scene
         si.p = si.n = si.dp_du = si.dp_dv = si.sh_frame.n = Vector3(Float(0));

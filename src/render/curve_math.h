@@ -42,13 +42,14 @@ Found<F> meet_segment(const Knot<F> &a, const Knot<F> &b, const Vec<F> &o, const
     F slope = aa - shrink * shrink, k2 = slope - ad * ad,
       k1 = slope * od - ao * ad + ad * shrink * a.r,
       k0 = slope * oo - ao * ao + ao * shrink * a.r * F(2) - aa * a.r * a.r;
-    F h = k1 * k1 - k0 * k2, root = sqrt(select(h > zero, h, zero));
+    // No root of zero, whose derivative is infinite
+    F h = k1 * k1 - k0 * k2, root = select(h > zero, sqrt(select(h > zero, h, one)), zero);
     F side = (-k1 - root) / k2, y = ao - a.r * shrink + side * ad;
     auto on_side = (h >= zero) & (slope > zero) & (k2 != zero) & (y > zero) & (y < slope);
     // Spheres, where they are met before what is inside of the hull
     auto sphere = [&](const Vec<F> &from, const F &r) {
         F along = dot(w, from), h = along * along - dot(from, from) + r * r;
-        return select(h > zero, -along - sqrt(select(h > zero, h, zero)), infinity);
+        return select(h > zero, -along - sqrt(select(h > zero, h, one)), infinity);
     };
     F first = sphere(oa, a.r), second = sphere(ob, b.r);
     auto is_first = first <= second;

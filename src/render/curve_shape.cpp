@@ -16,15 +16,13 @@ namespace {
 constexpr double Infinity = std::numeric_limits<double>::infinity();
 
 using HostKnot = curves::Knot<double>;
-using LaneKnot = curves::Knot<Float>;
-using LaneVec = curves::Vec<Float>;
+using curves::lanes;
+using curves::LaneVec;
 
 double choose(bool m, double a, double b) { return m ? a : b; }
 Float choose_lane(const Mask &m, const Float &a, const Float &b) { return select(m, a, b); }
 
 HostKnot knot(const std::array<double, 4> &p) { return { { p[0], p[1], p[2] }, p[3] }; }
-LaneVec lanes(const Vector3 &v) { return { v.x, v.y, v.z }; }
-Vector3 vector(const LaneVec &v) { return { v.x, v.y, v.z }; }
 Float still(const Float &v) { return Float(ad::detach(v)); }
 
 } // namespace
@@ -35,7 +33,8 @@ void CurveShape::declare(Params &p) {
         return;
     p.exposed("control_point_count", &m_count);
     p.exposed("segment_indices", BufferSlot{ &m_segments_array, &m_segments });
-    p.exposed("control_points", BufferSlot{ &m_points_array, &m_points });
+    p.exposed("control_points", BufferSlot{ &m_points_array, &m_points }).differentiable();
+    p.derived(m_points_array);
 }
 
 void CurveShape::set_curves(const std::vector<std::vector<Point>> &curves) {
@@ -68,7 +67,7 @@ void CurveShape::changed(std::span<const std::string> names) {
         m_points = read_floats(Float(m_points_array.detached()));
     if (is_changed("segment_indices") && m_segments_array.valid())
         m_segments = UInt32(m_segments_array).read();
-    m_points_array = m_segments_array = {};
+    m_segments_array = {};
     update();
     ++m_revision;
 }
@@ -97,6 +96,7 @@ void CurveShape::update() {
     }
     m_inv_area = HostFloat(m_area > 0 ? 1 / m_area : 0);
     BufferSlot{ &m_points_array, &m_points }.read();
+    m_still_points = float_array(m_points);
     BufferSlot{ &m_segments_array, &m_segments }.read();
     m_inv_count = opaque_float(1 / double(m_segments.size()));
     m_sign = opaque_float(m_flip_normals ? -1 : 1);
@@ -142,21 +142,21 @@ AnalyticShape::HostHit CurveShape::intersect_primitive_host(size_t segment,
     return { best.t, best.u, 0 };
 }
 
-template <class F, class Number> void CurveShape::knots(Number &&number, F *to) const {
-    for (uint32_t k = 0; k < order(); ++k)
-        to[k] = number(k);
+void CurveShape::read_knots(const Value &points, const UInt32 &first, const Mask &active,
+                            LaneKnot (&to)[4]) const {
+    for (uint32_t k = 0; k < order(); ++k) {
+        std::vector<Value> v = jit::gather_packet(points, first + UInt32(k), 4, active);
+        to[k] = { { Float(v[0]), Float(v[1]), Float(v[2]) }, Float(v[3]) };
+    }
 }
+
+bool CurveShape::follows_data() const { return ad::grad_enabled(m_points_array); }
 
 AnalyticShape::PrimitiveHit CurveShape::intersect_primitive(const Ray &ray, const UInt32 &segment,
                                                             const Mask &active) const {
     UInt32 first = jit::gather(UInt32(m_segments_array), segment, active);
     LaneKnot c[4];
-    knots(
-        [&](uint32_t k) -> LaneKnot {
-            std::vector<Value> v = jit::gather_packet(m_points_array, first + UInt32(k), 4, active);
-            return { { Float(v[0]), Float(v[1]), Float(v[2]) }, Float(v[3]) };
-        },
-        c);
+    read_knots(m_curves.is_linear ? points() : m_still_points, first, active, c);
     LaneVec o = lanes(ray.o), d = lanes(ray.d);
     Float infinity(Infinity);
     if (m_curves.is_linear) {
@@ -185,11 +185,12 @@ AnalyticShape::PrimitiveHit CurveShape::intersect_primitive(const Ray &ray, cons
             s.piece = s.piece + 1;
         },
         "spline");
-    bool is_followed = false;
+    bool is_followed = is_following() && follows_data();
     for (const Float *v : { &o.x, &o.y, &o.z, &d.x, &d.y, &d.z })
         is_followed |= ad::grad_enabled(*v);
     if (is_followed) {
         Mask hit = s.t < Infinity;
+        read_knots(points(), first, active, spline.c);
         auto step = curves::spline_step(spline, o, d, select(hit, s.t, Float(0)), s.u);
         s.t = select(hit, Float(ad::replace_grad(s.t, step.t)), s.t);
         s.u = select(hit, Float(ad::replace_grad(s.u, step.u)), s.u);
@@ -200,31 +201,15 @@ AnalyticShape::PrimitiveHit CurveShape::intersect_primitive(const Ray &ray, cons
 void CurveShape::fill_primitive(const Ray &ray, const PrimitiveHit &hit, const UInt32 &segment,
                                 const Mask &active, SurfaceInteraction &si) const {
     UInt32 first = jit::gather(UInt32(m_segments_array), segment, active);
-    curves::Spline<Float> s;
-    knots(
-        [&](uint32_t k) -> LaneKnot {
-            std::vector<Value> v = jit::gather_packet(m_points_array, first + UInt32(k), 4, active);
-            return { { Float(v[0]), Float(v[1]), Float(v[2]) }, Float(v[3]) };
-        },
-        s.c);
-    // The axis there, how it goes on, and how it bends
-    Vector3 centre, along, bend;
-    Float radius, widens;
-    if (m_curves.is_linear) {
-        centre = vector(s.c[0].p * (1 - hit.u) + s.c[1].p * hit.u);
-        along = vector(s.c[1].p - s.c[0].p);
-        bend = Vector3(Float(0));
-        widens = s.c[1].r - s.c[0].r;
-    } else {
-        LaneKnot c = s.at(hit.u), c1 = s.derivative(hit.u);
-        centre = vector(c.p);
-        along = vector(c1.p);
-        bend = vector(s.second_derivative(hit.u).p);
-        radius = c.r;
-        widens = c1.r;
-    }
+    LaneKnot c[4];
+    read_knots(points(), first, active, c);
+    const Axis at = axis_at(c, hit.u);
+    const Vector3 &along = at.along, &bend = at.bend;
+    const Float &radius = at.radius, &widens = at.widens;
     si.p = ray(hit.t);
-    Vector3 out = si.p - centre, away = normalize(out), axis = normalize(along);
+    if (is_following() && follows_data())
+        si.p = select(on_ray(), si.p, carried(si.p, at, hit.u));
+    Vector3 out = si.p - at.centre, away = normalize(out), axis = normalize(along);
     si.n = away;
     if (!m_curves.is_linear)
         si.n = normalize(out * (squared_norm(along) - dot(out, bend)) - along * (widens * radius));
@@ -232,9 +217,9 @@ void CurveShape::fill_primitive(const Ray &ray, const PrimitiveHit &hit, const U
     // Angles are counted from a direction that is at a right angle to z
     Float cosine = axis.z;
     const Vector3 z(Float(0), Float(0), Float(1));
-    Vector3 flat = z - axis * cosine, turn = normalize(flat);
     Mask upright = abs(cosine) >= 1;
-    turn = select(upright, Vector3(Float(0), Float(1), Float(0)), turn);
+    Vector3 flat = select(upright, Vector3(Float(0), Float(1), Float(0)), z - axis * cosine),
+            turn = normalize(flat);
     Vector3 start = cross(turn, axis);
     Float angle = atan2(dot(turn, away), dot(start, away));
     angle = angle + select(angle < 0, Float(2 * Pi), Float(0));

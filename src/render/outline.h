@@ -1,6 +1,8 @@
 // render/outline.h: where an analytic shape ends, as seen from somewhere.
 #pragma once
 #include "core/vector.h"
+#include <array>
+#include <vector>
 
 namespace umbel {
 
@@ -8,6 +10,8 @@ namespace umbel {
 struct Viewpoint {
     Vector3 p; // the point, or the direction towards it
     Float w;   // 1, or 0 where it is far away
+    // Rays end there, rather than begin: some shapes are met from one side only
+    bool is_end = false;
 
     /// Towards the viewer, of any length.
     Vector3 from(const Vector3 &x) const { return fma(x, -w, p); }
@@ -22,10 +26,26 @@ public:
         Vector3 tangent; // derivative of p by u
         Vector3 inside;  // seen from the viewpoint, the shape lies on this side of the curve
         Mask valid;
-        UMBEL_STRUCT(p, tangent, inside, valid)
+        Float at = Float(0); // the u of a hit there
+        UMBEL_STRUCT(p, tangent, inside, valid, at)
     };
     /// A point of it, for u in [0, 1).
     virtual Outline outline(const Viewpoint &from, const Float &u) const = 0;
+
+    // ---- of shapes of many primitives
+
+    /// Some of it, about as long as this. Parts are what a shape numbers so, from 0 to 3.
+    struct Piece {
+        uint32_t primitive, part;
+        std::array<double, 3> centre; // of a ball that it lies in
+        double radius, length;
+    };
+    /// None: all of it is one.
+    virtual std::vector<Piece> outline_pieces() const { return {}; }
+    virtual Outline piece_outline(const Viewpoint &from, const Float &u, const UInt32 & /*prim*/,
+                                  const UInt32 & /*part*/, const Mask & /*active*/) const {
+        return outline(from, u);
+    }
 };
 
 /// A point of a closed curve p(phi) = centre + x cos(phi) + y sin(phi).

@@ -305,7 +305,8 @@ ProjectiveTracer::Seed ProjectiveTracer::seed(const BoundaryPass &pass, const Si
     s.is_far = flags.far;
     s.is_point = flags.point;
     s.emitter = ds.emitter;
-    Viewpoint light{ select(s.is_far, ds.d, ds.p), select(s.is_far, Float(0), Float(1)) };
+    Viewpoint light{ select(s.is_far, ds.d, ds.p), select(s.is_far, Float(0), Float(1)),
+                     true };
     s.at = edges.point(piece, t, light, active);
     s.w = unit(light.from(s.at.p));
     DirectionSample here = ds;

@@ -53,7 +53,7 @@ Silhouettes::Silhouettes(const Scene &scene) : m_scene(scene), m_arena(scene.are
     std::vector<uint32_t> rows;
     std::vector<double> centres;
     for (const OutlinedShape &s : m_shapes) {
-        rows.insert(rows.end(), { s.row, s.primitive, s.instance, 0u });
+        rows.insert(rows.end(), { s.row, s.primitive, s.instance, s.place });
         centres.insert(centres.end(), s.centre.begin(), s.centre.end());
         centres.push_back(s.radius);
     }
@@ -89,12 +89,31 @@ void Silhouettes::add_surface(size_t i, const Begin &begin, uint32_t instance) {
             return refuse(s, followed, "the scene has too many edges to look for silhouettes");
         return add_mesh(i, *mesh, begin, instance, followed);
     }
-    if (!dynamic_cast<const HasOutline *>(&s))
+    auto *outlined = dynamic_cast<const HasOutline *>(&s);
+    if (!outlined)
         return refuse(s, followed, "a shape of this kind has no known silhouettes");
-    BoundingBox b = s.bounds();
-    if (placed)
-        b = transform_bounds(placed->steps({}), b);
-    m_shapes.push_back({ begin.row, begin.primitive, instance, b.centre(), b.radius(), followed });
+    auto add = [&](const HasOutline::Piece &p, BoundingBox b) {
+        double before = b.radius(), scale = 1;
+        if (placed) {
+            b = transform_bounds(placed->steps({}), b);
+            scale = before > 0 ? b.radius() / before : 1;
+        }
+        m_shapes.push_back({ begin.row, begin.primitive + p.primitive, instance,
+                             4 * p.primitive + p.part, b.centre(), b.radius(), p.length * scale,
+                             followed });
+    };
+    std::vector<HasOutline::Piece> pieces = outlined->outline_pieces();
+    for (const HasOutline::Piece &p : pieces) {
+        BoundingBox b;
+        for (double sign : { -1.0, 1.0 })
+            b.extend(std::array{ p.centre[0] + sign * p.radius, p.centre[1] + sign * p.radius,
+                                 p.centre[2] + sign * p.radius });
+        add(p, b);
+    }
+    if (pieces.empty()) {
+        BoundingBox b = s.bounds();
+        add({ 0, 0, {}, 0, 2 * Pi * b.radius() }, b);
+    }
 }
 
 namespace {
@@ -230,7 +249,7 @@ Silhouettes::Point Silhouettes::point(const UInt32 &piece, const Float &t, const
     if (m_shapes.empty())
         return out;
     Mask on_outline = active & !on_edge;
-    auto [row, primitive, instance, nobody] =
+    auto [row, primitive, instance, place] =
         jit::gather_packet<uint32_t, 4>(m_rows, piece - m_edge_count, on_outline);
     InstanceTransform placed;
     Viewpoint local = from;
@@ -239,11 +258,12 @@ Silhouettes::Point Silhouettes::point(const UInt32 &piece, const Float &t, const
         Ray seen = placed.to_local({ from.p, from.p, Float(0), Float(0), {} });
         local.p = select(from.w > 0, seen.o, seen.d);
     }
+    UInt32 own = place >> 2u, part = place & UInt32(3u);
     HasOutline::Outline nothing{ none, none, none, Mask(false) };
     HasOutline::Outline o = m_arena.m_analytic.call(
         "shape.outline", row, on_outline, nothing, [&](const AnalyticShape &s) {
             auto *outlined = dynamic_cast<const HasOutline *>(&s);
-            return outlined ? outlined->outline(local, t) : nothing;
+            return outlined ? outlined->piece_outline(local, t, own, part, on_outline) : nothing;
         });
     if (has_instances()) {
         o.p = placed.point(o.p);
@@ -253,6 +273,7 @@ Silhouettes::Point Silhouettes::point(const UInt32 &piece, const Float &t, const
     out.p = select(on_outline, o.p, out.p);
     out.edge = select(on_outline, o.tangent, out.edge);
     out.inside = select(on_outline, o.inside, out.inside);
+    out.hit.u = select(on_outline, o.at, out.hit.u);
     out.hit.prim = select(on_outline, primitive, out.hit.prim);
     out.hit.geometry = select(on_outline, UInt32(uint32_t(AnalyticGeometry)), out.hit.geometry);
     out.hit.instance = select(on_outline, instance, out.hit.instance);
@@ -371,7 +392,7 @@ std::optional<DiscreteDistribution> Silhouettes::seen_from(const Viewpoint &from
     }
     std::vector<double> outlines;
     for (const OutlinedShape &s : m_shapes)
-        outlines.push_back(all || s.followed ? 2 * Pi * s.radius : 0);
+        outlines.push_back(all || s.followed ? s.length : 0);
     if (!m_shapes.empty()) { // by distance, as far as it is known to the host
         std::vector<double> p = read_floats(from.p.x), q = read_floats(from.p.y),
                             r = read_floats(from.p.z), w = read_floats(from.w);
@@ -397,7 +418,7 @@ std::optional<DiscreteDistribution> Silhouettes::by_measure() const {
     }
     std::vector<double> outlines;
     for (const OutlinedShape &s : m_shapes)
-        outlines.push_back(8 * Pi * Pi * s.radius * (s.followed ? 1 : Still));
+        outlines.push_back(4 * Pi * s.length * (s.followed ? 1 : Still));
     return distribution(edges, outlines);
 }
 

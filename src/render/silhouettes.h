@@ -89,14 +89,16 @@ private:
     std::map<size_t, std::pair<size_t, size_t>> m_known; // by surface: edges of its first instance
     UInt32 m_corners; // of edges: both ends, and the corners opposite to it
     UInt32 m_places;  // triangle, corner, flags, instance
-    struct OutlinedShape {
-        uint32_t row, primitive, instance;
+    struct OutlinedShape { // or a piece of one
+        uint32_t row, primitive, instance, place;
         std::array<double, 3> centre;
-        double radius;
+        double radius, length;
         bool followed;
     };
     std::vector<OutlinedShape> m_shapes;
-    UInt32 m_rows;   // by shape: its row in the arena's table, its primitive, its instance, nothing
+    // By shape: its row in the arena's table, its primitive there, its instance; four times its own number of that, and the
+    // part of the outline
+    UInt32 m_rows;
     Float m_centres; // x, y, z and radius
 };
 

@@ -227,14 +227,56 @@ def _followed(scene, key):
     dr.backward(dr.sum(mi.render(scene, params, spp=1), axis=None))
 
 
-def test_shapes_without_known_silhouettes_are_refused(tmp_path, capfd):
-    file = tmp_path / "curve.txt"
-    file.write_text("-1 0 0 .1\n0 .3 0 .1\n1 0 0 .1\n")
-    def scene(): return _scene(_lit({"type": "linearcurve", "filename": str(file)}), "direct_projective")
+def test_shapes_without_known_silhouettes_are_refused(capfd):
+    z, y, x = np.mgrid[0:6, 0:6, 0:6] / 5 - .5
+    grid = mi.TensorXf((np.sqrt(x * x + y * y + z * z) - .3)[..., None].astype(np.float32))
+    def scene(): return _scene(_lit({"type": "sdfgrid", "grid": grid}), "direct_projective")
     with pytest.raises(Exception, match="no known silhouettes"):
         _followed(scene(), "camera.to_world")
     _followed(scene(), "light.to_world")
     assert "derivatives lack what it hides" in capfd.readouterr().err
+
+
+# ---- curves: joints that bend, radii that change, ends that are closed (linear) and open (splines)
+
+CURVES = {
+    "linearcurve": "-.9 -.1 .1 .3\n-.2 .45 0 .15\n.3 -.1 .3 .25\n.9 .3 0 .2\n",
+    "bsplinecurve": "-1.6 -.5 0 .2\n-.8 .3 .1 .35\n-.2 -.2 .3 .2\n.4 .4 0 .3\n.9 -.1 .2 .2\n1.5 .5 0 .15\n"}
+
+
+def _curve(kind, tmp_path):
+    file = tmp_path / "curve.txt"
+    file.write_text(CURVES[kind])
+    return {"type": kind, "filename": str(file)}
+
+
+def _move_points(axis):
+    """Points of a curve along x, y, z; or their radii."""
+    def place(before, x):
+        lane = dr.arange(mi.UInt32, dr.width(before))
+        return before + dr.select((lane % 4 == axis) & (lane > 3), x, 0)
+    return place
+
+
+@pytest.mark.parametrize("kind", CURVES)
+@pytest.mark.parametrize("axis", [0, 3])
+def test_what_the_camera_sees_of_a_moving_curve(kind, axis, tmp_path):
+    scene = _scene({"sky": {"type": "constant", "radiance": _rgb(.5, .6, .7)},
+                    "thing": {**_curve(kind, tmp_path), "bsdf": {"type": "diffuse", "reflectance": _rgb(0, 0, 0)}}}, max_depth=1)
+    Problem(scene, "thing.control_points", _move_points(axis), 512, 4096).check()
+
+
+@pytest.mark.parametrize("kind", CURVES)
+@pytest.mark.parametrize("key", ["thing.control_points", "light.to_world", "camera.to_world"])
+def test_curves_and_their_shadows(kind, key, tmp_path):
+    scene = _scene(_lit(_curve(kind, tmp_path)), "direct_projective")
+    move = _move_points(0) if "thing" in key else _move(1 if "light" in key else 0)
+    Problem(scene, key, move, 128, 2048).check()
+
+
+def test_light_between_a_moving_curve_and_the_floor(tmp_path):
+    scene = _scene(_lit(_curve("linearcurve", tmp_path)), max_depth=3)
+    Problem(scene, "thing.control_points", _move_points(1), 256, 2048).check()
 
 
 def test_integrators_that_cannot_follow_the_camera_say_so():

@@ -98,3 +98,31 @@ def test_integrators_pass_derivatives_of_shapes_on_by_themselves():
     dr.set_grad(height, 1)
     tangent = scene.integrator().render_forward(scene, params, seed=1)
     assert dr.sum(tangent, axis=None).array[0] == pytest.approx(expected, rel=1e-9)
+
+
+@pytest.mark.parametrize("kind", ["linearcurve", "bsplinecurve"])
+def test_hits_follow_the_control_points_of_curves(kind, tmp_path):
+    file = tmp_path / "curve.txt"
+    file.write_text("-1.6 -.5 0 .2\n-.8 .3 .1 .35\n-.2 -.2 .3 .2\n.4 .4 0 .3\n.9 -.1 .2 .2\n1.5 .5 0 .15\n")
+    scene = mi.load_dict({"type": "scene", "thing": {"type": kind, "filename": str(file)}})
+    params, key = mi.traverse(scene), "thing.control_points"
+    before = mi.Float(params[key])
+    way = dr.sin(dr.arange(mi.Float, dr.width(before)) * 1.7 + .3)  # places and radii
+    u = dr.arange(mi.Float, 40)
+    ray = mi.Ray3f(mi.Point3f(u * .04 - .8, .2 * dr.sin(u), 4), mi.Vector3f(.01, .02, -1))
+
+    def number(x):
+        params[key] = before + way * x
+        params.update()
+        si = scene.ray_intersect(ray)
+        value = si.t + .7 * si.n.x + .3 * si.n.y + .2 * si.p.z + .4 * si.uv.y + .3 * si.uv.x
+        return dr.sum(dr.select(si.is_valid(), value, 0)), dr.count(si.is_valid())[0]
+
+    step = 1e-5
+    a, b, c, d = (number(mi.Float(k * step))[0][0] for k in (1, -1, 2, -2))
+    x = mi.Float(0)
+    dr.enable_grad(x)
+    sum_, hits = number(x)
+    dr.backward(sum_)
+    assert hits > 20
+    assert dr.grad(x)[0] == pytest.approx((8 * (a - b) - (c - d)) / (12 * step), rel=1e-6)

@@ -263,32 +263,34 @@ double Voxels::mean_of(const std::vector<double> &each) const {
     return sum / (double(size[0]) * double(size[1]) * double(size[2]));
 }
 
-// The largest number of a whole brick counts where all of it lies in a part, or where its numbers are equal.
-std::vector<double> Voxels::upper_bounds_of_bricks(
+// The extremes of a whole brick count where all of it lies in a part, or where its numbers are equal.
+Voxels::Bounds Voxels::bounds_of_bricks(
     const std::array<size_t, 3> &parts,
     const std::array<std::vector<std::vector<size_t>>, 3> &voxels) const {
     constexpr size_t W = Bricks::Width;
     const Bricks &b = *bricks;
-    std::vector<double> out(parts[0] * parts[1] * parts[2]);
+    size_t n = parts[0] * parts[1] * parts[2];
+    Bounds out{ std::vector<double>(n), std::vector<double>(n) };
     with_type(*this, [&](auto *p) {
         using Key = decltype(p->key());
-        auto key_of = [&](size_t place) {
-            Key m = p[place * channels].key();
-            for (size_t c = 1; c < channels; ++c)
-                m = std::max(m, p[place * channels + c].key());
-            return m;
-        };
         struct Range {
             Key least, most;
+            void add(const Range &r) {
+                least = std::min(least, r.least), most = std::max(most, r.most);
+            }
+        };
+        auto range_of = [&](size_t place) {
+            Range r{ p[place * channels].key(), p[place * channels].key() };
+            for (size_t c = 1; c < channels; ++c)
+                r.add({ p[place * channels + c].key(), p[place * channels + c].key() });
+            return r;
         };
         std::vector<Range> of_brick(b.stored);
         jit::parallel_blocks(b.stored, 256, [&](uint64_t begin, uint64_t end) {
             for (uint64_t i = begin; i < end; ++i) {
-                Range r{ key_of(i * Bricks::Voxels), key_of(i * Bricks::Voxels) };
-                for (size_t k = 1; k < Bricks::Voxels; ++k) {
-                    Key key = key_of(i * Bricks::Voxels + k);
-                    r = { std::min(r.least, key), std::max(r.most, key) };
-                }
+                Range r = range_of(i * Bricks::Voxels);
+                for (size_t k = 1; k < Bricks::Voxels; ++k)
+                    r.add(range_of(i * Bricks::Voxels + k));
                 of_brick[i] = r;
             }
         });
@@ -309,9 +311,9 @@ std::vector<double> Voxels::upper_bounds_of_bricks(
                     to.back().local.push_back(at % W);
                 }
             }
-        jit::parallel_blocks(out.size(), 1, [&](uint64_t part, uint64_t) {
-            std::optional<Key> most;
-            auto add = [&](Key key) { most = most ? std::max(*most, key) : key; };
+        jit::parallel_blocks(n, 1, [&](uint64_t part, uint64_t) {
+            std::optional<Range> all;
+            auto add = [&](const Range &r) { all ? all->add(r) : void(all = r); };
             for (const Piece &z : pieces[2][part / parts[0] / parts[1]])
                 for (const Piece &y : pieces[1][part / parts[0] % parts[1]])
                     for (const Piece &x : pieces[0][part % parts[0]]) {
@@ -321,52 +323,60 @@ std::vector<double> Voxels::upper_bounds_of_bricks(
                         bool is_whole =
                             x.local.size() * y.local.size() * z.local.size() == Bricks::Voxels;
                         if (is_whole || r.least == r.most) {
-                            add(r.most);
+                            add(r);
                             continue;
                         }
-                        if (most && *most >= r.most)
+                        if (all && all->most >= r.most && all->least <= r.least)
                             continue;
                         for (size_t w : z.local)
                             for (size_t v : y.local)
                                 for (size_t u : x.local)
-                                    add(key_of(i * Bricks::Voxels + (w * W + v) * W + u));
+                                    add(range_of(i * Bricks::Voxels + (w * W + v) * W + u));
                     }
-            out[part] = p->value(*most);
+            out.least[part] = p->value(all->least);
+            out.most[part] = p->value(all->most);
         });
         return 0;
     });
     return out;
 }
 
-std::vector<double> Voxels::upper_bounds(std::array<size_t, 3> parts, bool blended,
-                                         const std::string &wrap) const {
+Voxels::Bounds Voxels::bounds(std::array<size_t, 3> parts, bool blended,
+                              const std::string &wrap) const {
     std::array<std::vector<std::vector<size_t>>, 3> of;
     for (size_t a = 0; a < 3; ++a)
         of[a] = voxels_of_parts(parts[a], size[a], blended, wrap);
     if (bricks)
-        return upper_bounds_of_bricks(parts, of);
-    std::vector<double> out(parts[0] * parts[1] * parts[2]);
+        return bounds_of_bricks(parts, of);
+    size_t n = parts[0] * parts[1] * parts[2];
+    Bounds out{ std::vector<double>(n), std::vector<double>(n) };
     with_type(*this, [&](auto *p) {
         using Key = decltype(p->key());
         jit::parallel_blocks(parts[2] * parts[1], 1, [&](uint64_t row, uint64_t) {
-            std::vector<Key> most(size[0]); // of the row's part of y and z, along x
+            std::vector<Key> least(size[0]), most(size[0]); // of the row's part of y and z, along x
             bool is_first = true;
             for (size_t z : of[2][row / parts[1]])
                 for (size_t y : of[1][row % parts[1]]) {
                     auto *from = p + (z * size[1] + y) * size[0] * channels;
                     for (size_t x = 0; x < size[0]; ++x) {
-                        Key m = from[x * channels].key();
-                        for (size_t c = 1; c < channels; ++c)
-                            m = std::max(m, from[x * channels + c].key());
-                        most[x] = is_first ? m : std::max(most[x], m);
+                        Key low = from[x * channels].key(), high = low;
+                        for (size_t c = 1; c < channels; ++c) {
+                            low = std::min(low, from[x * channels + c].key());
+                            high = std::max(high, from[x * channels + c].key());
+                        }
+                        least[x] = is_first ? low : std::min(least[x], low);
+                        most[x] = is_first ? high : std::max(most[x], high);
                     }
                     is_first = false;
                 }
             for (size_t k = 0; k < parts[0]; ++k) {
-                Key m = most[of[0][k][0]];
-                for (size_t x : of[0][k])
-                    m = std::max(m, most[x]);
-                out[row * parts[0] + k] = p->value(m);
+                Key low = least[of[0][k][0]], high = most[of[0][k][0]];
+                for (size_t x : of[0][k]) {
+                    low = std::min(low, least[x]);
+                    high = std::max(high, most[x]);
+                }
+                out.least[row * parts[0] + k] = p->value(low);
+                out.most[row * parts[0] + k] = p->value(high);
             }
         });
         return 0;

@@ -50,14 +50,17 @@ struct Voxels {
     /// Over all voxels, of something that is known of each that is stored.
     double mean_of(const std::vector<double> &each) const;
 
-    /// The largest number in each of x by y by z parts, x before y before z. Values between voxels' centres are blended, or each
-    /// voxel's own; beyond its ends a grid goes on as it wraps: "clamp", "repeat" or "mirror".
-    std::vector<double> upper_bounds(std::array<size_t, 3> parts, bool blended,
-                                     const std::string &wrap) const;
+    struct Bounds {
+        std::vector<double> least, most;
+        bool operator==(const Bounds &) const = default;
+    };
+    /// The smallest and the largest number in each of x by y by z parts, x before y before z. Values between voxels' centres are
+    /// blended, or each voxel's own; beyond its ends a grid goes on as it wraps: "clamp", "repeat" or "mirror".
+    Bounds bounds(std::array<size_t, 3> parts, bool blended, const std::string &wrap) const;
 
 private:
-    std::vector<double>
-    upper_bounds_of_bricks(const std::array<size_t, 3> &parts,
+    Bounds
+    bounds_of_bricks(const std::array<size_t, 3> &parts,
                            const std::array<std::vector<std::vector<size_t>>, 3> &voxels) const;
 };
 

@@ -1,32 +1,39 @@
 // render/majorant_grid.cpp: see majorant_grid.h.
 #include "render/majorant_grid.h"
 #include "core/host_array.h"
+#include "render/volume_range.h"
 #include <algorithm>
 
 namespace umbel {
 
 static constexpr size_t VoxelsPerCell = 4, MaxCells = 64;
+// An optical depth: nothing that a number in single precision could tell gets through.
+static constexpr double Opaque = 110;
 
-MajorantGrid::MajorantGrid(const Volume &volume, double scale) {
+MajorantGrid::MajorantGrid(const Volume &volume, double scale, double least_scale) {
     std::array<size_t, 3> n, voxels = volume.resolution();
     for (size_t a = 0; a < 3; ++a)
         n[a] = std::clamp<size_t>((voxels[a] + VoxelsPerCell - 1) / VoxelsPerCell, 1, MaxCells);
-    std::vector<double> bounds = volume.upper_bounds(n);
+    Voxels::Bounds bounds = bounds_of_parts(volume, n);
     // Padded by the outermost cells' values
-    std::vector<double> padded;
-    padded.reserve((n[0] + 2) * (n[1] + 2) * (n[2] + 2));
-    auto inner = [&](size_t i, size_t a) { return std::clamp<size_t>(i, 1, n[a]) - 1; };
-    for (size_t z = 0; z < n[2] + 2; ++z)
-        for (size_t y = 0; y < n[1] + 2; ++y)
-            for (size_t x = 0; x < n[0] + 2; ++x)
-                padded.push_back(
-                    scale *
-                    std::max(0.0, bounds[(inner(z, 2) * n[1] + inner(y, 1)) * n[0] + inner(x, 0)]));
-    m_bounds = float_array(padded);
+    auto padded = [&](const std::vector<double> &of_cells, double scale) {
+        std::vector<double> out;
+        out.reserve((n[0] + 2) * (n[1] + 2) * (n[2] + 2));
+        auto inner = [&](size_t i, size_t a) { return std::clamp<size_t>(i, 1, n[a]) - 1; };
+        for (size_t z = 0; z < n[2] + 2; ++z)
+            for (size_t y = 0; y < n[1] + 2; ++y)
+                for (size_t x = 0; x < n[0] + 2; ++x)
+                    out.push_back(scale *
+                                  std::max(0.0, of_cells[(inner(z, 2) * n[1] + inner(y, 1)) * n[0] +
+                                                         inner(x, 0)]));
+        return float_array(out);
+    };
+    m_bounds = padded(bounds.most, scale);
+    m_lower = padded(bounds.least, least_scale);
     auto count = [](size_t c) { return jit::opaque(uint32_t(c)); };
     m_stride_y = count(n[0] + 2);
     m_stride_z = count((n[0] + 2) * (n[1] + 2));
-    m_last = count(padded.size() - 1);
+    m_last = count((n[0] + 2) * (n[1] + 2) * (n[2] + 2) - 1);
     m_count = { opaque_float(double(n[0])), opaque_float(double(n[1])),
                 opaque_float(double(n[2])) };
     TransformData cells =
@@ -75,19 +82,39 @@ MajorantGrid::Walk MajorantGrid::enter(const Path &path, const Ray &ray) const {
 
 Float MajorantGrid::follow(const Path &path, Walk &walk, const Float &depth, bool raised,
                            const Mask &active) const {
+    return walk_on(path, walk, depth, raised, active, nullptr);
+}
+
+MajorantGrid::Rest MajorantGrid::follow_rest(const Path &path, Walk &walk, const Float &depth,
+                                             const Mask &active) const {
+    Rest rest{ Float(0), Float(0), Float(0) };
+    rest.bound = walk_on(path, walk, depth, false, active, &rest);
+    return rest;
+}
+
+Float MajorantGrid::walk_on(const Path &path, Walk &walk, const Float &depth, bool raised,
+                            const Mask &active, Rest *rest) const {
     struct State {
         Walk walk;
-        Float depth; // left
-        Float bound; // where it ended
+        Float depth;             // left
+        Float bound;             // where it ended
+        std::vector<Float> rest; // the least there, and how much of it was passed
         Mask active;
-        UMBEL_STRUCT(walk, depth, bound, active)
+        UMBEL_STRUCT(walk, depth, bound, rest, active)
     };
-    State s{ walk, depth, Float(0), active & (walk.t < path.length) };
+    State s{ walk, depth, Float(0), {}, active & (walk.t < path.length) };
+    if (rest)
+        s.rest = { rest->least, rest->depth };
     s = jit::loop(
         s, [](const State &s) { return s.active; },
         [&](State &s) {
             Walk &w = s.walk;
-            Float bound(jit::gather(m_bounds, select(w.cell < m_last, w.cell, m_last), s.active));
+            UInt32 cell = select(w.cell < m_last, w.cell, m_last);
+            Float bound(jit::gather(m_bounds, cell, s.active)), least, from = w.t;
+            if (rest) {
+                least = Float(jit::gather(m_lower, cell, s.active));
+                bound = bound - least;
+            }
             if (raised)
                 bound = fma(bound, Float(Raised), m_least);
             Float border = min(min(w.next.x, w.next.y), min(w.next.z, path.length));
@@ -105,9 +132,17 @@ Float MajorantGrid::follow(const Path &path, Walk &walk, const Float &depth, boo
             cross(w.next.y, path.step.y, path.stride[1]);
             cross(w.next.z, path.step.z, path.stride[2]);
             s.active = s.active & !ends & (border < path.length);
+            if (rest) {
+                s.rest = { least, fma(least, w.t - from, s.rest[1]) };
+                s.active = s.active & (s.rest[1] < Opaque);
+            }
         },
         "cells");
     walk = s.walk;
+    if (rest) {
+        rest->least = s.rest[0];
+        rest->depth = s.rest[1];
+    }
     return s.bound;
 }
 

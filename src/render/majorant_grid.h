@@ -1,8 +1,9 @@
-// render/majorant_grid.h: upper bounds of an extinction, cell by cell, and the walk of rays through them.
+// render/majorant_grid.h: bounds of an extinction, cell by cell, and the walk of rays through them.
 //
 // Distances are sampled as if the extinction were its bound; where it is less, collisions are null ones. One bound for a whole
 // volume makes a thin plume as dear as its densest place. Here each cell of a coarse grid has its own: a ray goes from cell to
-// cell [Amanatides 1987], and empty ones cost next to nothing.
+// cell [Amanatides 1987], and empty ones cost next to nothing. What a cell has at least, takes from light that passes what it takes
+// for certain: only the rest need be tracked.
 #pragma once
 #include "render/interaction.h"
 #include "render/volume.h"
@@ -12,8 +13,9 @@ namespace umbel {
 class MajorantGrid {
 public:
     MajorantGrid() = default;
-    /// Of `scale` times the volume; at least two voxels a cell along each axis, and at most 64 cells.
-    MajorantGrid(const Volume &volume, double scale);
+    /// Of `scale` times the volume, and more than `least_scale` times it; of about four voxels a cell along each axis, and at most
+    /// 64 cells.
+    MajorantGrid(const Volume &volume, double scale, double least_scale);
 
     bool is_built() const { return m_bounds.valid(); }
 
@@ -38,15 +40,26 @@ public:
     /// a ray through all of an empty grid has one collision or so.
     Float follow(const Path &path, Walk &walk, const Float &depth, bool raised,
                  const Mask &active) const;
+    /// Likewise, of what cells may have beyond the least.
+    struct Rest {
+        Float bound; // where it got to; 0 where the path ends, or nothing is left of light
+        Float least; // there
+        Float depth; // of the least that it has passed
+    };
+    Rest follow_rest(const Path &path, Walk &walk, const Float &depth, const Mask &active) const;
     static constexpr double Raised = 1.2;
 
 private:
+    Float walk_on(const Path &path, Walk &walk, const Float &depth, bool raised, const Mask &active,
+                  Rest *rest) const;
+
     Transform m_to_cells;          // from the scene's space
     Vector3 m_count;               // of cells along each axis
     UInt32 m_stride_y, m_stride_z; // in m_bounds
     UInt32 m_last;                 // no cell is after this one
     Float m_least;                 // of raised bounds
     Value m_bounds; // with one more cell at each end, for rays that leave by a rounding error
+    Value m_lower;  // likewise
 };
 
 } // namespace umbel

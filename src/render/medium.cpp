@@ -4,6 +4,7 @@
 #include "render/channel_choice.h"
 #include "render/majorant_grid.h"
 #include "render/marching.h"
+#include "render/medium_sum.h"
 #include "render/replay.h"
 #include <optional>
 
@@ -22,6 +23,16 @@ const Float *march_step(const Medium &medium, const Tracing &how) {
     if (step && how.is_differentiable)
         medium.complain("`method` simpson has no derivatives; use woodcock");
     return step;
+}
+
+// What a medium is a sum of where it varies, and the rest of it, which is homogeneous; null: nothing is left.
+std::vector<const Medium *> parts_of(const Medium &medium) {
+    auto *sum = dynamic_cast<const MediumSum *>(&medium);
+    return sum ? sum->varying_parts() : std::vector<const Medium *>{ &medium };
+}
+const Medium *uniform_part_of(const Medium &medium) {
+    auto *sum = dynamic_cast<const MediumSum *>(&medium);
+    return sum ? sum->uniform_part() : nullptr;
 }
 
 // While one lives, what is to be differentiated along the way is followed.
@@ -138,75 +149,199 @@ MediumSample Medium::sample_homogeneous(const Ray &ray, SampleStream &sampler, c
     return s;
 }
 
-/// A ray on its way from one tentative collision to the next.
+/// A ray on its way from one tentative collision to the next. Parts of a sum have bounds of their own each, and the nearest
+/// of their tentative collisions is the next one.
 class Medium::Tracking {
 public:
     struct State {
         SampleStream sampler;
-        MajorantGrid::Walk walk;
-        Float bound;      // where it is; 0 at its end
-        Spectrum sigma_t; // likewise
+        std::vector<MajorantGrid::Walk> walks; // of each part
+        Float bound;                           // where it is; 0 at its end
+        Spectrum sigma_t;                      // likewise
         Mask active;
-        UMBEL_STRUCT(sampler, walk, bound, sigma_t, active)
+        // Where there are several parts: the bound of each, which of them go on at the next step, which one is there
+        std::vector<Float> bounds;
+        std::vector<Mask> moves;
+        UInt32 part;
+        // Where only the rest is tracked: the least of each part where it is, and the depth of what was passed of all
+        std::vector<Float> leasts, certain;
+        UMBEL_STRUCT(sampler, walks, bound, sigma_t, active, bounds, moves, part, leasts, certain)
 
         /// The probability of a real collision, for each channel.
         Spectrum real() const {
             return map(sigma_t, [&](const Float &s) { return min(s / bound, 1); });
         }
     };
+    enum class Of { All, Raised, Rest }; // see MajorantGrid
+    class Uniform;
 
-    Tracking(const Medium &medium, const Ray &ray, const Mask &active, bool raised)
-        : m_medium(medium), m_ray(ray), m_grid(medium.bounds_by_cell()), m_raised(raised) {
-        Extent e = medium.extent_within(ray);
-        m_begin = medium.enter(ray, e, active);
-        if (m_grid) {
-            m_path = m_grid->path_of(ray);
-            return;
-        }
-        m_path.mint = e.mint;
-        m_path.length = e.maxt - e.mint;
-        m_bound = Float(ad::detach(max_component(m_begin.majorant)));
-        if (raised)
-            m_bound = m_bound * MajorantGrid::Raised;
+    Tracking(const Medium &medium, const Ray &ray, const Mask &active, Of what)
+        : m_ray(ray), m_what(what),
+          m_begin(medium.enter(ray, medium.extent_within(ray), active)) {
+        for (const Medium *part : parts_of(medium))
+            m_ways.push_back(way_of(*part, active));
     }
 
     State begin(const SampleStream &sampler, const Mask &active) const {
-        MajorantGrid::Walk walk{ Float(0), Vector3(Float(0)), UInt32(0u) };
-        if (m_grid)
-            walk = m_grid->enter(m_path, m_ray);
-        return { sampler, walk, Float(0), Spectrum(0), active };
+        State s{ sampler, {}, Float(0), Spectrum(0), active, {}, {}, UInt32(0u), {}, {} };
+        for (const Way &way : m_ways) {
+            MajorantGrid::Walk walk{ Float(0), Vector3(Float(0)), UInt32(0u) };
+            s.walks.push_back(way.grid ? way.grid->enter(way.path, m_ray) : walk);
+        }
+        if (m_ways.size() > 1) {
+            s.bounds.assign(m_ways.size(), Float(0));
+            s.moves.assign(m_ways.size(), Mask(true));
+        }
+        if (m_what == Of::Rest) {
+            s.leasts.assign(m_ways.size(), Float(0));
+            s.certain = { Float(0) };
+        }
+        return s;
     }
     /// Returns where it collides.
     Mask next(State &s) const {
-        Float depth = -log(1 - s.sampler.next_1d());
-        if (m_grid) {
-            s.bound = m_grid->follow(m_path, s.walk, depth, m_raised, s.active);
-        } else {
-            Float t = s.walk.t + depth / m_bound; // infinite where that is 0
-            Mask ends = !(t < m_path.length);
-            s.walk.t = select(ends, m_path.length, t);
-            s.bound = select(ends, Float(0), m_bound);
-        }
+        if (m_ways.size() > 1)
+            return next_of_several(s);
+        s.bound = advance(s, 0, s.walks[0], s.active);
         Mask collides = s.active & (s.bound > 0);
-        s.sigma_t = m_medium.extinction(at(s), collides);
+        s.sigma_t = rest_of(s, 0, collides);
         return collides;
     }
     MediumInteraction at(const State &s) const {
         MediumInteraction mei = m_begin;
-        mei.t = m_path.mint + s.walk.t;
+        mei.t = t_of(s, 0);
+        for (size_t i = 1; i < m_ways.size(); ++i)
+            mei.t = select(s.part == UInt32(uint32_t(i)), t_of(s, i), mei.t);
         mei.p = m_ray(mei.t);
         return mei;
     }
     const MediumInteraction &begin_of_medium() const { return m_begin; }
 
 private:
-    const Medium &m_medium;
+    struct Way {
+        const Medium *medium;
+        const MajorantGrid *grid;
+        MajorantGrid::Path path;
+        Float bound; // where there is no grid
+    };
+    Way way_of(const Medium &medium, const Mask &active) const {
+        Way way{ &medium, medium.bounds_by_cell(), {}, {} };
+        if (way.grid) {
+            way.path = way.grid->path_of(m_ray);
+            return way;
+        }
+        Extent e = medium.extent_within(m_ray);
+        way.path.mint = e.mint;
+        way.path.length = e.maxt - e.mint;
+        way.bound = Float(ad::detach(max_component(medium.enter(m_ray, e, active).majorant)));
+        if (m_what == Of::Raised)
+            way.bound = way.bound * MajorantGrid::Raised;
+        return way;
+    }
+    Float t_of(const State &s, size_t part) const {
+        return m_ways[part].path.mint + s.walks[part].t;
+    }
+    // To the next tentative collision with one part. Returns the bound there; 0 at the end.
+    Float advance(State &s, size_t part, MajorantGrid::Walk &walk, const Mask &active) const {
+        const Way &way = m_ways[part];
+        Float depth = -log(1 - s.sampler.next_1d());
+        if (way.grid && m_what == Of::Rest) {
+            MajorantGrid::Rest rest = way.grid->follow_rest(way.path, walk, depth, active);
+            s.leasts[part] = select(active, rest.least, s.leasts[part]);
+            s.certain[0] += select(active, rest.depth, Float(0));
+            return rest.bound;
+        }
+        if (way.grid)
+            return way.grid->follow(way.path, walk, depth, m_what == Of::Raised, active);
+        Float t = walk.t + depth / way.bound; // infinite where that is 0
+        Mask ends = !(t < way.path.length);
+        walk.t = select(ends, way.path.length, t);
+        return select(ends, Float(0), way.bound);
+    }
+    Spectrum rest_of(const State &s, size_t part, const Mask &active) const {
+        Spectrum sigma_t = m_ways[part].medium->extinction(at(s), active);
+        if (m_what != Of::Rest)
+            return sigma_t;
+        return map(sigma_t, [&](const Float &c) { return max(c - s.leasts[part], 0); });
+    }
+    Mask next_of_several(State &s) const {
+        for (size_t i = 0; i < m_ways.size(); ++i) {
+            MajorantGrid::Walk walk = s.walks[i];
+            Mask moves = s.active & s.moves[i];
+            Float bound = advance(s, i, walk, moves);
+            s.walks[i].t = select(moves, walk.t, s.walks[i].t);
+            s.walks[i].next = select(moves, walk.next, s.walks[i].next);
+            s.walks[i].cell = select(moves, walk.cell, s.walks[i].cell);
+            s.bounds[i] = select(moves, bound, s.bounds[i]);
+        }
+        s.part = UInt32(0u);
+        s.bound = s.bounds[0];
+        Float t = t_of(s, 0);
+        for (size_t i = 1; i < m_ways.size(); ++i) {
+            Mask nearer = (s.bounds[i] > 0) & ((t_of(s, i) < t) | !(s.bound > 0));
+            s.part = select(nearer, UInt32(uint32_t(i)), s.part);
+            s.bound = select(nearer, s.bounds[i], s.bound);
+            t = select(nearer, t_of(s, i), t);
+        }
+        Mask collides = s.active & (s.bound > 0);
+        s.sigma_t = Spectrum(0);
+        for (size_t i = 0; i < m_ways.size(); ++i) {
+            s.moves[i] = collides & (s.part == UInt32(uint32_t(i)));
+            s.sigma_t = select(s.moves[i], rest_of(s, i, s.moves[i]), s.sigma_t);
+        }
+        return collides;
+    }
+
     const Ray &m_ray;
-    const MajorantGrid *m_grid;
-    const bool m_raised;
-    MajorantGrid::Path m_path;
-    Float m_bound; // where there is no grid
+    const Of m_what;
     MediumInteraction m_begin;
+    std::vector<Way> m_ways;
+};
+
+/// What is the same all along a ray, of a medium that varies: its collisions need no tracking [Kutz 2017].
+class Medium::Tracking::Uniform {
+public:
+    Uniform(const Medium &medium, const Ray &ray, SampleStream &sampler, const Mask &active,
+            const Tracing &how)
+        : m_medium(medium), m_end(ray.maxt), m_active(active), m_given(how.channel),
+          m_one(variant().channels() == 1 || !medium.m_has_spectral_extinction),
+          m_channel(m_one ? UInt32(0u) : m_given ? *m_given : choose_channel(sampler.next_1d())),
+          m_mei(medium.sample_interaction(ray, sampler.next_1d(), m_channel, active)) {}
+
+    /// Where light collides with it, unless it did with something else before.
+    const Float &t() const { return m_mei.t; }
+    /// Of light that got to t, or to the ray's end.
+    struct Passed {
+        Spectrum weight;     // transmittance over the probability of it
+        Float passing_ratio; // see MediumSample
+        Float further_rate;  // of collisions there, as distances are sampled: beyond the extinction
+    };
+    Passed until(const Float &t) const {
+        MediumInteraction mei = m_mei;
+        mei.t = Float(Infinity);
+        const Spectrum &sigma_t = m_mei.majorant;
+        Spectrum passes = m_medium.transmittance_eval_pdf(mei, min(t, m_end)).first;
+        auto sampled = [&](const Spectrum &s) {
+            return m_one || m_given ? channel_of(s, m_channel) : mean(s);
+        };
+        Float p = sampled(passes), rate = over(Spectrum(sampled(passes * sigma_t)), p)[0];
+        Float expected = m_given ? channel_of(sigma_t, *m_given) : mean(sigma_t);
+        return { over(passes, p), over(Spectrum(1), p)[0], rate - Float(ad::detach(expected)) };
+    }
+    Spectrum differentiate(const Float &t, const PassingDerivative &derivative) const {
+        MediumInteraction mei = m_mei;
+        mei.t = Float(Infinity);
+        return m_medium.differentiate_homogeneous(mei, min(t, m_end), m_active, derivative);
+    }
+
+private:
+    const Medium &m_medium;
+    Float m_end;
+    Mask m_active;
+    const UInt32 *m_given; // channel
+    bool m_one;            // the first channel is for all
+    UInt32 m_channel;
+    MediumInteraction m_mei;
 };
 
 MediumSample Medium::sample(const Ray &ray, SampleStream sampler, const Mask &active,
@@ -228,34 +363,40 @@ MediumSample Medium::sample(const Ray &ray, SampleStream sampler, const Mask &ac
             march_sample(*this, ray, e, enter(ray, e, active), *step, sampler, active, channel);
         return finish(s, active & s.mei.is_valid());
     }
+    // What is uniform collides by itself: the rest is tracked up to there
+    std::optional<Tracking::Uniform> uniform;
+    Ray before = ray;
+    if (const Medium *part = uniform_part_of(*this)) {
+        uniform.emplace(*part, ray, sampler, active, how);
+        before.maxt = min(ray.maxt, uniform->t());
+    }
     struct State {
         Tracking::State at;
-        Spectrum weight, ratio;
+        Spectrum weight, ratio; // of null collisions
         Float passing_ratio;
         Spectrum tangent;
         Mask active;
         UMBEL_STRUCT(at, weight, ratio, passing_ratio, tangent, active)
     };
-    Tracking way(*this, ray, active, how.is_differentiable);
+    Tracking way(*this, before, active,
+                 how.is_differentiable ? Tracking::Of::Raised : Tracking::Of::All);
     State s{ way.begin(sampler, active), Spectrum(1), Spectrum(1), Float(1), Spectrum(0), active };
+    auto sampled = [&](const Spectrum &rates) {
+        return channel ? channel_of(rates, *channel) : mean(rates);
+    };
     s = jit::loop(
         s, [](const State &s) { return s.active; },
         [&](State &s) {
             s.at.active = s.active;
             Followed followed(how);
             Mask collides = way.next(s.at);
-            const Float &bound = s.at.bound;
             Spectrum real = s.at.real(), fixed = detached(real); // probabilities
-            Float p = channel ? channel_of(fixed, *channel) : mean(fixed);
-            Mask is_real = s.at.sampler.next_1d() < p;
-            Mask found = collides & is_real, null = collides & !is_real;
-            Float chance = select(is_real, p, 1 - p);
-            s.weight = select(found, s.weight / (bound * chance), s.weight);
-            s.weight = select(null, over(s.weight * (Spectrum(1) - real), chance), s.weight);
+            Float p = sampled(fixed);
+            Mask null = collides & !(s.at.sampler.next_1d() < p);
+            s.weight = select(null, over(s.weight * (Spectrum(1) - real), 1 - p), s.weight);
             if (channel) {
-                s.ratio = select(found, over(s.ratio * fixed, chance), s.ratio);
-                s.ratio = select(null, over(s.ratio * (Spectrum(1) - fixed), chance), s.ratio);
-                s.passing_ratio = select(null, s.passing_ratio / chance, s.passing_ratio);
+                s.ratio = select(null, over(s.ratio * (Spectrum(1) - fixed), 1 - p), s.ratio);
+                s.passing_ratio = select(null, s.passing_ratio / (1 - p), s.passing_ratio);
             }
             if (how.derivative) {
                 s.tangent += how.derivative->of(Spectrum(1) - real, null);
@@ -268,19 +409,53 @@ MediumSample Medium::sample(const Ray &ray, SampleStream sampler, const Mask &ac
     sampler = s.at.sampler;
     // A path that has lost all light has not collided, either
     Mask found = active & (s.at.bound > 0) & any_nonzero(s.weight);
-    MediumSample result;
     MediumInteraction mei = way.at(s.at), begin = way.begin_of_medium();
-    mei.sigma_s = scattering(mei, s.at.sigma_t, found);
-    mei.sigma_t = s.at.sigma_t;
-    mei.majorant = Spectrum(s.at.bound);
-    mei.sigma_n = mei.majorant - mei.sigma_t;
+    MediumSample result;
+    result.tangent = s.tangent;
+    result.passing_ratio = s.passing_ratio;
+    Spectrum rates; // of collisions there, by channel, and ...
+    Float rate;     // ... as they were sampled
+    if (!uniform && parts_of(*this).size() == 1) {
+        mei.sigma_s = scattering(mei, s.at.sigma_t, found);
+        mei.sigma_t = s.at.sigma_t;
+        mei.majorant = Spectrum(s.at.bound);
+        mei.sigma_n = mei.majorant - mei.sigma_t;
+        rates = detached(s.at.real());
+        rate = sampled(rates);
+        s.weight = select(found, s.weight / (s.at.bound * rate), s.weight);
+    } else {
+        // Whatever light has met, it might have been any part
+        Float end = select(found, mei.t, ray.maxt);
+        if (uniform) {
+            Mask met = active & !found & (uniform->t() < ray.maxt) & any_nonzero(s.weight);
+            end = select(met, uniform->t(), end);
+            found = found | met;
+            mei.t = end;
+            mei.p = ray(mei.t);
+        }
+        Coefficients c = scattering_coefficients(mei, found);
+        mei.sigma_s = c.sigma_s;
+        mei.sigma_t = c.sigma_t;
+        mei.sigma_n = c.sigma_n;
+        rates = detached(c.sigma_t);
+        rate = sampled(rates);
+        if (uniform) {
+            Tracking::Uniform::Passed passed = uniform->until(end);
+            rate += passed.further_rate;
+            s.weight = s.weight * passed.weight;
+            if (channel)
+                s.ratio = s.ratio * passed.weight;
+            result.passing_ratio = result.passing_ratio * passed.passing_ratio;
+            if (how.derivative)
+                result.tangent += uniform->differentiate(end, *how.derivative);
+        }
+        s.weight = select(found, over(s.weight, rate), s.weight);
+    }
+    result.weight = s.weight;
+    result.ratio = channel ? select(found, over(s.ratio * rates, rate), s.ratio) : s.ratio;
     mei.t = select(found, mei.t, Float(Infinity));
     mei.p = select(found, mei.p, begin.p);
     result.mei = mei;
-    result.weight = s.weight;
-    result.ratio = s.ratio;
-    result.passing_ratio = s.passing_ratio;
-    result.tangent = s.tangent;
     return finish(result, found);
 }
 
@@ -296,13 +471,17 @@ Spectrum Medium::transmittance(const Ray &ray, SampleStream &sampler, const Mask
         Extent e = extent_within(ray);
         return march_transmittance(*this, ray, e, enter(ray, e, active), *step, active);
     }
+    Spectrum through(how.derivative ? 0 : 1);
+    if (const Medium *uniform = uniform_part_of(*this))
+        through = uniform->transmittance(ray, sampler, active, how);
     struct State {
         Tracking::State at;
         Spectrum weight; // or its derivative
         Mask active;
         UMBEL_STRUCT(at, weight, active)
     };
-    Tracking way(*this, ray, active, how.is_differentiable);
+    Tracking way(*this, ray, active,
+                 how.is_differentiable ? Tracking::Of::Raised : Tracking::Of::Rest);
     State s{ way.begin(sampler, active), Spectrum(how.derivative ? 0 : 1), active };
     s = jit::loop(
         s, [](const State &s) { return s.active; },
@@ -322,7 +501,11 @@ Spectrum Medium::transmittance(const Ray &ray, SampleStream &sampler, const Mask
         },
         "transmittance");
     sampler = s.at.sampler;
-    return s.weight;
+    if (how.derivative)
+        return s.weight + through;
+    if (!s.at.certain.empty())
+        through = through * exp(-s.at.certain[0]);
+    return s.weight * through;
 }
 
 } // namespace umbel

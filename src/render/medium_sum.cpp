@@ -1,7 +1,6 @@
 // render/medium_sum.cpp: see medium_sum.h.
 #include "render/medium_sum.h"
-#include "render/channel_choice.h"
-#include "render/part_choice.h"
+#include "render/phase_mixture.h"
 #include <algorithm>
 
 namespace umbel {
@@ -21,86 +20,26 @@ Medium::Coefficients coefficients_of(const Medium &part, const MediumInteraction
 }
 
 /// Each part scatters its share of what all of them do, which may differ between channels.
-class SumOfPhases final : public PhaseFunction {
+class SumOfPhases final : public PhaseChoice {
 public:
-    explicit SumOfPhases(const std::vector<const Medium *> &parts) : m_parts(parts) {
-        for (const Medium *m : parts)
-            append_components(m_components, m->phase_function().components());
+    explicit SumOfPhases(const std::vector<const Medium *> &media) : m_media(media) {
+        for (const Medium *m : media)
+            m_parts.push_back(m->phase_ref());
+        configure();
     }
 
-    std::pair<Spectrum, Float> eval_pdf(const PhaseFunctionContext &ctx,
-                                        const MediumInteraction &mei, const Vector3 &wo,
-                                        const Mask &active) const override {
-        Spectrum sum = black();
-        Float density(0);
-        for (const Part &part : parts_of(ctx, mei, active)) {
-            auto [value, pdf] = part.phase->eval_pdf(part.ctx, mei, wo, active);
-            sum += value * part.share;
-            density += pdf * part.probability;
+protected:
+    std::vector<Share> shares(const MediumInteraction &mei, const Mask &active) const override {
+        std::vector<Share> out;
+        for (const Medium *m : m_media) {
+            Spectrum sigma_s = coefficients_of(*m, mei, active).sigma_s;
+            out.push_back({ sigma_s, mean(sigma_s) });
         }
-        return { sum, density };
-    }
-
-    PhaseFunctionSample sample(const PhaseFunctionContext &ctx, const MediumInteraction &mei,
-                               const Float &u1, const Vector2 &u2,
-                               const Mask &active) const override {
-        std::vector<Part> parts = parts_of(ctx, mei, active);
-        PhaseFunctionSample result = PhaseFunctionSample::none();
-        PartChoice choice(u1, parts.size());
-        for (const Part &part : parts) {
-            auto [here, again] = choice.next(part.probability);
-            PhaseFunctionSample s = part.phase->sample(part.ctx, mei, again, u2, active & here);
-            result.wo = select(here, s.wo, result.wo);
-            result.pdf = select(here, s.pdf, result.pdf);
-        }
-        // All may scatter into that direction
-        Mask some = active & (result.pdf > 0);
-        auto [value, pdf] = eval_pdf(ctx, mei, result.wo, some);
-        some = some & (pdf > 0);
-        result.weight = select(some, (value / select(some, pdf, Float(1))).dense(), black());
-        result.pdf = select(some, pdf, Float(0));
-        return result;
-    }
-    bool loses_energy() const override {
-        return std::any_of(m_parts.begin(), m_parts.end(),
-                           [](const Medium *m) { return m->phase_function().loses_energy(); });
+        return out;
     }
 
 private:
-    struct Part {
-        const PhaseFunction *phase;
-        PhaseFunctionContext ctx;
-        Spectrum share;
-        Float probability; // to be chosen
-    };
-    std::vector<Part> parts_of(const PhaseFunctionContext &ctx, const MediumInteraction &mei,
-                               const Mask &active) const {
-        std::vector<Part> parts;
-        Spectrum all(0);
-        Float chosen(0);
-        uint32_t first = 0;
-        for (const Medium *m : m_parts) {
-            const PhaseFunction &f = m->phase_function();
-            Spectrum sigma_s = coefficients_of(*m, mei, active).sigma_s;
-            all += sigma_s;
-            auto count = uint32_t(f.components().size());
-            auto inner = ctx.inside(first, count);
-            first += count;
-            if (!inner || !(f.flags() & ctx.type_mask))
-                continue;
-            parts.push_back({ &f, *inner, sigma_s, Float(ad::detach(mean(sigma_s))) });
-            chosen += parts.back().probability;
-        }
-        for (Part &p : parts) {
-            p.share = map(p.share, all, [](const Float &s, const Float &sum) {
-                return s / select(sum > 0, sum, Float(1));
-            });
-            p.probability = p.probability / select(chosen > 0, chosen, Float(1));
-        }
-        return parts;
-    }
-
-    std::vector<const Medium *> m_parts;
+    std::vector<const Medium *> m_media;
 };
 
 } // namespace
@@ -110,6 +49,14 @@ MediumSum::MediumSum(std::vector<const Medium *> parts) : m_parts(std::move(part
     auto any = [&](auto &&is) { return std::any_of(m_parts.begin(), m_parts.end(), is); };
     m_has_spectral_extinction = any([](const Medium *m) { return m->has_spectral_extinction(); });
     m_sample_emitters = any([](const Medium *m) { return m->use_emitter_sampling(); });
+    std::vector<const Medium *> uniform;
+    for (const Medium *m : m_parts)
+        (m->is_homogeneous() ? uniform : m_varying).push_back(m);
+    if (m_varying.empty() || uniform.empty())
+        return;
+    if (uniform.size() > 1)
+        m_others = std::make_unique<MediumSum>(uniform);
+    m_uniform = m_others ? m_others.get() : uniform[0];
 }
 
 Spectrum MediumSum::majorant(const MediumInteraction &mei, const Mask &active) const {
@@ -159,11 +106,6 @@ Medium::Extent MediumSum::extent(const Ray &ray) const {
         all.is_met = all.is_met | e.is_met;
     }
     return all;
-}
-
-bool MediumSum::is_homogeneous() const {
-    return std::all_of(m_parts.begin(), m_parts.end(),
-                       [](const Medium *m) { return m->is_homogeneous(); });
 }
 
 } // namespace umbel

@@ -1,4 +1,4 @@
-// render/phase_mixture.h: weighted sums of phase functions: what `blendphase` and `mixturephase` share.
+// render/phase_mixture.h: weighted sums of phase functions: what `blendphase`, `mixturephase` and overlapping media share.
 #pragma once
 #include "ad/ad.h"
 #include "render/part_choice.h"
@@ -7,9 +7,9 @@
 
 namespace umbel {
 
-/// Particles of several kinds: each light meets one of them, by its share of what they cover, and is scattered as that kind does.
+/// Light meets one of several kinds of particles, by its share of what they scatter, and is scattered as that kind does.
 /// Components are those of all phase functions, in order.
-class PhaseMixture : public PhaseFunction {
+class PhaseChoice : public PhaseFunction {
 public:
     void configure() override {
         m_components.clear();
@@ -21,7 +21,7 @@ public:
     std::pair<Spectrum, Float> eval_pdf(const PhaseFunctionContext &ctx,
                                         const MediumInteraction &mei, const Vector3 &wo,
                                         const Mask &active) const override {
-        Spectrum sum(0);
+        Spectrum sum = black();
         Float density(0);
         for (const Part &part : wanted(ctx, mei, active)) {
             auto [value, pdf] = ask(
@@ -63,27 +63,18 @@ public:
         return result;
     }
 
-    Float projected_area(const MediumInteraction &mei, const Mask &active) const override {
-        Float sum(0);
-        std::vector<Float> w = weights(mei, active);
-        for (size_t i = 0; i < m_parts.size(); ++i)
-            sum += w[i] * m_parts[i]->projected_area(mei, active);
-        return has(PhaseFunctionFlags::Microflake) ? sum : Float(1);
-    }
     bool loses_energy() const override {
         return std::any_of(m_parts.begin(), m_parts.end(),
                            [](const Ref<PhaseFunction> &f) { return f->loses_energy(); });
     }
-    double max_projected_area() const override {
-        double most = 0;
-        for (const Ref<PhaseFunction> &f : m_parts)
-            most = std::max(most, f->max_projected_area());
-        return most;
-    }
 
 protected:
-    /// Of each part, at a place; none negative, and their sum is 1.
-    virtual std::vector<Float> weights(const MediumInteraction &mei, const Mask &active) const = 0;
+    struct Share {
+        Spectrum scattered; // plain; over the sum of all
+        Float weight;       // of being chosen, over the sum of those that may be
+    };
+    /// Of each part, at a place; none negative.
+    virtual std::vector<Share> shares(const MediumInteraction &mei, const Mask &active) const = 0;
 
     std::vector<Ref<PhaseFunction>> m_parts;
 
@@ -91,30 +82,33 @@ private:
     struct Part {
         const PhaseFunction *phase;
         PhaseFunctionContext ctx;
-        Float share, probability; // of what is scattered; to be chosen
+        Spectrum share;
+        Float probability; // to be chosen
     };
     // Those whose components the caller asks for.
     std::vector<Part> wanted(const PhaseFunctionContext &ctx, const MediumInteraction &mei,
                              const Mask &active) const {
-        std::vector<Float> w = weights(mei, active);
-        Float all(0), chosen(0);
+        std::vector<Share> of_all = shares(mei, active);
+        Spectrum all(0);
+        Float chosen(0);
         std::vector<Part> parts;
         for (size_t i = 0; i < m_parts.size(); ++i) {
             const PhaseFunction &f = *m_parts[i];
-            if (has(PhaseFunctionFlags::Microflake)) // each counts by what it covers
-                w[i] = w[i] * f.projected_area(mei, active);
-            all += w[i];
+            all += of_all[i].scattered;
             auto inner = ctx.inside(m_first[i], uint32_t(f.components().size()));
             if (!inner || !(f.flags() & ctx.type_mask))
                 continue;
-            parts.push_back({ &f, *inner, w[i], w[i] });
-            chosen += w[i];
+            parts.push_back({ &f, *inner, of_all[i].scattered, of_all[i].weight });
+            chosen += of_all[i].weight;
         }
         for (Part &p : parts) {
-            p.probability = parts.size() == 1
-                                ? Float(1)
-                                : Float(ad::detach(p.share / select(chosen > 0, chosen, Float(1))));
-            p.share = p.share / select(all > 0, all, Float(1));
+            p.probability =
+                parts.size() == 1
+                    ? Float(1)
+                    : Float(ad::detach(p.probability / select(chosen > 0, chosen, Float(1))));
+            p.share = map(p.share, all, [](const Float &s, const Float &sum) {
+                return s / select(sum > 0, sum, Float(1));
+            });
         }
         return parts;
     }
@@ -127,6 +121,39 @@ private:
     }
 
     std::vector<uint32_t> m_first; // components of each part begin here
+};
+
+/// The same where weights are those of numbers of particles: each kind scatters by what it covers.
+class PhaseMixture : public PhaseChoice {
+public:
+    Float projected_area(const MediumInteraction &mei, const Mask &active) const override {
+        Float sum(0);
+        std::vector<Float> w = weights(mei, active);
+        for (size_t i = 0; i < m_parts.size(); ++i)
+            sum += w[i] * m_parts[i]->projected_area(mei, active);
+        return has(PhaseFunctionFlags::Microflake) ? sum : Float(1);
+    }
+    double max_projected_area() const override {
+        double most = 0;
+        for (const Ref<PhaseFunction> &f : m_parts)
+            most = std::max(most, f->max_projected_area());
+        return most;
+    }
+
+protected:
+    /// Of each part, at a place; none negative, and their sum is 1.
+    virtual std::vector<Float> weights(const MediumInteraction &mei, const Mask &active) const = 0;
+
+    std::vector<Share> shares(const MediumInteraction &mei, const Mask &active) const override {
+        std::vector<Float> w = weights(mei, active);
+        std::vector<Share> out;
+        for (size_t i = 0; i < m_parts.size(); ++i) {
+            if (has(PhaseFunctionFlags::Microflake))
+                w[i] = w[i] * m_parts[i]->projected_area(mei, active);
+            out.push_back({ Spectrum(w[i]), w[i] });
+        }
+        return out;
+    }
 };
 
 } // namespace umbel

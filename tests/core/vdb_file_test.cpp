@@ -98,8 +98,8 @@ TEST_F(VdbFile, GridsThatAreMostlyEmptyAreStoredAsBricks) {
         for (const char *wrap : { "clamp", "repeat", "mirror" })
             for (bool blended : { false, true })
                 for (size_t parts : { 1, 7, 30 })
-                    EXPECT_EQ(few.upper_bounds({ parts, parts + 1, parts + 2 }, blended, wrap),
-                              all.upper_bounds({ parts, parts + 1, parts + 2 }, blended, wrap))
+                    EXPECT_EQ(few.bounds({ parts, parts + 1, parts + 2 }, blended, wrap),
+                              all.bounds({ parts, parts + 1, parts + 2 }, blended, wrap))
                         << name << ' ' << wrap << ' ' << blended << ' ' << parts;
         auto first_channel = [](const Voxels &v) {
             std::vector<double> out;

@@ -227,7 +227,7 @@ TEST_P(BackendGridVolume, SparseGridsAreTheDenseOnes) {
                 Spectrum x = a->eval(it, true), y = b->eval(it, true);
                 for (size_t c = 0; c < x.c.size(); ++c)
                     EXPECT_EQ(read_floats(x[c]), read_floats(y[c])) << name << filter << wrap;
-                EXPECT_EQ(a->upper_bounds({ 5, 6, 7 }), b->upper_bounds({ 5, 6, 7 }));
+                EXPECT_EQ(bounds_of_parts(*a, { 5, 6, 7 }), bounds_of_parts(*b, { 5, 6, 7 }));
                 EXPECT_EQ(a->max_value(), b->max_value());
             }
         auto a = make_object<Volume>(few), b = make_object<Volume>(many);
@@ -275,21 +275,26 @@ TEST_P(BackendGridVolume, BoundsHoldInEachPart) {
                                                  .set("filter_type", std::string(filter))
                                                  .set("wrap_mode", std::string(wrap)));
                 std::array<size_t, 3> parts{ 3, 2, 4 };
-                std::vector<double> bounds = v->upper_bounds(parts);
+                Voxels::Bounds bounds = bounds_of_parts(*v, parts);
                 const size_t n = 20000;
                 Vector3 p(make(uniform_numbers(1, n)), make(uniform_numbers(2, n)),
                           make(uniform_numbers(3, n)));
                 Interaction it{ Float(1), p, Vector3(Float(0)), Float(0), {} };
                 std::vector<double> x = read_floats(p.x), y = read_floats(p.y),
                                     z = read_floats(p.z), f = read_floats(v->eval_1(it, true));
-                std::vector<double> found(24, -1);
+                std::vector<double> found(24, -1), least(24, 2);
                 for (size_t i = 0; i < n; ++i) {
                     size_t part = (size_t(z[i] * 4) * 2 + size_t(y[i] * 2)) * 3 + size_t(x[i] * 3);
-                    ASSERT_LE(f[i], bounds[part] + 1e-6) << filter << ", " << wrap;
+                    ASSERT_LE(f[i], bounds.most[part] + 1e-6) << filter << ", " << wrap;
+                    ASSERT_GE(f[i], bounds.least[part] - 1e-6) << filter << ", " << wrap;
                     found[part] = std::max(found[part], f[i]);
+                    least[part] = std::min(least[part], f[i]);
                 }
-                for (size_t i = 0; i < 24; ++i) // and no more than need be
-                    EXPECT_GT(found[i], std::string(filter) == "nearest" ? bounds[i] - 1e-6 : 0.0);
+                for (size_t i = 0; i < 24; ++i) { // and no more than need be
+                    bool exact = std::string(filter) == "nearest";
+                    EXPECT_GT(found[i], exact ? bounds.most[i] - 1e-6 : 0.0);
+                    EXPECT_LT(least[i], exact ? bounds.least[i] + 1e-6 : 1.0);
+                }
             }
 }
 

@@ -239,6 +239,29 @@ TEST_P(BackendPrbVolPath, KnowsMediaThatOverlap) {
     }
 }
 
+// Likewise, of a grid in fog: what is uniform has a closed form, the rest is tracked.
+TEST_P(BackendPrbVolPath, KnowsAGridInFog) {
+    std::string file = write("even", { { 2, 2, 2 }, 1, std::vector<float>(8, 0.3f) }),
+                cube = "<shape type='cube'><transform name='to_world'><scale x='2' y='2'/>"
+                       "<translate z='.5'/></transform><bsdf type='null'/><medium "
+                       "type='homogeneous' name='interior' id='fog'><float name='sigma_t' "
+                       "value='.2'/><float name='albedo' value='0'/></medium></shape><shape "
+                       "type='cube'><bsdf type='null'/><ref name='interior' id='filling'/></shape>",
+                smoke = medium("heterogeneous", grid("sigma_t", file) + "<float name='albedo' "
+                                                                        "value='0'/>"),
+                xml = scene_xml(smoke + cube + Sky, 4, 512, "prbvolpath",
+                                "<lookat origin='0,0,40' target='0,0,0' up='0,1,0'/>");
+    std::string fov = "value='40'";
+    xml.replace(xml.find(fov), fov.size(), "value='1'"); // straight through
+    for (const char *which : { "fog.sigma_t.value.value", "filling.sigma_t.data" }) {
+        Followed f(scene_from(xml), which, 512);
+        f.move_all_alike();
+        EXPECT_NEAR(f.backward(1), -2 * std::exp(-1.0), 0.05) << which;
+        EXPECT_NEAR(f.forward(1), -2 * std::exp(-1.0), 0.05) << which;
+    }
+    std::filesystem::remove(file);
+}
+
 // A plane of 60 by 60 mean free paths under light from all sides reflects the integral of the profile.
 TEST_P(BackendPrbVolPath, KnowsDiffusionBelowSurfaces) {
     std::string xml = scene_xml(

@@ -71,7 +71,7 @@ TEST_P(BackendMajorantGrid, BoundsHoldAlongRays) {
     for (const char *filter : { "trilinear", "nearest" })
         for (const TransformData &place : { askew(), TransformData::scale({ 1, 1, 3 }) }) {
             Ref<Volume> v = volume(filter, place);
-            MajorantGrid grid(*v, 2);
+            MajorantGrid grid(*v, 2, 2);
             for (const Line &line : Lines) {
                 Ray r = ray(line);
                 MajorantGrid::Path path = grid.path_of(r);
@@ -106,7 +106,7 @@ TEST_P(BackendMajorantGrid, BoundsHoldAlongRays) {
 
 TEST_P(BackendMajorantGrid, RaysThatMissHaveNoLength) {
     Ref<Volume> v = volume("trilinear", TransformData());
-    MajorantGrid grid(*v, 1);
+    MajorantGrid grid(*v, 1, 1);
     for (const Line &line : { Line{ { 5, 5, 5 }, { 1, 0, 0 } },
                               { { 0.5, 0.5, -1 }, { 0, 0, -1 } },
                               { { 0.5, 1.5, 0.5 }, { 1, 0, 0 } } })

@@ -112,9 +112,11 @@ private:
     }
     void update() {
         double scale = read_floats(Float(m_scale.detached()))[0] * m_phase->max_projected_area();
+        // Flakes may be seen from their edges
+        double least = m_phase->has(PhaseFunctionFlags::Microflake) ? 0 : scale;
         m_majorant = opaque_float(scale * m_sigma_t->max_value());
-        m_bounds =
-            m_sigma_t->is_spatially_varying() ? MajorantGrid(*m_sigma_t, scale) : MajorantGrid();
+        m_bounds = m_sigma_t->is_spatially_varying() ? MajorantGrid(*m_sigma_t, scale, least)
+                                                     : MajorantGrid();
         m_step = opaque_float(m_step_size > 0 ? m_step_size : 0.5 * voxel_width());
     }
     // The least of the three.

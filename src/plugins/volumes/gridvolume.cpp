@@ -158,9 +158,16 @@ public:
     double max_value() const override { return m_given_max >= 0 ? m_given_max : m_max; }
     std::vector<double> max_per_channel() const override { return m_max_per_channel; }
     std::vector<double> upper_bounds(std::array<size_t, 3> parts) const override {
-        std::vector<double> bounds = m_source.upper_bounds(parts, m_filter != "nearest", m_wrap);
-        for (double &b : bounds)
+        return bounds_of_parts(parts).most;
+    }
+    Voxels::Bounds bounds_of_parts(std::array<size_t, 3> parts) const override {
+        Voxels::Bounds bounds = m_source.bounds(parts, m_filter != "nearest", m_wrap);
+        if (!m_coefficients.valid())
+            return bounds;
+        for (double &b : bounds.most)
             b *= brightness();
+        for (double &b : bounds.least) // a colour's spectrum may be less than any channel
+            b = std::min(b, 0.0);
         return bounds;
     }
     std::optional<std::string> find_outside(double least, double most) const override {

@@ -64,6 +64,9 @@ public:
     std::vector<double> upper_bounds(std::array<size_t, 3> parts) const override {
         return m_cache->upper_bounds(parts);
     }
+    Voxels::Bounds bounds_of_parts(std::array<size_t, 3> parts) const override {
+        return umbel::bounds_of_parts(*m_cache, parts);
+    }
     std::optional<std::string> find_outside(double least, double most) const override {
         return umbel::find_outside(*m_cache, least, most);
     }

@@ -11,15 +11,17 @@ namespace umbel::python {
 
 namespace {
 
-// Names of parameters do not change while an object lives, and finding them takes longer than a small kernel. An object is
-// known by what stands for it in Python: while that lives, so does the object.
+// Finding parameters takes longer than a small kernel. They stay where they are while an object lives, unless a setter puts other
+// objects into it. An object is known by what stands for it in Python: while that lives, so does the object.
 struct Known {
     PyObject *reference = nullptr; // weak
     std::shared_ptr<SceneParameters> params;
+    uint64_t change = 0; // the latest when they were found
 };
 
 bool is_alive(const Known &k, nb::handle h) {
-    return k.reference && PyWeakref_GetObject(k.reference) == h.ptr();
+    return k.reference && PyWeakref_GetObject(k.reference) == h.ptr() &&
+           k.change == k.params->last_change();
 }
 
 std::shared_ptr<SceneParameters> parameters_of(SceneObject *object, nb::handle h) {
@@ -37,6 +39,7 @@ std::shared_ptr<SceneParameters> parameters_of(SceneObject *object, nb::handle h
     Py_XDECREF(k.reference);
     k = { PyWeakref_NewRef(h.ptr(), nullptr),
           std::make_shared<SceneParameters>(Ref<SceneObject>(Ref<SceneObject>(), object)) };
+    k.change = k.params->last_change();
     PyErr_Clear();
     return k.params;
 }

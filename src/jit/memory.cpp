@@ -492,7 +492,7 @@ static Value exchange(const char *what, Value &target, const Value *compare, con
         fail("{}: has no derivative; detach() the target and the value", what);
     uint32_t size =
         width(what, c, { index.size(), value.size(), mask.size(), compare ? compare->size() : 1 });
-    order_effects(c, target, size, ~0ull);
+    order_effects(c, target, size, ~0u);
     own_target(c, target, what);
     Type bits = bits_of(target.type());
     auto raw = [&](const Value &v) { return bitcast(bits, v); };

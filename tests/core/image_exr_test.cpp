@@ -201,8 +201,9 @@ TEST(ImageExr, WhatWeDeflateTheLibraryReads) {
                     }
                     size_t raw = a.row_bytes() * height;
                     EXPECT_LT(bytes.size(), raw + 1000);
-                    if (!noisy && raw > 10000)
+                    if (!noisy && raw > 10000) {
                         EXPECT_LT(bytes.size(), raw / 4);
+                    }
                 }
 }
 

@@ -48,7 +48,7 @@ public:
     virtual ~Kernel() = default;
     /// Runs lanes [begin, end); begin is a multiple of width(). Called from several threads at once.
     virtual void run(const Launch &launch, uint64_t begin, uint64_t end) const = 0;
-    /// Kernels of a device: all lanes. Waits for their end.
+    /// Kernels of a device: all lanes. Their end is waited for by who synchronizes.
     virtual void run_on_device(const DeviceLaunch &) const {}
     /// Bytes from which Backend::load makes the kernel again; empty where that is not worthwhile.
     virtual std::string save() const { return {}; }

@@ -285,6 +285,39 @@ TEST(BackendLlvm, PacketsOfEveryLengthAreTransposed) {
     });
 }
 
+// Masked lanes have indices far beyond the array: nothing may be read there, and they get zeros.
+TEST(BackendLlvm, RecordsThatAllLanesAskForAreTheirs) {
+    on_every_cpu([] {
+        for (Type t : { Type::F16, Type::F32, Type::F64 })
+            for (uint32_t length : { 3, 4, 8, 16 }) {
+                size_t n = 100, m = 33;
+                Writer w;
+                uint32_t a = w.arg(ArgKind::Pointer, t, m * length);
+                std::mt19937_64 random(7);
+                for (uint8_t &byte : w.memory[a])
+                    byte = uint8_t(random());
+                // One record for 32 lanes, none for the next 32, then those of each lane
+                std::vector<uint32_t> index, wanted;
+                for (size_t i = 0; i < n; ++i) {
+                    wanted.push_back(i / 32 != 1 && i % 4 != 0);
+                    index.push_back(!wanted[i] ? 0x3fffffffu : i < 32 ? 5u : uint32_t(i % m));
+                }
+                Writer::V p = w.add(Op::ArgPtr, Type::Ptr, {}, a), k = w.input(index);
+                Writer::V mask = w.op(Op::And, w.op(Op::Ne, w.input(wanted), w.lit(0u)), w.active());
+                Writer::V packet = w.add(Op::Packet, t, { p, k, mask }, length);
+                std::vector<uint32_t> outs;
+                for (uint32_t e = 0; e < length; ++e)
+                    outs.push_back(w.output(w.add(Op::PacketGet, t, { packet }, e), n));
+                w.run(n);
+                for (uint32_t e = 0; e < length; ++e)
+                    for (size_t i = 0; i < n; ++i)
+                        ASSERT_EQ(w.get_bits(outs[e], i),
+                                  wanted[i] ? w.get_bits(a, index[i] * length + e) : 0)
+                            << name(t) << " " << length << " element " << e << " lane " << i;
+            }
+    });
+}
+
 TEST(BackendLlvm, ScatteredStoresKeepLaneOrder) {
     at_every_width([] {
         size_t n = 100;

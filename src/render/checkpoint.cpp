@@ -1,6 +1,7 @@
 // render/checkpoint.cpp: the state of a render as bytes: to go on later, or to be merged with that of other parts.
 //
-// The signature's length and text, then numbers and films as they lie in memory; at the end the CRC-32 of all that.
+// The signature's length and text, then numbers and films as they lie in memory, then what launches carry: type, size and elements
+// of each array; at the end the CRC-32 of all that.
 #include "core/host_array.h"
 #include "render/driver.h"
 #include <cstring>
@@ -12,7 +13,7 @@ namespace umbel {
 std::string Render::signature() const {
     const Film::Crop &c = crop();
     return fmt::format(
-        "umbel render 7: {}, variant {}, {} x {} pixels, crop {} x {} at ({}, {}), seed {}, {} "
+        "umbel render 8: {}, variant {}, {} x {} pixels, crop {} x {} at ({}, {}), seed {}, {} "
         "error, channels {}",
         m_options.label, m_scene.scene_variant().name, film().width(), film().height(), c.width,
         c.height, c.x, c.y, m_seed, m_options.estimate_error ? "with" : "without",
@@ -36,6 +37,14 @@ std::string Render::save() const {
     put(m_next);
     out += m_buffer.bytes();
     out += m_light.bytes();
+    put(m_carried.size());
+    for (const Value &v : m_carried) {
+        put(uint64_t(v.type()));
+        put(v.size());
+        size_t begin = out.size();
+        out.resize(begin + v.size() * jit::bytes(v.type()));
+        jit::read(v, out.data() + begin, 0, v.size());
+    }
     put(checksum(out));
     return out;
 }
@@ -80,13 +89,21 @@ Render::State Render::parse(std::string_view bytes) const {
         damaged();
     uint64_t groups = (spp + group_size - 1) / group_size;
     if (first > group || group > last || last > groups || next >= m_buffer.slots() ||
-        next % FilmBuffer::TilePixels ||
-        bytes.size() != m_buffer.byte_count() + m_light.byte_count())
+        next % FilmBuffer::TilePixels)
         damaged();
     State s{ int(spp),   int(group_size), int(first), int(last),
-             int(group), uint32_t(next),  m_buffer,   m_light };
+             int(group), uint32_t(next),  m_buffer,   m_light, {} };
     s.buffer.set_bytes(take(m_buffer.byte_count()));
-    s.light.set_bytes(bytes);
+    s.light.set_bytes(take(m_light.byte_count()));
+    for (uint64_t left = get(); left > 0; --left) {
+        uint64_t type = get(), size = get();
+        if (type <= uint64_t(jit::Type::Void) || type >= uint64_t(jit::Type::Ptr) || size > bytes.size())
+            damaged();
+        std::string_view elements = take(size * jit::bytes(jit::Type(type)));
+        s.carried.push_back(jit::copy_from(jit::Type(type), elements.data(), size));
+    }
+    if (!bytes.empty())
+        damaged();
     return s;
 }
 
@@ -149,6 +166,7 @@ void Render::restore(std::string_view bytes) {
     m_next = s.next;
     m_buffer = std::move(s.buffer);
     m_light = std::move(s.light);
+    m_carried = std::move(s.carried);
 }
 
 void Render::merge(std::string_view bytes) {

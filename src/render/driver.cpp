@@ -43,7 +43,8 @@ void Render::begin() {
     int spp = m_options.spp > 0 ? m_options.spp : m_sampler->sample_count();
     // Scripts may hold the scene, and the scene would hold them
     bool scripted = sensor().is_scripted() || film().is_scripted() || m_sampler->is_scripted();
-    m_repeats = integrator().repeats() && !integrator().splats() && !scripted;
+    m_repeats = integrator().repeats() && !integrator().splats() && !integrator().carries() &&
+                !scripted;
     m_crop = m_options.window.value_or(film().crop());
     if (m_crop.width < 1 || m_crop.height < 1 || m_crop.x < 0 || m_crop.y < 0 ||
         m_crop.x + m_crop.width > film().width() || m_crop.y + m_crop.height > film().height())
@@ -80,6 +81,7 @@ void Render::begin() {
                           uint32_t(channel_names().size()) + (m_options.estimate_error || splats()),
                           film().compensates());
     m_next = m_under_way = 0;
+    m_carried.clear();
     if (integrator().splats() && m_options.estimate_error)
         integrator().complain("an image of splatted light has no estimate of its error: its pixels "
                               "are related");
@@ -88,13 +90,13 @@ void Render::begin() {
                              uint32_t(channel_names().size()));
 
     uint32_t slots = m_buffer.slots(), most = uint32_t(LanesALaunch / uint64_t(m_group_size));
-    if (m_options.launch_pixels) // whole tiles
+    if (m_options.launch_pixels && !integrator().carries()) // whole tiles
         most = uint32_t(std::min<uint64_t>(
             most, (uint64_t(m_options.launch_pixels) + FilmBuffer::TilePixels - 1) /
                       FilmBuffer::TilePixels * FilmBuffer::TilePixels));
     m_most_pixels = m_launch_pixels = most;
-    m_launch_seconds =
-        integrator().splats() ? 0 : m_options.launch_seconds; // sums in launches' order
+    bool in_order = integrator().splats() || integrator().carries(); // sums, or what is carried
+    m_launch_seconds = in_order ? 0 : m_options.launch_seconds;
     uint32_t first = FirstLanes / uint32_t(m_group_size) / FilmBuffer::TilePixels;
     if (m_launch_seconds > 0) {
         m_launch_pixels = std::min(most, std::max(first, 1u) * FilmBuffer::TilePixels);
@@ -103,7 +105,7 @@ void Render::begin() {
             m_launch_pixels = std::min(most, slots);
     }
     m_is_single = m_options.is_lazy && slots <= m_launch_pixels && m_spp <= m_group_size &&
-                  !m_options.estimate_error && !splats() && !integrator().splats();
+                  !m_options.estimate_error && !splats() && !in_order;
 }
 
 bool Render::make_ready() const {
@@ -263,6 +265,8 @@ public:
         sampler = m_samples.sampler;
         ray = m_samples.ray;
         active = m_samples.traced;
+        group = render.m_group;
+        carried = render.m_carried;
     }
     void add(const Radiance &r) override { results = m_render.results_of(r, m_samples); }
     void splat(const Vector2 &place, const Spectrum &L, const Wavelengths &wavelengths,
@@ -283,6 +287,8 @@ void Render::launch(const Band &band) {
     auto trace = [&] {
         Launch pass(*this, band, place);
         integrator().render(pass);
+        check(pass.carried.empty() || integrator().carries());
+        m_carried = std::move(pass.carried);
         return std::vector<Value>(pass.results.begin(), pass.results.end());
     };
     const Value inputs[] = { place.first, place.sample, place.seed, place.skip_invalid };
@@ -294,6 +300,10 @@ void Render::launch(const Band &band) {
         results.emplace_back(std::move(v));
     if (!results.empty())
         collect(band, std::move(results));
+    std::vector<const Value *> carried;
+    for (const Value &v : m_carried)
+        carried.push_back(&v);
+    jit::eval(std::span<const Value *const>(carried)); // once, not with all that comes later
 }
 
 void Render::splat(const Vector2 &place, const Spectrum &L, const Wavelengths &wavelengths,

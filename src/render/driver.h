@@ -128,6 +128,7 @@ private:
         int spp, group_size, first, last, group;
         uint32_t next;
         FilmBuffer buffer, light;
+        std::vector<Value> carried;
     };
     State parse(std::string_view bytes) const;
     /// UserError if a state of another number of samples cannot go on here.
@@ -205,6 +206,7 @@ private:
     std::shared_ptr<Launches> m_launches;
     Ref<const Sampler> m_sampler; // the sensor's, or one like it with another count
     FilmBuffer m_light;           // channels, of what the integrator has splatted, if it does
+    std::vector<Value> m_carried; // see Pass
     // Channels; then what errors are estimated from, or how many samples there are
     FilmBuffer m_buffer;
     int m_first = 0, m_last = 0; // groups of samples that are to be taken

@@ -51,6 +51,10 @@ public:
     SampleStream sampler;
     Ray ray; // from the camera; its weight is the driver's business
     Mask active;
+    int group = 0; // of samples, from 0 on; a launch takes it of all pixels, or of some
+    /// What the launch before has left here for the next one, as arrays of any size: chains of paths, radii around photons. Nothing
+    /// at first, also in each of several parts of a render. Checkpoints hold it. See Integrator::carries.
+    std::vector<Value> carried;
 
     /// What each lane saw, to the image. Once at most.
     virtual void add(const Radiance &r) = 0;
@@ -99,6 +103,9 @@ public:
     }
     /// Whether render() splats.
     virtual bool splats() const { return false; }
+    /// Whether render() leaves anything for the next launch, in Pass::carried: then launches are as large as memory allows, whatever
+    /// else they are asked to be, and each is traced.
+    virtual bool carries() const { return false; }
     /// Whether all launches do the same to other samples: then one of them is traced, and run again for the others.
     virtual bool repeats() const { return !is_scripted(); }
     /// Radiance along a ray that begins in a medium, or in none (null); an error for methods that follow light alone.

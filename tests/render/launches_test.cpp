@@ -32,6 +32,22 @@ private:
     mutable Float m_value;
 };
 
+// A random walk of numbers that goes on from launch to launch: no launch is like another.
+class Walking final : public Integrator {
+public:
+    bool carries() const override { return true; }
+    void render(Pass &pass) const override {
+        Float here = pass.carried.empty() ? Float(0) : Float(pass.carried[0]);
+        UInt32 steps = pass.carried.empty() ? UInt32(0u) : UInt32(pass.carried[1]);
+        here = here + pass.sampler.next_1d();
+        steps = steps + UInt32(1u);
+        pass.add({ Spectrum(here * Float(steps)), pass.active, {} });
+        pass.carried = { here, steps };
+        groups.push_back(pass.group);
+    }
+    mutable std::vector<int> groups;
+};
+
 } // namespace
 
 class BackendLaunches : public VariantTest {};
@@ -94,6 +110,41 @@ TEST_P(BackendLaunches, ALightTracersPartsMakeTheWhole) {
     for (size_t y = 0; y < 13; ++y)
         for (size_t x = 0; x < 13; ++x)
             EXPECT_NEAR(whole.get(x, y, 1), merged.get(x, y, 1), 1e-4 * (1 + whole.get(x, y, 1)));
+}
+
+TEST_P(BackendLaunches, CarryWhatTheIntegratorLeaves) {
+    Ref<Scene> scene = scene_from(scene_xml(Body, 13, 64));
+    auto walking = std::make_shared<Walking>();
+    RenderOptions options{ .integrator = walking };
+    Render whole(*scene, options);
+    whole.run();
+    Image image = whole.image();
+    EXPECT_EQ(walking->groups, (std::vector<int>{ 0, 1, 2, 3 }));
+
+    // However launches are asked to be, and after an interruption
+    options.launch_pixels = 16;
+    options.launch_seconds = 1e-6;
+    Render first(*scene, options);
+    first.step();
+    first.wait();
+    first.step();
+    std::string saved = first.save();
+    Render second(*scene, options);
+    second.restore(saved);
+    while (!second.done()) {
+        second.step();
+        second.wait();
+    }
+    EXPECT_TRUE(same_pixels(image, second.image()));
+
+    // A render that begins anew forgets it, and a restored one forgets what it had
+    first.restore(saved);
+    first.run();
+    EXPECT_TRUE(same_pixels(image, first.image()));
+    first.reset(scene->sensors()[0]);
+    first.run();
+    EXPECT_TRUE(same_pixels(image, first.image()));
+    EXPECT_THROW(second.restore(saved.substr(0, saved.size() - 100)), DamagedState);
 }
 
 TEST_P(BackendLaunches, ARenderGoesOnWithAnotherCamera) {

@@ -13,7 +13,7 @@ try:
 except ImportError as e:
     print(f"skipped: {e}")
     sys.exit(SKIPPED)
-from image_test import compare  # noqa: E402
+from image_test import compare, compare_blocks  # noqa: E402
 
 UMBEL, SCENES = sys.argv[1:3]
 RES, SPP, IMAGES = 24, 512, 12
@@ -39,6 +39,21 @@ def umbel(path, variant):
     return np.array(images)
 
 
+def compare_large(folder):
+    """Light traced into 3840 x 2160 pixels, beside the rival's paths from the camera."""
+    for method in ("path", "ptracer"):
+        base = f"{folder}/{method}/fragments/base.xml"
+        text = open(base).read()
+        for name, size in (("width", 3840), ("height", 2160)):
+            text = text.replace(f'name="{name}" value="$res"', f'name="{name}" value="{size}"')
+        open(base, "w").write(text)
+    mi.set_variant("llvm_ad_rgb")
+    theirs = np.array(mi.render(mi.load_file(f"{folder}/path/cbox-rgb.xml", spp=1), seed=1), dtype=np.float64)
+    path = f"{folder}/ptracer/cbox-rgb.xml"
+    subprocess.run([UMBEL, "render", path, "-q", "-m", "llvm_rgb", "--spp", "1", "-o", path + ".pfm"], check=True)
+    return compare_blocks(theirs, np.array(mi.Bitmap(path + ".pfm"), dtype=np.float64).reshape(2160, 3840, -1))
+
+
 failed = False
 with tempfile.TemporaryDirectory() as folder:
     for method in ("path", "ptracer"):
@@ -54,4 +69,7 @@ with tempfile.TemporaryDirectory() as folder:
             failed |= not accepted
             print(f"{'ok  ' if accepted else 'FAIL'} {colour}: light tracing against the rival's {method}: {line}",
                   flush=True)
+    accepted, line = compare_large(folder)
+    failed |= not accepted
+    print(f"{'ok  ' if accepted else 'FAIL'} rgb: light tracing at 3840 x 2160 against the rival's path: {line}", flush=True)
 sys.exit(failed)

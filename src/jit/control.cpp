@@ -84,6 +84,19 @@ void check_unchanged(const char *name, const char *what, size_t number, const Va
 // Whether nothing was done to a value: it needs no selection.
 bool same(const Value &a, const Value &b) { return a.id() == b.id() && a.grad_id() == b.grad_id(); }
 
+// a where the mask holds, b elsewhere; of local arrays, element by element.
+Value choose(const Value &mask, const Value &a, const Value &b) {
+    uint32_t length = a.node().length;
+    if (!length)
+        return ternary(Op::Select, mask, a, b);
+    Value out = b, everywhere = literal(Type::Bool, 1);
+    for (uint32_t i = 0; i < length; ++i) {
+        Value at = literal(Type::U32, i);
+        out = local_set(out, at, local_get(a, at, everywhere), mask);
+    }
+    return out;
+}
+
 // ---- loops
 
 Value check_condition(const char *name, Context &c, Value v) {
@@ -210,15 +223,29 @@ bool trace_loop(Context &c, const char *name, const std::vector<Value *> &state,
 
 void evaluate_loop(Context &c, const char *name, const std::vector<Value *> &state,
                    const detail::Condition &condition, const detail::Body &body) {
-    for (Value *v : state)
-        if (v->node().length)
-            fail("{}: a local array as state needs recorded loops", name);
     Unwind unwind(c);
     Mask active(check_condition(name, c, condition()));
+    // A local array has no memory: its elements are evaluated, and it is made of them again
     auto settle = [&] {
-        std::vector<const Value *> all(state.begin(), state.end());
-        all.push_back(&active);
+        std::vector<const Value *> all{ &active };
+        std::vector<std::vector<Value>> elements(state.size());
+        Value everywhere = literal(Type::Bool, 1);
+        for (size_t k = 0; k < state.size(); ++k) {
+            for (uint32_t i = 0; i < state[k]->node().length; ++i)
+                elements[k].push_back(local_get(*state[k], literal(Type::U32, i), everywhere));
+            if (elements[k].empty())
+                all.push_back(state[k]);
+            for (const Value &e : elements[k])
+                all.push_back(&e);
+        }
         eval(std::span<const Value *const>(all));
+        for (size_t k = 0; k < state.size(); ++k) {
+            if (elements[k].empty())
+                continue;
+            *state[k] = local_array(elements[k][0], uint32_t(elements[k].size()));
+            for (uint32_t i = 1; i < elements[k].size(); ++i)
+                *state[k] = local_set(*state[k], literal(Type::U32, i), elements[k][i], everywhere);
+        }
     };
     settle();
     while (any(active)) {
@@ -234,7 +261,7 @@ void evaluate_loop(Context &c, const char *name, const std::vector<Value *> &sta
         for (size_t k = 0; k < state.size(); ++k) {
             check_unchanged(name, "state variable", k + 1, before[k], *state[k]);
             if (!same(before[k], *state[k]))
-                *state[k] = ternary(Op::Select, active, *state[k], before[k]);
+                *state[k] = choose(active, *state[k], before[k]);
         }
         active = active & Mask(check_condition(name, c, condition()));
         settle();
@@ -302,7 +329,7 @@ std::vector<Value> detail::plain_if(const char *name, const Value &condition,
         for (size_t k = 0; k < a.size(); ++k) {
             check_unchanged(name, "result", k + 1, a[k], b[k]);
             if (!same(a[k], b[k]))
-                a[k] = ternary(Op::Select, m, a[k], b[k]);
+                a[k] = choose(m, a[k], b[k]);
         }
         return a;
     }

@@ -315,7 +315,7 @@ TEST_P(RecordedTest, InvariantCodeLeavesTheLoop) {
     EXPECT_TRUE(trace());
 }
 
-TEST_P(RecordedTest, LocalArraysAreLoopState) {
+TEST_P(ControlTest, LocalArraysAreLoopState) {
     // Each lane sorts five numbers by insertion.
     struct State {
         UInt32 i;
@@ -356,6 +356,20 @@ TEST_P(RecordedTest, LocalArraysAreLoopState) {
         for (uint32_t k = 0; k < 5; ++k)
             EXPECT_EQ(got[k][l], expected[k]) << "lane " << l << " element " << k;
     }
+}
+
+TEST_P(ControlTest, LocalArraysAreResultsOfConditionals) {
+    LocalArray<uint32_t> a(UInt32(7u) + arange<uint32_t>(4) * 0u, 3);
+    UInt32 lane = opaque(arange<uint32_t>(4));
+    auto with = [&](uint32_t place, uint32_t value) {
+        LocalArray<uint32_t> b = a;
+        b.set(UInt32(place), lane * value);
+        return b;
+    };
+    LocalArray<uint32_t> b = if_((lane & 1u) == 1u, [&] { return with(0, 10); }, [&] { return with(2, 100); });
+    EXPECT_EQ(b.get(UInt32(0u)).read(), list<uint32_t>({ 7, 10, 7, 30 }));
+    EXPECT_EQ(b.get(UInt32(1u)).read(), list<uint32_t>({ 7, 7, 7, 7 }));
+    EXPECT_EQ(b.get(UInt32(2u)).read(), list<uint32_t>({ 0, 7, 200, 7 }));
 }
 
 TEST_P(RecordedTest, CheapConditionalsBecomeSelects) {

@@ -32,38 +32,28 @@ uint64_t float_bits(Type t, double v) {
                             : jit::float_to_half(float(v));
 }
 
+// `wrap`: of an operand, which is to be promoted; else an element of an array.
 uint64_t integer_bits(Type t, PyObject *o, bool wrap) {
     size_t width = jit::bits(t);
     uint64_t mask = width == 64 ? ~uint64_t(0) : (uint64_t(1) << width) - 1;
     int overflow = 0;
     long long s = PyLong_AsLongLongAndOverflow(o, &overflow);
     uint64_t u = uint64_t(s);
-    bool fits = !overflow;
+    bool fits;
     if (overflow) {
         u = PyLong_AsUnsignedLongLong(o);
         fits = t == Type::U64 && !PyErr_Occurred();
         PyErr_Clear();
-        if (wrap)
-            u = PyLong_AsUnsignedLongLongMask(o);
     } else if (jit::is_unsigned(t)) {
         fits = s >= 0 && uint64_t(s) <= mask;
     } else {
         long long limit = (long long)(mask >> 1);
         fits = s >= -limit - 1 && s <= limit;
     }
-    // Beside an array, the bits of either kind of integer of its width will do
-    bool either = overflow ? fits || (width == 64 && PyLong_AsUnsignedLongLong(o) != uint64_t(-1))
-                           : s >= -(long long)(mask >> 1) - 1 && (s < 0 || uint64_t(s) <= mask);
-    PyErr_Clear();
-    if (wrap && !either) {
-        PyErr_Format(hook("ArgumentError"),
-                     "the integer %S does not fit into elements of type %s (could not promote)", o,
-                     jit::name(t));
-        throw PythonError();
-    }
-    if (!fits && !wrap) {
-        PyErr_Format(PyExc_TypeError, "the integer %S does not fit into elements of type %s", o,
-                     jit::name(t));
+    if (!fits) {
+        PyErr_Format(wrap ? hook("ArgumentError") : PyExc_TypeError,
+                     "the integer %S does not fit into elements of type %s%s", o, jit::name(t),
+                     wrap ? " (could not promote)" : "");
         throw PythonError();
     }
     return u & mask;

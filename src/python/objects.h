@@ -158,7 +158,7 @@ inline void enter() {
 
 // ---- values from Python objects (jit_construct.cpp)
 bool is_number(PyObject *o); // bool, int, float and NumPy's scalars
-/// A literal. Integers wrap where `wrap`, else they must fit. Throws.
+/// A literal; integers must fit. `wrap`: it is wrapped as an operand, and errors say so. Throws.
 Value number(Context &c, Type type, PyObject *o, bool wrap = false);
 /// A new object of `cls` from what its constructor accepts. Null: a Python error.
 PyObject *construct(const Class *cls, PyTypeObject *type, PyObject *const *args, size_t count);

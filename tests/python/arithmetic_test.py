@@ -6,8 +6,8 @@ import pytest
 
 import umbel.jit as dr
 from umbel.jit.auto import (Array2f, Array3b, Array3f, Array3i, Array33f, ArrayXf, Bool, Complex2f, Float, Float16,
-                            Float64, Int, Int8, Int64, Matrix2f, Matrix3f, Matrix4f, Quaternion4f, TensorXf, UInt,
-                            UInt8, UInt64)
+                            Float64, Int, Int8, Int64, Matrix2f, Matrix3f, Matrix4f, Quaternion4f, TensorXf, TensorXi,
+                            UInt, UInt8, UInt64)
 
 rng = np.random.default_rng(1)
 
@@ -28,6 +28,17 @@ def test_integer_operators_wrap_like_numpy(op, cls, dtype):
     info = np.iinfo(dtype)
     a, b = (rng.integers(info.min, info.max, 100, dtype=dtype, endpoint=True) for _ in range(2))
     assert np.array_equal(op(cls(a), cls(b)).numpy(), op(a, b))
+
+
+def test_integers_that_do_not_fit_are_errors():
+    for f in (lambda: Int(1) + 2**31, lambda: 2**31 + Int(1), lambda: Int(1) - (2**31 + 1), lambda: UInt(1) + 2**32, lambda: UInt(1) + -1,
+              lambda: Int(1) < 2**31, lambda: Int(1) & 2**31, lambda: Int64(1) + 2**63, lambda: UInt64(1) + 2**64, lambda: Array3i(1) + 2**31,
+              lambda: TensorXi([1]) + 2**31, lambda: dr.maximum(Int(1), 2**31), lambda: dr.select(Bool(True), Int(1), 2**31),
+              lambda: dr.fma(Int(1), 2**31, 1), lambda: Bool(True) + 2**31):
+        with pytest.raises(RuntimeError, match="does not fit"):
+            f()
+    assert (Int(1) + (2**31 - 1))[0] == -2**31 and (Int(1) + -2**31)[0] == 1 - 2**31 and (UInt(1) + (2**32 - 1))[0] == 0
+    assert (UInt64(1) + 2**63)[0] == 2**63 + 1 and (Float(1) + 2**31)[0] == 2.**31
 
 
 def test_integer_division_truncates():

@@ -8,6 +8,7 @@ from . import _core
 from . import jit as dr
 from ._records import _mi
 from ._shape import ShapePtr
+from .jit._calls import as_wide_as
 
 
 class _Table:
@@ -221,7 +222,7 @@ def _method(name, *empty):
             return tuple(_as_array(t, v) for t, v in zip(empty, r)) if len(empty) > 1 else _as_array(empty[0], r)
         result = self._call(one, *args, active=active, **kwargs)
         if result is None:
-            zeros = tuple(dr.zeros(_type(t), len(self)) for t in empty)
+            zeros = tuple(dr.zeros(_type(t), dr.width(self._number, args, kwargs)) for t in empty)
             return zeros if len(zeros) > 1 else zeros[0]
         return result
     call.__name__, call.__doc__ = name, f"{name}() of each lane's object."
@@ -317,7 +318,7 @@ def _in_scene(cls, name, call):
     def method(self, *args, **kwargs):
         if self._list.scene is None:
             return general(self, *args, **kwargs)
-        return call(self, self._list.scene, *args, **kwargs)
+        return as_wide_as(call(self, self._list.scene, *args, **kwargs), self._number, args, kwargs)
     method.__name__, method.__doc__ = name, general.__doc__
     setattr(cls, name, method)
 

@@ -6,6 +6,7 @@ from . import _core
 from . import jit as dr
 from ._logging import FileResolver, file_resolver, set_file_resolver
 from ._records import _mi
+from .jit._calls import as_wide_as
 from .jit._enum import NamedFlags, NamedInt
 
 
@@ -72,7 +73,8 @@ def make_bbox(low, high):
 def sample_emitter_ray(self, time, sample1, sample2, sample3, active=True):
     """A ray of light from a light chosen at random, its radiance over density, and the light."""
     from ._pointers import EmitterPtr
-    ray, weight, number = self._sample_emitter_ray(time, sample1, sample2, sample3, active)
+    args = time, sample1, sample2, sample3, active
+    ray, weight, number = as_wide_as(self._sample_emitter_ray(*args), *args)
     return ray, weight, EmitterPtr._of(self, number)
 
 
@@ -146,7 +148,7 @@ def _scene_methods():
 
     def sample_emitter_direction(self, ref, sample, test_visibility=True, active=True):
         """Directions towards lights, and radiance over density."""
-        ds, weight = self._sample_emitter_direction(ref, sample, test_visibility, active)
+        ds, weight = as_wide_as(self._sample_emitter_direction(ref, sample, test_visibility, active), ref, sample, active)
         ds._scene = self
         return ds, weight
 

@@ -86,6 +86,17 @@ def test_switch_calls_one_of_several_functions(mode):
     assert list(r[0]) == [1, 4] and r[1] == 1
 
 
+@modes
+def test_results_have_the_width_of_the_call(mode):
+    functions = [lambda x, active: x + 1, lambda x, active: x * 2]
+    for mask in (False, Bool(False), dr.full(Bool, False, 4), dr.opaque(Bool, False, 4)):
+        assert list(dr.switch(dr.arange(UInt, 4) % 2, functions, dr.arange(Float, 4), mask, mode=mode)) == [0, 0, 0, 0]
+    assert list(dr.switch(dr.full(UInt, 7, 4), [lambda: Float(1)], mode=mode)) == [0, 0, 0, 0]
+    a, (b, c) = dr.switch(UInt(0, 1, 0), [lambda x: (Float(5), (Bool(True), x)), lambda x: (Float(5), (Bool(True), x))],
+                          Float(3), mode=mode)
+    assert list(a) == [5, 5, 5] and list(b) == [True] * 3 and list(c) == [3, 3, 3]
+
+
 def test_dispatch_calls_methods_of_objects():
     class Shape:
         def __init__(self, k): self.k = k

@@ -154,6 +154,20 @@ def test_masks_of_calls_by_reference_may_come_by_position():
     assert list(mi.MeshPtr(si.shape).vertex_position(mi.UInt32(0), True).x)[1] != 0
 
 
+def test_results_have_the_width_of_the_call_where_no_lane_calls():
+    scene = mi.load_dict({"type": "scene", "ball": {"type": "sphere"}, "light": {"type": "constant"}})
+    si = scene.ray_intersect(mi.Ray3f(mi.Point3f(dr.linspace(mi.Float, -0.5, 0.5, 4), 0, 5), mi.Vector3f(0, 0, -1)))
+    ctx, wo, u, bsdf = mi.BSDFContext(), mi.Vector3f(0, 0, 1), mi.Point2f(0.3, 0.4), si.bsdf()
+    for off in (False, mi.Bool(False), dr.full(mi.Bool, False, 4)):
+        results = [bsdf.eval(ctx, si, wo, off), bsdf.eval_pdf(ctx, si, wo, off), bsdf.sample(ctx, si, 0.5, u, off),
+                   bsdf.eval_diffuse_reflectance(si, off), si.emitter(scene).eval(si, off), dr.zeros(mi.BSDFPtr).eval(ctx, si, wo, off),
+                   scene.sample_emitter_direction(si, u, True, off),
+                   scene.sample_emitter_ray(0., dr.linspace(mi.Float, 0, 1, 4), u, u, off)]
+        for r in results:
+            assert all(dr.width(part) == 4 for part in (r if isinstance(r, tuple) else (r,)))
+        assert dr.all(results[0] == 0, axis=None)
+
+
 def test_pointers_to_meshes_leave_other_shapes_out():
     scene, si = pair()
     meshes = mi.MeshPtr(scene.shapes_dr())

@@ -3,11 +3,12 @@ import builtins
 import functools
 
 from .. import _core
+from ._create import width
 from ._control import check_mode, guarded, mode_scope, with_derivatives_inside
 from ._eval import JitFlag, flag, scoped_set_flag
 from ._hooks import UserError
 from ._state import Copies, arrays, parts, type_name
-from ._tree import empty, rebuild
+from ._tree import empty, leaves, map_leaves, rebuild
 from ._types import ArrayBase, is_mask_v
 
 
@@ -57,6 +58,22 @@ def _take_mask(args, kwargs):
     return True, args, kwargs
 
 
+def widened(tree, lanes):
+    """The structure with arrays of so many lanes in the place of those of one: results of a call have the width of the call,
+    also where no lane calls, or all get the same."""
+    if lanes < 2 or _core.is_recording():
+        return tree
+    everywhere = _core.full(_core.classes["Bool"], True, lanes)
+    return map_leaves(lambda a: _core.select(everywhere, a, a) if _core.width(a) == 1 and _core.valid(a) else a, tree)
+
+
+def as_wide_as(tree, *args):
+    """The same, for results of a function of these arguments."""
+    if _core.is_recording() or all(_core.width(a) != 1 for a in leaves(tree)):
+        return tree
+    return widened(tree, width(*args))
+
+
 def _call(where, name, number, mask, count, function, args, kwargs, mode):
     """function(i)(*args, **kwargs) where `number` is i + 1; zeros elsewhere."""
     tree = (args, kwargs)
@@ -69,8 +86,9 @@ def _call(where, name, number, mask, count, function, args, kwargs, mode):
         raise UserError(f"{where}: some of the call arguments have incompatible sizes (encountered arrays of length "
                         f"{first} and {other}); only a size of 1 fits all")
     with mode_scope(where, JitFlag.SymbolicCalls, mode, "a call"):
-        return with_derivatives_inside(where, lambda resumed, _: _trace(
+        result = with_derivatives_inside(where, lambda resumed, _: _trace(
             where, name, number, mask, count, function, tree, flat, resumed))
+    return widened(result, max(sizes, default=1))
 
 
 def _trace(where, name, number, mask, count, function, tree, flat, resumed):

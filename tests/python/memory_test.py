@@ -1,11 +1,12 @@
 # tests/python/memory_test.py: making, gathering, scattering, reducing, rearranging arrays, against NumPy.
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 import pytest
 
 import umbel.jit as dr
-from umbel.jit.auto import Array2f, Array3f, Array3u, Bool, Float, Int, Matrix2f, TensorXf, UInt
+from umbel.jit.auto import Array2f, Array3f, Array3u, Bool, Float, Float64, Int, Matrix2f, TensorXf, UInt
 
 
 def test_ranges():
@@ -162,16 +163,17 @@ def test_local_arrays_belong_to_a_lane():
 
 
 @dr.syntax
-def squares_by_loop(n):
+def squares_by_loop(n, mode):
     local, i = dr.alloc_local(UInt, 10), UInt(0)
-    while i < n:
+    while dr.hint(i < n, mode=mode):
         local[i] = i * i
         i += 1
     return local
 
 
-def test_local_arrays_keep_what_loops_and_branches_write():
-    local = squares_by_loop(UInt(5, 7))
+@pytest.mark.parametrize("mode", ["symbolic", "evaluated"])
+def test_local_arrays_keep_what_loops_and_branches_write(mode):
+    local = squares_by_loop(UInt(5, 7), mode)
     assert list(local[3]) == [9, 9] and list(local[6]) == [0, 36] and list(local[UInt(4)]) == [16, 16]
     copied = dr.Local(local)
     copied[3] = UInt(1)
@@ -180,12 +182,44 @@ def test_local_arrays_keep_what_loops_and_branches_write():
     @dr.syntax
     def choose(i):
         local = dr.alloc_local(UInt, 1, value=dr.zeros(UInt, 2))
-        if i > 0:
+        if dr.hint(i > 0, mode=mode):
             local[0] = 10
         else:
             local[0] = 11
         return local[0]
     assert list(choose(UInt(0, 1))) == [11, 10]
+
+
+@pytest.mark.parametrize("tp, dtype", [(Float, np.float32), (Float64, np.float64)])
+def test_compensated_sums_keep_what_rounding_takes(tp, dtype):
+    rng = np.random.default_rng(1)
+    values = (rng.standard_normal(10000) * 10. ** rng.integers(-6, 7, 10000)).astype(dtype)
+    index = rng.integers(0, 3, 10000)
+    first, second = dr.zeros(tp, 3), dr.zeros(tp, 3)
+    for part in np.split(np.arange(10000), 4):
+        dr.scatter_add_kahan(first, second, tp(values[part]), UInt(index[part]))
+    exact = [sum(Fraction(float(v)) for v in values[index == i]) for i in range(3)]
+    both = [Fraction(float(a)) + Fraction(float(b)) for a, b in zip(first, second)]
+    unit = float(np.finfo(dtype).eps) * float(np.abs(values).sum())  # what plain sums may be wrong by
+    for a, total, found in zip(first, exact, both):
+        assert abs(found - total) < 1e-4 * unit and abs(Fraction(float(a)) - total) < unit
+
+
+def test_compensated_sums_add_up_over_calls_and_have_derivatives():
+    total, lost = Float(1e8), Float(0)
+    for _ in range(3):
+        dr.scatter_add_kahan(total, lost, Float(1), UInt(0))
+    assert total[0] == 1e8 and lost[0] == 3
+    dr.scatter_add_kahan(total, lost, Float(5, 7), UInt(0, 0), Bool(True, False))
+    assert total[0] == 1e8 + 8 and lost[0] == 0
+    x, total, lost = Float(1, 2, 3), dr.zeros(Float, 2), dr.zeros(Float, 2)
+    dr.enable_grad(x)
+    dr.scatter_add_kahan(total, lost, x * x, UInt(1, 1, 0))
+    dr.backward(total * Float(10, 1))
+    assert list(total) == [9, 5] and list(x.grad) == [2, 4, 60]
+    for bad in ((dr.zeros(Float, 1), dr.zeros(Float, 2)), (dr.zeros(Int, 1), dr.zeros(Int, 1))):
+        with pytest.raises(TypeError, match="of one type and size"):
+            dr.scatter_add_kahan(*bad, 1, UInt(0))
 
 
 def test_runs_backwards_may_end_with_a_short_one():

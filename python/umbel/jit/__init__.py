@@ -39,8 +39,8 @@ from ._tensor import (array_split, column_stack, concat, dstack, expand_dims, hs
                       reshape, row_stack, slice_index, split, squeeze, stack, swapaxes, take, take_interp, transpose,
                       vstack)
 from ._memory import (Local, ReduceMode, ReduceOp, alloc_local, argsort, binary_search, compress, copy, gather, ravel,
-                      reinterpret_array, repeat, scatter, scatter_add, scatter_add_kahan, scatter_cas, scatter_exch,
-                      scatter_inc, scatter_reduce, slice, sort, tile, unravel)
+                      reinterpret_array, repeat, scatter, scatter_add, scatter_cas, scatter_exch, scatter_inc,
+                      scatter_reduce, slice, sort, tile, unravel)
 from ._reduce import (all, all_nested, any, any_nested, argmax, argmin, block_prefix_reduce, block_prefix_sum,
                       block_reduce, block_sum, count, cumsum, max, max_nested, mean, median, min, min_nested, none,
                       none_nested, prefix_reduce, prefix_sum, prod, prod_nested, reduce, std, sum, sum_nested, var)
@@ -49,6 +49,7 @@ from ._grad import (ADFlag, ADMode, CustomOp, accum_grad, ad_live, backward, bac
                     grad_enabled, gradient, graphviz_ad, hvp, isolate_grad, label, relative_grad, replace_grad, resume_grad, set_grad,
                     set_grad_enabled, set_label,
                     suspend_grad, tangent, traverse, whos_ad, wrap_ad)
+from ._compensated import scatter_add_kahan
 from ._eval import *
 from ._eval import eval
 from ._print import format, print

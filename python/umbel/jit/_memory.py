@@ -146,11 +146,6 @@ def scatter_cas(target, compare, value, index, active=True):
     return _core.scatter_cas(target, compare, value, _lane_index_of(index), _mask(active))
 
 
-def scatter_add_kahan(target_1, target_2, value, index, active=True):
-    """A sum whose rounding errors go to a second array: here sums are accumulated in double precision."""
-    _scatter("scatter_add_kahan", target_1, value, index, active, ReduceOp.Add)
-
-
 # ---- shapes of arrays
 
 def _check_order(what, order):

@@ -259,6 +259,8 @@ void bind_gradients(nb::module_ &m) {
         const Value &v = array_of(h)->v[0];
         return v.valid() ? nb::make_tuple(uintptr_t(&v.context()), v.node().seq) : nb::make_tuple();
     });
+    m.def("place", // of the value, which a view such as v.x shares with v
+          [](nb::handle h) { return uintptr_t(array_of(h)->v); });
     m.def("set_ad_label", [](nb::handle h, const std::string &label) {
         for_values(h, [&](Value &v, uint32_t) {
             if (v.grad_id())

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import pytest
 
 import umbel.jit as dr
-from umbel.jit.auto import Array2u, Float, Matrix2f, UInt
+from umbel.jit.auto import Array2u, Array3f, Float, Matrix2f, UInt
 
 
 class Once:
@@ -122,6 +122,14 @@ def test_labels_are_kept():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert Float(5, 6).label is None
+    a, b, v = Float(1), Float(1), Array3f(1, 1, 2)  # equal constants
+    dr.set_label(a=a, b=b, v=v)
+    assert a.label == "a" and b.label == "b" and Float(1).label is None
+    assert v.x.label == "v_0" and v.y.label == "v_1" and v.z.label == "v_2"
+    c, d = dr.arange(Float, 3), dr.arange(Float, 3)
+    c.label = "c"
+    d.label = "d"
+    assert c.label == "c" and d.label == "d" and (c + 1).label is None
 
 
 def test_a_negative_limit_shows_everything():

@@ -477,25 +477,31 @@ def whos_ad(as_string=False):
 
 # ---- names of arrays
 
-_labels = {}  # by node: (its sequence number, the name); numbers of nodes are used again
+# (sequence number of the node, the name): by the place of the array, as equal constants are one node, and by node, for copies
+# of the array. Places and numbers of nodes are used again.
+_labels, _labels_of_copies = {}, {}
 
 
 def label(arg):
     """The name that set_label() gave to an array, or None."""
     if not _core.count(arg) or not _core.valid(arg):
         return None
-    entry = _labels.get(_core.index(arg))
-    return entry[1] if entry is not None and entry[0] == _core.node_sequence(arg) else None
+    for entry in (_labels.get(_core.place(arg)), _labels_of_copies.get(_core.index(arg))):
+        if entry is not None and entry[0] == _core.node_sequence(arg):
+            return entry[1]
+    return None
 
 
 def _set_label(arg, name):
     if isinstance(arg, ArrayBase):
-        entries = _core.entries(arg) if describe(type(arg))[3] and not _is_tensor(arg) else None
-        if entries is not None:
-            for i, e in enumerate(entries):
-                _set_label(e, f"{name}_{i}")
+        if describe(type(arg))[3] and not _is_tensor(arg):
+            for i in range(len(arg)):
+                _set_label(arg[i], f"{name}_{i}")
         elif _core.valid(arg):
-            _labels[_core.index(arg)] = (_core.node_sequence(arg), name)
+            entry = _core.node_sequence(arg), name
+            _labels[_core.place(arg)] = entry
+            if _core.state(arg) != 1:  # no constant
+                _labels_of_copies[_core.index(arg)] = entry
             _core.set_ad_label(arg, name)
         return
     for k, v in children(arg) or ():

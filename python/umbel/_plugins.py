@@ -48,7 +48,9 @@ _class_names = {
     "catmullrom": "CatmullRomFilter", "lanczos": "LanczosSincFilter", "path": "PathIntegrator",
     "direct": "DirectIntegrator", "depth": "DepthIntegrator", "aov": "AOVIntegrator", "stokes": "StokesIntegrator",
     "moment": "MomentIntegrator", "prb": "PRBIntegrator", "prb_basic": "BasicPRBIntegrator",
-    "prbvolpath": "PRBVolpathIntegrator", "independent": "IndependentSampler",
+    "prbvolpath": "PRBVolpathIntegrator", "volpath": "VolumetricSimplePathIntegrator",
+    "volpathmis": "VolumetricMisPathIntegrator", "ptracer": "ParticleTracerIntegrator",
+    "prb_projective": "PathProjectiveIntegrator", "direct_projective": "DirectProjectiveIntegrator", "independent": "IndependentSampler",
     "stratified": "StratifiedSampler", "sobol": "SobolSampler", "perspective": "PerspectiveCamera", "cube": "Cube",
     "sphere": "Sphere", "rectangle": "Rectangle", "obj": "OBJMesh", "ply": "PLYMesh", "mesh": "Mesh",
     "instance": "Instance", "shapegroup": "ShapeGroup", "bitmap": "BitmapTexture", "checkerboard": "Checkerboard",
@@ -86,10 +88,12 @@ def parameters_changed(self, keys=()):
 
 def to_string(self):
     """What repr() shows: the class and its parameters."""
-    found = TraversalCallback()
+    found, fixed = TraversalCallback(), []
     if not self._is_python():
         self.traverse(found)
-    rows = [f"  {n} = {_shown(v)}" for n, v, _ in found._found]
+        fixed = _core.fixed_parameters(self)
+    rows = [f"  {n} = {int(v) if isinstance(v, float) and v.is_integer() else v}" for n, v in fixed]
+    rows += [f"  {n} = {_shown(v)}" for n, v, _ in found._found]
     return f"{class_name(self)}[\n" + ",\n".join(rows) + "\n]" if rows else f"{class_name(self)}[]"
 
 

@@ -32,10 +32,12 @@ void Params::check_range(const char *name, double v, double least, double most) 
 
 // ---- values of the host
 
+// Of a traversed object, Param::otherwise is what the host's value is.
+
 Param &Params::boolean(const char *name, bool &v, bool otherwise) {
     if (loading())
         v = m_properties->get<bool>(name, otherwise);
-    return add(name, "boolean", otherwise ? "true" : "false");
+    return add(name, "boolean", (traversing() ? v : otherwise) ? "true" : "false");
 }
 
 Param &Params::integer(const char *name, int &v, int otherwise, int least, int most) {
@@ -44,7 +46,7 @@ Param &Params::integer(const char *name, int &v, int otherwise, int least, int m
         check_range(name, double(i), least, most);
         v = int(i);
     }
-    return add(name, "integer", fmt::format("{}", otherwise));
+    return add(name, "integer", fmt::format("{}", traversing() ? v : otherwise));
 }
 
 Param &Params::number(const char *name, double &v, double otherwise, double least, double most) {
@@ -52,7 +54,7 @@ Param &Params::number(const char *name, double &v, double otherwise, double leas
         v = m_properties->get<double>(name, otherwise);
         check_range(name, v, least, most);
     }
-    Param &p = add(name, "float", fmt::format("{}", otherwise));
+    Param &p = add(name, "float", fmt::format("{}", traversing() ? v : otherwise));
     p.slot = &v;
     return p;
 }
@@ -60,7 +62,7 @@ Param &Params::number(const char *name, double &v, double otherwise, double leas
 Param &Params::string(const char *name, std::string &v, std::string otherwise) {
     if (loading())
         v = m_properties->get<std::string>(name, otherwise);
-    return add(name, "string", otherwise);
+    return add(name, "string", traversing() ? v : otherwise);
 }
 
 Param &Params::choice(const char *name, std::string &v, std::string otherwise,

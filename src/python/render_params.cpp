@@ -346,8 +346,28 @@ static void report(SceneObject &o, nb::handle callback) {
     }
 }
 
+// Numbers, words and switches of an object that are not changed after loading: [(name, value)].
+static nb::list fixed_parameters(SceneObject &o) {
+    enter();
+    Params params(Params::Mode::Traverse);
+    o.declare(params);
+    nb::list out;
+    for (const Param &p : params.all()) {
+        if (p.slot.index() || !p.objects.empty())
+            continue;
+        if (p.type == "boolean")
+            out.append(nb::make_tuple(p.name, p.otherwise == "true"));
+        else if (p.type == "integer" || p.type == "float")
+            out.append(nb::make_tuple(p.name, std::stod(p.otherwise)));
+        else if (p.type == "string" || p.type.find(" | ") != p.type.npos)
+            out.append(nb::make_tuple(p.name, p.otherwise));
+    }
+    return out;
+}
+
 void bind_params(nb::module_ &m) {
     m.def("report_parameters", &report);
+    m.def("fixed_parameters", &fixed_parameters);
     m.def("parameters_changed", [](SceneObject &o, const std::vector<std::string> &names) {
         if (!python_side(o)) {
             enter();

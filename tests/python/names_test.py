@@ -3,6 +3,7 @@ import importlib
 
 import pytest
 
+import umbel as mi
 import umbel.jit as dr
 from umbel.jit.auto import Array3f, Event, Float, Int, TensorXf, UInt
 
@@ -108,6 +109,14 @@ def test_enumerations_print_as_their_names():
     assert str(mi.BSDFFlags.Diffuse) == "BSDFFlags.Diffuse" and f"{mi.BSDFFlags.Null:04x}" == "0001"
     assert str(mi.RayFlags.Minimal | mi.RayFlags.UV) == str(int(mi.RayFlags.Minimal | mi.RayFlags.UV))
     assert str(mi.Struct.ByteOrder.LittleEndian) == "ByteOrder.LittleEndian"
+
+
+def test_objects_show_what_they_were_made_with():
+    text = str(mi.load_dict({"type": "path", "max_depth": 3, "hide_emitters": True}))
+    assert text.startswith("PathIntegrator[\n") and "max_depth = 3," in text and "rr_depth = 5" in text and "hide_emitters = True" in text
+    text = repr(mi.load_dict({"type": "direct", "bsdf_samples": 3}))
+    assert text.startswith("DirectIntegrator[\n") and "emitter_samples = 1" in text and "bsdf_samples = 3" in text
+    assert "file_format = openexr" in str(mi.load_dict({"type": "hdrfilm"}))
 
 
 def test_textures_of_both_precisions_have_names():

@@ -335,6 +335,39 @@ void update_scenes() {
         }
 }
 
+// Whether a plugin takes what a dictionary gives it, nested objects aside, and gets all that it needs.
+static bool takes(const Plugin &plugin, nb::dict d) {
+    Params params(Params::Mode::Describe);
+    try {
+        plugin.make(Properties(plugin.kind, plugin.name))->declare(params);
+    } catch (const std::exception &) { // a script's plugin that cannot do without parameters
+        return true;
+    }
+    for (const Param &p : params.all())
+        if (p.is_required && !d.contains(p.name.c_str()))
+            return false;
+    for (auto [k, value] : d) {
+        if (nb::isinstance<nb::dict>(value) || !nb::isinstance<nb::str>(k))
+            continue;
+        auto key = nb::cast<std::string>(k);
+        bool known = key == "type" || key == "id";
+        for (const Param &p : params.all())
+            known = known || p.name == key;
+        if (!known)
+            return false;
+    }
+    return true;
+}
+
+// Of several plugins of one name, such as the material and the shape `hair`, the one that takes these parameters.
+static std::string told_by_parameters(std::string type, nb::dict d) {
+    std::vector<const Plugin *> found = PluginRegistry::instance().all();
+    std::erase_if(found, [&](const Plugin *p) { return p->name != type; });
+    if (found.size() > 1)
+        std::erase_if(found, [&](const Plugin *p) { return !takes(*p, d); });
+    return found.size() == 1 ? found[0]->kind + "/" + type : type;
+}
+
 PropertiesPtr from_dict(nb::dict d, std::string id, const Plugin *parent, std::string_view name) {
     Nesting nesting(d, name);
     if (!d.contains("type"))
@@ -343,10 +376,12 @@ PropertiesPtr from_dict(nb::dict d, std::string id, const Plugin *parent, std::s
              nb::cast<std::string>(nb::repr(d)).substr(0, 100));
     PluginRegistry &registry = PluginRegistry::instance();
     registry.load_libraries();
-    const Plugin &plugin = registry.find_by_name(
+    std::string type =
         text_of(d["type"], fmt::format("{}the \"type\" of a dictionary of a scene",
-                                       name.empty() ? "" : fmt::format("{}: ", name))),
-        parent, name);
+                                       name.empty() ? "" : fmt::format("{}: ", name)));
+    if (!parent || parent->kind == "scene") // elsewhere the place tells
+        type = told_by_parameters(type, d);
+    const Plugin &plugin = registry.find_by_name(type, parent, name);
     auto p = std::make_shared<Properties>(plugin.kind, plugin.name, std::move(id));
     if (d.contains("id"))
         p->id = text_of(d["id"], fmt::format("the \"id\" of a {}", plugin.name));
@@ -389,6 +424,11 @@ void bind_loading(nb::module_ &m) {
         return load_text(definitions, [&](const SceneFileOptions &options) {
             return parse_scene_string(text, options);
         });
+    });
+    m.def("check_dict", [](nb::dict d) { // names that two objects have, or none
+        enter();
+        PropertiesPtr root = from_dict(d, {});
+        resolve_references(*root, 100, keys_as_ids(*root));
     });
     m.def(
         "load_dict",

@@ -197,7 +197,7 @@ class BothAsTexture(mi.Texture):
     def eval(self, si, active=True): return mi.Spectrum(0.5)
 
 
-def test_a_name_of_two_kinds_means_the_one_that_fits(config):
+def test_a_name_of_two_kinds_means_the_one_that_fits(config, tmp_path):
     mi.register_bsdf("of_both_kinds", Both)
     mi.register_texture("of_both_kinds", BothAsTexture)
     d = {"type": "of_both_kinds"}
@@ -216,6 +216,10 @@ def test_a_name_of_two_kinds_means_the_one_that_fits(config):
     assert s.nodes[1].type is mi.ObjectType.BSDF
     # A shape of Mitsuba 0.5, too; scripts of Mitsuba 3 mean the material
     assert isinstance(mi.load_dict({"type": "hair"}), mi.BSDF)
+    (tmp_path / "a.hair").write_text("0 0 0\n0 0 1\n")
+    strand = {"type": "hair", "filename": str(tmp_path / "a.hair")}
+    scene = mi.load_dict({"type": "scene", "strand": strand, "material": {"type": "hair"}, "ball": {"type": "sphere", "b": {"type": "hair"}}})
+    assert [s.id() for s in scene.shapes()] == ["strand", "ball"] and isinstance(mi.load_dict(strand), mi.Shape)
     with pytest.raises(mi.UserError, match="diffuse"):
         mi.load_dict({"type": "difuse"})
 

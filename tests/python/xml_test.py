@@ -62,6 +62,28 @@ def test_spectra_are_written_as_they_are_loaded(tmp_path, spectrum):
             assert np.allclose(np.array(radiance[key]), np.array(again[key]))
 
 
+@pytest.mark.parametrize("split", [False, True])
+def test_size_and_samples_can_be_changed_in_a_written_scene(tmp_path, split):
+    mi.xml.dict_to_xml(scene(), tmp_path / "a.xml", split_files=split)
+    text = (tmp_path / "a.xml").read_text()
+    for name, value in (("spp", 4), ("resx", 16), ("resy", 12)):
+        assert text.count(f'<default name="{name}" value="{value}" />') == 1
+    s = mi.load_file(tmp_path / "a.xml", spp=7, resx=5).sensors()[0]
+    assert s.sampler().sample_count() == 7 and list(s.film().size()) == [5, 12]
+    two = scene() | {"other": {"type": "perspective", "film": {"type": "hdrfilm", "width": 9, "height": 12}}}
+    mi.xml.dict_to_xml(two, tmp_path / "b.xml")
+    text = (tmp_path / "b.xml").read_text()
+    assert "resx" not in text and text.count('value="$resy"') == 2  # there is no one width
+
+
+@pytest.mark.parametrize("d", [{"a": {"type": "sphere", "id": "q"}, "b": {"type": "sphere", "id": "q"}},
+                               {"a": {"type": "sphere"}, "b": {"type": "sphere", "id": "a"}}])
+def test_names_that_two_objects_have_are_refused(tmp_path, d):
+    for f in (mi.load_dict, lambda d: mi.xml.dict_to_xml(d, tmp_path / "a.xml")):
+        with pytest.raises(mi.UserError, match="already taken"):
+            f({"type": "scene", **d})
+
+
 def test_numbers_of_numpy_are_those_of_python(tmp_path):
     plain = {"type": "scene", "film": {"type": "hdrfilm", "width": 3},
              "ball": {"type": "sphere", "radius": 0.5, "flip_normals": True}}

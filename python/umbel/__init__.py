@@ -38,7 +38,7 @@ from ._endpoints import EmitterFlags, Endpoint, ProjectiveCamera, parse_fov
 from ._film import FilmFlags, ImageBlock
 from ._integrators import render
 from ._pointers import BSDFPtr, EmitterPtr, MediumPtr, PhaseFunctionPtr, SensorPtr, TexturePtr
-SamplingIntegrator = MonteCarloIntegrator = AdjointIntegrator = Integrator  # one interface for all
+SamplingIntegrator = MonteCarloIntegrator = AdjointIntegrator = CppADIntegrator = Integrator  # one interface for all
 from ._params import SceneParameters, traverse
 from . import ad
 from . import _end, notebook

@@ -279,3 +279,27 @@ def test_guides_sample_where_mass_is():
     assert dr.allclose(dr.mean(weight), np.count_nonzero(mass) / 24, rtol=2e-2)  # the volume of cells that have any
     sampler.seed(0, 24)
     assert np.array_equal(grid.sample_to_cell_idx(grid.random_cell_sample(sampler)).numpy(), np.arange(24))
+
+
+def test_octrees_are_fine_where_mass_is_and_keep_integrals():
+    from umbel.ad import OcSpaceDistr
+    at, width = mi.Point3f(0.31, 0.72, 0.53), 0.03
+
+    def integrand(p, sampler): return dr.exp(-dr.squared_norm(p - at) / (2 * width ** 2)), None, None
+    tree = OcSpaceDistr(8, 50, 16, integrand, 0.1, 1e-5, 4)
+    sampler = mi.load_dict({"type": "independent"})
+    sampler.seed(0, 100_000)
+    with pytest.raises(mi.UserError, match="set_points"):
+        tree.sample(sampler)
+    points = mi.Point3f(sampler.next_1d(), *sampler.next_2d())
+    uniform = integrand(points, sampler)[0]
+    tree.set_points(points, uniform, seed=1)
+    volumes = dr.prod(tree.aabb_max - tree.aabb_min)
+    assert dr.allclose(dr.sum(volumes), 1, rtol=1e-4) and dr.min(volumes)[0] < 1e-4 and dr.max(volumes)[0] > 1e-2
+    sampler.seed(2, 100_000)
+    points, weight = tree.sample(sampler)
+    guided = integrand(points, sampler)[0] * weight
+    exact = (2 * np.pi * width ** 2) ** 1.5
+    deviation = [float(dr.std(x)[0]) for x in (guided, uniform)]
+    assert abs(float(dr.mean(guided)[0]) - exact) < 4 * deviation[0] / 100_000 ** 0.5 + 1e-3 * exact
+    assert deviation[0] < 0.1 * deviation[1]

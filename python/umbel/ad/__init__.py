@@ -11,7 +11,7 @@ _sys.modules[__name__ + ".optimizers"] = optimizers
 _modules = ("integrators", "common", "guiding", "jobs", "largesteps", "loaders", "losses", "regularizers", "report",
             "schedules")
 _places = {"LargeSteps": "largesteps", "FlatSensor": "loaders", "RayDataLoader": "loaders", "BaseGuidingDistr": "guiding",
-           "UniformDistr": "guiding", "GridDistr": "guiding"}
+           "UniformDistr": "guiding", "GridDistr": "guiding", "OcSpaceDistr": "guiding"}
 
 
 def __getattr__(name):

@@ -1,4 +1,5 @@
 # tests/python/exit_test.py: a process may end at any time: kernels under way are waited for, or cancelled.
+import os
 import signal
 import subprocess
 import sys
@@ -6,8 +7,14 @@ import textwrap
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+import umbel as mi
 
-START = """
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.append(os.path.join(ROOT, "python", "tools"))
+import gallery
+import gallery_files
+
+START = f"TOOLS = {os.path.join(ROOT, 'python', 'tools')!r}" + """
 import atexit, os, signal, sys, threading, time
 late = []
 atexit.register(lambda: [f() for f in late])  # registered first: runs last, when scenes are gone
@@ -23,6 +30,23 @@ def scene(integrator="path", shapes=("sphere",), size=512):
 def rays():
     i = dr.arange(mi.Float, 1 << 20)
     return mi.Ray3f(mi.Point3f(i * 1e-6 - 0.5, 0.1, 5), mi.Vector3f(0, 0, -1))
+
+def examples(kind):
+    sys.path.append(TOOLS)
+    import gallery
+    return {e.name: gallery.described(e) for e in gallery.entries() if e.kind == kind}
+
+def all_shapes():
+    d = {"type": "scene", "light": {"type": "constant"}, "sensor": {"type": "perspective", "fov": 60,
+         "to_world": mi.ScalarTransform4f().look_at([0, 2, 6], [0, 0, 0], [0, 1, 0])}}
+    return mi.load_dict(d | {f"shape_{k}": v for k, v in examples("shape").items()})
+
+def with_integrator(name):
+    mi.set_variant("llvm_ad_spectral_polarized" if name == "stokes" else "llvm_ad_rgb")
+    sensor = {"type": "perspective", "film": {"type": "hdrfilm", "width": 256, "height": 256},
+              "to_world": mi.ScalarTransform4f().look_at([0, 2, 6], [0, 0, 0], [0, 1, 0])}
+    return mi.load_dict({"type": "scene", "integrator": examples("integrator")[name], "light": {"type": "constant"},
+                         "sensor": sensor, "ball": {"type": "sphere", "bsdf": {"type": "plastic"}}, "lamp": {"type": "point", "position": [0, 4, 0]}})
 
 def long_kernel():
     x = dr.arange(mi.Float, 1 << 16)
@@ -69,15 +93,30 @@ y = long_kernel(); dr.eval(y)
 threading.Timer(0.2, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
 time.sleep(60)""",
 }
-CASES.update({f"the integrator {i}": f"s = scene({i!r}); mi.render(s)" for i in ("direct", "volpath", "ptracer", "depth")})
-STATUS = {"interrupted": -signal.SIGINT, "an exception": 1}
-TOLD = {"interrupted": "KeyboardInterrupt", "an exception": "ValueError: enough"}
+# Of every shape and every integrator, the example of the manual
+CASES.update({f"every shape, {name}": f"s = all_shapes()\n{code}" for name, code in {
+    "a render": "mi.render(s)", "rays": "dr.eval(s.ray_intersect(rays()).t)",
+    "an exception": "mi.render(s); raise ValueError('enough')",
+    "a thread": "threading.Thread(target=lambda: [mi.render(s) for _ in range(3)]).start()",
+    "a thread that nobody waits for": "threading.Thread(target=lambda: [mi.render(s) for _ in range(99)], daemon=True).start()"}.items()})
+CASES.update({f"the integrator {e.name}": f"mi.render(with_integrator({e.name!r}))" for e in gallery.entries() if e.kind == "integrator"})
+STATUS = {"interrupted": -signal.SIGINT, "an exception": 1, "every shape, an exception": 1}
+TOLD = {"interrupted": "KeyboardInterrupt", "an exception": "ValueError: enough", "every shape, an exception": "ValueError: enough"}
 
 
-def end_of(name):
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """With the files that examples name."""
+    path = tmp_path_factory.mktemp("files")
+    with mi.set_variant("llvm_rgb"):
+        gallery_files.write_files(path)
+    return path
+
+
+def end_of(name, folder):
     """What is wrong with the end of a process that runs a case."""
     try:
-        r = subprocess.run([sys.executable, "-B", "-c", START + CASES[name]], capture_output=True, text=True, timeout=120)
+        r = subprocess.run([sys.executable, "-B", "-c", START + CASES[name]], capture_output=True, text=True, timeout=120, cwd=folder)
     except subprocess.TimeoutExpired:
         return f"{name}: hangs"
     said = "" if not r.stderr else r.stderr.splitlines()[-1]
@@ -86,11 +125,11 @@ def end_of(name):
     return None if good else f"{name}: {r.returncode} {r.stdout} {r.stderr}"
 
 
-def test_a_process_ends_whatever_its_kernels_are_doing(variant):
+def test_a_process_ends_whatever_its_kernels_are_doing(variant, folder):
     if variant != "llvm_rgb":
         pytest.skip("one variant will do")
     with ThreadPoolExecutor(2) as pool:
-        assert list(filter(None, pool.map(end_of, CASES))) == []
+        assert list(filter(None, pool.map(lambda name: end_of(name, folder), CASES))) == []
 
 
 def test_the_shortest_script_ends():

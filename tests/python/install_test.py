@@ -69,7 +69,24 @@ project(others LANGUAGES CXX)
 find_package(umbel {umbel.__version__} REQUIRED)
 add_executable(scene_from_code {ROOT}/examples/scene_from_code.cpp)
 target_link_libraries(scene_from_code umbel::umbel)
+add_executable(of_the_manual of_the_manual.cpp)
+target_link_libraries(of_the_manual umbel::umbel)
+umbel_plugin(lommel_seeliger {ROOT}/examples/plugins/lommel_seeliger.cpp)
 """
+
+
+def build_project(folder, *options):
+    """The example of a program, what the manual shows of one, and the example of a plugin, by find_package(umbel)."""
+    with open(os.path.join(ROOT, "docs", "extending.md")) as file:
+        text = re.search("## Scenes in C\\+\\+.*?```cpp\n(.*?)```", file.read(), re.S)[1]
+    folder.mkdir(exist_ok=True)
+    (folder / "of_the_manual.cpp").write_text(
+        f'#include "render/driver.h"\n#include <cstdio>\nusing namespace umbel;\nint main() {{\n{text}'
+        'std::printf("%zu x %zu\\n", image.width(), image.height());\n}\n')
+    (folder / "CMakeLists.txt").write_text(PROJECT)
+    run("cmake", "-S", folder, "-B", folder / "build", "-G", "Ninja", *options)
+    run("cmake", "--build", folder / "build")
+    return folder / "build"
 
 
 def run(*command, **options):
@@ -99,19 +116,21 @@ def test_flags_build_a_plugin_that_the_installed_package_loads(installed, tmp_pa
 
 
 def test_cmake_finds_the_installed_package(installed, tmp_path):
-    (tmp_path / "CMakeLists.txt").write_text(PROJECT)
     where = python(installed, "-m", "umbel.config", "--cmakedir").strip()
-    run("cmake", "-S", tmp_path, "-B", tmp_path / "build", "-G", "Ninja", f"-Dumbel_DIR={where}")
-    run("cmake", "--build", tmp_path / "build")
-    assert "2 shapes, 1 materials" in run(tmp_path / "build" / "scene_from_code")
+    built = build_project(tmp_path, f"-Dumbel_DIR={where}")
+    assert "2 shapes, 1 materials" in run(built / "scene_from_code")
+    assert run(built / "of_the_manual") == "768 x 576\n"
+    assert float(python(installed, "-c", MOON, UMBEL_PLUGINS=str(built))) == pytest.approx(0.1227, abs=0.002)
 
 
 def test_the_installed_library_has_headers_and_a_program(tmp_path):
     run("cmake", "--install", BUILD, "--component", "sdk", "--prefix", tmp_path)
     assert (tmp_path / "include/umbel/render/bsdf.h").exists() and (tmp_path / "lib/cmake/umbel/umbelConfig.cmake").exists()
     assert "lommel" not in run(tmp_path / "bin/umbel", "help", "bsdf")
-    (tmp_path / "CMakeLists.txt").write_text(PROJECT)
-    run("cmake", "-S", tmp_path, "-B", tmp_path / "build", "-G", "Ninja", f"-DCMAKE_PREFIX_PATH={tmp_path}")
+    built = build_project(tmp_path / "project", f"-DCMAKE_PREFIX_PATH={tmp_path}")
+    assert "2 shapes, 1 materials" in run(built / "scene_from_code")
+    assert run(built / "of_the_manual") == "768 x 576\n"
+    assert "lommel" in run(tmp_path / "bin/umbel", "help", "bsdf", env={**os.environ, "UMBEL_PLUGINS": str(built)})
 
 
 # ---- the program

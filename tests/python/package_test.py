@@ -2,6 +2,7 @@
 import inspect
 import os
 import pydoc
+import re
 import subprocess
 import sys
 
@@ -117,3 +118,9 @@ def test_the_readme_links_every_page_of_the_manual():
         readme = f.read()
     for page in os.listdir(os.path.join(ROOT, "docs")):
         assert not page.endswith(".md") or f"(docs/{page})" in readme, page
+
+
+def test_the_manual_lists_all_lessons():
+    with open(os.path.join(ROOT, "docs", "python.md")) as f:
+        listed = re.findall(r"^\| \[(\w+)\]\(../examples/python/\1\.py\) \|", f.read(), re.M)
+    assert sorted(listed) == sorted(name[:-3] for name in os.listdir(os.path.join(ROOT, "examples", "python")) if name.endswith(".py"))

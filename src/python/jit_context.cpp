@@ -25,6 +25,22 @@ const Variant *g_variant = nullptr;
 thread_local std::unique_ptr<jit::ContextScope> t_scope;
 PyObject *g_hooks = nullptr;
 std::atomic<const uint64_t *> g_last = nullptr; // the thread, by its t_epoch, that ends the process
+
+// While in scope, other threads of Python's run. The end of the process waits until all are back: later on, the interpreter would end
+// the thread where it asks for the lock, in the midst of code that cannot be left.
+std::atomic<int> g_outside = 0;
+class OthersMayRun {
+public:
+    OthersMayRun() : m_state((++g_outside, PyEval_SaveThread())) {}
+    ~OthersMayRun() {
+        PyEval_RestoreThread(m_state);
+        --g_outside;
+    }
+    OthersMayRun(const OthersMayRun &) = delete;
+
+private:
+    PyThreadState *m_state;
+};
 } // namespace
 
 [[gnu::tls_model("initial-exec")]] constinit thread_local uint64_t t_epoch = 0;
@@ -34,8 +50,11 @@ const uint64_t *g_recorder = nullptr;
 
 void wait_for_recorder() {
     while (g_context->region != 0 && g_recorder != &t_epoch) {
-        nb::gil_scoped_release release;
-        std::this_thread::sleep_for(std::chrono::microseconds(200));
+        {
+            OthersMayRun scope;
+            std::this_thread::sleep_for(std::chrono::microseconds(200));
+        }
+        leave_if_ending();
     }
     if (g_context->region == 0)
         g_recorder = &t_epoch;
@@ -113,7 +132,7 @@ void hear_interrupts() {
 }
 
 void wait_for(Context &c) {
-    nb::gil_scoped_release others_may_run;
+    OthersMayRun others_may_run;
     jit::InterruptibleWaits scope(check_signals);
     c.synchronize();
 }
@@ -130,7 +149,7 @@ bool finish(bool cancel) {
         return false;
     g_last = &t_epoch;
     ++g_epoch; // other threads find out at their next operation
-    while (!jit::all_streams_idle()) {
+    while (!jit::all_streams_idle() || g_outside) {
         nb::gil_scoped_release others_may_end;
         try {
             if (!cancel)
@@ -140,6 +159,7 @@ bool finish(bool cancel) {
         }
         if (cancel)
             jit::cancel_all_streams();
+        std::this_thread::sleep_for(std::chrono::microseconds(200)); // for those that are on their way back
     }
     PyErr_Clear(); // of an interrupt, which has been obeyed
     return true;

@@ -207,34 +207,14 @@ void prefer_sun_direction(Properties &object) {
             object.erase(name);
 }
 
-// The phase functions that ask for the direction of fibres, those inside of mixtures among them, get it. Whether there are any.
-bool give_orientation(const Properties &parent, const Property &axis) {
-    bool given = false;
-    for (const PropertiesPtr &phase : parent.objects("phase")) {
-        if ((phase->type == "microflake" || phase->type == "kkay") && !phase->has("orientation")) {
-            phase->set("orientation", PropertyValue(axis.value), axis.where);
-            given = true;
-        }
-        given |= give_orientation(*phase, axis);
-    }
-    return given;
-}
-
-// Coefficients were those of skin where none were given; fibres' directions were the medium's, and are now asked for by those
-// phase functions that know them.
+// Coefficients were those of skin where none were given.
 void upgrade_medium(Properties &object) {
-    if (object.type == "homogeneous") {
-        bool given = false;
-        for (const char *name : { "material", "sigma_s", "sigma_a", "sigma_t", "albedo" })
-            given |= object.has(name);
-        if (!given)
-            object.set("material", std::string("skin1"));
-    }
-    Property *axis = object.find("orientation");
-    if (object.type != "heterogeneous" || !axis)
+    if (object.type != "homogeneous")
         return;
-    if (give_orientation(object, *axis))
-        object.erase("orientation");
+    for (const char *name : { "material", "sigma_s", "sigma_a", "sigma_t", "albedo" })
+        if (object.has(name))
+            return;
+    object.set("material", std::string("skin1"));
 }
 
 } // namespace

@@ -1,6 +1,6 @@
 // render/fibre_axis.h: along what fibres lie in a medium: what `kkay` and `microflake` share.
 #pragma once
-#include "render/phase.h"
+#include "render/oriented_phase.h"
 #include "render/volume.h"
 
 namespace umbel {
@@ -11,8 +11,20 @@ public:
         p.named_object("orientation", m_volume)
             .doc(
                 "A volume of vectors along the fibres; (0, 0, 0) is none, where light is scattered "
-                "in all directions. Along z if absent");
+                "in all directions. If absent that of the medium, and else along z");
     }
+    /// See OrientedPhase::take_orientation().
+    void take(const Ref<Volume> &volume, const Object &owner) {
+        if (m_volume && !m_is_of_medium)
+            return;
+        if (m_volume && m_volume != volume)
+            owner.complain("is in two media, each with an orientation of its own; give each "
+                           "medium a phase function of its own");
+        m_volume = volume;
+        m_is_of_medium = true;
+        require_vectors(owner);
+    }
+    bool varies_in_space() const { return m_volume && m_volume->is_spatially_varying(); }
     void require_vectors(const Object &owner) const {
         if (m_volume && m_volume->channel_count() != 3)
             owner.complain("orientation has {} channels; vectors have three",
@@ -35,6 +47,7 @@ public:
 
 private:
     Ref<Volume> m_volume;
+    bool m_is_of_medium = false;
 };
 
 } // namespace umbel

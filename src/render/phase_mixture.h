@@ -1,15 +1,15 @@
 // render/phase_mixture.h: weighted sums of phase functions: what `blendphase`, `mixturephase` and overlapping media share.
 #pragma once
 #include "ad/ad.h"
+#include "render/oriented_phase.h"
 #include "render/part_choice.h"
-#include "render/phase.h"
 #include "render/traced_once.h"
 
 namespace umbel {
 
 /// Light meets one of several kinds of particles, by its share of what they scatter, and is scattered as that kind does.
 /// Components are those of all phase functions, in order.
-class PhaseChoice : public PhaseFunction {
+class PhaseChoice : public PhaseFunction, public OrientedPhase {
 public:
     void configure() override {
         m_components.clear();
@@ -63,6 +63,12 @@ public:
         return result;
     }
 
+    bool take_orientation(const Ref<Volume> &volume) override {
+        bool taken = false;
+        for (const Ref<PhaseFunction> &f : m_parts)
+            taken |= umbel::take_orientation(*f, volume);
+        return taken;
+    }
     bool loses_energy() const override {
         return std::any_of(m_parts.begin(), m_parts.end(),
                            [](const Ref<PhaseFunction> &f) { return f->loses_energy(); });
@@ -138,6 +144,11 @@ public:
         for (const Ref<PhaseFunction> &f : m_parts)
             most = std::max(most, f->max_projected_area());
         return most;
+    }
+    bool area_varies_in_space() const override {
+        return std::any_of(m_parts.begin(), m_parts.end(), [](const Ref<PhaseFunction> &f) {
+            return umbel::area_varies_in_space(*f);
+        });
     }
 
 protected:

@@ -348,26 +348,16 @@ TEST(SceneFile, OldObjFilesBringTheirMaterials) {
         EXPECT_EQ(child(s, i)->has("load_materials"), i == 1 || i == 4) << i;
 }
 
-TEST(SceneFile, OldMediaGiveFibresToTheirPhaseFunctions) {
+TEST(SceneFile, OldMediaAreOfSkinUnlessTheySay) {
     Properties scene = parse_scene_string(R"(<scene version="0.5.0">
         <medium type="heterogeneous" id="cloth"><volume name="density" type="constvolume"/>
-            <volume name="orientation" type="constvolume"><vector name="value" x="1"/></volume>
-            <phase type="microflake"><float name="stddev" value=".1"/></phase></medium>
-        <medium type="heterogeneous" id="mixed"><volume name="density" type="constvolume"/>
-            <volume name="orientation" type="constvolume"><vector name="value" x="1"/></volume>
-            <phase type="mixturephase"><string name="weights" value=".5, .5"/><phase type="kkay"/>
-                <phase type="microflake"/></phase></medium>
+            <phase type="microflake"/></medium>
         <medium type="homogeneous" id="skin"/>
         <medium type="homogeneous" id="fog"><spectrum name="sigmaT" value="1"/></medium></scene>)");
     auto media = scene.objects("medium");
     EXPECT_TRUE(media.at(0)->has("sigma_t"));
-    EXPECT_FALSE(media[0]->has("orientation"));
-    EXPECT_TRUE(media[0]->objects("phase").at(0)->has("orientation"));
-    EXPECT_FALSE(media.at(1)->has("orientation"));
-    for (const PropertiesPtr &fibres : media[1]->objects("phase").at(0)->objects("phase"))
-        EXPECT_TRUE(fibres->has("orientation")) << fibres->type;
-    EXPECT_EQ(media.at(2)->get<std::string>("material"), "skin1");
-    EXPECT_FALSE(media.at(3)->has("material"));
+    EXPECT_EQ(media.at(1)->get<std::string>("material"), "skin1");
+    EXPECT_FALSE(media.at(2)->has("material"));
 }
 
 TEST(SceneFile, NewFilesKeepTheirNames) {
@@ -702,7 +692,8 @@ TEST(LargeScenes, MistakesInThemAreNamedWithTheirLines) {
     expect_contains(message("</scene>", "</room>"), "large.xml:100003: this is not well-formed");
     expect_contains(message("</scene>", ""), "not well-formed XML");
     expect_contains(message("</scene>", "words</scene>"), "contains the text");
-    expect_contains(message("</scene>", "</scene><scene/>"), "large.xml:100003: <scene> is a second");
+    expect_contains(message("</scene>", "</scene><scene/>"),
+                    "large.xml:100003: <scene> is a second");
     expect_contains(message("</scene>", "</scene></scene>"), "large.xml:100003: this is not");
     expect_contains(message("<scene", "<!DOCTYPE a [<!ENTITY b \"c\">]><scene"), "entities");
 }
@@ -734,7 +725,8 @@ struct TreeBytes {
 
 TEST(LargeScenes, AreNeverATreeInMemory) {
     std::string text = many_spheres(30'000), group = text;
-    group.replace(group.find("<bsdf"), 0, "<shape type=\"shapegroup\">"); // and nor are large objects
+    group.replace(group.find("<bsdf"), 0,
+                  "<shape type=\"shapegroup\">"); // and nor are large objects
     group.replace(group.find("</scene>"), 0, "</shape>");
     for (const std::string *of : { &text, &group }) {
         const std::string &t = *of;

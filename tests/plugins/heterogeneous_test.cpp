@@ -3,6 +3,7 @@
 #include "render/marching.h"
 #include "support/media.h"
 #include "support/volume_file.h"
+#include "support/warnings.h"
 
 #include <unistd.h>
 
@@ -135,6 +136,79 @@ TEST_P(BackendHeterogeneous, OldNamesAreTaken) {
     auto *marched = dynamic_cast<const Marched *>(medium.get());
     ASSERT_TRUE(marched && marched->march_step());
     EXPECT_NEAR(read_floats(*marched->march_step())[0], 0.1, 1e-7);
+}
+
+// Extinction and scattering are those of a phase function with the same orientation of its own, in files of all versions.
+TEST_P(BackendHeterogeneous, OrientationReachesThePhaseFunctions) {
+    const std::string along_x = "<volume name='orientation' type='constvolume'><vector "
+                                "name='value' x='1' y='0' z='0'/></volume>",
+                      along_y = "<volume name='orientation' type='constvolume'><vector "
+                                "name='value' x='0' y='1' z='0'/></volume>";
+    auto medium = [](const char *version, const std::string &inside) {
+        Properties root = parse_scene_string(
+            fmt::format("<scene version='{}'><medium type='heterogeneous'>{}<volume name='{}' "
+                        "type='constvolume'/></medium></scene>",
+                        version, inside, version[0] == '0' ? "density" : "sigma_t"));
+        return make_object<Medium>(*root.objects("medium").at(0));
+    };
+    auto numbers = [](const Medium &m) {
+        MediumInteraction mei =
+            m.sample_interaction(ray_from(0, 1e9), Float(0.5), UInt32(0u), Mask(true));
+        mei.wi = normalize(Vector3(Float(0.8), Float(0.1), Float(0.3)));
+        mei.sh_frame = Frame(mei.wi);
+        Vector3 wo = normalize(Vector3(Float(-0.7), Float(0.2), Float(0.4)));
+        return std::pair(read_floats(m.extinction(mei, true)[0])[0],
+                         read_floats(m.phase_function().eval_pdf({}, mei, wo, true).first[0])[0]);
+    };
+    auto mixed = [](const std::string &a, const std::string &b) {
+        return "<phase type='mixturephase'><string name='weights' value='.5, .5'/><phase "
+               "type='microflake'>" +
+               a + "</phase><phase type='kkay'>" + b + "</phase></phase>";
+    };
+    auto inside = [](const std::string &axis) {
+        return "<phase type='microflake'>" + axis + "</phase>";
+    };
+    for (const char *version : { "0.5.0", "3.0.0" }) {
+        EXPECT_EQ(numbers(*medium(version, along_x + inside(""))),
+                  numbers(*medium("3.0.0", inside(along_x))));
+        EXPECT_EQ(numbers(*medium(version, mixed("", along_y) + along_x)),
+                  numbers(*medium("3.0.0", mixed(along_x, along_y))));
+        EXPECT_NE(numbers(*medium(version, along_x + inside(""))),
+                  numbers(*medium(version, along_y + inside(""))));
+    }
+    Warnings seen;
+    medium("3.0.0", along_x + inside(""));
+    EXPECT_EQ(seen.text, "");
+    medium("0.5.0", along_x);
+    EXPECT_TRUE(seen.tell("no phase function here asks along what fibres lie")) << seen.text;
+    EXPECT_NE(user_error([&] {
+                  medium("3.0.0", inside("") + "<volume name='orientation' type='constvolume'>"
+                                               "<float name='value' value='1'/></volume>");
+              }).find("vectors have three"),
+              std::string::npos);
+}
+
+TEST_P(BackendHeterogeneous, APhaseFunctionHasOneOrientation) {
+    auto load = [](const std::string &first, const std::string &second) {
+        auto shape = [](const std::string &axis) {
+            return "<shape type='cube'><bsdf type='null'/><medium type='heterogeneous' "
+                   "name='interior'><ref id='flakes'/>" +
+                   axis + "</medium></shape>";
+        };
+        auto along = [](const char *x) {
+            return fmt::format("<volume type='constvolume' id='along {0}'><vector name='value' "
+                               "x='{0}' y='1' z='0'/></volume>",
+                               x);
+        };
+        scene_from(scene_xml("<phase type='microflake' id='flakes'/>" + along("0") + along("1") +
+                                 shape(first) + shape(second) + Sky,
+                             4, 1, "volpath"));
+    };
+    const std::string a = "<ref name='orientation' id='along 0'/>",
+                      b = "<ref name='orientation' id='along 1'/>";
+    EXPECT_NO_THROW(load(a, a));
+    EXPECT_NE(user_error([&] { load(a, b); }).find("give each medium a phase function of its own"),
+              std::string::npos);
 }
 
 // With the file, the place in it, and what to do.

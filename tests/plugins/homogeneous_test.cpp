@@ -1,5 +1,10 @@
 // tests/plugins/homogeneous_test.cpp: distances in media follow their densities, and weights are unbiased in all channels.
+#include "core/file_text.h"
+#include "core/medium_presets.h"
 #include "support/media.h"
+#include "support/volume_file.h"
+
+#include <unistd.h>
 
 namespace umbel {
 using namespace test;
@@ -104,6 +109,44 @@ TEST_P(BackendHomogeneous, SamplesTheFirstChannelAloneIfToldTo) {
                         "passes");
 }
 
+// Seen along z, they cover a fifth in the lower half of the unit cube, and all of it above.
+TEST_P(BackendHomogeneous, FlakesMayVaryInSpace) {
+    std::string file = testing::TempDir() + fmt::format("umbel_flakes_{}.vol", getpid());
+    write_file(file,
+               VolumeFile{ { 1, 1, 2 }, 6, { 1, 1, 0.04f, 0, 0, 0, 1, 1, 1, 0, 0, 0 } }.bytes());
+    auto flakes = [&](const std::string &coefficients) {
+        return medium_from("<medium type='homogeneous'>" + coefficients +
+                           "<phase type='sggx'><volume type='gridvolume' name='S'><string "
+                           "name='filename' value='" +
+                           file +
+                           "'/><string name='filter_type' value='nearest'/></volume></phase>"
+                           "</medium>");
+    };
+    auto sampler = make_object<Sampler>(Properties("sampler", "independent"));
+    for (const char *coefficients :
+         { "<float name='sigma_t' value='2'/><float name='albedo' value='.75'/>",
+           "<float name='sigma_s' value='.75'/><float name='sigma_a' value='.25'/>"
+           "<float name='scale' value='2'/>" }) {
+        Ref<Medium> medium = flakes(coefficients);
+        EXPECT_FALSE(medium->is_homogeneous());
+        Ray ray = ray_from(0, 1);
+        ray.o.x = ray.o.y = make(std::vector<double>(Lanes, 0.5));
+        SampleStream stream = sample_stream(*sampler, Lanes);
+        double half = std::exp(-2 * 0.5 * 0.2), all = half * std::exp(-2 * 0.5);
+        expect_estimate(medium->transmittance(ray, stream, true)[0] + ray.o.x * 0, all, "passes");
+        MediumSample s = medium->sample(ray, stream, true);
+        Float scattered = s.weight[0] * s.mei.sigma_s[0];
+        expect_estimate(select(s.mei.is_valid(), Float(0), s.weight[0]) + ray.o.x * 0, all,
+                        "does not collide");
+        expect_estimate(select(s.mei.t < 0.5, scattered, Float(0)) + ray.o.x * 0, 0.75 * (1 - half),
+                        "scatters below");
+        expect_estimate(select((s.mei.t >= 0.5) & s.mei.is_valid(), scattered, Float(0)) +
+                            ray.o.x * 0,
+                        0.75 * (half - all), "scatters above");
+    }
+    std::filesystem::remove(file);
+}
+
 TEST_P(BackendHomogeneous, EmptySpaceIsPassed) {
     Ref<Medium> medium =
         medium_from("<medium type='homogeneous'><float name='sigma_t' value='0'/></medium>");
@@ -129,6 +172,7 @@ TEST(Homogeneous, SaysWhatItCannotBe) {
         }
     };
     expect_error("<float name='sigma_t' value='-1'/>", "negative");
+    expect_error("<rgb name='sigma_t' value='1,-1,1'/>", "components must lie");
     expect_error("<float name='albedo' value='2'/>", "between 0 and 1");
     expect_error("<rgb name='albedo' value='2,0,0'/>", "between 0 and 1");
     expect_error("<float name='scale' value='-1'/>", "scale");
@@ -157,6 +201,19 @@ TEST(Homogeneous, KnowsMeasuredMedia) {
     Ref<Medium> skin = medium_from("<medium type='homogeneous'><string name='material' "
                                    "value='skin1'/><phase type='rayleigh'/></medium>");
     EXPECT_EQ(skin->phase_function().plugin(), "rayleigh");
+    for (const std::string &name : medium_preset_names()) {
+        std::string xml = name; // as in files
+        if (size_t i = xml.find('&'); i != std::string::npos)
+            xml.replace(i, 1, "&amp;");
+        Ref<Medium> m = medium_from("<medium type='homogeneous'><string name='material' value='" +
+                                    xml + "'/></medium>");
+        auto there = m->sample_interaction(ray_from(0, 1e9), Float(0.5), 0u, true);
+        const MediumPreset &want = medium_preset(name);
+        for (size_t c = 0; c < 3; ++c) {
+            EXPECT_FLOAT_EQ(coefficients(there.sigma_s)[c], want.sigma_s[c]) << name;
+            EXPECT_FLOAT_EQ(coefficients(there.sigma_t)[c], want.sigma_s[c] + want.sigma_a[c]);
+        }
+    }
     for (const char *bad :
          { "<string name='material' value='milc'/>",
            "<string name='material' value='cream'/><float name='albedo' value='1'/>" })

@@ -122,6 +122,26 @@ def smoke(**more):
                          "film": {"type": "hdrfilm", "width": 8, "height": 8}}, **more)
 
 
+def test_media_orient_the_fibres_of_their_phase_functions():
+    """In dictionaries, too; the parameter is that of the phase function."""
+    def medium(axis=None, own=None):
+        volume = lambda v: {"type": "constvolume", "value": mi.ScalarVector3f(v)}
+        return mi.load_dict({"type": "heterogeneous", "phase": {"type": "microflake", "stddev": .1,
+                                                                **({"orientation": volume(own)} if own else {})},
+                             **({"orientation": volume(axis)} if axis else {})})
+
+    def area(m):
+        mei = dr.zeros(mi.MediumInteraction3f)
+        mei.wi = mi.Vector3f(1, 0, 0)
+        return m.phase_function().projected_area(mei)[0]
+    along, across = medium([1, 0, 0]), medium([0, 1, 0])
+    assert area(along) < .3 < area(across) == area(medium())
+    assert area(along) == area(medium(own=[1, 0, 0])) == area(medium([0, 1, 0], own=[1, 0, 0]))
+    params = mi.traverse(along)
+    keys = [k for k in params.keys() if "orientation" in k]
+    assert "phase_function.orientation.value" in keys and all(k.startswith("phase_function.") for k in keys)
+
+
 def test_images_of_media_have_derivatives():
     s = smoke()
     params = mi.traverse(s)

@@ -7,8 +7,10 @@
 // `step_size` instead (render/marching.h): transmittance has no noise, and distances follow good samplers, but what is smaller than a
 // step may be missed, and dear it is.
 #include "core/host_array.h"
+#include "core/load_warnings.h"
 #include "render/majorant_grid.h"
 #include "render/marching.h"
+#include "render/oriented_phase.h"
 #include "render/volume_range.h"
 #include <cmath>
 
@@ -31,6 +33,10 @@ public:
                   "value='$files/flakes.vol'/></volume></phase>");
         p.example("<volume type='gridvolume' name='sigma_t'><string name='filename' "
                   "value='$files/colour.vol'/></volume><string name='method' value='simpson'/>");
+        p.example("<volume type='gridvolume' name='sigma_t'><string name='filename' "
+                  "value='$files/grey.vol'/></volume><volume type='gridvolume' name='orientation'>"
+                  "<string name='filename' value='$files/colour.vol'/></volume>"
+                  "<phase type='microflake'/>");
         Medium::declare(p);
         p.volume("albedo", m_albedo, 0.75, SpectrumData::Intent::Reflectance)
             .doc("The part of light that collides and is scattered");
@@ -41,6 +47,10 @@ public:
         p.scalar("scale", m_scale, 1, 0)
             .differentiable()
             .doc("Multiplies the extinction: changes its unit");
+        if (!p.traversing()) // there, it is a parameter of the phase function
+            p.named_object("orientation", m_orientation)
+                .doc("Along what fibres lie: a volume of vectors, for phase functions such as "
+                     "`microflake` that have no orientation of their own; see there");
         p.choice("method", m_method, "woodcock", { "woodcock", "simpson" })
             .doc("How distances and transmittance are found: by tracking, without bias, or by "
                  "quadrature; a `sigma_t` that is the same everywhere is always tracked");
@@ -51,6 +61,10 @@ public:
     }
     void configure() override {
         check_ranges();
+        if (m_orientation && !take_orientation(*m_phase, m_orientation))
+            warn_while_loading(fmt::format("{}: no phase function here asks along what fibres lie; "
+                                           "remove `orientation`, or use `microflake` or `kkay`",
+                                           where()));
         update();
     }
     void changed(std::span<const std::string>) override { update(); }
@@ -130,7 +144,7 @@ private:
         return least;
     }
 
-    Ref<Volume> m_albedo, m_sigma_t, m_emission;
+    Ref<Volume> m_albedo, m_sigma_t, m_emission, m_orientation;
     Float m_scale, m_majorant; // of the whole, and ...
     MajorantGrid m_bounds;     // ... cell by cell, where sigma_t varies
     std::string m_method;

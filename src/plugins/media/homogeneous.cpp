@@ -2,13 +2,16 @@
 //
 //     sigma_s = albedo sigma_t      transmittance over a distance t = exp(-sigma_t t)
 //
-// Coefficients are per unit of length in the scene. The albedo may vary in space.
+// Coefficients are per unit of length in the scene. The albedo may vary in space, and so may the direction of flakes, which cover
+// more of the light's way from one side than from another: then distances are tracked, as in `heterogeneous`.
 //
 // A medium is the `interior` or `exterior` of shapes, and of a camera that is in it. Where shapes overlap, or lie inside others without
 // naming their medium as the `exterior`, their media add up; a shape whose surface is not `null`, such as glass, displaces what is
 // larger than itself. A camera in several media names one of them.
 #include "core/medium_presets.h"
 #include "render/medium.h"
+#include "render/oriented_phase.h"
+#include "render/replay.h"
 #include "render/volume_range.h"
 
 namespace umbel {
@@ -18,6 +21,8 @@ public:
     void declare(Params &p) override {
         p.example("");
         p.example("<string name='material' value='skin1'/><float name='scale' value='0.5'/>");
+        p.example("<float name='scale' value='2'/><phase type='sggx'><volume type='gridvolume' "
+                  "name='S'><string name='filename' value='$files/flakes.vol'/></volume></phase>");
         Medium::declare(p);
         p.volume("albedo", m_albedo, 0.75, SpectrumData::Intent::Reflectance)
             .doc("The part of light that collides and is scattered");
@@ -47,19 +52,26 @@ public:
         if (m_sigma_s)
             m_albedo = m_sigma_t = nullptr;
     }
-    void configure() override { check_ranges(); }
+    void configure() override {
+        check_ranges();
+        child_changed();
+    }
     void changed(std::span<const std::string>) override {}
+    void child_changed() override { m_most_covered = opaque_float(m_phase->max_projected_area()); }
 
-    bool is_homogeneous() const override { return true; }
+    // Flakes that lie otherwise elsewhere cover more or less
+    bool is_homogeneous() const override { return !area_varies_in_space(*m_phase); }
     Spectrum majorant(const MediumInteraction &mei, const Mask &active) const override {
-        return extinction(mei, active);
+        return is_homogeneous()
+                   ? extinction(mei, active)
+                   : detached(extinction_of_unit(mei, active) * (m_scale * m_most_covered));
     }
     Coefficients scattering_coefficients(const MediumInteraction &mei,
                                          const Mask &active) const override {
         Spectrum sigma_t = extinction(mei, active);
         return { m_sigma_s ? m_sigma_s->eval(mei, active) * scale(mei, active)
                            : sigma_t * m_albedo->eval(mei, active),
-                 Spectrum(0), sigma_t };
+                 is_homogeneous() ? Spectrum(0) : majorant(mei, active) - sigma_t, sigma_t };
     }
 
 private:
@@ -105,15 +117,18 @@ private:
                    ? m_scale * m_phase->projected_area(mei, active)
                    : m_scale;
     }
-    Spectrum extinction(const MediumInteraction &mei, const Mask &active) const {
-        Spectrum s = m_sigma_s ? m_sigma_s->eval(mei, active) + m_sigma_a->eval(mei, active)
-                               : m_sigma_t->eval(mei, active);
-        return s * scale(mei, active);
+    Spectrum extinction(const MediumInteraction &mei, const Mask &active) const override {
+        return extinction_of_unit(mei, active) * scale(mei, active);
+    }
+    Spectrum extinction_of_unit(const MediumInteraction &mei, const Mask &active) const {
+        return m_sigma_s ? m_sigma_s->eval(mei, active) + m_sigma_a->eval(mei, active)
+                         : m_sigma_t->eval(mei, active);
     }
 
     Ref<Volume> m_albedo, m_sigma_t;  // or ...
     Ref<Volume> m_sigma_s, m_sigma_a; // ... these
     Float m_scale;
+    Float m_most_covered; // by flakes, seen from anywhere
     std::string m_material;
 };
 

@@ -19,6 +19,10 @@ public:
             complain("blends two phase functions, and has {} inside", m_parts.size());
         PhaseMixture::configure();
     }
+    bool area_varies_in_space() const override {
+        return PhaseMixture::area_varies_in_space() ||
+               (has(PhaseFunctionFlags::Microflake) && m_weight->is_spatially_varying());
+    }
 
 protected:
     std::vector<Float> weights(const MediumInteraction &mei, const Mask &active) const override {

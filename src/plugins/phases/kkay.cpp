@@ -9,7 +9,7 @@
 
 namespace umbel {
 
-class KajiyaKay final : public PhaseFunction {
+class KajiyaKay final : public PhaseFunction, public OrientedPhase {
 public:
     void declare(Params &p) override {
         p.example("");
@@ -47,6 +47,10 @@ public:
         return { wo, Float(InvFourPi), depolarize(Spectrum(value(mei, wo, active) / InvFourPi)) };
     }
     bool loses_energy() const override { return true; }
+    bool take_orientation(const Ref<Volume> &volume) override {
+        m_axis.take(volume, *this);
+        return true;
+    }
 
 private:
     static constexpr double InvFourPi = 1 / (4 * Pi);

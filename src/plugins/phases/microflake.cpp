@@ -14,7 +14,7 @@
 
 namespace umbel {
 
-class Microflake final : public PhaseFunction {
+class Microflake final : public PhaseFunction, public OrientedPhase {
 public:
     void declare(Params &p) override {
         p.example("<float name='stddev' value='0.3'/>");
@@ -60,6 +60,11 @@ public:
         return area(m_axis.at(mei, active), mei.wi);
     }
     double max_projected_area() const override { return std::max(1.0, m_across); }
+    bool area_varies_in_space() const override { return m_axis.varies_in_space(); }
+    bool take_orientation(const Ref<Volume> &volume) override {
+        m_axis.take(volume, *this);
+        return true;
+    }
 
 private:
     // Covered areas for sines from 0 to 1 of the angle between w and the fibre, where they are smooth.

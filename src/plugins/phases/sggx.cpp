@@ -3,12 +3,13 @@
 #include "ad/ad.h"
 #include "core/host_array.h"
 #include "core/number_list.h"
+#include "render/oriented_phase.h"
 #include "render/sggx_matrix.h"
 #include "render/volume.h"
 
 namespace umbel {
 
-class Sggx final : public PhaseFunction {
+class Sggx final : public PhaseFunction, public OrientedPhase {
 public:
     void declare(Params &p) override {
         p.example("<string name='matrix' value='1, 0.3, 0.6, 0.1, -0.05, 0.2'/>");
@@ -40,6 +41,7 @@ public:
                 most.push_back(read_floats(Float(f.detached()))[0]);
         m_max_area = std::sqrt(std::max(0.0, most[0] + most[1] + most[2]));
     }
+    void child_changed() override { configure(); }
 
     std::pair<Spectrum, Float> eval_pdf(const PhaseFunctionContext &ctx,
                                         const MediumInteraction &mei, const Vector3 &wo,
@@ -66,6 +68,9 @@ public:
         return matrix(mei, active).area(mei.wi);
     }
     double max_projected_area() const override { return m_max_area; }
+    bool area_varies_in_space() const override {
+        return m_volume && m_volume->is_spatially_varying();
+    }
 
 private:
     SggxMatrix matrix(const MediumInteraction &mei, const Mask &active) const {

@@ -81,6 +81,8 @@ protected:
     };
     /// Of each part, at a place; none negative.
     virtual std::vector<Share> shares(const MediumInteraction &mei, const Mask &active) const = 0;
+    /// What is scattered, whatever light meets: the rest is absorbed.
+    virtual Float kept() const { return Float(1); }
 
     std::vector<Ref<PhaseFunction>> m_parts;
 
@@ -115,6 +117,7 @@ private:
             p.share = map(p.share, all, [](const Float &s, const Float &sum) {
                 return s / select(sum > 0, sum, Float(1));
             });
+            p.share = p.share * kept();
         }
         return parts;
     }

@@ -46,9 +46,10 @@ template <class F> double integral(double a, double b, F &&f) {
 }
 
 /// Radiance of a unit ball towards a ray at distance b of its centre, under light that depends on the sine of its angle to the
-/// surface's normal.
+/// surface's normal, and may be reflected inside before it is scattered, as often as there are parts of its way but one.
 template <class Light>
-double ball_radiance(double b, double eta, int depth, Light &&light, double sigma = SigmaT) {
+double ball_radiance(double b, double eta, int depth, Light &&light, double sigma = SigmaT,
+                     int parts = 1) {
     // What arrives at a distance r of the centre, as a mean over all directions. Angles beyond that of total reflection see nothing
     auto arriving = [&](double r) {
         auto from = [&](double mu) {
@@ -56,8 +57,10 @@ double ball_radiance(double b, double eta, int depth, Light &&light, double sigm
             double outside = eta * sine;
             if (outside >= 1)
                 return 0.0;
-            double passes = 1 - reflected(std::sqrt(1 - outside * outside), eta);
-            return passes * std::exp(-sigma * (cosine - r * mu)) * light(outside);
+            double F = reflected(std::sqrt(1 - outside * outside), eta),
+                   once = F * std::exp(-2 * sigma * cosine);
+            double ways = (1 - std::pow(once, parts)) / (1 - once);
+            return (1 - F) * ways * std::exp(-sigma * (cosine - r * mu)) * light(outside);
         };
         double edge = r * eta > 1 ? std::sqrt(1 - 1 / (r * r * eta * eta)) : 0;
         return (integral(edge, 1, from) + integral(-1, -edge, from)) / 2;
@@ -120,8 +123,19 @@ TEST_P(BackendSingleScatter, LightOfTheSkyTakesItsTrueWay) {
     for (int depth : { 1, 4 }) {
         Ref<Scene> scene = ball(medium(Glass, false, depth), white());
         for (double b : { 0.0, 0.8 })
-            expect_estimate(from_all_sides(*scene, b, lanes()), ball_radiance(b, Glass, depth, sky),
+            expect_estimate(from_all_sides(*scene, b, lanes()),
+                            ball_radiance(b, Glass, depth, sky, SigmaT, depth),
                             fmt::format("b = {}, depth {}", b, depth));
+    }
+}
+
+// In a thin medium, light that was reflected before it is scattered makes a tenth of it all.
+TEST_P(BackendSingleScatter, LightIsReflectedInsideOnItsWayIn) {
+    Ref<Scene> scene = ball(medium(Glass, false, 3, "<float name='scale' value='.1'/>"), white());
+    for (double b : { 0.2, 0.9 }) {
+        double want = ball_radiance(b, Glass, 3, sky, 0.1 * SigmaT, 3);
+        EXPECT_GT(want, 1.04 * ball_radiance(b, Glass, 3, sky, 0.1 * SigmaT, 1));
+        expect_estimate(from_all_sides(*scene, b, lanes()), want, fmt::format("b = {}", b));
     }
 }
 
@@ -288,8 +302,8 @@ TEST(SingleScatter, DerivativesAreThoseByTheExtinction) {
             ad::set_grad(*sigma, Float(1));
             ad::enqueue(ad::Mode::Forward, *sigma);
             ad::traverse(ad::Mode::Forward);
-            double h = 1e-3, more = ball_radiance(0.3, eta, 2, sky, SigmaT + h),
-                   less = ball_radiance(0.3, eta, 2, sky, SigmaT - h);
+            double h = 1e-3, more = ball_radiance(0.3, eta, 2, sky, SigmaT + h, 2),
+                   less = ball_radiance(0.3, eta, 2, sky, SigmaT - h, 2);
             expect_estimate(Float(ad::grad(L)), (more - less) / (2 * h), p.key);
         }
         EXPECT_EQ(found, 1);

@@ -3,16 +3,16 @@
 //     L = T(wo) / eta^2  int  sigma_s exp(-sigma_t s)  int p(w, w') eta^2 T(w') exp(-sigma_t s') Le  dw' ds
 //
 // along the refracted ray of view, at distances s from where it leaves the surface, and over directions w' from which light of
-// emitters comes, s' after it has entered. T is what the surface lets pass. On its way to the eye light may be reflected inside;
-// on its way in it is not. There are two forms.
+// emitters comes, s' after it has entered. T is what the surface lets pass. On its way to the eye light may be reflected inside.
+// There are two forms.
 //
 // Fast: light enters on the straight line from where it is scattered to the emitter, and is refracted there as by a plane, whose
 // depth tells how far it gets inside [Jensen 2001]. The solid angle that it fills shrinks accordingly. This is exact for planes
 // under light from far away, and for an index of 1.
 //
 // Slow: light takes its true way. That of points and directions is found by Newton's method, for all ways that there are
-// [Walter 2009]; see render/refracted_light.h. Other lights are met by directions sampled from the phase function. Surfaces that
-// bend must tell their curvature, as meshes, spheres and cylinders do.
+// [Walter 2009]; see render/refracted_light.h. Other lights are met by directions sampled from the phase function, and theirs may
+// be reflected inside on its way in, too. Surfaces that bend must tell their curvature, as meshes, spheres and cylinders do.
 //
 // The shape should be closed. Its BSDF should reflect like glass and nothing else: `plastic` or `roughplastic` without a diffuse
 // part; the coefficients of the medium are taken where light leaves. Light that other surfaces reflect is left out, and so are
@@ -49,7 +49,9 @@ public:
         p.boolean("single_scatter_transmittance", m_attenuates, true)
             .doc("Whether light loses any on its way in");
         p.integer("single_scatter_depth", m_depth, 4, 1)
-            .doc("Parts of the ray of view: all but the first follow a reflection inside");
+            .doc(
+                "Parts of the ray of view, and in the slow form of the ways of lights that have an "
+                "extent: all but the first follow a reflection inside");
         if (p.loading() && !m_phase)
             m_phase = p.loader()->load_as<PhaseFunction>(
                 std::make_shared<Properties>("phase", "isotropic"));
@@ -236,22 +238,44 @@ private:
             }
         return L;
     }
+    // Where the surface does not let it pass, light from there was reflected inside before
     Light met_light(const Inside &m, const MediumInteraction &mei, SampleStream &sampler,
                     const Mask &active) const {
+        struct State {
+            SampleStream sampler;
+            Ray ray;
+            Float way;
+            Light light; // of a weight of 1
+            UInt32 part;
+            Mask active;
+            UMBEL_STRUCT(sampler, ray, way, light, part, active)
+        };
         Float u1 = sampler.next_1d();
         Vector2 u2 = sampler.next_2d();
         PhaseFunctionSample ps = m_phase->sample({}, mei, u1, u2, active);
-        Mask lit = active & (ps.pdf > 0);
-        SurfaceInteraction p = m.scene.ray_intersect(mei.spawn_ray(ps.wo), lit);
-        lit = is_left(m, p, lit & p.is_valid());
-        FresnelResult f = fresnel(p.wi.z, m_index);
-        lit = lit & (f.r < 1);
-        Vector3 d = p.to_world(refract(p.wi, f.cos_theta_t, f.eta_ti));
-        SurfaceInteraction light = m.scene.ray_intersect(p.spawn_ray(d), lit);
-        Spectrum emitted = unpolarized(m.scene.eval_emitter(light, lit));
-        Light L = Light::none();
-        L.add(way_in(m, unpolarized(ps.weight) * emitted * (1 - f.r), p.t), lit);
-        return L;
+        State s{ sampler,       mei.spawn_ray(ps.wo), Float(0),
+                 Light::none(), UInt32(0u),           active & (ps.pdf > 0) };
+        s = jit::loop(
+            s, [](const State &s) { return s.active; },
+            [&](State &s) {
+                SurfaceInteraction p = m.scene.ray_intersect(s.ray, s.active);
+                Mask inside = is_left(m, p, s.active & p.is_valid());
+                FresnelResult f = fresnel(p.wi.z, m_index);
+                Mask lit = inside & (f.r < 1);
+                s.way += select(inside, p.t, Float(0));
+                Vector3 d = p.to_world(refract(p.wi, f.cos_theta_t, f.eta_ti));
+                SurfaceInteraction light = m.scene.ray_intersect(p.spawn_ray(d), lit);
+                Spectrum emitted = unpolarized(m.scene.eval_emitter(light, lit));
+                s.light.add(way_in(m, emitted * (1 - f.r), s.way), lit);
+
+                s.ray = p.spawn_ray(p.to_world(reflect(p.wi)));
+                s.part = s.part + UInt32(1u);
+                Mask is_reflected = s.sampler.next_1d() < f.r;
+                s.active = inside & is_reflected & (s.part < jit::opaque(uint32_t(m_depth)));
+            },
+            "light's way in");
+        sampler = s.sampler;
+        return s.light.then(unpolarized(ps.weight), Float(0));
     }
     // At the surface, past whatever is outside.
     Spectrum arriving(const Inside &m, const SurfaceInteraction &p, const DirectionSample &ds,

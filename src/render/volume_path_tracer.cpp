@@ -10,6 +10,8 @@ void VolumePathTracer::declare(Params &p) {
     p.integer("max_depth", m_max_depth, m_max_depth, -1)
         .doc("Longest path in segments: 1 shows lights only, 2 direct illumination; -1: no limit");
     p.integer("rr_depth", m_rr_depth, 5, 1).doc("Russian roulette ends paths from this depth on");
+    p.boolean("strict_normals", m_strict_normals, false)
+        .doc("Drops light on which shading normal and surface disagree about the side");
 }
 
 struct VolumePathTracer::State {
@@ -345,7 +347,12 @@ void VolumePathTracer::bounce(const Scene &scene, State &s) const {
         f.pass_straight(s.ray.d, hidden);
 
     // Direct light, as much as arrives
+    auto is_on_one_side = [&](const Vector3 &d) { // of the surface and of its shading normal
+        return collided | (dot(si.n, d) * dot(si.sh_frame.n, d) > 0);
+    };
     Mask direct = lights & (ds.pdf > 0);
+    if (m_strict_normals)
+        direct = direct & is_on_one_side(ds.d);
     Spectrum contribution = s.throughput * f.value;
     direct = direct & any_nonzero(contribution * light);
     UInt32 light_medium = scene.medium_beyond(si, ds.d, s.medium, hit);
@@ -397,6 +404,8 @@ void VolumePathTracer::bounce(const Scene &scene, State &s) const {
         s.light_ratio = select(scattered, over(s.ratio, f.sample_pdf), s.light_ratio);
     s.depth = s.depth + select(scattered, UInt32(1u), UInt32(0u));
     next = next & any_nonzero(unpolarized(s.throughput));
+    if (m_strict_normals)
+        next = next & (f.passes | is_on_one_side(f.d));
     if (m_max_depth > 0)
         next = next & (s.depth < UInt32(uint32_t(m_max_depth)));
 

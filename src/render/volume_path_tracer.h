@@ -47,6 +47,7 @@ private:
     void bounce(const Scene &scene, State &s) const;
 
     int m_max_depth, m_rr_depth = 5;
+    bool m_strict_normals = false;
     const bool m_is_differentiable;
 };
 

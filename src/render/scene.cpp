@@ -7,6 +7,7 @@
 #include "render/lost_rays.h"
 #include "render/openings.h"
 #include "render/overlapping_media.h"
+#include "render/sealed_media.h"
 #include "render/shape_list.h"
 #include "render/subsurface.h"
 #include <algorithm>
@@ -167,6 +168,8 @@ void Scene::child_changed() {
     // A shape may have another BSDF now, without having moved
     if (is_outdated || std::any_of(surfaces().begin(), surfaces().end(), is_new))
         collect_objects();
+    else if (!m_media.empty() && may_seal_media(surfaces())) // lights may have moved
+        collect_media();
     if (is_outdated)
         build_arena();
     m_light_choice.update(m_emitters, *this);
@@ -213,6 +216,12 @@ void Scene::collect_media() {
     m_overlaps = OverlappingMedia::find(surfaces(), m_shapes, m_sensors, m_media);
     for (size_t i = 0; m_overlaps && i < surfaces().size(); ++i)
         table[4 * i + 7] = m_overlaps->first_region_of(i);
+    if (!m_overlaps && may_seal_media(surfaces())) { // behind all shapes: which media are
+        std::vector<uint32_t> sealed =
+            sealed_media(surfaces(), m_shapes, m_sensors, m_emitters, m_media);
+        table.insert(table.end(), sealed.begin(), sealed.end());
+        table.resize((table.size() + 3) / 4 * 4);
+    }
     m_behind_table = {};
     if (!m_media.empty() || !m_subsurfaces.empty())
         m_behind_table = jit::copy(table);

@@ -2,6 +2,7 @@
 #include "render/overlapping_media.h"
 #include "render/replay.h"
 #include "render/scene.h"
+#include "render/sealed_media.h"
 #include "render/subsurface.h"
 
 namespace umbel {
@@ -49,6 +50,11 @@ MediumSample Scene::sample_medium(const UInt32 &medium, const Ray &ray, SampleSt
                      [&](const Medium &m) { return m.sample(ray, sampler, active, how); });
     s.mei.medium = medium;
     s.mei.t = select(active, s.mei.t, Float(std::numeric_limits<double>::infinity()));
+    if (!m_overlaps && may_seal_media(surfaces())) {
+        UInt32 first = jit::opaque(uint32_t(4 * (surfaces().size() + 1)));
+        UInt32 sealed(jit::gather(m_behind_table, first + medium, active));
+        s.samples_emitters = s.samples_emitters & (sealed == UInt32(0u));
+    }
     advance(sampler, s.state, active);
     return s;
 }

@@ -2,8 +2,13 @@
 //
 // The slab absorbs and scatters nothing, and lies between heights of 1 and 2. Below it, a camera looks at the floor right under the light,
 // which comes straight down: what arrives is what it was without the slab times exp(-extinction * way), which is all that is checked.
+#include "core/file_text.h"
 #include "core/quadrature.h"
 #include "support/media.h"
+#include "support/volume_file.h"
+
+#include <tbb/global_control.h>
+#include <unistd.h>
 
 namespace umbel {
 using namespace test;
@@ -152,6 +157,51 @@ TEST_P(BackendLightsAndMedia, TrackedMediaLetPassAsMuch) {
                   std::exp(-Extinction), "point");
     expect_factor(lamp(1.5), slab("", "<bsdf type='null'/>", "to_world", "heterogeneous"),
                   std::exp(-Extinction / 2), "area");
+}
+
+// Smoke in fog, what is in a glass ball, and light below a surface: by any number of threads, in one go or in parts that go on from
+// what was saved.
+TEST_P(BackendLightsAndMedia, ImagesDoNotDependOnHowTheyAreComputed) {
+    std::string file = testing::TempDir() + fmt::format("umbel_smoke_{}.vol", getpid());
+    VolumeFile smoke{ { 6, 6, 6 }, 1 };
+    for (double u : uniform_numbers(4, 216))
+        smoke.values.push_back(float(4 * u * u * u));
+    write_file(file, smoke.bytes());
+    std::string body =
+        "<shape type='cube'><bsdf type='null'/><medium name='interior' type='heterogeneous'>"
+        "<volume name='sigma_t' type='gridvolume'><string name='filename' value='" +
+        file +
+        "'/><transform name='to_world'><scale value='2'/><translate value='-1,-1,-1'/></transform>"
+        "</volume></medium></shape><shape type='sphere'><float name='radius' value='1.5'/><bsdf "
+        "type='null'/><medium name='interior' type='homogeneous'><rgb name='sigma_t' "
+        "value='.1,.2,.4'/></medium></shape><shape type='sphere'><float name='radius' value='.3'/>"
+        "<point name='center' value='1.2,0,0'/><bsdf type='dielectric'/><medium name='interior' "
+        "type='homogeneous'/></shape><shape type='rectangle'><bsdf type='diffuse'/><subsurface "
+        "type='singlescatter'/></shape>" +
+        emitter("point", lookat(3)) + Sky;
+    for (const char *integrator : { "volpath", "volpathmis" }) {
+        Ref<Scene> scene = scene_from(scene_xml(body, 9, 64, integrator));
+        Image reference = render_image(*scene);
+        EXPECT_GT(channel_mean(reference, 0).error, 0);
+        for (size_t threads : { 1, 3 }) {
+            tbb::global_control limit(tbb::global_control::max_allowed_parallelism, threads);
+            EXPECT_TRUE(same_pixels(reference, render_image(*scene))) << threads << " threads";
+        }
+        EXPECT_TRUE(same_pixels(reference, render_image(*scene, { .launch_pixels = 20 })));
+        std::string state;
+        for (bool done = false; !done;) { // each as a program of its own would do it
+            Render part(*scene);
+            if (!state.empty())
+                part.restore(state);
+            part.step();
+            state = part.save();
+            done = part.done();
+            if (done) {
+                EXPECT_TRUE(same_pixels(reference, part.image())) << integrator;
+            }
+        }
+    }
+    std::filesystem::remove(file);
 }
 
 } // namespace umbel

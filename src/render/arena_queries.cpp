@@ -2,6 +2,7 @@
 #include "ad/ad.h"
 #include "render/accelerator.h"
 #include "render/arena.h"
+#include "render/bends_unevenly.h"
 #include "render/follows_data.h"
 #include <algorithm>
 
@@ -342,9 +343,11 @@ std::pair<Vector3, Vector3> Arena::normal_partials(const Ray &ray, const Hit &hi
     if (!m_analytic.empty()) {
         Mask analytic = m_has_triangles ? valid & !triangle : valid;
         UInt32 number = analytic_place(hit, analytic).row;
-        Vector2 k =
-            m_analytic.call("shape.curvature", number, analytic, Vector2{ Float(0), Float(0) },
-                            [&](const AnalyticShape &s) { return s.curvature(); });
+        Vector2 k = m_analytic.call("shape.curvature", number, analytic,
+                                    Vector2{ Float(0), Float(0) }, [&](const AnalyticShape &s) {
+                                        auto *uneven = dynamic_cast<const BendsUnevenly *>(&s);
+                                        return uneven ? uneven->curvature_at(si.uv) : s.curvature();
+                                    });
         du = select(analytic, dp_du * k.x, du);
         dv = select(analytic, dp_dv * k.y, dv);
     }

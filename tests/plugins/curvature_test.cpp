@@ -40,6 +40,30 @@ TEST_P(BackendCurvature, OfBallsAndTubes) {
     EXPECT_EQ(seen("<shape type='rectangle'/>", "mean"), 0);
 }
 
+// An ellipse of half axes a and b, at the end of b, is as bent as a circle of radius a^2 / b.
+TEST_P(BackendCurvature, OfEllipticTubes) {
+    auto tube = [](const char *more) {
+        return fmt::format("<shape type='cylinder'><transform name='to_world'>{}<rotate x='1' "
+                           "angle='-90'/></transform></shape>",
+                           more);
+    };
+    std::string flat = tube("<scale x='3' y='2' z='4'/>"),
+                tall = tube("<scale x='2' y='3' z='4'/>");
+    EXPECT_NEAR(seen(flat, "mean"), -0.5 * 2 / 9, 1e-5);
+    EXPECT_NEAR(seen(tall, "mean"), -0.5 * 3 / 4, 1e-5);
+    EXPECT_EQ(seen(flat, "gaussian"), 0);
+    EXPECT_NEAR(seen(tube("<scale value='2'/>"), "mean"), -0.25, 1e-5);
+    // Sheared along the axis: the same surface, cut off obliquely
+    EXPECT_NEAR(
+        seen(tube("<scale value='2'/><matrix value='1 0 0 0  0 1 0 0  .5 0 1 0  0 0 0 1'/>"),
+             "mean"),
+        -0.25, 1e-5);
+    Ref<Scene> scene = scene_from(scene_xml(flat, 4, 1));
+    auto t = make_object<Texture>(Properties("texture", "curvature"));
+    std::string message = user_error([&] { t->eval_1_grad({}, true); });
+    EXPECT_NE(message.find("not round"), std::string::npos) << message;
+}
+
 // A small triangle on a unit ball, and one on a saddle.
 TEST_P(BackendCurvature, OfMeshes) {
     auto path = std::filesystem::temp_directory_path() /

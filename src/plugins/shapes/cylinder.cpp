@@ -4,6 +4,7 @@
 // around its axis. Once it is loaded, its to_world is that of the tube of radius 1 between the origin and (0, 0, 1): scripts
 // that change it change axis and radius.
 #include "core/warp.h"
+#include "render/bends_unevenly.h"
 #include "render/outline.h"
 #include "render/shape.h"
 #include <cmath>
@@ -34,7 +35,7 @@ F solve_tube(const F (&o)[3], const F (&d)[3], F mint, F maxt, F none, Select ch
 
 } // namespace
 
-class Cylinder final : public AnalyticShape, public HasOutline {
+class Cylinder final : public AnalyticShape, public HasOutline, public BendsUnevenly {
 public:
     void declare(Params &p) override {
         AnalyticShape::declare(p);
@@ -54,19 +55,25 @@ public:
         m_to_object = *inverse;
         m_transform = HostTransform(m_to_world, m_to_object);
 
-        double sizes[3];
+        double products[3][3], sizes[3]; // of the directions that x, y and z become
+        for (int a = 0; a < 3; ++a)
+            for (int b = 0; b < 3; ++b) {
+                products[a][b] = 0;
+                for (int i = 0; i < 3; ++i)
+                    products[a][b] += m_to_world(i, a) * m_to_world(i, b);
+            }
         for (int c = 0; c < 3; ++c)
-            sizes[c] = std::hypot(m_to_world(0, c), m_to_world(1, c), m_to_world(2, c));
-        bool is_round = std::abs(sizes[0] - sizes[1]) <= 1e-6 * sizes[0];
-        if (!is_round && (emitter() || sensor()))
-            complain("to_world scales by {:g} and {:g} across the axis; a cylinder with a light or "
-                     "a sensor must be round: use a mesh",
+            sizes[c] = std::sqrt(products[c][c]);
+        m_is_round = std::abs(sizes[0] - sizes[1]) <= 1e-6 * sizes[0];
+        for (auto [a, b] : { std::pair(0, 1), std::pair(0, 2), std::pair(1, 2) })
+            m_is_round &= std::abs(products[a][b]) <= 1e-6 * sizes[a] * sizes[b];
+        if (!m_is_round && (emitter() || sensor()))
+            complain("to_world shears the tube, or scales it by {:g} and {:g} across the axis; a "
+                     "cylinder with a light or a sensor must be round: use a mesh",
                      sizes[0], sizes[1]);
-        m_area = is_round ? 2 * Pi * sizes[0] * sizes[2] : skewed_area();
-        double radius = m_area / (2 * Pi * sizes[2]);
+        m_area = m_is_round ? 2 * Pi * sizes[0] * sizes[2] : skewed_area();
         m_inv_area = HostFloat(1 / m_area);
         m_flip = HostFloat(m_flip_normals ? -1 : 1);
-        m_curvature = HostFloat((m_flip_normals ? -1 : 1) / radius);
     }
 
     BoundingBox bounds() const override {
@@ -83,7 +90,18 @@ public:
     }
     double area() const override { return m_area; }
     uint32_t type() const override { return ShapeType::Cylinder; }
-    Vector2 curvature() const override { return { m_curvature, Float(0) }; }
+    // Around the tube, by the second fundamental form: p is bent by u alone. (Shears along the axis, which turn the
+    // normal's derivative away from dp_du, count for its size only.)
+    Vector2 curvature_at(const Vector2 &uv) const override {
+        Transform t = m_transform;
+        Float phi = uv.x * (2 * Pi), c = cos(phi), s = sin(phi);
+        Vector3 by_angle = t.vector({ -s, c, Float(0) }), twice = t.vector({ -c, -s, Float(0) }),
+                along = t.vector({ Float(0), Float(0), Float(1) });
+        Float aa = dot(by_angle, by_angle), ab = dot(by_angle, along), bb = dot(along, along);
+        Float bent = dot(twice, normal_at({ c, s, Float(0) }));
+        return { -bent * bb / (aa * bb - sqr(ab)), Float(0) };
+    }
+    bool bends_evenly() const override { return m_is_round; }
 
     double intersect_host(const std::array<double, 3> &o, const std::array<double, 3> &d,
                           double mint, double maxt) const override {
@@ -195,7 +213,8 @@ private:
     double m_area = 0;
     TransformData m_to_object;
     HostTransform m_transform;
-    HostFloat m_flip, m_curvature;
+    HostFloat m_flip;
+    bool m_is_round = true;
 };
 
 UMBEL_PLUGIN(Shape, Cylinder, "cylinder")

@@ -3,6 +3,7 @@
 // With the derivative of the normal along the surface, dn = -S dp, the mean curvature is half the trace of S, and Gaussian
 // curvature its determinant. A ball whose normals point outwards has the mean curvature -1 / radius, as in Mitsuba 0.5.
 // Meshes without normals are flat. Of an instance, the curvature is that of the shape before it was placed.
+#include "render/bends_unevenly.h"
 #include "render/colour_value.h"
 #include "render/met_shapes.h"
 
@@ -35,10 +36,14 @@ public:
         return { positive, Float(0), negative };
     }
     Vector2 eval_1_grad(const SurfaceInteraction &, const Mask &) const override {
-        for (const Shape *s : live_shapes())
+        for (const Shape *s : live_shapes()) {
             if (auto *mesh = dynamic_cast<const Mesh *>(s); mesh && !mesh->normals.empty())
                 complain("has no slope on meshes with normals; use it for colours");
-        return { Float(0), Float(0) }; // of balls, cylinders and planes
+            if (auto *uneven = dynamic_cast<const BendsUnevenly *>(s);
+                uneven && !uneven->bends_evenly())
+                complain("has no slope on tubes that are not round; use it for colours");
+        }
+        return { Float(0), Float(0) }; // of balls, round tubes and planes
     }
     bool is_spatially_varying() const override { return true; }
     double max_value() const override { return 1; }
@@ -65,7 +70,8 @@ private:
     Float curvature_of(const Shape &s, const SurfaceInteraction &si, const Mask &active) const {
         bool is_mean = m_which == "mean";
         if (auto *analytic = dynamic_cast<const AnalyticShape *>(&s)) {
-            Vector2 k = analytic->curvature();
+            auto *uneven = dynamic_cast<const BendsUnevenly *>(&s);
+            Vector2 k = uneven ? uneven->curvature_at(si.uv) : analytic->curvature();
             return is_mean ? (k.x + k.y) * -0.5 : k.x * k.y;
         }
         auto *mesh = dynamic_cast<const Mesh *>(&s);

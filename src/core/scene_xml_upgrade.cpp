@@ -41,12 +41,17 @@ struct PluginRename {
 
 // Most are from before 0.5; later files rarely have them.
 constexpr PluginRename PluginRenames[] = {
-    { "bsdf", "lambertian", "diffuse" },        { "bsdf", "roughglass", "roughdielectric" },
+    { "bsdf", "lambertian", "diffuse" },
+    { "bsdf", "roughglass", "roughdielectric" },
     { "bsdf", "lambert", "diffuse" },
-    { "bsdf", "roughmetal", "roughconductor" }, { "bsdf", "composite", "mixturebsdf" },
-    { "film", "exrfilm", "hdrfilm" },           { "film", "pngfilm", "ldrfilm" },
-    { "rfilter", "wsinc", "lanczos" },          { "texture", "exrtexture", "bitmap" },
-    { "texture", "ldrtexture", "bitmap" },      { "texture", "vertexcolors", "mesh_attribute" },
+    { "bsdf", "roughmetal", "roughconductor" },
+    { "bsdf", "composite", "mixturebsdf" },
+    { "film", "exrfilm", "hdrfilm" },
+    { "film", "pngfilm", "ldrfilm" },
+    { "rfilter", "wsinc", "lanczos" },
+    { "texture", "exrtexture", "bitmap" },
+    { "texture", "ldrtexture", "bitmap" },
+    { "texture", "vertexcolors", "mesh_attribute" },
 };
 
 struct ParameterRename {
@@ -250,9 +255,10 @@ void upgrade_object(Properties &object, const Version &version, Remarks &remarks
     else if (object.kind == "shape") {
         if (object.type == "obj")
             upgrade_obj(object);
+        if (object.type == "ply" && !object.has("srgb")) // what colours were, unless told otherwise
+            object.set("srgb", true);
         upgrade_shape(object);
-    }
-    else if (object.kind == "medium")
+    } else if (object.kind == "medium")
         upgrade_medium(object);
     // Grids filled the box of their file, unless another one was given. How files travel, or are kept, shows in no image.
     if (object.kind == "volume" && object.type == "gridvolume") {
@@ -271,6 +277,12 @@ void upgrade_object(Properties &object, const Version &version, Remarks &remarks
             raise_zenith(object);
     }
 
+    // Logs were part of files, which shows in no image, and there are no banners to leave out.
+    if (object.kind == "film") {
+        object.erase("attach_log");
+        if (object.has("banner") && !object.get<bool>("banner"))
+            object.erase("banner");
+    }
     // Enumerators changed their spelling too: luminanceAlpha.
     if (object.kind == "film")
         if (Property *p = object.find("pixel_format"))

@@ -1,5 +1,7 @@
 // render/integrator.cpp: what all integrators share.
 #include "render/integrator.h"
+#include "core/load_warnings.h"
+#include "core/printable.h"
 #include "core/traverse.h"
 #include "render/followed_once.h"
 #include <algorithm>
@@ -12,6 +14,15 @@ void Integrator::declare(Params &p) {
     p.integer("samples_per_pass", m_samples_per_pass, -1, -1)
         .doc("A launch computes at most so many samples of a pixel, where 16 take too much memory; "
              "-1: 16. The image's last bits depend on it");
+    int block = 0;
+    p.integer("block_size", block, 0, 0)
+        .fixed()
+        .doc("Of scenes for Mitsuba: launches are cut by samples, not by squares of pixels; a "
+             "warning says so");
+    if (p.loading() && block > 0)
+        warn_while_loading(fmt::format("{}: block_size makes no difference; images are computed "
+                                       "in launches of samples_per_pass",
+                                       printable(p.properties()->describe())));
 }
 
 Radiance Integrator::sample(const Scene &, SampleStream &, const Ray &, const Medium *,

@@ -4,6 +4,22 @@
 
 namespace umbel {
 
+/// A roughness that is one number is not negative; of others, no point is looked at.
+inline void refuse_negative(const Properties &q, const char *name) {
+    const Property *p = q.find(name);
+    if (!p)
+        return;
+    double v = 0;
+    if (auto *number = std::get_if<double>(&p->value))
+        v = *number;
+    else if (auto *count = std::get_if<int64_t>(&p->value))
+        v = double(*count);
+    else if (auto *spectrum = std::get_if<SpectrumData>(&p->value))
+        v = spectrum->value;
+    if (v < 0)
+        q.fail_at(*p, fmt::format("parameter {} is {}; it must be at least 0", quote(name), v));
+}
+
 struct Roughness {
     Ref<Texture> alpha, alpha_u, alpha_v;
     bool is_anisotropic = false;
@@ -25,6 +41,8 @@ struct Roughness {
         if (!p.loading())
             return;
         const Properties &q = *p.properties();
+        for (const char *name : { "alpha", "alpha_u", "alpha_v" })
+            refuse_negative(q, name);
         bool u = q.has("alpha_u"), v = q.has("alpha_v");
         is_anisotropic = u || v;
         if (u != v && !alone)

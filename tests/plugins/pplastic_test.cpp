@@ -39,6 +39,28 @@ TEST(PolarizedPlastic, PolarizesAcrossAndAlongThePlane) {
     EXPECT_NEAR(degree(1, 1e-3), 0, 1e-6);
 }
 
+// One index in place of two, and a roughness that varies.
+TEST_P(BackendPolarizedPlastic, TakesARelativeIndexAndTextures) {
+    Vector3 wi(0.6, 0, 0.8), wo(-0.1, 0.3, 0.9);
+    auto value = [&](const std::string &inside, double u) {
+        Ref<BSDF> bsdf = make("<bsdf type='pplastic'>" + inside + "</bsdf>");
+        SurfaceInteraction si = hit_from(wi);
+        si.uv = { Float(u), Float(0.1) };
+        return read_floats(unpolarized(bsdf->eval({}, si, normalize(wo), true))[0])[0];
+    };
+    std::string two = "<float name='int_ior' value='1.8'/><float name='ext_ior' value='1.2'/>",
+                one = "<float name='eta' value='1.5'/>";
+    EXPECT_NEAR(value(two, 0), value(one, 0), 1e-6);
+    EXPECT_GT(std::abs(value(one, 0) - value("<float name='eta' value='1.9'/>", 0)), 1e-4);
+    std::string checks = "<texture type='checkerboard' name='alpha'><float name='color0' "
+                         "value='.2'/><float name='color1' value='.5'/></texture>";
+    auto rough = [&](const char *alpha) {
+        return value(one + "<float name='alpha' value='" + alpha + "'/>", 0);
+    };
+    EXPECT_NEAR(value(one + checks, 0.1), rough(".2"), 1e-6);
+    EXPECT_NEAR(value(one + checks, 0.6), rough(".5"), 1e-6);
+}
+
 TEST(PolarizedPlastic, RefusesHalfOfARoughness) {
     VariantScope scope(find_variant("interp_rgb"));
     auto refused = [](const std::string &inside, std::initializer_list<const char *> parts) {
@@ -47,6 +69,8 @@ TEST(PolarizedPlastic, RefusesHalfOfARoughness) {
     };
     refused("<float name='alpha_u' value='.1'/>", { "alpha_u and alpha_v go together" });
     refused("<float name='alpha' value='-1'/>", { "alpha", "-1" });
+    refused("<float name='eta' value='1.5'/><float name='int_ior' value='1.5'/>",
+            { "either eta, or int_ior" });
 }
 
 } // namespace umbel

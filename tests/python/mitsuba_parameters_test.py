@@ -59,6 +59,23 @@ def test_a_cylinder_may_be_an_elliptic_tube():
         mi.load_dict({"type": "cylinder", "to_world": T().scale([2, 1, 3]), "emitter": {"type": "area"}})
 
 
+def test_scenes_may_say_what_makes_no_difference(caplog):
+    with caplog.at_level(logging.WARNING):
+        mi.load_dict({"type": "constant", "to_world": mi.ScalarTransform4f().rotate([1, 0, 0], 30)})
+        mi.load_dict({"type": "rectangle", "face_normals": True})
+        mi.load_dict({"type": "hdrfilm", "banner": False})
+        assert not caplog.text
+        mi.load_dict({"type": "path", "block_size": 32})
+    assert "block_size makes no difference" in caplog.text
+
+
+@pytest.mark.parametrize("bsdf", ["roughconductor", "roughdielectric", "roughplastic", "pplastic", "ward", "roughdiffuse", "roughcoating"])
+def test_roughness_is_not_negative(bsdf):
+    inside = {"inner": {"type": "diffuse"}} if bsdf == "roughcoating" else {}
+    with pytest.raises(mi.UserError, match='"alpha" is -1; it must be at least 0'):
+        mi.load_dict({"type": bsdf, "alpha": -1., **inside})
+
+
 def test_all_cameras_take_a_focus_distance():
     assert mi.load_dict({"type": "orthographic", "focus_distance": 3.}).near_clip() == pytest.approx(.01)
 

@@ -12,6 +12,7 @@
 #include "render/lobe_choice.h"
 #include "render/microfacet.h"
 #include "render/polarization.h"
+#include "render/roughness.h"
 
 namespace umbel {
 
@@ -24,21 +25,13 @@ public:
                   "<rgb name='diffuse_reflectance' value='.6,.3,.1'/><float "
                   "name='specular_reflectance' value='.8'/>"
                   "<boolean name='sample_visible' value='false'/>");
-        m_ior.declare(p, "polypropylene");
+        p.example("<float name='eta' value='1.6'/><texture type='bitmap' name='alpha'><string "
+                  "name='filename' value='$files/image.png'/><boolean name='raw' value='true'/>"
+                  "</texture>");
+        declare_index(p);
         p.choice("distribution", m_distribution, "beckmann", { "beckmann", "ggx" })
             .doc("Shape of the distribution of microscopic normals");
-        if (!p.traversing() || !m_anisotropic)
-            p.scalar("alpha", m_alpha, 0.1, 0)
-                .differentiable()
-                .doc("Roughness: slope of the microsurface, root mean square");
-        if (!p.traversing() || m_anisotropic) {
-            p.scalar("alpha_u", m_alpha_u, 0.1, 0)
-                .differentiable()
-                .doc("Roughness along the tangent; with alpha_v in place of alpha");
-            p.scalar("alpha_v", m_alpha_v, 0.1, 0)
-                .differentiable()
-                .doc("Roughness along the bitangent");
-        }
+        m_roughness.declare(p);
         p.boolean("sample_visible", m_visible, true)
             .doc("Sample only normals that are seen: less noise");
         p.texture("diffuse_reflectance", m_diffuse, 0.5)
@@ -47,18 +40,9 @@ public:
         p.texture("specular_reflectance", m_specular, 1)
             .differentiable()
             .doc("Multiplies the highlight; 1 is physical");
-        if (!p.loading())
-            return;
-        const Properties &q = *p.properties();
-        m_anisotropic = q.has("alpha_u") || q.has("alpha_v");
-        if (m_anisotropic && (!q.has("alpha_u") || !q.has("alpha_v")))
-            fail("{}: alpha_u and alpha_v go together, and one of them is missing", q.describe());
-        if (m_anisotropic && q.has("alpha"))
-            fail("{}: give either alpha, or alpha_u and alpha_v", q.describe());
     }
     void configure() override {
-        m_components = { BSDFFlags::GlossyReflection | BSDFFlags::FrontSide |
-                             (m_anisotropic ? uint32_t(BSDFFlags::Anisotropic) : 0u),
+        m_components = { BSDFFlags::GlossyReflection | BSDFFlags::FrontSide | m_roughness.flags(),
                          BSDFFlags::DiffuseReflection | BSDFFlags::FrontSide };
         m_share = mean_share(*m_specular, *m_diffuse);
     }
@@ -70,12 +54,12 @@ public:
         if (lobes.none())
             return { Spectrum(0), Float(0) };
         lobes.weigh(m_share, 1 - m_share);
-        Microfacet surface = microfacet();
+        Microfacet surface = microfacet(si, active);
         Vector3 h = normalize(si.wi + wo);
         Float d = surface.eval(h), pdf = InvPi * wo.z * (1 - lobes.probability);
         Spectrum value = Spectrum(0).dense();
         if (lobes.gloss) {
-            value += highlight(ctx, si, wo, h) * m_specular->eval(si, active) *
+            value += highlight(ctx, si, wo, h, active) * m_specular->eval(si, active) *
                      (d * surface.g(si.wi, wo, h) / (4 * si.wi.z));
             pdf += lobes.probability * (m_visible ? d * surface.smith_g1(si.wi, h) / (4 * si.wi.z)
                                                   : d * h.z / (4 * dot(wo, h)));
@@ -93,7 +77,7 @@ public:
             return BSDFSample::none();
         lobes.weigh(m_share, 1 - m_share);
         Mask glossy = u1 < lobes.probability;
-        Vector3 m = microfacet().sample(si.wi, u2).first;
+        Vector3 m = microfacet(si, active).sample(si.wi, u2).first;
         Vector3 wo = select(glossy, reflect(si.wi, m), square_to_cosine_hemisphere(u2));
         auto [value, pdf] = eval_pdf(ctx, si, wo, active);
         Mask good = active & (pdf > 0);
@@ -109,39 +93,55 @@ public:
     }
 
 private:
-    Microfacet microfacet() const {
-        return { microfacet_type(m_distribution), m_anisotropic ? m_alpha_u : m_alpha,
-                 m_anisotropic ? m_alpha_v : m_alpha, m_visible };
+    // Relative to what is outside: given as such, or by both.
+    void declare_index(Params &p) {
+        if (!p.traversing())
+            m_ior.declare(p, "polypropylene");
+        p.unbounded_texture("eta", m_eta)
+            .differentiable()
+            .doc("Index of refraction inside over that outside, in place of int_ior and ext_ior");
+        if (!p.loading())
+            return;
+        const Properties &q = *p.properties();
+        if (m_eta && (q.has("int_ior") || q.has("ext_ior")))
+            fail("{}: give either eta, or int_ior and ext_ior", q.describe());
+        if (!m_eta)
+            m_eta = std::dynamic_pointer_cast<Texture>(p.loader()->load_spectrum(
+                SpectrumData::uniform(m_ior.interior / m_ior.exterior), q));
+    }
+    Microfacet microfacet(const SurfaceInteraction &si, const Mask &active) const {
+        auto [u, v] = m_roughness.eval(si, active);
+        return { microfacet_type(m_distribution), u, v, m_visible };
     }
     // What a facet reflects.
     Spectrum highlight(const BSDFContext &ctx, const SurfaceInteraction &si, const Vector3 &wo,
-                       const Vector3 &h) const {
-        Float cosine = dot(si.wi, h);
+                       const Vector3 &h, const Mask &active) const {
+        Float cosine = dot(si.wi, h), eta = m_eta->eval_1(si, active);
         if (!variant().polarized)
-            return Spectrum(fresnel(cosine, m_ior.eta).r);
+            return Spectrum(fresnel(cosine, eta).r);
         return to_implied_basis(
-            ctx, mueller::specular_reflection(cosine, Spectrum(m_ior.eta), Spectrum(0)), si.wi, wo,
-            h);
+            ctx, mueller::specular_reflection(cosine, Spectrum(eta), Spectrum(0)), si.wi, wo, h);
     }
     // Into the material, around in it until nothing is polarized, and out again.
     Spectrum base(const BSDFContext &ctx, const SurfaceInteraction &si, const Vector3 &wo,
                   const Mask &active) const {
         Spectrum rho = m_diffuse->eval(si, active);
+        Float eta = m_eta->eval_1(si, active);
         if (!variant().polarized)
-            return rho * ((1 - fresnel(si.wi.z, m_ior.eta).r) * (1 - fresnel(wo.z, m_ior.eta).r));
+            return rho * ((1 - fresnel(si.wi.z, eta).r) * (1 - fresnel(wo.z, eta).r));
         bool radiance = ctx.mode == BSDFContext::Mode::Radiance;
         const Vector3 &in = radiance ? wo : si.wi, &out = radiance ? si.wi : wo;
-        Float inside = abs(fresnel(out.z, m_ior.eta).cos_theta_t);
-        Spectrum m = mueller::specular_transmission(inside, Spectrum(rcp(m_ior.eta))) *
-                     (depolarize(rho) * mueller::specular_transmission(in.z, Spectrum(m_ior.eta)));
+        Float inside = abs(fresnel(out.z, eta).cos_theta_t);
+        Spectrum m = mueller::specular_transmission(inside, Spectrum(rcp(eta))) *
+                     (depolarize(rho) * mueller::specular_transmission(in.z, Spectrum(eta)));
         return to_implied_basis(ctx, m, si.wi, wo, Vector3(0, 0, 1));
     }
 
     DielectricIor m_ior;
     std::string m_distribution;
-    Float m_alpha, m_alpha_u, m_alpha_v;
-    Ref<Texture> m_diffuse, m_specular;
-    bool m_visible = true, m_anisotropic = false;
+    Roughness m_roughness;
+    Ref<Texture> m_eta, m_diffuse, m_specular;
+    bool m_visible = true;
     Float m_share; // of the highlight, where lobes are chosen
 };
 

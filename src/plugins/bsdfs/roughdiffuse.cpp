@@ -11,6 +11,7 @@
 // `diffuse`. One-sided.
 #include "core/warp.h"
 #include "render/bsdf.h"
+#include "render/roughness.h"
 
 namespace umbel {
 
@@ -28,6 +29,8 @@ public:
         p.texture("alpha", m_alpha, 0.2)
             .differentiable()
             .doc("Roughness: slope of the microsurface, root mean square");
+        if (p.loading())
+            refuse_negative(*p.properties(), "alpha");
         p.boolean("use_fast_approx", m_fast, false)
             .doc("A simpler formula, without light between facets");
     }

@@ -9,6 +9,8 @@ public:
     void declare(Params &p) override {
         Emitter::declare(p);
         p.emission("radiance", m_radiance, 1).differentiable().doc("Radiance, in W / (m^2 sr)");
+        TransformData turned;
+        p.transform("to_world", turned).fixed().doc("However it is turned, it looks the same");
     }
     void configure() override {
         if (!m_radius.valid())

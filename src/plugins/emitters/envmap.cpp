@@ -26,6 +26,7 @@
 #include "render/colour_value.h"
 #include "render/emitter.h"
 #include "render/rotation_of.h"
+#include "render/texel_file.h"
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -45,6 +46,9 @@ public:
         p.image("data", m_image).doc("The same, as an array of rows, columns and channels");
         if (!p.loading() || !m_image)
             p.file("filename", m_file).doc("The image; its radiance is in W / (m^2 sr)");
+        p.number("gamma", m_gamma, 0, -1)
+            .fixed()
+            .doc("Exponent of the image's encoding, such as 2.2; -1: sRGB; 0: as the file says");
         p.scalar("scale", m_scale, 1, 0).differentiable().doc("Multiplies the image");
         p.transform("to_world", m_to_world)
             .doc("How it is turned; where it is moved to makes no difference");
@@ -69,6 +73,8 @@ public:
     }
     void read_files() override {
         Image image = m_image ? *m_image : read_image(m_file);
+        if (m_gamma != 0)
+            image = understood(std::move(image), { .gamma = m_gamma }, m_file.string());
         const std::vector<std::string> rgb = { "R", "G", "B" };
         if (image.channels() == rgb)
             m_read = convert(image, Component::F32, false);
@@ -182,8 +188,7 @@ private:
             }
         });
         return jit::borrow_from(variant().float_type(), packets,
-                                jit::element_count(4 * width * height),
-                                [memory] {});
+                                jit::element_count(4 * width * height), [memory] {});
     }
     // Sampling needs a row between the poles.
     static Image with_three_rows(Image image) {
@@ -435,6 +440,7 @@ private:
     std::shared_ptr<const Image> m_image;
     Image m_read; // while it is being loaded
     bool m_is_compensated = false;
+    double m_gamma = 0;
     Float m_scale;
     TransformData m_to_world;
     Transform m_rotation;

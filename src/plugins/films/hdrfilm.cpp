@@ -1,5 +1,7 @@
 // hdrfilm: an image of linear radiance, for files that hold a high dynamic range.
 #include "core/image_io.h"
+#include "core/load_warnings.h"
+#include "core/printable.h"
 #include "render/colour_film.h"
 
 namespace umbel {
@@ -23,6 +25,11 @@ public:
         p.boolean("compensate", m_compensate, false)
             .doc("Compensate for rounding where groups of samples are added up: for images of "
                  "many thousands of samples a pixel; twice the memory");
+        bool banner = false;
+        p.boolean("banner", banner, false).fixed().doc("Of old scenes; there is none");
+        if (p.loading() && banner)
+            warn_while_loading(fmt::format("{}: images have no banner; remove `banner`",
+                                           printable(p.properties()->describe())));
     }
 
     bool splats() const override { return m_splats; }

@@ -12,6 +12,8 @@ public:
         p.integer("shading_samples", m_both, 1, 0, 1024).doc("Sets both of the following");
         p.integer("emitter_samples", m_emitter_samples, -1, -1, 1024).doc("Samples of lights");
         p.integer("bsdf_samples", m_bsdf_samples, -1, -1, 1024).doc("Samples of the BSDF");
+        p.boolean("strict_normals", m_strict_normals, false)
+            .doc("Drops light on which shading normal and surface disagree about the side");
         if (!p.loading())
             return;
         if (m_emitter_samples < 0)
@@ -49,14 +51,15 @@ public:
             Spectrum value = si.to_world_mueller(r.value, -wo, si.wi);
             Float pdf = holds_samples(scene) ? Float(ad::detach(r.pdf)) : r.pdf;
             Float mis = select(ds.delta, Float(1), mis_weight(ds.pdf * part_e, pdf * part_b));
-            L += select(valid & (ds.pdf > 0), value * light * (mis * (1.0 / m_emitter_samples)),
-                        black());
+            Mask lit = valid & (ds.pdf > 0) & agree(si, ds.d, wo);
+            L += select(lit, value * light * (mis * (1.0 / m_emitter_samples)), black());
         }
         for (int i = 0; i < m_bsdf_samples; ++i) {
             Float u1 = sampler.next_1d();
             BSDFSample bs = sample_bsdf(scene, si, u1, sampler.next_2d(), valid);
-            Mask go = valid & (bs.pdf > 0);
-            Ray next = si.spawn_ray(si.to_world(bs.wo));
+            Vector3 d = si.to_world(bs.wo);
+            Mask go = valid & (bs.pdf > 0) & agree(si, d, bs.wo);
+            Ray next = si.spawn_ray(d);
             SurfaceInteraction hit = meet(next, go, false);
             auto [emitted, light_pdf] = scene.eval_emitter_pdf(si, hit, go, !bs.is_delta());
             Float mis =
@@ -83,6 +86,12 @@ private:
         return r.sample;
     }
 
+    // Normals about the side on which light arrives; true where they need not.
+    Mask agree(const SurfaceInteraction &si, const Vector3 &d, const Vector3 &wo) const {
+        return m_strict_normals ? dot(si.n, d) * wo.z > 0 : Mask(true);
+    }
+
+    bool m_strict_normals = false;
     int m_both = 1, m_emitter_samples = 1, m_bsdf_samples = 1;
 };
 

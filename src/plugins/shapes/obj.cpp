@@ -46,6 +46,7 @@ struct Piece {
         std::string_view material;
     };
     std::vector<Use> uses;
+    std::vector<size_t> groups; // the corners that they begin with
     std::vector<std::string_view> libraries;
     bool has_error = false;
     ParseError error;
@@ -105,6 +106,8 @@ private:
             face();
         else if (key == "usemtl")
             uses.push_back({ corners.size(), rest() });
+        else if (key == "g" || key == "o")
+            groups.push_back(corners.size());
         else if (key == "mtllib")
             libraries.push_back(rest());
         m_at = static_cast<const char *>(std::memchr(m_at, '\n', size_t(m_end - m_at)));
@@ -206,6 +209,37 @@ struct Parsed {
         return out;
     }
 
+    /// Of the face that a corner belongs to.
+    std::string material_at(size_t corner) const {
+        std::string_view current;
+        size_t before = 0;
+        for (const Piece &p : pieces) {
+            for (const Piece::Use &use : p.uses)
+                if (before + use.corner <= corner)
+                    current = use.material;
+            before += p.corners.size();
+        }
+        return std::string(current);
+    }
+    /// The corners with which its meshes begin, and where the last one ends: at groups, unless `collapsed`, and at
+    /// materials. None is empty.
+    std::vector<size_t> meshes(bool collapsed) const {
+        std::vector<size_t> cuts = { 0 };
+        size_t before = 0;
+        for (const Piece &p : pieces) {
+            for (const Piece::Use &use : p.uses)
+                cuts.push_back(before + use.corner);
+            for (size_t corner : p.groups)
+                if (!collapsed)
+                    cuts.push_back(before + corner);
+            before += p.corners.size();
+        }
+        cuts.push_back(before);
+        std::sort(cuts.begin(), cuts.end());
+        cuts.erase(std::unique(cuts.begin(), cuts.end()), cuts.end());
+        return cuts;
+    }
+
     /// While somebody has it, it is not read again.
     static std::shared_ptr<Parsed> shared(const std::filesystem::path &path) {
         static std::mutex mutex;
@@ -247,6 +281,13 @@ public:
         p.string("material", m_material, "")
             .fixed()
             .doc("Only faces of this material; all if absent");
+        p.integer("shape_index", m_mesh, -1, -1)
+            .fixed()
+            .doc("Only this one of the file's meshes, from 0 on, which begin at groups (g, o) and "
+                 "materials (usemtl); -1: all, as one shape");
+        p.boolean("collapse", m_collapsed, false)
+            .fixed()
+            .doc("For `shape_index`: groups begin no meshes");
     }
 
     void read_files() override {
@@ -313,13 +354,17 @@ private:
         reserve_large(places, size_t(before[0]));
         reserve_large(triangles, corner_count);
         bool any_uv = false, any_normal = false;
+        auto [from, to] = wanted(parsed);
+        size_t corner = 0;
         std::string_view material; // of the corners that come
         for (size_t i = 0; i < pieces.size(); ++i) {
             auto use = pieces[i].uses.begin(), last_use = pieces[i].uses.end();
             for (size_t j = 0; j < pieces[i].corners.size(); ++j) {
                 for (; use != last_use && use->corner <= j; ++use)
                     material = use->material;
-                if (m_is_part && material != m_material)
+                bool is_outside = corner < from || corner >= to;
+                ++corner;
+                if (is_outside || (m_is_part && material != m_material))
                     continue;
                 Corner c = pieces[i].corners[j];
                 for (size_t k = 0; k < 3; ++k) {
@@ -372,6 +417,17 @@ private:
         });
     }
 
+    // The corners that shape_index stands for.
+    std::pair<size_t, size_t> wanted(const Parsed &parsed) const {
+        if (m_mesh < 0)
+            return { 0, ~size_t(0) };
+        std::vector<size_t> cuts = parsed.meshes(m_collapsed);
+        if (size_t(m_mesh) + 1 >= cuts.size())
+            complain("{} has {} meshes; shape_index is {}, and must be at most {}", m_file.string(),
+                     cuts.size() - 1, m_mesh, cuts.size() - 2);
+        return { cuts[size_t(m_mesh)], cuts[size_t(m_mesh) + 1] };
+    }
+
     // Finds the first line that cannot be: only files that are wrong pay for it.
     [[noreturn]] void bad_reference(const Parsed &parsed, size_t k, int64_t index,
                                     int64_t count) const {
@@ -405,6 +461,8 @@ private:
     Creases m_creases;
     std::string m_material;
     bool m_is_part = false; // of the file
+    int m_mesh = -1;        // the one that is wanted
+    bool m_collapsed = false;
     bool m_flip_v = true;
     bool m_normals_came_along = false;
 };
@@ -419,6 +477,13 @@ public:
         const Properties &own = *p.properties();
         std::shared_ptr<Parsed> parsed = Parsed::shared(m_file);
         std::vector<std::string> materials = parsed->materials();
+        if (int64_t mesh = own.get<int64_t>("shape_index", -1); mesh >= 0) {
+            std::vector<size_t> cuts = parsed->meshes(own.get<bool>("collapse", false));
+            if (size_t(mesh) + 1 < cuts.size()) // else the part says what is wrong
+                materials = { parsed->material_at(cuts[size_t(mesh)]) };
+            else
+                materials.resize(1);
+        }
         Library library = read_libraries(*parsed, own);
         for (const Property &property : own.all())
             property.queried = true; // the parts answer for what they do not know
@@ -488,11 +553,11 @@ private:
     std::shared_ptr<Parsed> m_parsed;
 };
 
-static const RegisterPlugin
-    s_register_obj(Shape::Kind, "obj", [](const Properties &p) -> Ref<Object> {
-        const Property *splits = p.find("load_materials");
-        if (splits && splits->value == PropertyValue(true))
-            return std::make_shared<ObjShapes>();
-        return std::make_shared<Obj>();
-    });
+static const RegisterPlugin s_register_obj(Shape::Kind, "obj",
+                                           [](const Properties &p) -> Ref<Object> {
+                                               const Property *splits = p.find("load_materials");
+                                               if (splits && splits->value == PropertyValue(true))
+                                                   return std::make_shared<ObjShapes>();
+                                               return std::make_shared<Obj>();
+                                           });
 } // namespace umbel

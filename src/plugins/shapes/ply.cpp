@@ -7,6 +7,7 @@
 // other elements, are passed over.
 //
 // Records of one size, as most binary files have them, are read by all cores where they are.
+#include "core/colour.h"
 #include "core/file_text.h"
 #include "core/host_array.h"
 #include "core/large_pages.h"
@@ -29,6 +30,10 @@ public:
         declare_normals(p);
         m_creases.declare(p);
         p.boolean("flip_tex_coords", m_flip_v, false).doc("Turns the texture's v axis over");
+        p.boolean("srgb", m_srgb, false)
+            .fixed()
+            .doc("Colours of vertices and faces are encoded as sRGB, bytes as parts of 255; if "
+                 "not, they are the file's numbers");
     }
 
     void read_files() override {
@@ -40,6 +45,9 @@ public:
             e.name == "vertex" ? read_vertices(e) : e.name == "face" ? read_faces(e) : skip(e);
         if (indices.empty())
             fail("{}: the file holds no faces", m_file.string());
+        for (Extra &e : m_extras)
+            if (m_srgb && e.size == 3 && e.name.ends_with("_color"))
+                decode(e);
         if (m_face_normals || m_creases.given())
             normals.clear();
         m_normals_came_along = !normals.empty();
@@ -70,7 +78,14 @@ private:
         std::string name;
         uint32_t size;
         std::vector<double> values;
+        bool is_bytes = false;
     };
+    // In place of numbers as they stand in the file.
+    static void decode(Extra &e) {
+        double scale = e.is_bytes ? 1.0 / 255 : 1;
+        for (double &v : e.values)
+            v = srgb_decode(v * scale);
+    }
     void read_vertices(const Element &e) {
         // Each takes a byte at least: a damaged count must not allocate.
         if (e.count > uint64_t(m_end - m_at) || e.count >= (1u << 31))
@@ -283,7 +298,8 @@ private:
             for (const Extra &x : m_extras)
                 taken |= x.name == full;
             if (!taken) {
-                m_extras.push_back({ full, uint32_t(count), {} });
+                m_extras.push_back(
+                    { full, uint32_t(count), {}, e.properties[at].type == Type::U8 });
                 for (size_t k = 0; k < count; ++k)
                     targets[at + k] = { &m_extras.back().values, count, k };
             }
@@ -307,7 +323,7 @@ private:
 
     std::filesystem::path m_file;
     Creases m_creases;
-    bool m_flip_v = false;
+    bool m_flip_v = false, m_srgb = false;
     bool m_normals_came_along = false;
     std::deque<Extra> m_extras; // lists keep their places
 };

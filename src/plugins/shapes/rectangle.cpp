@@ -5,7 +5,11 @@ namespace umbel {
 
 class Rectangle final : public Mesh {
 public:
-    void declare(Params &p) override { Shape::declare(p); } // its vertices follow to_world
+    void declare(Params &p) override {
+        Shape::declare(p); // its vertices follow to_world
+        bool facets = false;
+        p.boolean("face_normals", facets, false).fixed().doc("It is flat with it and without");
+    }
     void changed(std::span<const std::string> names) override { Shape::changed(names); }
     bool follows_transform() const override { return true; }
     void configure() override {

@@ -14,6 +14,8 @@ const int registered = [] {
         Register(row + ", memory", "B",
                  [=] { return render_program(path, "llvm_rgb", Cache::Warm, 16).bytes; });
     }
+    std::string fog = made_scene("media-plume-in-fog"); // the rival knows no media that overlap
+    Register("plume in fog", "s", [=] { return hot(fog, "llvm_rgb", 16); });
     return 0;
 }();
 

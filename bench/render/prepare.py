@@ -290,6 +290,10 @@ def media(large):
         "plume": medium("volpath", filled_cube(f"{large}/plume.vol", 40, '<float name="albedo" value="0.8"/>')),
         "spectral": medium("volpathmis", filled_ball("null", '<rgb name="sigma_t" value="0.0625,0.25,1"/><float '
                                                      'name="scale" value="8"/>' + albedo("0.95,0.95,0.95"))),
+        "plume-in-fog": medium("volpath", filled_cube(f"{large}/plume.vol", 40, '<float name="albedo" value="0.8"/>')
+                               + '<shape type="cube"><transform name="to_world"><scale value="1.001"/></transform><bsdf '
+                               'type="null"/><medium name="interior" type="homogeneous"><float name="sigma_t" value="2"/>'
+                               '<float name="albedo" value="0.8"/></medium></shape>'),
         "halves": medium("volpath", filled_cube(f"{large}/halves.vol", 1, "")),
     }
 

@@ -77,8 +77,12 @@ int compare(CompareOptions o) {
     Image a = read_image(o.a), b = read_image(o.b);
     ImageDifference d = compare_images(a, b);
     fmt::print("mean           {:g} and {:g}\nmse            {:g}\nrmse           {:g}\n"
-               "relative mse   {:g}\nlargest        {:g} at ({}, {}), channel {}\n",
-               d.mean_a, d.mean_b, d.mse, d.rmse, d.relative_mse, d.maximum, d.x, d.y, d.channel);
+               "relative mse   {:g}\n",
+               d.mean_a, d.mean_b, d.mse, d.rmse, d.relative_mse);
+    if (d.maximum == 0 && !d.not_finite)
+        fmt::print("largest        0: the images are the same\n");
+    else
+        fmt::print("largest        {:g} at ({}, {}), channel {}\n", d.maximum, d.x, d.y, d.channel);
     if (d.not_finite)
         fmt::print("not finite     {} components\n", d.not_finite);
     if (!o.output.empty())

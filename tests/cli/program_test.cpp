@@ -26,6 +26,17 @@ TEST_F(CliProgram, InfoDescribesImages) {
     expect_output(umbel("info " + path("missing.xml")), 1, "missing.xml");
 }
 
+TEST_F(CliProgram, CompareSaysWhereImagesDiffer) {
+    Image image(3, 2, { "R", "G", "B" });
+    write_image(path("a.exr"), image);
+    image.set(2, 1, 1, 0.5);
+    write_image(path("b.exr"), image);
+    expect_output(umbel(fmt::format("compare {} {}", path("a.exr"), path("a.exr"))), 0,
+                  "largest        0: the images are the same\n");
+    expect_output(umbel(fmt::format("compare {} {}", path("a.exr"), path("b.exr"))), 0,
+                  "largest        0.5 at (2, 1), channel G\n");
+}
+
 TEST_F(CliProgram, APictureNeverReplacesTheImageThatItIsMadeOf) {
     write_image(path("a.png"), Image(2, 2, { "R", "G", "B" }, Component::U8, true));
     std::string before = contents(path("a.png"));

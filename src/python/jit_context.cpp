@@ -124,7 +124,8 @@ void leave_if_interrupted() {
 } // namespace
 
 void hear_interrupts() {
-    nb::module_ signal = nb::module_::import_("_signal"); // in C: that of `signal` would run handlers
+    nb::module_ signal =
+        nb::module_::import_("_signal"); // in C: that of `signal` would run handlers
     g_getsignal = nb::object(signal.attr("getsignal")).release().ptr();
     g_sigint = PyLong_FromLong(SIGINT);
     g_default_handler = nb::object(signal.attr("default_int_handler")).release().ptr();
@@ -159,7 +160,8 @@ bool finish(bool cancel) {
         }
         if (cancel)
             jit::cancel_all_streams();
-        std::this_thread::sleep_for(std::chrono::microseconds(200)); // for those that are on their way back
+        std::this_thread::sleep_for(
+            std::chrono::microseconds(200)); // for those that are on their way back
     }
     PyErr_Clear(); // of an interrupt, which has been obeyed
     return true;

@@ -366,7 +366,8 @@ TEST_P(ControlTest, LocalArraysAreResultsOfConditionals) {
         b.set(UInt32(place), lane * value);
         return b;
     };
-    LocalArray<uint32_t> b = if_((lane & 1u) == 1u, [&] { return with(0, 10); }, [&] { return with(2, 100); });
+    LocalArray<uint32_t> b =
+        if_((lane & 1u) == 1u, [&] { return with(0, 10); }, [&] { return with(2, 100); });
     EXPECT_EQ(b.get(UInt32(0u)).read(), list<uint32_t>({ 7, 10, 7, 30 }));
     EXPECT_EQ(b.get(UInt32(1u)).read(), list<uint32_t>({ 7, 7, 7, 7 }));
     EXPECT_EQ(b.get(UInt32(2u)).read(), list<uint32_t>({ 0, 7, 200, 7 }));

@@ -31,9 +31,9 @@ def test_integer_operators_wrap_like_numpy(op, cls, dtype):
 
 
 def test_integers_that_do_not_fit_are_errors():
-    for f in (lambda: Int(1) + 2**31, lambda: 2**31 + Int(1), lambda: Int(1) - (2**31 + 1), lambda: UInt(1) + 2**32, lambda: UInt(1) + -1,
-              lambda: Int(1) < 2**31, lambda: Int(1) & 2**31, lambda: Int64(1) + 2**63, lambda: UInt64(1) + 2**64, lambda: Array3i(1) + 2**31,
-              lambda: TensorXi([1]) + 2**31, lambda: dr.maximum(Int(1), 2**31), lambda: dr.select(Bool(True), Int(1), 2**31),
+    for f in (lambda: Int(1) + 2**31, lambda: 2**31 + Int(1), lambda: Int(1) - (2**31 + 1), lambda: UInt(1) + 2**32,
+              lambda: UInt(1) + -1, lambda: Int(1) < 2**31, lambda: Int(1) & 2**31, lambda: Int64(1) + 2**63,
+              lambda: UInt64(1) + 2**64, lambda: Array3i(1) + 2**31, lambda: TensorXi([1]) + 2**31, lambda: dr.maximum(Int(1), 2**31), lambda: dr.select(Bool(True), Int(1), 2**31),
               lambda: dr.fma(Int(1), 2**31, 1), lambda: Bool(True) + 2**31):
         with pytest.raises(RuntimeError, match="does not fit"):
             f()

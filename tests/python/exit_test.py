@@ -46,7 +46,8 @@ def with_integrator(name):
     sensor = {"type": "perspective", "film": {"type": "hdrfilm", "width": 256, "height": 256},
               "to_world": mi.ScalarTransform4f().look_at([0, 2, 6], [0, 0, 0], [0, 1, 0])}
     return mi.load_dict({"type": "scene", "integrator": examples("integrator")[name], "light": {"type": "constant"},
-                         "sensor": sensor, "ball": {"type": "sphere", "bsdf": {"type": "plastic"}}, "lamp": {"type": "point", "position": [0, 4, 0]}})
+                         "sensor": sensor, "lamp": {"type": "point", "position": [0, 4, 0]},
+                         "ball": {"type": "sphere", "bsdf": {"type": "plastic"}}})
 
 def long_kernel():
     x = dr.arange(mi.Float, 1 << 16)
@@ -98,8 +99,10 @@ CASES.update({f"every shape, {name}": f"s = all_shapes()\n{code}" for name, code
     "a render": "mi.render(s)", "rays": "dr.eval(s.ray_intersect(rays()).t)",
     "an exception": "mi.render(s); raise ValueError('enough')",
     "a thread": "threading.Thread(target=lambda: [mi.render(s) for _ in range(3)]).start()",
-    "a thread that nobody waits for": "threading.Thread(target=lambda: [mi.render(s) for _ in range(99)], daemon=True).start()"}.items()})
-CASES.update({f"the integrator {e.name}": f"mi.render(with_integrator({e.name!r}))" for e in gallery.entries() if e.kind == "integrator"})
+    "a thread that nobody waits for":
+        "threading.Thread(target=lambda: [mi.render(s) for _ in range(99)], daemon=True).start()"}.items()})
+CASES.update({f"the integrator {e.name}": f"mi.render(with_integrator({e.name!r}))"
+              for e in gallery.entries() if e.kind == "integrator"})
 STATUS = {"interrupted": -signal.SIGINT, "an exception": 1, "every shape, an exception": 1}
 TOLD = {"interrupted": "KeyboardInterrupt", "an exception": "ValueError: enough", "every shape, an exception": "ValueError: enough"}
 

@@ -218,7 +218,8 @@ def test_a_name_of_two_kinds_means_the_one_that_fits(config, tmp_path):
     assert isinstance(mi.load_dict({"type": "hair"}), mi.BSDF)
     (tmp_path / "a.hair").write_text("0 0 0\n0 0 1\n")
     strand = {"type": "hair", "filename": str(tmp_path / "a.hair")}
-    scene = mi.load_dict({"type": "scene", "strand": strand, "material": {"type": "hair"}, "ball": {"type": "sphere", "b": {"type": "hair"}}})
+    scene = mi.load_dict({"type": "scene", "strand": strand, "material": {"type": "hair"},
+                          "ball": {"type": "sphere", "b": {"type": "hair"}}})
     assert [s.id() for s in scene.shapes()] == ["strand", "ball"] and isinstance(mi.load_dict(strand), mi.Shape)
     with pytest.raises(mi.UserError, match="diffuse"):
         mi.load_dict({"type": "difuse"})

@@ -160,7 +160,8 @@ def test_results_have_the_width_of_the_call_where_no_lane_calls():
     ctx, wo, u, bsdf = mi.BSDFContext(), mi.Vector3f(0, 0, 1), mi.Point2f(0.3, 0.4), si.bsdf()
     for off in (False, mi.Bool(False), dr.full(mi.Bool, False, 4)):
         results = [bsdf.eval(ctx, si, wo, off), bsdf.eval_pdf(ctx, si, wo, off), bsdf.sample(ctx, si, 0.5, u, off),
-                   bsdf.eval_diffuse_reflectance(si, off), si.emitter(scene).eval(si, off), dr.zeros(mi.BSDFPtr).eval(ctx, si, wo, off),
+                   bsdf.eval_diffuse_reflectance(si, off), si.emitter(scene).eval(si, off),
+                   dr.zeros(mi.BSDFPtr).eval(ctx, si, wo, off),
                    scene.sample_emitter_direction(si, u, True, off),
                    scene.sample_emitter_ray(0., dr.linspace(mi.Float, 0, 1, 4), u, u, off)]
         for r in results:

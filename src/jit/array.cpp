@@ -31,14 +31,14 @@ BufferRef operand(const char *what, const Value &v) {
 // Whether algorithms can be kernels of recorded code: not inside of a body that is traced, which they would become part of.
 bool has_device(Context &c) { return c.backend().device() && c.region == 0; }
 
-// Those whose number of launches, or data, depends on sizes are not while launches are recorded, to be replayed with other
-// arrays.
+// Those whose result has as many elements as the data says, or is a number of the host, are not while launches are recorded, to be
+// replayed with other arrays.
 bool runs_on_device(Context &c) { return has_device(c) && !Recorder::of(c); }
 
-// The same as a value, for kernels.
+// The same as a value, for kernels. Who asks for derivatives has been served before.
 Value whole_operand(const char *what, const Value &v) {
     operand(what, v);
-    return outside(v);
+    return outside(v).detached();
 }
 
 // The same as an array of a task.
@@ -176,7 +176,7 @@ Value reduce(ReduceOp op, const Value &v) {
     need_reducible("reduce", op, v.type());
     if (v.grad_id()) [[unlikely]]
         return c.tracker->reduce(op, v);
-    if (runs_on_device(c) && v.size())
+    if (has_device(c) && v.size())
         return recorded::reduce(op, whole_operand("reduce", v));
     std::vector<TaskArray> arrays = { lanes_of("reduce", v) };
     Type t = v.type();
@@ -210,7 +210,7 @@ Value prefix_sum(const Value &v, bool exclusive, uint32_t block) {
     need_reducible("prefix_sum", ReduceOp::Add, v.type());
     if (v.grad_id()) [[unlikely]]
         return c.tracker->prefix_sum(v, exclusive, block);
-    if (runs_on_device(c))
+    if (has_device(c))
         return recorded::prefix_sum(whole_operand("prefix_sum", v), exclusive, block);
     std::vector<TaskArray> arrays = { lanes_of("prefix_sum", v) };
     Type t = v.type();
@@ -237,7 +237,7 @@ Value dot(const Value &a, const Value &b) {
         return c.tracker->dot(a, b);
     if (a.size() != b.size()) // one of them broadcasts
         return reduce(ReduceOp::Add, binary(Op::Mul, a, b));
-    if (runs_on_device(c))
+    if (has_device(c) && a.size())
         return recorded::dot(whole_operand("dot", a), whole_operand("dot", b));
     std::vector<TaskArray> arrays = { lanes_of("dot", a), lanes_of("dot", b) };
     Type t = a.type();
@@ -271,7 +271,7 @@ Value sort_permutation(const Value &keys, bool descending) {
     Context &c = need("sort_permutation", keys);
     if (!is_number(keys.type()))
         fail("sort_permutation: keys of type {}", name(keys.type()));
-    if (runs_on_device(c) && keys.size())
+    if (has_device(c) && keys.size())
         return recorded::sort_permutation(whole_operand("sort_permutation", keys), descending);
     std::vector<TaskArray> arrays = { lanes_of("sort_permutation", keys) };
     Type t = keys.type();

@@ -7,6 +7,7 @@
 #include "jit/element_count.h"
 #include "jit/launch.h"
 #include "jit/rebuild.h"
+#include "jit/recorded_algorithm.h"
 #include "jit/stream.h"
 #include <algorithm>
 
@@ -110,6 +111,8 @@ Value gemm(const Value &a, const Value &b, const Gemm &shape) {
     // In steps that do not overflow
     uint64_t one = element_count(uint64_t(shape.n) * shape.m), count = shape.batches.size();
     uint32_t size = element_count(one ? element_count(count) * one : 0);
+    if (c.backend().device() && c.region == 0 && size)
+        return recorded::gemm(outside(a), outside(b), shape, size);
     BufferRef out = allocate(uint64_t(size) * bytes(t));
     arrays.push_back({ out, t, size, TaskArray::Write, 1 });
     Value result = Value::adopt(c, c.graph.buffer(t, out, size));

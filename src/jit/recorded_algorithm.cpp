@@ -38,15 +38,21 @@ Type sum_type(ReduceOp op, Type t) {
     return is_float(t) && (op == ReduceOp::Add || op == ReduceOp::Mul) ? Type::F64 : t;
 }
 
-// Each lane from element `first` on, `count` of them, `step` apart, as far as there are that many.
-Value reduce_lanes(ReduceOp op, const Value &v, const UInt32 &first, const UInt32 &count,
-                   const UInt32 &step) {
-    Type t = sum_type(op, v.type());
+// How many elements there are, in replays of a recording, too.
+UInt32 size_of(const Value &v) {
     UInt32 size(recorded_size(v));
-    if (size.is_literal())
-        size = data(v.size());
+    return size.is_literal() ? data(v.size()) : size;
+}
+
+bool is_recorded(const Value &v) { return Recorder::of(v.context()) != nullptr; }
+
+// Each lane from element `first` on, `count` of them, `step` apart, as far as there are that many. Lanes past the last element have
+// no result.
+Value reduce_lanes(ReduceOp op, const Value &v, const UInt32 &size, const UInt32 &first,
+                   const UInt32 &count, const UInt32 &step) {
+    Type t = sum_type(op, v.type());
     auto element = [&](const UInt32 &at) { return cast(t, gather(v, at, Mask(true))); };
-    Walk w{ UInt32(1u), first, element(first) };
+    Walk w{ UInt32(1u), first, cast(t, gather(v, first, first < size)) };
     w = loop(
         w, [&](const Walk &w) { return (w.k < count) & (w.at + step < size); },
         [&](Walk &w) {
@@ -60,16 +66,20 @@ Value reduce_lanes(ReduceOp op, const Value &v, const UInt32 &first, const UInt3
 
 } // namespace
 
+// Recordings have all rounds, whatever the size: later ones may be of more elements. The order of sums is the same.
 Value reduce(ReduceOp op, const Value &v) {
     // Few enough lanes for the next round to be short, enough of them to keep a device busy
     constexpr uint32_t Lanes[] = { 1 << 16, 1 << 8, 1 };
     Type t = v.type();
     Value rest = v;
+    UInt32 size = size_of(v);
     for (uint32_t lanes : Lanes) {
-        if (rest.size() <= lanes)
+        if (rest.size() <= lanes && !is_recorded(v))
             continue;
         UInt32 step = data(lanes);
-        rest = evaluated(reduce_lanes(op, rest, UInt32(lane_index(lanes)), UInt32(~0u), step));
+        rest =
+            evaluated(reduce_lanes(op, rest, size, UInt32(lane_index(lanes)), UInt32(~0u), step));
+        size = min(size, step);
     }
     return evaluated(cast(t, rest));
 }
@@ -79,7 +89,7 @@ Value block_reduce(ReduceOp op, const Value &v, uint32_t block) {
     if (lanes == 0)
         return v;
     UInt32 run = data(block);
-    Value sums = reduce_lanes(op, v, UInt32(lane_index(lanes)) * run, run, UInt32(1u));
+    Value sums = reduce_lanes(op, v, size_of(v), UInt32(lane_index(lanes)) * run, run, UInt32(1u));
     LaneForEachRun replayed(v, block);
     return evaluated(cast(v.type(), sums));
 }
@@ -90,22 +100,15 @@ Value dot(const Value &a, const Value &b) {
     return evaluated(cast(t, recorded::reduce(ReduceOp::Add, products)));
 }
 
-Value prefix_sum(const Value &v, bool exclusive, uint32_t block) {
-    constexpr uint32_t Run = 256; // elements of a lane
-    uint32_t n = v.size(), run = block ? block : Run;
-    if (n == 0)
-        return v;
-    Type t = v.type();
-    uint32_t lanes = uint32_t((uint64_t(n) + run - 1) / run);
-    Value before = literal(t, 0); // the sum of all runs before
-    if (!block && lanes > 1)
-        before = recorded::prefix_sum(recorded::block_reduce(ReduceOp::Add, v, run), true, 0);
+namespace {
 
-    Value out = full(t, 0, n);
-    UInt32 length = data(run), size = data(n), first = UInt32(lane_index(lanes)) * length;
-    Walk w{ UInt32(0u), first, before };
+// Lanes go through runs of `run` elements, from the sum `before` on, and put sums to the elements' places.
+Value add_up(const Value &v, const UInt32 &size, const UInt32 &run, uint32_t lanes,
+             const Value &before, bool exclusive) {
+    Value out = full(v.type(), 0, v.size());
+    Walk w{ UInt32(0u), UInt32(lane_index(lanes)) * run, before };
     loop(
-        w, [&](const Walk &w) { return (w.k < length) & (w.at < size); },
+        w, [&](const Walk &w) { return (w.k < run) & (w.at < size); },
         [&](Walk &w) {
             Value next = combine(ReduceOp::Add, w.sum, gather(v, w.at, Mask(true)));
             scatter(out, exclusive ? w.sum : next, w.at, Mask(true));
@@ -114,7 +117,45 @@ Value prefix_sum(const Value &v, bool exclusive, uint32_t block) {
             w.k += UInt32(1u);
         },
         "prefix sum");
-    return evaluated(out);
+    return out;
+}
+
+// By so many lanes, whatever the size: each has a run, of which the length is data.
+Value prefix_sum_by(uint32_t lanes, const Value &v, const UInt32 &size, bool exclusive) {
+    Value zero = literal(v.type(), 0);
+    UInt32 number = data(lanes), run = (size + (number - UInt32(1u))) / number;
+    if (lanes == 1)
+        return evaluated(add_up(v, size, run, 1, zero, exclusive));
+    UInt32 first = UInt32(lane_index(lanes)) * run;
+    // In the type of the elements, as what follows
+    Walk w{ UInt32(0u), first, zero };
+    w = loop(
+        w, [&](const Walk &w) { return (w.k < run) & (w.at < size); },
+        [&](Walk &w) {
+            w.sum = combine(ReduceOp::Add, w.sum, gather(v, w.at, Mask(true)));
+            w.at += UInt32(1u);
+            w.k += UInt32(1u);
+        },
+        "sums of runs");
+    Value sums = evaluated(w.sum);
+    constexpr uint32_t Fewer = 256; // for each lane of the next round
+    Value before = prefix_sum_by(lanes / Fewer, sums, number, true);
+    return evaluated(add_up(v, size, run, lanes, before, exclusive));
+}
+
+} // namespace
+
+Value prefix_sum(const Value &v, bool exclusive, uint32_t block) {
+    constexpr uint32_t Lanes = 1 << 16;
+    uint32_t n = v.size();
+    if (n == 0)
+        return v;
+    UInt32 size = size_of(v);
+    if (!block)
+        return prefix_sum_by(Lanes, v, size, exclusive);
+    LaneForEachRun replayed(v, block);
+    uint32_t lanes = uint32_t((uint64_t(n) + block - 1) / block);
+    return evaluated(add_up(v, size, data(block), lanes, literal(v.type(), 0), exclusive));
 }
 
 uint32_t count(const Value &mask) {

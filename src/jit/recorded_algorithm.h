@@ -3,7 +3,7 @@
 //
 // Lanes take their elements in a fixed order that depends on sizes alone: so do results, to the bit.
 #pragma once
-#include "jit/value.h"
+#include "jit/gemm.h"
 
 namespace umbel::jit::recorded {
 
@@ -15,5 +15,6 @@ Value dot(const Value &a, const Value &b);
 Value compress(const Value &mask);
 uint32_t count(const Value &mask);
 Value sort_permutation(const Value &keys, bool descending);
+Value gemm(const Value &a, const Value &b, const Gemm &shape, uint32_t size);
 
 } // namespace umbel::jit::recorded

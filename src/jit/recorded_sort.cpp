@@ -4,12 +4,13 @@
 // where a lane's elements go; it puts them there one after the other. So elements with equal digits stay in order.
 #include "jit/control.h"
 #include "jit/recorded_algorithm.h"
+#include "jit/recording.h"
 
 namespace umbel::jit::recorded {
 
 namespace {
 
-constexpr uint32_t DigitBits = 4, Digits = 1 << DigitBits, Run = 64;
+constexpr uint32_t DigitBits = 4, Digits = 1 << DigitBits;
 
 struct Walk { // over a lane's elements
     UInt32 at;
@@ -45,18 +46,16 @@ struct Pairs {
     Value keys, indices;
 };
 
-Pairs sort_by_digit(const Pairs &in, uint32_t n, uint32_t shift) {
+Pairs sort_by_digit(const Pairs &in, uint32_t n, const UInt32 &size, uint32_t lanes,
+                    uint32_t shift) {
     Type t = in.keys.type();
-    uint32_t lanes = uint32_t((uint64_t(n) + Run - 1) / Run);
-    UInt32 lane(lane_index(lanes)), stride = opaque(lanes), size = opaque(n),
-        first = lane * UInt32(uint32_t{ Run });
+    UInt32 lane(lane_index(lanes)),
+        stride = opaque(lanes), run = (size + (stride - UInt32(1u))) / stride, first = lane * run;
     Value by = cast(t, opaque(shift)), mask = literal(t, Digits - 1);
     auto digit = [&](const Value &key) {
         return UInt32(cast(Type::U32, binary(Op::And, binary(Op::Shr, key, by), mask)));
     };
-    auto is_left = [&](const Walk &w) {
-        return (w.at < size) & (w.at - first < UInt32(uint32_t{ Run }));
-    };
+    auto is_left = [&](const Walk &w) { return (w.at < size) & (w.at - first < run); };
 
     // How many
     Walk w{ first, LocalArray<uint32_t>(UInt32(0u), Digits) };
@@ -78,8 +77,7 @@ Pairs sort_by_digit(const Pairs &in, uint32_t n, uint32_t shift) {
     Pairs out{ opaque(full(t, 0, n)), opaque(full(Type::U32, 0, n)) };
     Walk place{ first, LocalArray<uint32_t>(UInt32(0u), Digits) };
     for (uint32_t d = 0; d < Digits; ++d)
-        place.numbers.set(UInt32(d),
-                          UInt32(gather(before, UInt32(d) * stride + lane, Mask(true))));
+        place.numbers.set(UInt32(d), UInt32(gather(before, UInt32(d) * stride + lane, Mask(true))));
     loop(
         place, is_left,
         [&](Walk &w) {
@@ -101,10 +99,15 @@ Pairs sort_by_digit(const Pairs &in, uint32_t n, uint32_t shift) {
 Value sort_permutation(const Value &keys, bool descending) {
     uint32_t n = keys.size();
     Pairs pairs{ evaluated(ordered_keys(keys, descending)), evaluated(lane_index(n)) };
-    if (n <= 1)
+    if (n == 0)
         return pairs.indices;
+    // Recordings have as many lanes for all sizes: later ones may be of more elements
+    constexpr uint32_t Run = 64, RecordedLanes = 1 << 14;
+    bool is_recorded = Recorder::of(keys.context()) != nullptr;
+    uint32_t lanes = is_recorded ? RecordedLanes : uint32_t((uint64_t(n) + Run - 1) / Run);
+    UInt32 size = is_recorded ? UInt32(recorded_size(keys)) : UInt32(opaque(n));
     for (uint32_t shift = 0; shift < bits(keys.type()); shift += DigitBits)
-        pairs = sort_by_digit(pairs, n, shift);
+        pairs = sort_by_digit(pairs, n, size, lanes, shift);
     return pairs.indices;
 }
 

@@ -56,6 +56,30 @@ TEST_P(ArrayTest, ArraysAreMadeAndRead) {
     EXPECT_EQ(list<uint32_t>({ part[0], part[1], part[2] }), list<uint32_t>({ 8, 10, 12 }));
 }
 
+TEST_P(ArrayTest, MatricesAreMultiplied) {
+    // A is 2 x 3, B is 3 x 4, and so are the second ones, which come right after
+    std::vector<float> a(12), b(24);
+    for (size_t i = 0; i < a.size(); ++i)
+        a[i] = float(int(i * 7 % 5)) - 2;
+    for (size_t i = 0; i < b.size(); ++i)
+        b[i] = float(int(i * 5 % 7)) - 3;
+    for (bool at : { false, true })
+        for (bool bt : { false, true }) {
+            Gemm shape{ 2, 3, 4, at, bt, { { 0, 0 }, { 6, 12 } } };
+            std::vector<float> c = Float32(gemm(copy(a), copy(b), shape)).read(), expected;
+            for (size_t batch : { 0, 1 })
+                for (size_t row = 0; row < 2; ++row)
+                    for (size_t column = 0; column < 4; ++column) {
+                        float sum = 0;
+                        for (size_t k = 0; k < 3; ++k)
+                            sum += a[6 * batch + (at ? k * 2 + row : row * 3 + k)] *
+                                   b[12 * batch + (bt ? column * 3 + k : k * 4 + column)];
+                        expected.push_back(sum);
+                    }
+            EXPECT_EQ(c, expected) << at << bt;
+        }
+}
+
 TEST_P(ArrayTest, CopiesAreIndependentOfTheirSource) {
     std::vector<uint32_t> host{ 1, 2, 3 };
     UInt32 x = copy(host);

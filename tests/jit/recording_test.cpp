@@ -110,6 +110,36 @@ TEST_P(Recorded, SizesFollowOnceTheyAreUnderstood) {
     }
 }
 
+// Also where a device has more rounds, or longer runs, for more elements.
+TEST_P(Recorded, AlgorithmsFollowSizes) {
+    auto f = [](const std::vector<Value> &in) {
+        Float32 x(in[0]);
+        UInt32 order(sort_permutation(x, false));
+        return std::vector<Value>{
+            reduce(ReduceOp::Add, x), reduce(ReduceOp::Min, x), dot(x, x),
+            prefix_sum(x, false),     prefix_sum(x, true, 8),   gather(x, order)
+        };
+    };
+    auto make = [](uint32_t n) {
+        UInt32 lane = arange<uint32_t>(n);
+        return std::vector<Value>{ opaque(Float32((lane * 2654435761u) >> UInt32(24u)) - 100.f) };
+    };
+    auto r = record(f, make(12));
+    ASSERT_TRUE(r->generalize(*record(f, make(300))));
+    for (uint32_t n : { 12u, 1u, 257u, 5000u }) {
+        auto in = make(n);
+        ASSERT_TRUE(r->covers(in));
+        auto out = r->replay(in), expected = f(in);
+        context.synchronize();
+        for (size_t i = 0; i < out.size(); ++i) {
+            if (context.backend().device()) { // nothing came to the host and back
+                EXPECT_TRUE(context.graph.buffer_of(out[i].id())->is_on_device()) << i;
+            }
+            EXPECT_EQ(floats(out[i]), floats(expected[i])) << n << ", " << i;
+        }
+    }
+}
+
 // The last of them may be shorter, in some replays and not in others.
 TEST_P(Recorded, RunsAreReducedHoweverManyThereAre) {
     auto f = [](const std::vector<Value> &in) {
@@ -279,9 +309,11 @@ TEST_P(Recorded, HistoriesOfRecordingAndReplayAreAlike) {
     auto first = context.take_history();
     r->replay(in);
     auto second = context.take_history();
-    ASSERT_EQ(first.size(), 2u);
-    ASSERT_EQ(second.size(), 2u);
-    for (size_t i = 0; i < 2; ++i) {
+    if (!context.backend().device()) { // which sums in rounds
+        EXPECT_EQ(first.size(), 2u);
+    }
+    ASSERT_EQ(second.size(), first.size());
+    for (size_t i = 0; i < first.size(); ++i) {
         EXPECT_EQ(first[i].name, second[i].name);
         EXPECT_EQ(first[i].size, second[i].size);
     }

@@ -13,9 +13,11 @@ namespace umbel::jit {
 static thread_local uint32_t t_block = 0;
 uint32_t current_block() { return t_block; }
 
-void CallTables::fill(const Task &task, Device *device, const std::vector<uint64_t> &replaced) {
+std::vector<CallTables::Copy> CallTables::fill(const Task &task, Device *device,
+                                               const std::vector<uint64_t> &replaced) {
+    std::vector<Copy> on_device;
     if (copies.empty())
-        return; // nothing to write to what launches share
+        return on_device; // nothing to write to what launches share
     data = std::make_shared<std::vector<uint8_t>>(*data);
     for (const Copy &c : copies) {
         Buffer &array = *task.arrays[c.array].buffer;
@@ -25,10 +27,13 @@ void CallTables::fill(const Task &task, Device *device, const std::vector<uint64
                 address = device ? array.device_address(*device)
                                  : reinterpret_cast<uintptr_t>(array.data());
             std::memcpy(&(*data)[c.offset], &address, sizeof(address));
+        } else if (device && array.is_on_device()) {
+            on_device.push_back(c);
         } else {
             std::memcpy(&(*data)[c.offset], array.data(), c.bytes);
         }
     }
+    return on_device;
 }
 
 void KernelTask::Call::bind(const Task &task) {
@@ -156,15 +161,31 @@ void KernelTask::run_on_device(CollectingLog &log) {
             pointers[summed[k]] = borrow(reinterpret_cast<void *>(places[k]), 0, {});
         }
 
-    for (CallTables &t : tables)
-        t.fill(*this, device, replaced);
+    std::vector<BufferRef> records(tables.size()); // of instances whose numbers only the device has
+    for (size_t k = 0; k < tables.size(); ++k) {
+        std::vector<CallTables::Copy> copies = tables[k].fill(*this, device, replaced);
+        auto *copying = dynamic_cast<ArrayDevice *>(device);
+        if (copies.empty())
+            continue;
+        check(copying != nullptr);
+        const std::vector<uint8_t> &known = *tables[k].data;
+        records[k] = allocate(known.size());
+        std::memcpy(records[k]->data(), known.data(), known.size());
+        uint64_t to = records[k]->device_address(*device);
+        for (const CallTables::Copy &c : copies)
+            copying->copy(to + c.offset, arrays[c.array].buffer->device_address(*device), c.bytes);
+        records[k]->device_wrote();
+    }
     std::vector<DeviceLaunch::Arg> args(main.arrays.size());
     for (size_t i = 0; i < args.size(); ++i)
         if (uint32_t array = main.arrays[i]; array != NoArray)
-            args[i].buffer =
-                pointers[array] ? pointers[array].get() : arrays[array].buffer.get();
+            args[i].buffer = pointers[array] ? pointers[array].get() : arrays[array].buffer.get();
     for (auto [arg, which] : table_args) {
         const CallTables &t = tables[which / 2];
+        if (which & 1 && records[which / 2]) {
+            args[arg].buffer = records[which / 2].get();
+            continue;
+        }
         args[arg].host = which & 1 ? static_cast<const void *>(t.data->data()) : t.table.data();
         args[arg].bytes = which & 1 ? t.data->size() : t.table.size() * sizeof(uint32_t);
     }

@@ -24,9 +24,9 @@ struct CallTables {
     std::vector<Copy> copies;
 
     /// Runs in the stream, when the arrays have their contents; with addresses of the device, if there is one, and for arrays of the
-    /// task with what takes their place (0: nothing).
-    void fill(const Task &task, Device *device = nullptr,
-              const std::vector<uint64_t> &replaced = {});
+    /// task with what takes their place (0: nothing). Returns what only the device has, and has to copy itself.
+    std::vector<Copy> fill(const Task &task, Device *device = nullptr,
+                           const std::vector<uint64_t> &replaced = {});
 };
 
 struct KernelTask final : Task {

@@ -247,6 +247,23 @@ TEST_P(RecordedCallTest, ValuesOfTheCallerAreCaptured) {
     EXPECT_EQ(v.read(), list<float>({ 31, 22, 0 }));
 }
 
+// What a kernel has computed for instances need not come to the host to be told to them.
+TEST_P(RecordedCallTest, NumbersOfInstancesStayOnADevice) {
+    Float32 seeds = opaque(arange<float>(3));
+    Scale a(1.f), b(1.f);
+    a.factor = Float32(reduce(ReduceOp::Add, seeds));
+    b.factor = a.factor * 2.f + opaque(1.f);
+    eval(a.factor, b.factor);
+    Pointer<Node> p(copy(list<uint32_t>({ a.id(), b.id(), a.id(), b.id() })));
+    Float32 y = eval_all(p, Float32(10.f), UInt32(0u)).value;
+    eval(y);
+    context.synchronize();
+    if (context.backend().device())
+        for (const Float32 &v : { a.factor, b.factor })
+            EXPECT_TRUE(context.graph.buffer_of(v.id())->is_on_device());
+    EXPECT_EQ(y.read(), list<float>({ 30, 70, 30, 70 }));
+}
+
 TEST_P(RecordedCallTest, ConstantsPropagateIntoCallees) {
     Scale a(2);
     Table t({ 1 });

@@ -15,6 +15,8 @@ struct BackendEntry {
     /// Whether it is worth trying to open it on this machine; quick.
     bool (*is_present)() = [] { return true; };
     bool has_variants = true; // of the renderer
+    /// Of backends that can have several devices: that of a number, alive as long.
+    Backend &(*open_device)(int number) = nullptr;
 };
 /// All of them, by rank.
 const std::vector<BackendEntry> &backends();

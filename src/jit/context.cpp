@@ -3,6 +3,7 @@
 #include "jit/backends.h"
 #include "jit/value.h"
 #include <algorithm>
+#include <charconv>
 #include <cstdlib>
 
 namespace umbel::jit {
@@ -32,12 +33,26 @@ const std::vector<BackendEntry> &backends() {
     return *list;
 }
 
+static int device_number(std::string_view text) {
+    int number = 0;
+    auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (error != std::errc() || end != text.data() + text.size() || number < 0)
+        fail("\"{}\" is not the number of a device", text);
+    return number;
+}
+
 Backend &find_backend(std::string_view name) {
     std::string names;
+    std::string_view kind = name.substr(0, name.find(':'));
     for (const BackendEntry &b : backends()) {
         if (b.name == name)
             return b.open();
-        names += fmt::format("{}{}", names.empty() ? "" : &b == &backends().back() ? " or " : ", ",
+        if (b.name == kind && b.open_device)
+            return b.open_device(device_number(name.substr(kind.size() + 1)));
+        names += fmt::format("{}{}",
+                             names.empty()              ? ""
+                             : &b == &backends().back() ? " or "
+                                                        : ", ",
                              b.name);
     }
     fail("unknown backend \"{}\"; it is {}", name, names);

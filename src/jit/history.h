@@ -16,6 +16,14 @@ struct History {
         if (index >= first && index - first < records.size())
             records[index - first].run_seconds = seconds;
     }
+    /// What other threads have added to a kernel after it was compiled.
+    void add_compilation(size_t index, double seconds, size_t code_bytes) {
+        std::lock_guard lock(mutex);
+        if (index < first || index - first >= records.size())
+            return;
+        records[index - first].backend_seconds += seconds;
+        records[index - first].code_bytes = code_bytes;
+    }
     std::vector<KernelRecord> take() {
         std::lock_guard lock(mutex);
         first += records.size();

@@ -1,7 +1,9 @@
 // jit/kernel_cache.cpp: kernels in memory (least recently used out) and on disk (one file each).
 #include "jit/kernel_cache.h"
 #include "jit/background.h"
+#include "jit/background_kernel.h"
 #include "jit/error.h"
+#include "jit/size_variable.h"
 #include <algorithm>
 #include <atomic>
 #include <cctype>
@@ -38,26 +40,6 @@ Key hash_program(std::string_view bytes, std::string_view fingerprint) {
 
 namespace {
 
-uint64_t parse_size(const char *text) {
-    const char *end = text + std::strlen(text);
-    double number = 0;
-    auto [rest, error] = std::from_chars(text, end, number, std::chars_format::fixed);
-    double unit = 1;
-    if (error == std::errc() && rest != end) {
-        constexpr std::string_view units = "KMGT";
-        size_t k = units.find(char(std::toupper(uint8_t(*rest))));
-        unit = k == units.npos ? 0 : double(1ull << 10 * (k + 1));
-        std::string_view tail(rest + 1, size_t(end - rest - 1));
-        if (!(tail.empty() || tail == "B" || tail == "iB"))
-            unit = 0;
-    }
-    double bytes = number * unit;
-    if (error != std::errc() || unit == 0 || !(bytes >= 0 && bytes < 0x1p62))
-        fail("UMBEL_CACHE_SIZE: \"{}\" is not a size; write bytes, or a number with K, M, G or T, "
-             "such as 500M",
-             text);
-    return uint64_t(bytes);
-}
 
 } // namespace
 
@@ -73,8 +55,7 @@ CacheOptions CacheOptions::from_environment() {
         options.folder = std::string(variable("XDG_CACHE_HOME")) + "/umbel";
     else if (variable("HOME").starts_with('/'))
         options.folder = std::string(variable("HOME")) + "/.cache/umbel";
-    if (!variable("UMBEL_CACHE_SIZE").empty())
-        options.max_bytes = parse_size(std::getenv("UMBEL_CACHE_SIZE"));
+    options.max_bytes = size_variable("UMBEL_CACHE_SIZE").value_or(options.max_bytes);
     return options;
 }
 
@@ -490,8 +471,34 @@ void KernelCache::make(Making &making, Backend &backend, const Program &program)
         return;
     }
     making.promise.set_value(kernel); // the others need not wait for the disk
-    if (!making.on_disk)
+    if (making.on_disk)
+        return;
+    auto *unfinished = dynamic_cast<BackgroundKernel *>(kernel.get());
+    if (!unfinished || unfinished->is_ready() || !put_disk_later(key, kernel, making.print))
         put_disk(key, *kernel, making.print);
+}
+
+/// Where other threads still work on the kernel: nobody is to wait for them here. False: there is no memory for another thread.
+bool KernelCache::put_disk_later(const Key &key, const KernelPtr &kernel,
+                                 const std::string &fingerprint) noexcept {
+    if (!m_files.enabled())
+        return true;
+    try {
+        std::unique_lock lock(m_mutex);
+        ++m_in_background;
+        lock.unlock();
+        bool runs = run_in_background([this, key, kernel, fingerprint] {
+            put_disk(key, *kernel, fingerprint);
+            std::lock_guard lock(m_mutex);
+            --m_in_background;
+            m_made.notify_all();
+        });
+        lock.lock();
+        m_in_background -= !runs;
+        return runs;
+    } catch (const std::bad_alloc &) {
+        return false;
+    }
 }
 
 std::shared_ptr<Kernel> KernelCache::find(const Key &key, Backend &backend) {

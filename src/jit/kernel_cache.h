@@ -128,6 +128,8 @@ private:
     KernelPtr find_disk(const Key &key, Backend &backend, std::string_view fingerprint);
     void put_memory(const Key &key, KernelPtr kernel);
     void put_disk(const Key &key, const Kernel &kernel, std::string_view fingerprint);
+    bool put_disk_later(const Key &key, const KernelPtr &kernel,
+                        const std::string &fingerprint) noexcept;
 
     const CacheOptions m_options;
     KernelFiles m_files;

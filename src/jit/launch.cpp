@@ -1,5 +1,6 @@
 // jit/launch.cpp: tasks in the queue of a stream, and what becomes of those that fail.
 #include "jit/launch.h"
+#include "jit/background_kernel.h"
 #include "jit/finish_later.h"
 #include "jit/history.h"
 #include "jit/kernel_task.h"
@@ -84,6 +85,18 @@ public:
     }
     Job(const Job &) = delete;
 
+    /// So that its time is that of running it.
+    void make_ready(History &history, size_t index) const {
+        auto *task = dynamic_cast<const KernelTask *>(m_task.get());
+        auto *kernel =
+            task ? dynamic_cast<const BackgroundKernel *>(task->main.kernel.get()) : nullptr;
+        if (!kernel)
+            return;
+        kernel->make_ready();
+        if (!task->record.memory_hit && !task->record.disk_hit)
+            history.add_compilation(index, kernel->background_seconds(), kernel->code_bytes());
+    }
+
     void run() {
         for (const TaskArray &a : m_task->arrays)
             if (a.use != TaskArray::Write)
@@ -119,6 +132,7 @@ void submit(Context &c, const std::shared_ptr<Task> &task) {
         c.record_launch(task->record);
         auto [history, index] = std::exchange(t_recorded, {});
         job = [run, history, index] {
+            run->make_ready(*history, index);
             struct Timer {
                 History &history;
                 size_t index;

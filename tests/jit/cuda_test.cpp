@@ -4,6 +4,7 @@
 #include "jit/launch_log.h"
 #include "jit/unset_array.h"
 #include "support/backend_fixture.h"
+#include <cstdlib>
 #include <gtest/gtest.h>
 
 using namespace umbel;
@@ -135,4 +136,30 @@ TEST_F(Ptx, MessagesGoThroughTheLog) {
     synchronize();
     set_print_sink(nullptr);
     EXPECT_GT(test::occurrences(ptx_of_last_program(context), "atom.global.add.u32"), 0);
+}
+
+// ---- With a device; see cuda_machine.memory in tests/CMakeLists.txt
+
+TEST(CudaMemory, CachesAreFreedBeforeMemoryIsSaidToBeMissing) {
+    if (!std::getenv("UMBEL_DEVICE_MEMORY"))
+        GTEST_SKIP() << "UMBEL_DEVICE_MEMORY=64M limits the memory of a device";
+    constexpr uint32_t MiB = 1 << 20;
+    Context context(find_backend("cuda"));
+    ContextScope scope(context);
+    auto last_of = [](uint32_t mib) {
+        uint32_t n = mib * (MiB / 4);
+        UInt32 x = arange<uint32_t>(n) + opaque(1u);
+        eval(x);
+        return item(x, n - 1);
+    };
+    // Sizes that do not fit into each other's blocks: together more than there is
+    for (uint32_t mib : { 20, 24, 28, 40, 12 })
+        EXPECT_EQ(last_of(mib), mib * (MiB / 4));
+    try {
+        last_of(100);
+        FAIL() << "nothing was thrown";
+    } catch (const DeviceError &e) {
+        EXPECT_GT(test::occurrences(e.what(), "cannot allocate 100.0 MiB"), 0) << e.what();
+    }
+    EXPECT_EQ(last_of(48), 48 * (MiB / 4));
 }

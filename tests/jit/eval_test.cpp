@@ -208,7 +208,7 @@ TEST_P(EvalTest, TracingGoesOnWhileAKernelRuns) {
 TEST_P(EvalTest, ResultsOfQueuedKernelsAreBounded) {
     context.set(Flag::History, false);
     if (context.backend().device())
-        GTEST_SKIP() << "there launches wait";
+        GTEST_SKIP() << "jobs end when the device has them, before they have run";
     uint64_t before = std::exchange(most_in_flight, 1 << 20);
     Gate gate;
     Value lane = lane_index(64);

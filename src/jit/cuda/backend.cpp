@@ -1,5 +1,7 @@
 // jit/cuda/backend.cpp: kernels for NVIDIA's GPUs: PTX that the driver's own assembler turns into code.
 #include "jit/backends.h"
+#include "jit/background.h"
+#include "jit/background_kernel.h"
 #include "jit/cuda/device.h"
 #include "jit/cuda/kernel_log.h"
 #include "jit/cuda/module.h"
@@ -7,8 +9,13 @@
 #include "jit/cuda/ptx_emit.h"
 #include "jit/error.h"
 #include "jit/finish_later.h"
+#include <atomic>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
+#include <future>
+#include <map>
+#include <mutex>
 #include <span>
 
 namespace umbel::jit {
@@ -19,44 +26,117 @@ constexpr unsigned BlockLanes = 128;
 constexpr uint32_t LogBytes = 8 << 20;
 constexpr size_t MostUnfinished = 16; // launches whose logs were not read yet
 
-class CudaKernel final : public Kernel {
+// What the assembler makes of a module, on a thread of its own: others go on recording, and assemble what comes next.
+class Assembly {
 public:
-    CudaKernel(CudaDevice &device, std::string image, std::string entry, std::vector<Arg> args,
-               std::vector<ExternSite> externs)
-        : m_device(device), m_image(std::move(image)), m_entry(std::move(entry)),
-          m_args(std::move(args)), m_externs(std::move(externs)) {
-        const Driver &d = driver();
-        m_device.make_current();
-        need(d.module_load(&m_module, m_image.data()), "loading a kernel");
-        need(d.module_function(&m_function, m_module, m_entry.c_str()), "finding a kernel");
-        size_t bytes = 0;
-        need(d.module_global(&m_constants, &bytes, m_module, "args"),
-             "finding a kernel's arguments");
+    static std::shared_ptr<Assembly> start(CudaDevice &device, std::string ptx) {
+        auto made = std::make_shared<Assembly>();
+        made->m_text_bytes = ptx.size();
+        auto work = [made, &device, ptx = std::move(ptx)] {
+            using Clock = std::chrono::steady_clock;
+            Clock::time_point begin = Clock::now();
+            try {
+                std::string image = assemble_image(device, ptx);
+                made->m_seconds = std::chrono::duration<double>(Clock::now() - begin).count();
+                made->m_promise.set_value(std::move(image));
+            } catch (...) {
+                made->m_promise.set_exception(std::current_exception());
+            }
+        };
+        if (!run_in_background(work))
+            work();
+        return made;
     }
+    static std::shared_ptr<Assembly> known(std::string image) {
+        auto made = std::make_shared<Assembly>();
+        made->m_promise.set_value(std::move(image));
+        return made;
+    }
+    /// Waits.
+    const std::string &image() const { return m_image.get(); }
+    bool is_ready() const {
+        return m_image.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
+    }
+    double seconds() const { return m_seconds; }
+    size_t text_bytes() const { return m_text_bytes; }
+
+private:
+    std::promise<std::string> m_promise;
+    std::shared_future<std::string> m_image = m_promise.get_future().share();
+    std::atomic<double> m_seconds = 0;
+    size_t m_text_bytes = 0;
+};
+
+// Of a program: what a launch must know of it, besides the code.
+struct Outline {
+    std::string entry;
+    uint32_t lanes; // of a thread
+    std::vector<Arg> args;
+    std::vector<ExternSite> externs;
+};
+
+class CudaKernel final : public BackgroundKernel {
+public:
+    CudaKernel(CudaDevice &device, std::shared_ptr<Assembly> assembly, Outline outline)
+        : m_device(device), m_assembly(std::move(assembly)), m_entry(std::move(outline.entry)),
+          m_lanes(outline.lanes), m_args(std::move(outline.args)),
+          m_externs(std::move(outline.externs)) {}
     ~CudaKernel() override {
         // At the end of the process the driver may have gone before: then it refuses, and there is nothing left to unload
-        if (m_module && driver().context_set(m_device.context()) == Success) {
+        if (m_loaded.module && driver().context_set(m_device.context()) == Success) {
             driver().stream_wait(m_device.stream()); // it may be queued
-            driver().module_unload(m_module);
+            driver().module_unload(m_loaded.module);
         }
     }
 
     void run(const Launch &, uint64_t, uint64_t) const override { check(false); }
     void run_on_device(const DeviceLaunch &launch) const override;
     uint32_t width() const override { return 32; }
-    size_t code_bytes() const override { return m_image.size(); }
+    size_t code_bytes() const override {
+        return is_ready() ? m_assembly->image().size() : m_assembly->text_bytes();
+    }
+    void make_ready() const override { m_assembly->image(); }
+    bool is_ready() const override { return m_assembly->is_ready(); }
+    double background_seconds() const override { return m_assembly->seconds(); }
     std::string save() const override;
     static std::unique_ptr<Kernel> load(CudaDevice &device, std::string_view bytes);
 
 private:
+    struct Loaded {
+        ModuleHandle *module = nullptr;
+        FunctionHandle *function = nullptr;
+        DeviceAddress constants = 0;
+    };
+    Loaded loaded() const;
+
     CudaDevice &m_device;
-    std::string m_image, m_entry;
+    std::shared_ptr<Assembly> m_assembly;
+    std::string m_entry;
+    uint32_t m_lanes;
     std::vector<Arg> m_args;
     std::vector<ExternSite> m_externs;
-    ModuleHandle *m_module = nullptr;
-    FunctionHandle *m_function = nullptr;
-    DeviceAddress m_constants = 0;
+    mutable std::mutex m_mutex;
+    mutable Loaded m_loaded; // once it has run
 };
+
+CudaKernel::Loaded CudaKernel::loaded() const {
+    const std::string &image = m_assembly->image();
+    std::lock_guard lock(m_mutex);
+    if (m_loaded.module)
+        return m_loaded;
+    const Driver &d = driver();
+    m_device.make_current();
+    Loaded l;
+    need(d.module_load(&l.module, image.data()), "loading a kernel");
+    size_t bytes = 0;
+    Result result = d.module_function(&l.function, l.module, m_entry.c_str());
+    if (result == Success)
+        result = d.module_global(&l.constants, &bytes, l.module, "args");
+    if (result != Success)
+        d.module_unload(l.module);
+    need(result, "finding a kernel");
+    return m_loaded = l;
+}
 
 // Memory of one launch.
 class Scratch {
@@ -80,8 +160,11 @@ private:
 
 void CudaKernel::run_on_device(const DeviceLaunch &launch) const {
     const Driver &d = driver();
-    m_device.make_current();
-    auto memory = std::make_shared<Scratch>(m_device); // what is queued may use it when it is released
+    CudaDevice &device = m_device;
+    const Loaded kernel = loaded();
+    device.make_current();
+    auto memory =
+        std::make_shared<Scratch>(device); // what is queued may use it when it is released
     Scratch &scratch = *memory;
     std::vector<uint64_t> constants(m_args.size() + 1);
     std::vector<std::pair<size_t, Buffer *>> on_device; // scalars that the host does not know
@@ -92,9 +175,9 @@ void CudaKernel::run_on_device(const DeviceLaunch &launch) const {
             if (!arg.bytes)
                 continue;
             constants[i] = scratch.allocate(arg.bytes);
-            m_device.upload(constants[i], arg.host, arg.bytes);
+            device.upload(constants[i], arg.host, arg.bytes);
         } else if (kind != ArgKind::Scalar) {
-            constants[i] = arg.buffer->device_address(m_device, kind == ArgKind::Output);
+            constants[i] = arg.buffer->device_address(device, kind == ArgKind::Output);
         } else if (arg.buffer->is_on_device()) {
             on_device.push_back({ i, arg.buffer });
         } else {
@@ -105,30 +188,31 @@ void CudaKernel::run_on_device(const DeviceLaunch &launch) const {
     if (!m_externs.empty()) {
         uint32_t head = ptx::log_header_bytes(m_externs.size());
         constants.back() = scratch.allocate(head + LogBytes);
-        need(d.clear(constants.back(), 0, head, m_device.stream()), "clearing a log");
+        need(d.clear(constants.back(), 0, head, device.stream()), "clearing a log");
         // The first record without room leaves a gap at the end, which must not look like one
         constexpr uint32_t End = 64 << 10;
-        need(d.clear(constants.back() + head + LogBytes - End, 0, End, m_device.stream()),
+        need(d.clear(constants.back() + head + LogBytes - End, 0, End, device.stream()),
              "clearing a log");
-        m_device.upload(constants.back(), &header, sizeof(header));
+        device.upload(constants.back(), &header, sizeof(header));
     }
-    std::unique_lock lock(m_device.launch_mutex());
-    m_device.upload(m_constants, constants.data(), 8 * constants.size());
+    std::unique_lock lock(device.launch_mutex());
+    device.upload(kernel.constants, constants.data(), 8 * constants.size());
     for (auto [i, buffer] : on_device)
-        need(d.copy(m_constants + 8 * i, buffer->device_address(m_device), bytes(m_args[i].type),
-                    m_device.stream()),
+        need(d.copy(kernel.constants + 8 * i, buffer->device_address(device), bytes(m_args[i].type),
+                    device.stream()),
              "binding arguments");
     uint32_t size = uint32_t(launch.size);
     void *parameters[] = { &size };
-    auto blocks = unsigned((launch.size + BlockLanes - 1) / BlockLanes);
-    need(d.launch(m_function, blocks, 1, 1, BlockLanes, 1, 1, 0, m_device.stream(), parameters,
+    uint64_t lanes = uint64_t(BlockLanes) * m_lanes; // of a block
+    auto blocks = unsigned((launch.size + lanes - 1) / lanes);
+    need(d.launch(kernel.function, blocks, 1, 1, BlockLanes, 1, 1, 0, device.stream(), parameters,
                   nullptr),
          "launching a kernel");
     lock.unlock();
-    m_device.note_queued();
+    device.note_queued();
     if (m_externs.empty())
         return;
-    auto written = std::make_shared<LaunchedLog>(m_device, constants.back(), m_externs);
+    auto written = std::make_shared<LaunchedLog>(device, constants.back(), m_externs);
     finish_later("the device", [memory, written, log = launch.log] { written->deliver(*log); });
     finish_now(MostUnfinished);
 }
@@ -146,9 +230,10 @@ std::string CudaKernel::save() const {
         out += s;
     };
     put_text(m_entry);
+    put_text(std::to_string(m_lanes));
     put_text(
         std::string(reinterpret_cast<const char *>(m_args.data()), m_args.size() * sizeof(Arg)));
-    put_text(m_image);
+    put_text(m_assembly->image());
     for (const ExternSite &site : m_externs) // what its log is read with; the launch knows the rest
         put_text(char(site.kind) + std::string(reinterpret_cast<const char *>(site.in_types.data()),
                                                site.in_types.size() * sizeof(Type)));
@@ -168,21 +253,25 @@ std::unique_ptr<Kernel> CudaKernel::load(CudaDevice &device, std::string_view by
         parts.emplace_back(bytes.substr(0, n));
         bytes.remove_prefix(n);
     }
-    if (parts.size() < 3 || parts[1].size() % sizeof(Arg))
+    if (parts.size() < 4 || parts[2].size() % sizeof(Arg))
         return nullptr;
-    std::vector<ExternSite> externs;
-    for (const std::string &part : std::span(parts).subspan(3)) {
+    Outline outline{ parts[0], uint32_t(std::strtoul(parts[1].c_str(), nullptr, 10)), {}, {} };
+    if (outline.lanes == 0)
+        return nullptr;
+    for (const std::string &part : std::span(parts).subspan(4)) {
         if (part.empty() || (part.size() - 1) % sizeof(Type))
             return nullptr;
-        ExternSite &site = externs.emplace_back();
+        ExternSite &site = outline.externs.emplace_back();
         site.kind = ExternSite::Kind(part[0]);
         site.in_types.resize((part.size() - 1) / sizeof(Type));
         std::memcpy(site.in_types.data(), part.data() + 1, part.size() - 1);
     }
-    std::vector<Arg> args(parts[1].size() / sizeof(Arg));
-    std::memcpy(args.data(), parts[1].data(), parts[1].size());
-    return std::make_unique<CudaKernel>(device, std::move(parts[2]), std::move(parts[0]),
-                                        std::move(args), std::move(externs));
+    outline.args.resize(parts[2].size() / sizeof(Arg));
+    std::memcpy(outline.args.data(), parts[2].data(), parts[2].size());
+    auto kernel = std::make_unique<CudaKernel>(device, Assembly::known(std::move(parts[3])),
+                                               std::move(outline));
+    kernel->loaded(); // a file that the driver does not like is no kernel
+    return kernel;
 }
 
 } // namespace
@@ -219,17 +308,19 @@ namespace {
 
 class CudaBackend final : public Backend {
 public:
-    explicit CudaBackend(int number) : m_device(number) {}
+    explicit CudaBackend(int number) : m_device(number) { m_device.prepare_sums(); }
     const char *name() const override { return "cuda"; }
     std::string fingerprint() const override {
-        return fmt::format("cuda {} sm_{} {}", driver().version, m_device.capability(),
-                           m_device.name());
+        std::string number = m_device.number() ? fmt::format(" {}", m_device.number()) : "";
+        return fmt::format("cuda {} sm_{} {}{}", driver().version, m_device.capability(),
+                           m_device.name(), number);
     }
     std::unique_ptr<Kernel> compile(const Program &program,
                                     const std::string &kernel_name) override {
         ptx::Text text = ptx::write_module(program, kernel_name);
-        return std::make_unique<CudaKernel>(m_device, assemble_image(m_device, text.ptx),
-                                            text.entry, program.args, program.externs);
+        return std::make_unique<CudaKernel>(
+            m_device, Assembly::start(m_device, std::move(text.ptx)),
+            Outline{ std::move(text.entry), text.lanes, program.args, program.externs });
     }
     std::unique_ptr<Kernel> load(std::string_view bytes) override {
         return CudaKernel::load(m_device, bytes);
@@ -256,17 +347,23 @@ int chosen_device() {
 
 bool cuda_is_present() { return cuda::library_is_present(); }
 
-Backend &cuda_backend() {
-    // Never destroyed: kernels may outlive static objects.
-    static cuda::CudaBackend *backend = new cuda::CudaBackend(cuda::chosen_device());
+// Never destroyed: kernels may outlive static objects.
+static Backend &cuda_device(int number) {
+    static std::mutex mutex;
+    static auto *backends = new std::map<int, std::unique_ptr<cuda::CudaBackend>>;
+    std::lock_guard lock(mutex);
+    std::unique_ptr<cuda::CudaBackend> &backend = (*backends)[number];
+    if (!backend)
+        backend = std::make_unique<cuda::CudaBackend>(number);
     return *backend;
 }
 
 void list_cuda_backends(std::vector<BackendEntry> &list) {
     list.push_back({ .name = "cuda",
                      .rank = 3,
-                     .open = cuda_backend,
-                     .is_present = cuda::library_is_present });
+                     .open = []() -> Backend & { return cuda_device(cuda::chosen_device()); },
+                     .is_present = cuda::library_is_present,
+                     .open_device = cuda_device });
 }
 
 } // namespace umbel::jit

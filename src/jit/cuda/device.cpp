@@ -5,6 +5,7 @@
 #include "jit/finish_later.h"
 #include <bit>
 #include <cstring>
+#include <utility>
 
 namespace umbel::jit::cuda {
 
@@ -16,6 +17,8 @@ uint64_t capacity_for(uint64_t bytes) {
     uint64_t step = uint64_t(1) << (std::bit_width(bytes) - 4);
     return (bytes + step - 1) & ~(step - 1);
 }
+
+constexpr uint64_t HalfBytes = 4 << 20; // of memory that copies go through
 
 } // namespace
 
@@ -68,6 +71,8 @@ void Event::wait() const {
 
 uint64_t CudaDevice::allocate_from_driver(uint64_t capacity) {
     DeviceAddress address = 0;
+    if (capacity > m_limit || m_in_use + m_cached > m_limit - capacity)
+        return 0;
     Result result = driver().allocate(&address, capacity);
     if (result == OutOfMemory)
         return 0;
@@ -95,10 +100,11 @@ uint64_t CudaDevice::allocate(uint64_t bytes) {
         size_t free = 0, total = 0;
         driver().memory_info(&free, &total);
         throw DeviceError(fmt::format("out of memory: cannot allocate {:.1f} MiB on {}; {:.1f} MiB "
-                                      "are in use, and {:.1f} of its {:.1f} MiB are free",
+                                      "are in use, and {:.1f} of its {:.1f} MiB are free{}",
                                       double(bytes) / (1 << 20), m_name,
                                       double(m_in_use) / (1 << 20), double(free) / (1 << 20),
-                                      double(total) / (1 << 20)));
+                                      double(total) / (1 << 20),
+                                      m_limit == ~0ull ? "" : "; UMBEL_DEVICE_MEMORY allows no more"));
     }
     m_in_use += capacity;
     return address;
@@ -147,17 +153,21 @@ void CudaDevice::free_pinned(char *data) noexcept {
     }
 }
 
+char *CudaDevice::pinned_half() {
+    void *data = nullptr;
+    need(driver().host_allocate(&data, HalfBytes, 0), "allocating memory of the host");
+    return static_cast<char *>(data);
+}
+
 // The driver waits where it is given other memory of the host.
 void CudaDevice::upload(uint64_t to, const void *from, uint64_t bytes) {
-    constexpr uint64_t HalfBytes = 4 << 20, Alignment = 16;
+    constexpr uint64_t Alignment = 16;
     make_current();
     std::lock_guard lock(m_staging_mutex);
     for (auto *p = static_cast<const char *>(from); bytes;) {
         Staging &half = m_staging[m_half];
         if (!half.data) {
-            void *data = nullptr;
-            need(driver().host_allocate(&data, HalfBytes, 0), "allocating memory of the host");
-            half.data = static_cast<char *>(data);
+            half.data = pinned_half();
             half.read = std::make_unique<Event>(*this);
         }
         if (half.used == HalfBytes) {
@@ -181,8 +191,34 @@ void CudaDevice::upload(uint64_t to, const void *from, uint64_t bytes) {
 
 void CudaDevice::download(void *to, uint64_t from, uint64_t bytes) {
     make_current();
-    need(driver().download(to, from, bytes, m_stream), "copying from the device");
-    wait();
+    std::lock_guard lock(m_landing_mutex);
+    auto take = [](Landing &half) {
+        if (half.bytes == 0)
+            return;
+        half.filled->wait();
+        std::memcpy(half.to, half.data, std::exchange(half.bytes, 0));
+    };
+    for (Landing &half : m_landing) // of one that has failed
+        half.bytes = 0;
+    int k = 0;
+    for (auto *p = static_cast<char *>(to); bytes; k ^= 1) {
+        Landing &half = m_landing[k];
+        take(half);
+        if (!half.data) {
+            half.data = pinned_half();
+            half.filled = std::make_unique<Event>(*this);
+        }
+        uint64_t n = std::min(bytes, HalfBytes);
+        need(driver().download(half.data, from, n, m_stream), "copying from the device");
+        half.filled->record();
+        half.to = p;
+        half.bytes = n;
+        p += n;
+        from += n;
+        bytes -= n;
+    }
+    take(m_landing[k]);
+    take(m_landing[k ^ 1]);
 }
 
 void CudaDevice::fill(uint64_t to, uint64_t bits, uint32_t width, uint64_t count) {

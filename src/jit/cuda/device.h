@@ -1,6 +1,7 @@
 // jit/cuda/device.h: one GPU: its memory and its queue.
 #pragma once
 #include "jit/cuda/driver.h"
+#include "jit/size_variable.h"
 #include "jit/summing_device.h"
 #include <map>
 #include <memory>
@@ -41,6 +42,9 @@ public:
     std::vector<uint64_t> begin_sums(std::span<const SumTarget> targets) override;
     void end_sums(std::span<const SumTarget> targets, std::span<const uint64_t> digits) override;
 
+    /// Begins to assemble what ends sums, which starts the assembler, too: that takes longer than most kernels.
+    void prepare_sums();
+
     int number() const { return m_number; }
     const std::string &name() const { return m_name; }
     int capability() const { return m_capability; } // 90 for 9.0
@@ -61,6 +65,7 @@ public:
 
 private:
     uint64_t allocate_from_driver(uint64_t capacity);
+    char *pinned_half();
     SumKernels &sum_kernels();
     void free_cached() noexcept;
 
@@ -72,6 +77,7 @@ private:
     std::mutex m_mutex;
     std::map<uint64_t, std::vector<uint64_t>> m_free; // addresses by capacity
     uint64_t m_in_use = 0, m_cached = 0;
+    const uint64_t m_limit = size_variable("UMBEL_DEVICE_MEMORY").value_or(~0ull);
     // Memory of the host that the device can read by itself, in two halves: one is filled while the other one is read
     struct Staging {
         char *data = nullptr;
@@ -80,6 +86,15 @@ private:
     };
     std::mutex m_staging_mutex;
     Staging m_staging[2];
+    // The same for what it writes: one half is filled while the other one is copied from
+    struct Landing {
+        char *data = nullptr;
+        std::unique_ptr<Event> filled;
+        char *to = nullptr;
+        uint64_t bytes = 0; // that are to be copied
+    };
+    std::mutex m_landing_mutex;
+    Landing m_landing[2];
     int m_half = 0;
     std::vector<char *> m_pinned; // free
     std::mutex m_launch_mutex;

@@ -264,6 +264,7 @@ void choose_inlined(ModuleScope &scope) {
 
 Text write_module(const Program &program, const std::string &kernel_name) {
     ModuleScope scope{ program, kernel_name };
+    scope.lanes = lanes_of_a_thread(program);
     scope.module.is_fast = program.is_fast && !computes_in_double(program);
     find_writes(scope);
     choose_inlined(scope);
@@ -280,7 +281,7 @@ Text write_module(const Program &program, const std::string &kernel_name) {
                                   ".const .align 8 .b8 args[{}];\n\n",
                                   PtxVersion, TargetArchitecture, 8 * (program.args.size() + 1));
     ptx += scope.module.head + functions;
-    return { std::move(ptx), kernel_name };
+    return { std::move(ptx), kernel_name, scope.lanes };
 }
 
 } // namespace umbel::jit::ptx

@@ -59,13 +59,13 @@ std::string FunctionWriter::run() {
     if (m_function == 0) {
         head = fmt::format(".visible .entry {}(.param .u32 size) .maxnreg {}\n{{\n", name,
                            most_registers(m_program));
-        m_lane = m_w.fresh('r');
         Operand block = m_w.make('r', "mov.u32", "%ctaid.x"),
                 threads = m_w.make('r', "mov.u32", "%ntid.x"),
                 thread = m_w.make('r', "mov.u32", "%tid.x");
-        m_w.line("mad.lo.u32 {}, {}, {}, {}", m_lane, block, threads, thread);
-        Operand size = m_w.make('r', "ld.param.u32", "[size]");
-        m_w.line("@{} ret", m_w.make('p', "setp.ge.u32", m_lane, size));
+        if (m_scope.lanes > 1)
+            block = m_w.make('r', "mul.lo.u32", block, std::to_string(m_scope.lanes));
+        m_lane = m_w.make('r', "mad.lo.u32", block, threads, thread);
+        emit_entry(m_lane, threads, m_w.make('r', "ld.param.u32", "[size]"));
     } else {
         ParamLayout in(m_fn.params, ParamHeader), out(output_types(), 0);
         std::string result =
@@ -73,9 +73,9 @@ std::string FunctionWriter::run() {
         head = fmt::format(".func {}{}(.param .align 8 .b8 in[{}])\n{{\n", result, name, in.bytes);
         m_lane = m_w.make('r', "ld.param.u32", "[in]");
         m_data = m_w.make('d', "ld.param.u64", "[in+8]");
+        for (uint32_t i = 0; i < m_fn.insts.size(); ++i)
+            emit(i);
     }
-    for (uint32_t i = 0; i < m_fn.insts.size(); ++i)
-        emit(i);
     if (m_function && !m_fn.outputs.empty()) {
         ParamLayout out(output_types(), 0);
         for (size_t k = 0; k < m_fn.outputs.size(); ++k)
@@ -90,6 +90,61 @@ std::string FunctionWriter::run() {
     std::string local =
         m_local_bytes ? fmt::format("    .local .align 8 .b8 local[{}];\n", m_local_bytes) : "";
     return head + local + m_w.finish() + "}\n\n";
+}
+
+void FunctionWriter::emit_entry(const Operand &first, const Operand &threads,
+                                const Operand &size) {
+    auto all = [&](auto &&wanted) {
+        for (uint32_t i = 0; i < m_fn.insts.size(); ++i)
+            if (wanted(inst(i).op == Op::LoadLane))
+                emit(i);
+    };
+    if (m_scope.lanes == 1) {
+        m_w.line("@{} ret", m_w.make('p', "setp.ge.u32", m_lane, size));
+        return all([](bool) { return true; });
+    }
+    // What all lanes load comes before the first of them waits for it
+    Operand last = m_w.make('r', "sub.u32", size, "1"), lane = first;
+    struct Lane {
+        Operand number;
+        std::vector<Operand> values;
+    };
+    std::vector<Lane> lanes(m_scope.lanes);
+    for (Lane &l : lanes) {
+        if (&l != &lanes[0])
+            lane = m_w.make('r', "add.u32", lane, threads);
+        l.number = m_lane = m_w.make('r', "min.u32", lane, last);
+        all([](bool is_load) { return is_load; });
+        l.values = m_value;
+    }
+    for (Lane &l : lanes) {
+        m_lane = l.number;
+        m_value = std::move(l.values);
+        all([](bool is_load) { return !is_load; });
+    }
+}
+
+uint32_t lanes_of_a_thread(const Program &program) {
+    constexpr size_t MostInstructions = 64;
+    constexpr uint64_t BytesUnderWay = 16;
+    constexpr uint32_t MostLanes = 8;
+    const Function &f = program.functions[0];
+    if (program.functions.size() > 1 || f.insts.size() > MostInstructions)
+        return 1;
+    uint64_t loaded = 0;
+    for (const Inst &in : f.insts) {
+        if (in.op == Op::LoadLane)
+            loaded += bytes(in.type);
+        bool is_simple = in.op == Op::Literal || in.op == Op::Lane || in.op == Op::Active ||
+                         in.op == Op::LoadScalar || in.op == Op::LoadLane ||
+                         in.op == Op::StoreLane || is_elementwise(in.op);
+        if (!is_simple || in.length || is_transcendental(in.op) || in.op == Op::Atan2 ||
+            in.op == Op::Pow)
+            return 1;
+    }
+    return loaded ? uint32_t(
+                        std::min<uint64_t>((BytesUnderWay + loaded - 1) / loaded, MostLanes))
+                  : 1;
 }
 
 std::vector<Type> FunctionWriter::output_types() const {

@@ -25,10 +25,15 @@ constexpr uint32_t log_header_bytes(size_t sites) {
 struct Text {
     std::string ptx;
     std::string entry;
+    uint32_t lanes = 1; // of a thread: see lanes_of_a_thread
 };
 
 /// Lowest architecture that the text asks for, and the version of PTX that it is written in.
 constexpr const char *TargetArchitecture = "sm_70", *PtxVersion = "7.0";
+
+/// A thread of 4 bytes from memory has too few of them under way for a GPU's bandwidth, 16 are enough: so in short programs
+/// without control flow, a thread takes several lanes, a block's width apart. Those past the last are the last one once more.
+uint32_t lanes_of_a_thread(const Program &program);
 
 /// The module of a program; its entry takes the number of lanes (u32). A UserError where the program calls functions of the
 /// host that return something.

@@ -34,6 +34,7 @@ struct ModuleScope {
     bool writes_args = false, writes_elsewhere = false; // through arguments; through other pointers
     PointerUses uses = PointerUses(program);
     std::vector<uint8_t> inlined = {}; // functions whose text is in the place of their calls
+    uint32_t lanes = 1;                // of a thread
 };
 
 class FunctionWriter {
@@ -61,6 +62,7 @@ private:
     bool may_be_digits(uint32_t pointer) const;
     void emit_scatter(uint32_t i);
     void emit(uint32_t i);
+    void emit_entry(const Operand &first, const Operand &threads, const Operand &size);
     void emit_packet(uint32_t i);
     // ---- control flow
     void loop_begin(uint32_t i);

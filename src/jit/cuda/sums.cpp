@@ -1,4 +1,5 @@
 // jit/cuda/sums.cpp: memory for sums that do not depend on an order, and the kernels that end them; see jit/cuda/ptx_sum.h.
+#include "jit/background.h"
 #include "jit/buffer.h"
 #include "jit/cuda/device.h"
 #include "jit/cuda/module.h"
@@ -52,6 +53,15 @@ SumKernels &CudaDevice::sum_kernels() {
     if (!m_sum_kernels)
         m_sum_kernels = std::make_shared<SumKernels>(*this);
     return *m_sum_kernels;
+}
+
+void CudaDevice::prepare_sums() {
+    run_in_background([this] {
+        try {
+            sum_kernels();
+        } catch (const std::exception &) { // whoever needs them tries again, and hears of it
+        }
+    });
 }
 
 std::vector<uint64_t> CudaDevice::begin_sums(std::span<const SumTarget> targets) {

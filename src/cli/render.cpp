@@ -2,9 +2,11 @@
 #include "cli/commands.h"
 #include "cli/render_run.h"
 #include "cli/scene_options.h"
+#include "core/device_choice.h"
 #include "core/file_text.h"
 #include "core/load_warnings.h"
 #include "core/scene_file.h"
+#include "render/device_team.h"
 #include "render/strips.h"
 #include <algorithm>
 #include <atomic>
@@ -25,6 +27,7 @@ struct Options {
     std::string output, variant = "llvm_rgb", size, crop, part;
     std::vector<std::string> merged; // states of parts
     int spp = 0, threads = 0, sensor = 0, jobs = 1, block = 0;
+    std::vector<int> devices; // none: as UMBEL_DEVICE says
     uint32_t seed = 0;
     bool skip_invalid = false;
     RunOptions run;
@@ -169,7 +172,11 @@ void run_strips(const Options &o, const Scene &scene, const Integrator::Progress
 void render_one(const Options &o, const std::string &path) {
     std::filesystem::path out = o.output.empty() ? std::filesystem::path(path).replace_extension()
                                                  : std::filesystem::path(o.output);
+    if (!o.devices.empty())
+        set_device(o.devices[0]);
     VariantScope scope(find_variant(o.variant));
+    if (!o.devices.empty() && !variant().context().backend().device())
+        fail("--device: {} computes on the host; cuda variants compute on devices", o.variant);
     variant().context().set(jit::Flag::History, true); // which kernels are compiled
     auto start = std::chrono::steady_clock::now();
     auto seconds = [&] {
@@ -214,22 +221,39 @@ void render_one(const Options &o, const std::string &path) {
         progress.update(done, -1, "preparing");
         return !stop_requested();
     };
+    if (film.strip_rows() > 0 && o.devices.size() > 1)
+        film.complain("is written strip by strip, which devices do not share; name one");
     if (film.strip_rows() > 0)
         return run_strips(o, *scene, prepared, progress, out);
     bool has_estimate = !film.splats() && !integrator.splats();
-    Render render(*scene, { .sensor = o.sensor,
-                            .spp = o.spp,
-                            .seed = o.seed,
-                            .estimate_error = has_estimate || o.run.target_error > 0,
-                            .launch_pixels = uint32_t(o.block) * uint32_t(o.block),
-                            .launch_seconds = 0.1,
-                            .part = part,
-                            .parts = parts,
-                            .progress = prepared,
-                            .label = label,
-                            .skip_invalid = o.skip_invalid });
+    RenderOptions options{ .sensor = o.sensor,
+                           .spp = o.spp,
+                           .seed = o.seed,
+                           .estimate_error = has_estimate || o.run.target_error > 0,
+                           .launch_pixels = uint32_t(o.block) * uint32_t(o.block),
+                           .launch_seconds = 0.1,
+                           .part = part,
+                           .parts = parts,
+                           .progress = prepared,
+                           .label = label,
+                           .skip_invalid = o.skip_invalid };
+    Render render(*scene, options);
     if (!o.merged.empty())
         return merge_parts(o, render, film, out);
+    std::unique_ptr<DeviceTeam> team;
+    if (o.devices.size() > 1) {
+        options.progress = {};
+        team = std::make_unique<DeviceTeam>(o.devices, [&o, &path, options] {
+            VariantScope scope(find_variant(o.variant));
+            LoadWarnings heard_before;
+            std::vector<std::string> warnings;
+            Ref<Scene> scene =
+                load_scene(parse_scene_file(path, o.read.for_scene(path, &warnings)));
+            set_window(o, *scene->sensors()[size_t(o.sensor)]);
+            return DeviceTeam::Member{ scene, options };
+        });
+        team->share(render);
+    }
     run_render(o.run, render, film, progress, out);
 }
 
@@ -314,10 +338,10 @@ void add_render_command(CLI::App &app, std::function<int()> &run) {
     auto *quiet = c->add_flag("-q,--quiet", o->run.quiet, "Print errors only");
     c->add_flag("-v,--verbose", o->run.verbose, "Say what is loaded and compiled")->excludes(quiet);
     c->add_option("-m,--variant", o->variant, "What to compute in; `umbel variants` lists them");
-    c->add_option_function<int>(
-         "--device",
-         [](const int &number) { setenv("UMBEL_DEVICE", std::to_string(number).c_str(), 1); },
-         "The GPU that cuda variants compute on, from 0 on")
+    c->add_option("--device", o->devices,
+                  "The GPU that cuda variants compute on, from 0 on; several, such as 0,1, share "
+                  "the image")
+        ->delimiter(',')
         ->check(CLI::Range(0, 1024));
     c->add_option("--spp", o->spp, "Samples a pixel, in place of the scene's")
         ->check(CLI::Range(1, 1 << 30));

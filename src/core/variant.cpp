@@ -1,6 +1,8 @@
 // core/variant.cpp: the list of variants and the current one.
 #include "core/variant.h"
+#include "core/device_choice.h"
 #include "jit/backends.h"
+#include <algorithm>
 #include <cstdlib>
 #include <map>
 #include <mutex>
@@ -41,7 +43,9 @@ public:
         }
     }
     jit::Context &get(const Variant &v) {
-        const std::string &backend = checks() ? Checking : v.backend;
+        const std::string backend = checks()                                ? Checking
+                                    : device >= 0 && has_devices(v.backend) ? fmt::format("{}:{}", v.backend, device)
+                                                                            : v.backend;
         if (shares) {
             std::lock_guard lock(pool().mutex);
             jit::Context *&c = pool().shared[backend];
@@ -65,6 +69,7 @@ public:
         return *c;
     }
     bool shares = false;
+    int device = -1; // see set_device
 
 private:
     struct Pool {
@@ -77,6 +82,11 @@ private:
     static bool checks() {
         static const char *name = std::getenv("UMBEL_BACKEND");
         return name && name == Checking;
+    }
+    static bool has_devices(const std::string &backend) {
+        return std::ranges::any_of(jit::backends(), [&](const jit::BackendEntry &b) {
+            return b.name == backend && b.open_device;
+        });
     }
     static jit::Context *make(const std::string &backend) {
         auto *c = new jit::Context(jit::find_backend(backend));
@@ -139,6 +149,8 @@ const Variant &find_variant(std::string_view name) {
 }
 
 jit::Context &Variant::context() const { return t_contexts.get(*this); }
+
+void set_device(int number) { t_contexts.device = number; }
 
 void share_contexts() { t_contexts.shares = true; }
 

@@ -281,7 +281,62 @@ private:
     Samples m_samples;
 };
 
+static void eval_all(const std::vector<Float> &values) {
+    std::vector<const Value *> list;
+    for (const Float &v : values)
+        list.push_back(&v);
+    jit::eval(std::span<const Value *const>(list));
+}
+
+void Render::share(size_t members, std::function<std::optional<Numbers>(const Render &)> others) {
+    if (integrator().splats() || integrator().carries())
+        integrator().complain("has launches that depend on the whole image, or on those before: "
+                              "several devices cannot share that; name one");
+    m_launch_seconds = 0; // all of one size
+    uint32_t tile = FilmBuffer::TilePixels, slots = m_buffer.slots();
+    auto portion = uint32_t((slots + members - 1) / members);
+    m_launch_pixels = std::min(m_most_pixels, (portion + tile - 1) / tile * tile);
+    m_others = std::move(others);
+}
+
+void Render::follow(const Position &p) {
+    m_group = p.group;
+    m_next = p.next;
+    m_launch_pixels = p.launch_pixels;
+    m_launch_seconds = 0;
+}
+
+std::vector<Float> Render::compute() {
+    VariantScope scope(m_scene.scene_variant());
+    DropsEffects when_it_fails;
+    ExpectedSamples expected(whole_samples());
+    if (!make_ready())
+        throw DeviceError("a device was stopped before its first launch");
+    std::vector<Float> results = compute(next_band());
+    eval_all(results);
+    advance();
+    return results;
+}
+
 void Render::launch(const Band &band) {
+    std::vector<Float> results;
+    if (std::optional<Numbers> numbers = m_others ? m_others(*this) : std::nullopt)
+        for (const std::vector<char> &bytes : *numbers) {
+            jit::Type t = variant().float_type();
+            results.emplace_back(
+                jit::copy_from(t, bytes.data(), uint32_t(bytes.size() / jit::bytes(t))));
+        }
+    else
+        results = compute(band);
+    if (!results.empty())
+        collect(band, std::move(results));
+    std::vector<const Value *> carried;
+    for (const Value &v : m_carried)
+        carried.push_back(&v);
+    jit::eval(std::span<const Value *const>(carried)); // once, not with all that comes later
+}
+
+std::vector<Float> Render::compute(const Band &band) {
     Place place = place_of(band);
     std::vector<Float> results;
     auto trace = [&] {
@@ -298,12 +353,7 @@ void Render::launch(const Band &band) {
     bool replay = m_repeats && !m_is_single && recorded && !jit::Recorder::of(context);
     for (Value &v : replay ? m_launches->run(band.count, inputs, trace) : trace())
         results.emplace_back(std::move(v));
-    if (!results.empty())
-        collect(band, std::move(results));
-    std::vector<const Value *> carried;
-    for (const Value &v : m_carried)
-        carried.push_back(&v);
-    jit::eval(std::span<const Value *const>(carried)); // once, not with all that comes later
+    return results;
 }
 
 void Render::splat(const Vector2 &place, const Spectrum &L, const Wavelengths &wavelengths,
@@ -327,13 +377,6 @@ double Render::light_samples() const {
         return done;
     double more = samples_before(m_group + 1) - samples_before(m_group);
     return done + more * double(m_buffer.pixel_count(m_next)) / pixels;
-}
-
-static void eval_all(const std::vector<Float> &values) {
-    std::vector<const Value *> list;
-    for (const Float &v : values)
-        list.push_back(&v);
-    jit::eval(std::span<const Value *const>(list));
 }
 
 std::vector<Float> Render::results_of(const Radiance &r, const Samples &s) const {

@@ -9,7 +9,9 @@
 #include "render/film_buffer.h"
 #include "render/integrator.h"
 #include <chrono>
+#include <functional>
 #include <map>
+#include <optional>
 
 namespace umbel {
 
@@ -109,6 +111,22 @@ public:
     /// no samples yet. UserError if it is another. The sum of parts differs from a whole render in rounding alone.
     void merge(std::string_view bytes);
 
+    // ---- launches that several renders of one scene share; see render/device_team.h
+    /// What a launch has computed, channel by channel, as bytes of the host.
+    using Numbers = std::vector<std::vector<char>>;
+    struct Position { // of the next launch
+        int group;
+        uint32_t next, launch_pixels;
+    };
+    /// Each further launch is asked for, `members` in turn; none: it is this render's own. UserError if they cannot be divided.
+    void share(size_t members, std::function<std::optional<Numbers>(const Render &)> others);
+    Position position() const { return { m_group, m_next, m_launch_pixels }; }
+    /// Goes on where another one is.
+    void follow(const Position &p);
+    /// As step(), for another render: the results, which are not added to this one's film.
+    std::vector<Float> compute();
+    void skip() { advance(); }
+
 private:
     struct Band {              // pixels of a launch
         uint32_t first, count; // slots of the film's buffer
@@ -153,6 +171,7 @@ private:
     std::shared_ptr<const RayNeighbours> neighbours_of(const CameraSample &c, const Ray &ray,
                                                        const Mask &active) const;
     void launch(const Band &band);
+    std::vector<Float> compute(const Band &band);
     /// What a launch has computed: the film's channels, of pixels or of samples, with whatever collect() needs besides.
     std::vector<Float> results_of(const Radiance &r, const Samples &samples) const;
     /// Adds them to the film.
@@ -212,6 +231,7 @@ private:
     int m_first = 0, m_last = 0; // groups of samples that are to be taken
     int m_group = 0;             // the first that not all pixels have
     uint32_t m_next = 0;         // the slot that the next launch begins with
+    std::function<std::optional<Numbers>(const Render &)> m_others; // see share()
 };
 
 } // namespace umbel

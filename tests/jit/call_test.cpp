@@ -258,9 +258,10 @@ TEST_P(RecordedCallTest, NumbersOfInstancesStayOnADevice) {
     Float32 y = eval_all(p, Float32(10.f), UInt32(0u)).value;
     eval(y);
     context.synchronize();
-    if (context.backend().device())
+    if (context.backend().device()) {
         for (const Float32 &v : { a.factor, b.factor })
             EXPECT_TRUE(context.graph.buffer_of(v.id())->is_on_device());
+    }
     EXPECT_EQ(y.read(), list<float>({ 30, 70, 30, 70 }));
 }
 

@@ -150,3 +150,23 @@ def test_the_commands_of_the_readme_make_a_picture(installed, tmp_path):
     path = ":".join([str(installed / "umbel" / "bin"), os.path.dirname(sys.executable), os.environ["PATH"]])
     out = run("bash", "-ec", commands, cwd=tmp_path, env={"PYTHONPATH": str(installed), "PATH": path, "UMBEL_CACHE": ""})
     assert "size = [400, 300]" in out
+
+
+def test_a_linked_environment_is_left_to_the_tree_that_it_belongs_to(tmp_path):
+    for path in ("umbel", "cmake/packages.txt", "python/requirements.txt"):
+        (tmp_path / path).parent.mkdir(exist_ok=True)
+        shutil.copy(os.path.join(ROOT, path), tmp_path / path)
+    other, build, tools = tmp_path / "other", tmp_path / "build", tmp_path / "tools"
+    for folder in (other, build, tools):
+        folder.mkdir()
+    (other / "kept").write_text("")
+    (build / "python-venv").symlink_to(other)
+    (tools / "python3").write_text("#!/bin/sh\nrm -rf \"$4\"/* && mkdir -p \"$4\" && exit 1\n")  # `venv --clear`, and then no network
+    (tools / "apt-get").write_text("#!/bin/sh\nexit 1\n")
+    (tools / "dpkg-query").write_text("#!/bin/sh\nprintf installed\n")
+    for tool in tools.iterdir():
+        tool.chmod(0o755)
+    r = subprocess.run([tmp_path / "umbel", "python", "-c", "pass"], capture_output=True, text=True,
+                       env={**os.environ, "PATH": f"{tools}:{os.environ['PATH']}"})
+    assert r.returncode != 0 and (other / "kept").exists(), r.stderr
+    assert "was a link to" in r.stderr and not (build / "python-venv").is_symlink()

@@ -63,7 +63,7 @@ def _regular_axis(low, high, n):
 class _Square:
     """A density over the unit square, bilinear between the entries of a table, which include the square's edges. `data` has
     an axis for each parameter, whose positions are `param_values`, and then rows and columns. `normalize`: each slice
-    integrates to 1."""
+    integrates to 1. Without `enable_sampling` (or `build_hierarchy`) it can be evaluated alone."""
     _dimensions = 0
 
     def __init__(self, data, param_values=(), normalize=True, enable_sampling=True, build_hierarchy=True):
@@ -80,21 +80,70 @@ class _Square:
         self._height, self._width = h, w = data.shape[-2:]
         if w < 2 or h < 2:
             raise dr.UserError(f"{name}: needs two rows and columns or more, not {h} and {w}")
-        self._axes = [_irregular_axis(p) for p in param_values]
         slices = data.reshape(-1, h, w)
         cells = 0.25 * (slices[:, 1:, 1:] + slices[:, :-1, 1:] + slices[:, 1:, :-1] + slices[:, :-1, :-1])
         mean = cells.mean(axis=(1, 2), keepdims=True)
         if not mean.all():
             raise dr.UserError(f"{name}: no probability mass found")
-        if normalize:
-            slices, cells = slices / mean, cells / mean
-        self._values = resolve("Float")(slices.ravel())
-        self._tabulate(slices, cells)
+        self._is_sampled = enable_sampling and build_hierarchy
+        self._tabulate(data, [[float(v) for v in p] for p in param_values], normalize)
 
-    def _slices(self, param):
-        if param is None or not self._axes:
-            param = [0.0] * len(self._axes)
-        return _interpolated(self._axes, [param[i] for i in range(len(self._axes))])
+    def _to_sample(self):
+        if not self._is_sampled:
+            raise dr.UserError(f"{type(self).__name__}: it was made to be evaluated alone; leave enable_sampling and "
+                               "build_hierarchy True to sample it")
+
+    def _parameters(self, param):
+        n = self._dimensions
+        return [0.0] * n if param is None else [param[i] for i in range(n)]
+
+    def __repr__(self): return f"{type(self).__name__}[\n  size = [{self._width}, {self._height}]\n]"
+
+
+def _before(f, i): return dr.select(i > 0, f(dr.maximum(i, 1) - 1), 0)
+
+
+class _Continuous(_Square):
+    """First y is sampled by the rows' integrals, then x in the row."""
+
+    def _tabulate(self, data, param_values, normalize):
+        self._core = _core.ParametricGrid2D(data, param_values, normalize)
+
+    def eval(self, pos, param=None, active=True):
+        """The density at a position."""
+        p = resolve("Point2f")(pos)
+        inside = (p.x >= 0) & (p.x <= 1) & (p.y >= 0) & (p.y <= 1) & active
+        return dr.select(inside, self._core.eval(p, self._parameters(param), active), 0)
+
+    pdf = eval
+
+    def sample(self, sample, param=None, active=True):
+        """(position, density) for two numbers in [0, 1)"""
+        self._to_sample()
+        return self._core.sample(resolve("Point2f")(sample), self._parameters(param), active)
+
+    def invert(self, sample, param=None, active=True):
+        """(numbers, density): what sample() gives this position for."""
+        self._to_sample()
+        return self._core.invert(resolve("Point2f")(sample), self._parameters(param), active)
+
+
+class _Discrete(_Square):
+    """First a cell between four entries is chosen, by its row and column, then a position in it."""
+
+    def _tabulate(self, data, param_values, normalize):
+        Float = resolve("Float")
+        self._axes = [_irregular_axis(p) for p in param_values]
+        slices = data.reshape(-1, self._height, self._width)
+        cells = 0.25 * (slices[:, 1:, 1:] + slices[:, :-1, 1:] + slices[:, 1:, :-1] + slices[:, :-1, :-1])
+        if normalize:
+            mean = cells.mean(axis=(1, 2), keepdims=True)
+            slices, cells = slices / mean, cells / mean
+        self._values = Float(slices.ravel())
+        self._cells = Float(cells.cumsum(axis=2).ravel())  # sums of each row of cells
+        self._rows = Float(cells.sum(axis=2).cumsum(axis=1).ravel())
+
+    def _slices(self, param): return _interpolated(self._axes, self._parameters(param))
 
     def _corners(self, i, j, slices, active):
         w, stride = self._width, self._width * self._height
@@ -117,73 +166,6 @@ class _Square:
 
     pdf = eval
 
-    def __repr__(self): return f"{type(self).__name__}[\n  size = [{self._width}, {self._height}]\n]"
-
-
-def _before(f, i): return dr.select(i > 0, f(dr.maximum(i, 1) - 1), 0)
-
-
-class _Continuous(_Square):
-    """First y is sampled by the rows' integrals, then x in the row."""
-
-    def _tabulate(self, slices, cells):
-        Float, h, w = resolve("Float"), self._height, self._width
-        cells = 0.5 * (slices[:, :, 1:] + slices[:, :, :-1]).cumsum(axis=2) / (w - 1)
-        rows = cells[:, :, -1]
-        below = (0.5 * (rows[:, 1:] + rows[:, :-1]) / (h - 1)).cumsum(axis=1)
-        self._cells, self._rows, self._below = Float(cells.ravel()), Float(rows.ravel()), Float(below.ravel())
-
-    def _tables(self, slices, active):
-        """Functions for a row's integral, their sums, and the sums in a row of given place."""
-        h, w = self._height, self._width
-
-        def row(j): return _mix(lambda s: _at(self._rows, s * h + j, active), slices)
-        def below(j): return _mix(lambda s: _at(self._below, s * (h - 1) + j, active), slices)
-
-        def inside(j, ty):
-            def cell(k, i): return _mix(lambda s: _at(self._cells, (s * h + k) * (w - 1) + i, active), slices)
-            return lambda i: dr.lerp(cell(j, i), cell(j + 1, i), ty)
-        return row, below, inside
-
-    def sample(self, sample, param=None, active=True):
-        """(position, density) for two numbers in [0, 1)"""
-        u, slices = resolve("Point2f")(sample), self._slices(param)
-        row, below, inside = self._tables(slices, active)
-        w, h = self._width - 1, self._height - 1
-        v = u.y * below(resolve("UInt32")(h - 1))
-        j = dr.binary_search(0, h - 1, lambda k: below(k) <= v)
-        r0, r1 = row(j), row(j + 1)
-        ty = _core.sample_linear(r0, r1, (v - _before(below, j)) * h)
-        sums, x = inside(j, ty), u.x * dr.lerp(r0, r1, ty)
-        i = dr.binary_search(0, w - 1, lambda k: sums(k) <= x)
-        v00, v10, v01, v11 = self._corners(i, j, slices, active)
-        a, b = dr.lerp(v00, v01, ty), dr.lerp(v10, v11, ty)
-        tx = _core.sample_linear(a, b, (x - _before(sums, i)) * w)
-        Float = resolve("Float")
-        return resolve("Point2f")((Float(i) + tx) / w, (Float(j) + ty) / h), dr.lerp(a, b, tx)
-
-    def invert(self, sample, param=None, active=True):
-        """(numbers, density): what sample() gives this position for."""
-        p, slices = resolve("Point2f")(sample), self._slices(param)
-        row, below, inside = self._tables(slices, active)
-        w, h = self._width - 1, self._height - 1
-        i, j, tx, ty = self._locate(p)
-        v00, v10, v01, v11 = self._corners(i, j, slices, active)
-        a, b = dr.lerp(v00, v01, ty), dr.lerp(v10, v11, ty)
-        r0, r1 = row(j), row(j + 1)
-        x = _before(inside(j, ty), i) + tx * dr.fma(0.5 * tx, b - a, a) / w
-        y = _before(below, j) + ty * dr.fma(0.5 * ty, r1 - r0, r0) / h
-        return resolve("Point2f")(x / dr.lerp(r0, r1, ty), y / below(resolve("UInt32")(h - 1))), dr.lerp(a, b, tx)
-
-
-class _Discrete(_Square):
-    """First a cell between four entries is chosen, by its row and column, then a position in it."""
-
-    def _tabulate(self, slices, cells):
-        Float = resolve("Float")
-        self._cells = Float(cells.cumsum(axis=2).ravel())  # sums of each row of cells
-        self._rows = Float(cells.sum(axis=2).cumsum(axis=1).ravel())
-
     def _tables(self, slices, active):
         w, h = self._width - 1, self._height - 1
 
@@ -202,6 +184,7 @@ class _Discrete(_Square):
     def sample(self, sample, param=None, active=True):
         """(position, density) for two numbers in [0, 1)"""
         from .warp import square_to_bilinear
+        self._to_sample()
         u, slices = resolve("Point2f")(sample), self._slices(param)
         w, h, (rows, cells) = self._width - 1, self._height - 1, self._tables(slices, active)
         j, v = self._choose(u.y, h, rows)
@@ -219,6 +202,7 @@ class _Discrete(_Square):
     def invert(self, sample, param=None, active=True):
         """(numbers, density): what sample() gives this position for."""
         from .warp import bilinear_to_square
+        self._to_sample()
         slices = self._slices(param)
         w, h, (rows, cells) = self._width - 1, self._height - 1, self._tables(slices, active)
         i, j, tx, ty = self._locate(resolve("Point2f")(sample))
@@ -246,9 +230,11 @@ _classes()
 # ---- over a line
 
 class _Conditional:
-    """A density over a line that is linear between values, and depends on conditions."""
+    """A density over a line that is linear between values, and depends on conditions. Without `enable_sampling` it can be
+    evaluated alone."""
 
-    def __init__(self):
+    def __init__(self, enable_sampling=True):
+        self._is_sampled = enable_sampling
         self.pdf = resolve("TensorXf")()
         self.cdf_array = self.integral_array = resolve("Float")()
         self._max = 0.0
@@ -315,6 +301,9 @@ class _Conditional:
 
     def sample_pdf(self, u, cond, active=True):
         """(position, density) for a number in [0, 1)"""
+        if not self._is_sampled:
+            raise dr.UserError(f"{type(self).__name__}: it was made to be evaluated alone; leave enable_sampling True to sample it")
+
         def f(u, cond):
             slices, n = _interpolated(self._axes(), cond), self._size
             def sums(i): return _mix(lambda s: _at(self.cdf_array, s * (n - 1) + i, active), slices)
@@ -340,7 +329,7 @@ class ConditionalRegular1D(_Conditional):
     `ConditionalRegular1D(pdf, range, range_cond, size_cond)`, or with a tensor, whose shape says the sizes."""
 
     def __init__(self, pdf=None, range=None, range_cond=(), size_cond=None, enable_sampling=True):
-        super().__init__()
+        super().__init__(enable_sampling)
         self.range, self.range_cond = [0.0, 0.0], []
         if pdf is None:
             return
@@ -363,7 +352,7 @@ class ConditionalIrregular1D(_Conditional):
     """Values at the positions `nodes`, one row for each combination of conditions, whose positions are `nodes_cond`."""
 
     def __init__(self, nodes=None, pdf=None, nodes_cond=(), enable_sampling=True):
-        super().__init__()
+        super().__init__(enable_sampling)
         self.nodes, self.nodes_cond = resolve("Float")(), []
         if nodes is None:
             return

@@ -168,18 +168,9 @@ def parse_fov(props, aspect):
     `focal_length` on film of 35 mm."""
     if "fov" in props and "focal_length" in props:
         raise dr.UserError("a camera has either a field of view (fov) or a focal length (focal_length), not both")
-    if "fov" in props:
-        fov, axis = float(props["fov"]), props.get("fov_axis", "x")
-        if not 0 < fov < 180:
-            raise dr.UserError(f"fov is {fov}; it must lie between 0 and 180 degrees")
-    else:
-        text = str(props.get("focal_length", "50mm"))
-        length = float(text[:-2] if text.endswith("mm") else text)
-        fov, axis = 2 * math.degrees(math.atan(math.hypot(36, 24) / (2 * length))), "diagonal"
-    if axis in ("smaller", "larger"):
-        axis = "x" if (axis == "larger") == (aspect > 1) else "y"
-    half = math.tan(math.radians(fov) / 2)
-    scale = {"x": 1, "y": aspect, "diagonal": aspect / math.hypot(1, aspect)}.get(axis)
-    if scale is None:
+    fov, axis = float(props.get("fov", 0)), props.get("fov_axis", "x")
+    if "fov" in props and not 0 < fov < 180:
+        raise dr.UserError(f"fov is {fov}; it must lie between 0 and 180 degrees")
+    if axis not in ("x", "y", "diagonal", "smaller", "larger"):
         raise dr.UserError(f"fov_axis is \"{axis}\"; it must be one of x, y, diagonal, smaller, larger")
-    return 2 * math.degrees(math.atan(half * scale))
+    return 2 * math.degrees(math.atan(_core.half_width(fov, str(props.get("focal_length", "50mm")), axis, aspect)))

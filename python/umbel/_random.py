@@ -70,35 +70,7 @@ def permute(value, size, seed, rounds=4):
 
 def permute_kensler(i, l, p, active=True):
     """The same for any size l [Kensler 2013]."""
-    UInt = resolve("UInt32")
-    if l == 1:
-        return UInt(i) * 0
-    i, p = UInt(i), UInt(p)
-    w = (1 << (l - 1).bit_length()) - 1
-
-    def mix(i):
-        i = i ^ p
-        i = i * 0xE170893D
-        i = i ^ (p >> 16)
-        i = i ^ ((i & w) >> 4)
-        i = i ^ (p >> 8)
-        i = i * 0x0929EB3F
-        i = i ^ (p >> 23)
-        i = i ^ ((i & w) >> 1)
-        i = i * (1 | (p >> 27))
-        i = i * 0x6935FA69
-        i = i ^ ((i & w) >> 11)
-        i = i * 0x74DCB303
-        i = i ^ ((i & w) >> 2)
-        i = i * 0x9E501CC3
-        i = i ^ ((i & w) >> 2)
-        i = i * 0xC860A3DF
-        i = i & w
-        return i ^ (i >> 5)
-
-    # Numbers that land beyond the size go on
-    i = dr.while_loop((mix(i),), lambda j: (j >= l) & active, lambda j: (mix(j),))[0]
-    return (i + p) % l
+    return dr.select(active, _core.permute(i, l, p), 0)
 
 
 class RadicalInverse:

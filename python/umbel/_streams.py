@@ -374,8 +374,7 @@ class TensorFile(MemoryMappedFile):
     def __init__(self, filename):
         super().__init__(filename)
         from . import tensor_io
-        self._fields = {name: TensorFile.Field(self, *place)
-                        for name, place in tensor_io.read_header(self.__array__().tobytes()).items()}
+        self._fields = {name: TensorFile.Field(self, *place) for name, place in tensor_io.fields(filename).items()}
 
     def __contains__(self, name): return name in self._fields
 

@@ -1,6 +1,8 @@
 # umbel/_volume_grid.py: VolumeGrid: numbers on a grid in space, and the files that hold them.
+import os
 import struct
 
+from . import _core
 from . import jit as dr
 from ._variant_types import resolve
 
@@ -13,10 +15,10 @@ class VolumeGrid:
         source = next(s for s in (source, path, stream, array) if s is not None)
         self._box = [0.0, 0.0, 0.0, 1.0, 1.0, 1.0]
         if isinstance(source, str) or hasattr(source, "__fspath__"):
-            with open(source, "rb") as f:
-                self._decode(f.read(), str(source))
+            self._take(_core.read_voxels(os.fspath(source)))
         elif hasattr(source, "read_uint32") or hasattr(source, "read"):
-            self._decode(source.read(source.size() - source.tell()) if hasattr(source, "size") else source.read(), "stream")
+            data = source.read(source.size() - source.tell()) if hasattr(source, "size") else source.read()
+            self._take(_core.decode_voxels(bytes(data), "VolumeGrid"))
         else:
             data = np.asarray(source.numpy() if isinstance(source, dr.ArrayBase) else source)
             if data.ndim not in (3, 4):
@@ -26,21 +28,10 @@ class VolumeGrid:
         self._most = self._data.reshape(-1, channels).max(axis=0).tolist() if compute_max else [0.0] * channels
         self._max = max(self._most)
 
-    def _decode(self, data, name):
+    def _take(self, voxels):
         import numpy as np
-        if data[:3] != b"VOL" or data[3] != 3:
-            raise RuntimeError(f"VolumeGrid: \"{name}\" is no volume of version 3")
-        kind, x, y, z, channels = struct.unpack_from("<5i", data, 4)
-        types = {1: "<f4", 2: "<f2", 3: "u1"}
-        if kind not in types:
-            raise RuntimeError(f"VolumeGrid: \"{name}\" has data of type {kind}; 1, floats, 2, halves, and 3, bytes, can be read")
-        numbers = np.dtype(types[kind])
-        self._box = list(struct.unpack_from("<6f", data, 24))
-        if len(data) < 48 + numbers.itemsize * x * y * z * channels:
-            raise RuntimeError(f"VolumeGrid: \"{name}\" ends early: {x} x {y} x {z} voxels of {channels} channels need more data")
-        self._data = np.frombuffer(data, numbers, x * y * z * channels, 48).reshape(z, y, x, channels).astype(np.float32)
-        if kind == 3:
-            self._data /= 255
+        (x, y, z), channels, self._box, numbers = voxels
+        self._data = np.frombuffer(numbers, np.float32).reshape(z, y, x, channels).copy()
 
     def write(self, target):
         """Writes a .vol file, or to a stream."""

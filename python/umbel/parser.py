@@ -25,8 +25,8 @@ _types = {**_kinds, "spectrum": ObjectType.Texture}
 
 class ParserConfig:
     """How scenes are read and loaded: what happens to definitions that a file does not use, how deep files may be included,
-    and whether equal materials become one. Scenes load in one thread, parameters that a plugin does not know are always
-    errors, and meshes are never merged: all triangles of a scene lie in one place anyway."""
+    and whether equal materials become one. Parameters that a plugin does not know are always errors; files are read in several
+    threads, and meshes are not merged (see the plugin `merge`): all triangles of a scene lie in one place anyway."""
     __slots__ = ("variant", "unused_parameters", "max_include_depth", "merge_equivalent")
 
     def __init__(self, variant):

@@ -53,8 +53,9 @@ Float ParametricTable::fetch(const Float &data, size_t size, const Place &place,
 }
 
 ParametricGrid2D::ParametricGrid2D(std::span<const double> values, size_t width, size_t height,
-                                   std::vector<std::vector<double>> axes, bool is_density)
-    : m_tables(std::move(axes)), m_width(width), m_height(height) {
+                                   std::vector<std::vector<double>> axes, bool is_density,
+                                   bool keep_scale)
+    : m_tables(std::move(axes)), m_width(width), m_height(height), m_keeps_scale(keep_scale) {
     size_t size = width * height;
     if (width < 2 || height < 2 || values.size() != size * m_tables.count())
         fail("a table of {} x {} values, {} times, has {}; sides must be at least 2", width, height,
@@ -80,6 +81,8 @@ ParametricGrid2D::ParametricGrid2D(std::span<const double> values, size_t width,
                 sum += 0.5 * dy * (c[y * width - 1] + c[(y + 1) * width - 1]);
             rows.push_back(sum);
         }
+        if (keep_scale)
+            continue;
         for (size_t i = 0; i < size; ++i) {
             v[i] /= sum;
             c[i] /= sum;
@@ -128,6 +131,8 @@ ParametricGrid2D::Sample ParametricGrid2D::sample(const Vector2 &u,
     };
     // The row, between two of the table's
     Float target_y = below_one(u.y);
+    if (m_keeps_scale)
+        target_y = target_y * rows(UInt32(uint32_t(m_height - 1)), active);
     UInt32 j = count_leading(
         m_height - 2, [&](const UInt32 &k, const Mask &m) { return rows(k + 1u, m) <= target_y; },
         active);
@@ -176,6 +181,8 @@ ParametricGrid2D::Sample ParametricGrid2D::invert(const Vector2 &p,
         mixed(m_columns, c.x) + c.s * (f0 + 0.5 * c.s * (f1 - f0)) * (1 / double(m_width - 1));
     Float y = m_tables.fetch(m_rows, m_height, place, c.y, active) +
               c.t * (r0 + 0.5 * c.t * (r1 - r0)) * (1 / double(m_height - 1));
+    if (m_keeps_scale)
+        y = y / m_tables.fetch(m_rows, m_height, place, UInt32(uint32_t(m_height - 1)), active);
     Float whole = lerp(r0, r1, c.t);
     return { { select(whole > 0, x / whole, Float(0)), y }, lerp(f0, f1, c.s) };
 }

@@ -38,9 +38,11 @@ private:
 class ParametricGrid2D {
 public:
     ParametricGrid2D() = default;
-    /// With `is_density`, each of them is scaled to integrate to 1, and can be sampled; UserError where it is negative or zero.
+    /// With `is_density`, they can be sampled, and each of them is scaled to integrate to 1, unless `keep_scale`: then mixtures
+    /// weigh them by it, and densities are those of the values as they are. UserError where one is negative or zero.
     ParametricGrid2D(std::span<const double> values, size_t width, size_t height,
-                     std::vector<std::vector<double>> axes, bool is_density);
+                     std::vector<std::vector<double>> axes, bool is_density,
+                     bool keep_scale = false);
 
     Float eval(const Vector2 &p, std::span<const Float> parameters, const Mask &active) const;
     struct Sample {
@@ -58,6 +60,7 @@ private:
 
     ParametricTable m_tables;
     size_t m_width = 0, m_height = 0;
+    bool m_keeps_scale = false;
     Float m_values;
     Float m_rows, m_columns; // integrals: of rows from y = 0 on, and within a row from x = 0 on
 };

@@ -13,7 +13,6 @@ namespace {
 
 // By number: none, u8, i8, u16, i16, u32, i32, u64, i64, f16, f32, f64.
 constexpr size_t Widths[] = { 0, 1, 1, 2, 2, 4, 4, 8, 8, 2, 4, 8 };
-enum { Float16 = 9 };
 
 template <class T> double number_at(const char *at) {
     T v;
@@ -30,6 +29,7 @@ double number_at(const char *at, size_t type) {
     case 6: return number_at<int32_t>(at);
     case 7: return number_at<uint64_t>(at);
     case 8: return number_at<int64_t>(at);
+    case 9: return number_at<_Float16>(at);
     case 10: return number_at<float>(at);
     default: return number_at<double>(at);
     }
@@ -76,7 +76,7 @@ TensorFile::TensorFile(const std::filesystem::path &path)
         std::string name(take(length, "the name of a field"), length);
         size_t dimensions = integer(2, "the table of contents");
         f.type = integer(1, "the table of contents");
-        if (f.type == 0 || f.type >= std::size(Widths) || f.type == Float16)
+        if (f.type == 0 || f.type >= std::size(Widths))
             damaged(at - 1, fmt::format("field {} has numbers of the unknown type {}", quote(name),
                                         f.type));
         f.offset = integer(8, "the table of contents");

@@ -24,6 +24,12 @@ public:
 
         size_t size() const { return values.size(); }
     };
+    /// An entry of the table of contents.
+    struct Field {
+        std::vector<size_t> shape;
+        size_t type, offset, entry; // the last: where the table has it
+    };
+    const std::map<std::string, Field> &fields() const { return m_fields; }
     bool has(const std::string &name) const { return m_fields.count(name) > 0; }
     /// UserError where there is none, or where its shape is another one; 0 stands for any size but that.
     Tensor get(const std::string &name, const std::vector<size_t> &shape) const;
@@ -33,10 +39,6 @@ public:
     [[noreturn]] void complain(const std::string &name, const std::string &what) const;
 
 private:
-    struct Field {
-        std::vector<size_t> shape;
-        size_t type, offset, entry; // the last: where the table of contents has it
-    };
     std::filesystem::path m_path;
     std::string m_bytes;
     std::map<std::string, Field> m_fields;

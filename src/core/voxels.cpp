@@ -1,5 +1,6 @@
 // core/voxels.cpp: see voxels.h.
 #include "core/voxels.h"
+#include "core/voxel_bytes.h"
 #include "jit/error.h"
 #include "jit/stream.h"
 #include <algorithm>
@@ -384,62 +385,97 @@ Voxels::Bounds Voxels::bounds(std::array<size_t, 3> parts, bool blended,
     return out;
 }
 
-Voxels read_voxels(const std::filesystem::path &file) {
-    auto bad = [&](const std::string &what) { fail("{}: {}", file.string(), what); };
-    std::error_code error;
-    auto bytes = size_t(std::filesystem::file_size(file, error));
-    if (error)
-        bad("cannot be read: " + error.message());
-    if (bytes < VoxelHeadSize)
-        bad("is no volume: it does not begin with VOL and a head of 48 bytes");
-    char head[VoxelHeadSize];
-    {
-        Descriptor f{ ::open(file.c_str(), O_RDONLY | O_CLOEXEC) };
-        if (f.fd < 0 || ::pread(f.fd, head, VoxelHeadSize, 0) != ssize_t(VoxelHeadSize))
-            bad("cannot be read");
-    }
-    if (std::memcmp(head, "VOL", 3) != 0)
-        bad("is no volume: it does not begin with VOL and a head of 48 bytes");
+namespace {
+
+[[noreturn]] void bad(const std::string &name, const std::string &what) {
+    fail("{}: {}", name, what);
+}
+[[noreturn]] void no_volume(const std::string &name) {
+    bad(name, "is no volume: it does not begin with VOL and a head of 48 bytes");
+}
+
+/// What a file says of itself, `size` bytes in all.
+struct Head {
+    Voxels voxels; // without numbers
+    bool are_directions;
+    size_t bytes; // of the numbers
+};
+Head read_head(const char *head, size_t size, const std::string &name) {
+    if (size < VoxelHeadSize || std::memcmp(head, "VOL", 3) != 0)
+        no_volume(name);
     if (head[3] != 3)
-        bad(fmt::format("is of version {}; only 3 can be read", int(head[3])));
+        bad(name, fmt::format("is of version {}; only 3 can be read", int(head[3])));
     int32_t numbers[5];
     float box[6];
     std::memcpy(numbers, head + 4, sizeof(numbers));
     std::memcpy(box, head + 24, sizeof(box));
     auto [kind, x, y, z, channels] = numbers;
     if (kind < 1 || kind > 4)
-        bad(fmt::format("has the encoding {}; there are 1, floats, 2, halves, 3, bytes, and 4, "
-                        "directions",
-                        kind));
+        bad(name, fmt::format("has the encoding {}; there are 1, floats, 2, halves, 3, bytes, and "
+                              "4, directions",
+                              kind));
     double all = double(x) * y * z * channels;
     if (x < 1 || y < 1 || z < 1 || channels < 1 || channels > 64)
-        bad(fmt::format(
-            "says at bytes 8 to 23 that it has {} x {} x {} voxels of {} channels, which "
-            "cannot be; repair or replace the file",
-            x, y, z, channels));
+        bad(name,
+            fmt::format("says at bytes 8 to 23 that it has {} x {} x {} voxels of {} channels, "
+                        "which cannot be; repair or replace the file",
+                        x, y, z, channels));
     if (all >= 0x1p31)
-        bad(fmt::format(
-            "says at bytes 8 to 23 that it has {} x {} x {} voxels of {} channels; fewer "
-            "than 2^31 numbers can be used: crop or resample it",
-            x, y, z, channels));
+        bad(name,
+            fmt::format("says at bytes 8 to 23 that it has {} x {} x {} voxels of {} channels; "
+                        "fewer than 2^31 numbers can be used: crop or resample it",
+                        x, y, z, channels));
     if (kind == 4 && channels != 3)
-        bad(fmt::format("has directions of {} channels; they have 3", channels));
-    Voxels v;
+        bad(name, fmt::format("has directions of {} channels; they have 3", channels));
+    Head h{ {}, kind == 4, 0 };
+    Voxels &v = h.voxels;
     v.size = { size_t(x), size_t(y), size_t(z) };
     v.channels = size_t(channels);
     std::copy_n(box, 6, v.box.begin());
     v.type = kind == 1 ? jit::Type::F32 : kind == 2 ? jit::Type::F16 : jit::Type::U8;
-    size_t needed = kind == 4 ? 2 * (v.count() / 3) : v.count() * jit::bytes(v.type);
-    if (bytes - VoxelHeadSize < needed)
-        bad(fmt::format("ends early: {} numbers need {} bytes, and {} are there", v.count(), needed,
-                        bytes - VoxelHeadSize));
-    v.data = contents(file, VoxelHeadSize + needed, VoxelHeadSize);
-    if (kind == 4)
+    h.bytes = kind == 4 ? 2 * (v.count() / 3) : v.count() * jit::bytes(v.type);
+    if (size - VoxelHeadSize < h.bytes)
+        bad(name, fmt::format("ends early: {} numbers need {} bytes, and {} are there", v.count(),
+                              h.bytes, size - VoxelHeadSize));
+    return h;
+}
+
+Voxels with_numbers(Head h, std::shared_ptr<const void> data, const std::string &name) {
+    Voxels &v = h.voxels;
+    v.data = std::move(data);
+    if (h.are_directions)
         decode_directions(v);
     if (auto i = v.find_not_finite())
-        bad(fmt::format("the number at byte {} is not finite; repair or replace the file",
-                        VoxelHeadSize + *i * jit::bytes(v.type)));
-    return v;
+        bad(name, fmt::format("the number at byte {} is not finite; repair or replace the file",
+                              VoxelHeadSize + *i * jit::bytes(v.type)));
+    return std::move(v);
+}
+
+} // namespace
+
+Voxels read_voxels(const std::filesystem::path &file) {
+    std::string name = file.string();
+    std::error_code error;
+    auto size = size_t(std::filesystem::file_size(file, error));
+    if (error)
+        bad(name, "cannot be read: " + error.message());
+    if (size < VoxelHeadSize)
+        no_volume(name);
+    char bytes[VoxelHeadSize];
+    {
+        Descriptor f{ ::open(file.c_str(), O_RDONLY | O_CLOEXEC) };
+        if (f.fd < 0 || ::pread(f.fd, bytes, VoxelHeadSize, 0) != ssize_t(VoxelHeadSize))
+            bad(name, "cannot be read");
+    }
+    Head head = read_head(bytes, size, name);
+    auto data = contents(file, VoxelHeadSize + head.bytes, VoxelHeadSize);
+    return with_numbers(std::move(head), std::move(data), name);
+}
+
+Voxels decode_voxels(std::string bytes, const std::string &name) {
+    Head head = read_head(bytes.data(), bytes.size(), name);
+    auto kept = std::make_shared<std::string>(std::move(bytes));
+    return with_numbers(std::move(head), { kept, kept->data() + VoxelHeadSize }, name);
 }
 
 Voxels voxels_from(std::array<size_t, 3> size, size_t channels, std::vector<double> numbers) {

@@ -1,13 +1,18 @@
-// python/render_core.cpp: what Python uses of the renderer's ground: interfaces, spectra, quadrature, plugins.
+// python/render_core.cpp: what Python uses of the renderer's ground: interfaces, spectra, quadrature, files of numbers, plugins.
 #include "core/fresnel.h"
+#include "core/image_ops.h"
 #include "core/object.h"
+#include "core/permutation.h"
 #include "core/quadrature.h"
 #include "core/random.h"
 #include "core/spectra.h"
+#include "core/tensor_file.h"
 #include "core/upsampling.h"
+#include "core/voxel_bytes.h"
 #include "python/arrays.h"
 #include "python/helpers.h"
 #include "python/render.h"
+#include "render/field_of_view.h"
 #include "render/microfacet.h"
 #include <nanobind/stl/array.h>
 #include <nanobind/stl/pair.h>
@@ -124,9 +129,56 @@ void bind_sequences(nb::module_ &m) {
         .def("eval", &RadicalInverse::eval, nb::arg("base_index"), nb::arg("index"));
 }
 
+// (voxels along x, y and z, channels, box, numbers)
+auto from_voxels(const Voxels &v) {
+    std::vector<float> numbers(v.count());
+    for (size_t i = 0; i < numbers.size(); ++i)
+        numbers[i] = float(v.number(i));
+    return std::tuple(v.size, v.channels, v.box,
+                      nb::bytes(numbers.data(), numbers.size() * sizeof(float)));
+}
+
+void bind_files(nb::module_ &m) {
+    m.def("read_voxels", [](const std::string &path) { return from_voxels(read_voxels(path)); });
+    m.def("decode_voxels", [](nb::bytes bytes, const std::string &name) {
+        return from_voxels(decode_voxels({ bytes.c_str(), bytes.size() }, name));
+    });
+    // {name: (type, offset, shape)}
+    m.def("tensor_fields", [](const std::string &path) {
+        TensorFile file(path);
+        std::map<size_t, std::string> in_order; // of the table of contents
+        for (auto &[name, f] : file.fields())
+            in_order[f.entry] = name;
+        nb::dict out;
+        for (auto &[entry, name] : in_order) {
+            const TensorFile::Field &f = file.fields().at(name);
+            out[name.c_str()] = nb::make_tuple(f.type, f.offset, f.shape);
+        }
+        return out;
+    });
+    // (begin, source, weight, weight of the constant beyond the ends); see core/image_ops.h
+    m.def("resampling_taps", [](size_t from, size_t to, double radius, nb::callable f, int bc) {
+        ResamplingTaps t = resampling_taps(
+            from, to, { radius, [&](double x) { return nb::cast<double>(f(x)); } }, Boundary(bc));
+        return std::tuple(t.begin, t.source, t.weight, t.rest);
+    });
+}
+
 } // namespace
 
 void bind_core(nb::module_ &m) {
+    bind_files(m);
+    // Tangent of half the angle of view along x
+    m.def("half_width", [](double fov, std::string focal_length, std::string axis, double aspect) {
+        FieldOfView view;
+        view.fov = fov;
+        view.focal_length = std::move(focal_length);
+        view.axis = std::move(axis);
+        return view.half_width("parse_fov", aspect);
+    });
+    m.def("permute", [](const UInt32 &index, const UInt32 &count, const UInt32 &key) {
+        return permute(index, count, key);
+    });
     bind_fresnel(m);
     bind_spectra(m);
     bind_microfacets(m);

@@ -1,6 +1,7 @@
 // python/render_distributions.cpp: distributions given by tables.
 #include "core/distribution.h"
 #include "core/distribution_tools.h"
+#include "core/parametric_table.h"
 #include "python/arrays.h"
 #include "python/helpers.h"
 #include "python/render.h"
@@ -9,6 +10,7 @@
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
 
 namespace umbel::python {
 namespace {
@@ -290,6 +292,33 @@ void bind_cells(nb::module_ &m) {
             "(cell, probability, numbers in [0, 1) made of what is left of the given ones)");
 }
 
+// ---- tables with parameters
+
+void bind_grids(nb::module_ &m) {
+    using G = ParametricGrid2D;
+    auto result = [](const G::Sample &s) { return std::pair(as_point(s.p), s.pdf); };
+    nb::class_<G>(m, "ParametricGrid2D")
+        .def("__init__",
+             [](G *self, nb::handle table, const std::vector<std::vector<double>> &axes,
+                bool normalize) {
+                 enter();
+                 nb::object tensor = steal(convert(tensor_class(Type::F64), table.ptr()));
+                 const TensorObject *t = as_tensor(as_array(tensor.ptr()));
+                 check(t->shape.size() == 2 + axes.size());
+                 new (self) G(read_floats(Float(t->v[0].detached())), t->shape.end()[-1],
+                              t->shape.end()[-2], axes, true, !normalize);
+             })
+        .def("eval",
+             [](const G &g, const Vector2 &p, const std::vector<Float> &parameters,
+                const Mask &active) { return g.eval(p, parameters, active); })
+        .def("sample",
+             [result](const G &g, const Vector2 &u, const std::vector<Float> &parameters,
+                      const Mask &active) { return result(g.sample(u, parameters, active)); })
+        .def("invert",
+             [result](const G &g, const Vector2 &p, const std::vector<Float> &parameters,
+                      const Mask &active) { return result(g.invert(p, parameters, active)); });
+}
+
 } // namespace
 
 void bind_distributions(nb::module_ &m) {
@@ -297,6 +326,7 @@ void bind_distributions(nb::module_ &m) {
     bind_continuous(m);
     bind_irregular(m);
     bind_cells(m);
+    bind_grids(m);
     m.def("sample_linear", [](const Float &f0, const Float &f1, const Float &t) {
         return sample_linear(f0, f1, t);
     });

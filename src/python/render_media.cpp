@@ -3,6 +3,7 @@
 #include "python/render_records.h"
 #include "render/emitter.h"
 #include "render/sensor.h"
+#include "render/sggx_matrix.h"
 #include <algorithm>
 #include <nanobind/stl/array.h>
 #include <nanobind/stl/pair.h>
@@ -224,7 +225,27 @@ void bind_volumes(nb::module_ &m) {
         .def("channel_count", &Volume::channel_count);
 }
 
+// A symmetric matrix by its diagonal and xy, xz, yz.
+void bind_flakes(nb::module_ &m) {
+    auto matrix = [](const Vector3 &diagonal, const Vector3 &rest) {
+        return SggxMatrix{ diagonal.x, diagonal.y, diagonal.z, rest.x, rest.y, rest.z };
+    };
+    m.def("sggx_area", [matrix](const Vector3 &w, const Vector3 &diagonal, const Vector3 &rest) {
+        return matrix(diagonal, rest).area(w);
+    });
+    m.def("sggx_density", [matrix](const Vector3 &n, const Vector3 &diagonal, const Vector3 &rest) {
+        return matrix(diagonal, rest).density(n);
+    });
+    m.def("sggx_sample", [matrix](const Vector3 &s, const Vector3 &t, const Vector3 &n,
+                                  const Vector2 &u, const Vector3 &diagonal, const Vector3 &rest) {
+        Frame frame;
+        frame.s = s, frame.t = t, frame.n = n;
+        return as_normal(matrix(diagonal, rest).sample_visible(frame, u));
+    });
+}
+
 void bind_phase_functions(nb::module_ &m) {
+    bind_flakes(m);
     using P = PhaseFunction;
     auto set = [](P &p, std::vector<uint32_t> components) {
         if (auto *own = dynamic_cast<PyPhaseFunction *>(&p))

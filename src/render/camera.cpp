@@ -11,6 +11,11 @@ void Camera::declare_clip(Params &p) {
     p.number("far_clip", m_far, 1e4, 0).doc("Nothing farther than this is seen");
 }
 
+void Camera::declare_focus(Params &p) {
+    p.number("focus_distance", m_focus, 0, 0)
+        .doc("What scripts are told that ask for it; images show everything sharply. 0: `far_clip`");
+}
+
 void Camera::configure_clip(double least) {
     if (!(m_near >= least && m_near < m_far))
         complain("near_clip ({}) must be {}less than far_clip ({})", m_near,
@@ -70,7 +75,7 @@ void FovCamera::configure() {
     Sensor::configure();
     configure_clip(std::numeric_limits<double>::min());
     double aspect = double(m_film->width()) / m_film->height();
-    double half = m_view.half_width(*this, aspect);
+    double half = m_view.half_width(where(), aspect);
     m_x_fov = 2 * std::atan(half) * 180 / Pi;
     m_aspect = 0;
     m_shift_x = opaque_float(m_offset_x);
@@ -80,7 +85,7 @@ void FovCamera::configure() {
 const FovCamera::Extent &FovCamera::extent() const {
     double aspect = double(m_film->width()) / m_film->height();
     if (aspect != m_aspect) {
-        double half = m_view.half_width(*this, aspect);
+        double half = m_view.half_width(where(), aspect);
         m_extent = { opaque_float(half), opaque_float(half / aspect) };
         m_aspect = aspect;
     }

@@ -8,6 +8,8 @@ namespace umbel {
 class Camera : public Sensor {
 protected:
     void declare_clip(Params &p);
+    /// Of cameras that show everything sharply.
+    void declare_focus(Params &p);
     /// Complains unless the distances are in order.
     void configure_clip(double least);
     Mask in_reach(const Float &z) const { return (z >= m_near_clip) & (z <= m_far_clip); }
@@ -24,7 +26,7 @@ protected:
     /// The part of the film that is rendered, times a number.
     Float rendered_part(double times = 1) const;
 
-    double m_near = 0.01, m_far = 1e4;
+    double m_near = 0.01, m_far = 1e4, m_focus = 0;
     Float m_near_clip, m_far_clip;
 };
 

@@ -14,17 +14,20 @@ public:
             .doc("In place of `fov`: focal length on 35 mm film, such as 50mm");
         p.choice("fov_axis", axis, "x", { "x", "y", "diagonal", "smaller", "larger" })
             .doc("What `fov` spans");
+        if (p.loading() && p.properties()->has("fov") && p.properties()->has("focal_length"))
+            fail("{}: give either a field of view (fov) or a focal length (focal_length), not both",
+                 p.properties()->describe());
     }
 
     /// Tangent of half the angle along x, for an image of that width by height. Complains in the name of `owner`.
-    double half_width(const Object &owner, double aspect) const {
+    double half_width(const std::string &owner, double aspect) const {
         double degrees = fov;
         std::string along = axis;
         if (!(degrees > 0)) { // 35 mm film is 36 mm x 24 mm
             double mm = std::atof(focal_length.c_str());
             if (!(mm > 0))
-                owner.complain("focal_length is {}; it must be a positive length such as 50mm",
-                               quote(focal_length));
+                fail("{}: focal_length is {}; it must be a positive length such as 50mm", owner,
+                     quote(focal_length));
             degrees = 2 * std::atan(std::hypot(36, 24) / (2 * mm)) * 180 / Pi;
             along = "diagonal";
         }

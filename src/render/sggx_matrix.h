@@ -42,21 +42,25 @@ struct SggxMatrix {
     }
 
     Float area(const Vector3 &w) const { return safe_sqrt(dot(w, *this * w)); }
+    /// Of normals, by solid angle.
+    Float density(const Vector3 &m) const {
+        // With |S|^2 in its numerator, for that in the form
+        Float det = max(determinant(), Float(0)), form = inverse_form(m);
+        Mask some = form > 0;
+        return select(some, det * safe_sqrt(det) / (Pi * sqr(select(some, form, Float(1)))),
+                      Float(0));
+    }
     /// The part of light from wo that is mirrored to wi, which is also the density of sample_mirrored().
     Float value(const Vector3 &wi, const Vector3 &wo) const {
         Vector3 h = wi + wo;
         Float length2 = squared_norm(h), covered = area(wi);
         Mask some = (length2 > 1e-12) & (covered > 0);
         h = h * rsqrt(select(some, length2, Float(1)));
-        // D(h) with |S|^2 in its numerator, for that in the form
-        Float det = max(determinant(), Float(0)), form = inverse_form(h);
-        some = some & (form > 0);
-        Float d = det * safe_sqrt(det) / (Pi * sqr(select(some, form, Float(1))));
-        return select(some, 0.25 * d / select(some, covered, Float(1)), Float(0));
+        return select(some, 0.25 * density(h) / select(some, covered, Float(1)), Float(0));
     }
-    /// Mirrors mei.wi at a normal among those that it sees.
-    Vector3 sample_mirrored(const MediumInteraction &mei, const Vector2 &u) const {
-        const Frame &frame = mei.sh_frame; // s, t, n are k, j, i of the paper
+    /// A normal among those that are seen along the frame's.
+    Vector3 sample_visible(const Frame &frame, const Vector2 &u) const {
+        // s, t, n are k, j, i of the paper
         Vector3 mt = *this * frame.t, mn = *this * frame.n;
         Float kj = dot(frame.s, mt), ki = dot(frame.s, mn);
         Float jj = dot(frame.t, mt), ji = dot(frame.t, mn), ii = dot(frame.n, mn);
@@ -66,7 +70,11 @@ struct SggxMatrix {
         Vector3 c = Vector3(ki, ji, ii) * inv_root;
         Float radius = sqrt(u.x), angle = 2 * Pi * u.y;
         Float x = radius * cos(angle), y = radius * sin(angle), z = safe_sqrt(1 - u.x);
-        Vector3 h = normalize(mei.to_world(a * x + b * y + c * z));
+        return normalize(frame.to_world(a * x + b * y + c * z));
+    }
+    /// Mirrors mei.wi at one of them.
+    Vector3 sample_mirrored(const MediumInteraction &mei, const Vector2 &u) const {
+        Vector3 h = sample_visible(mei.sh_frame, u);
         return normalize(h * (2 * dot(mei.wi, h)) - mei.wi);
     }
 };

@@ -35,6 +35,20 @@ def test_inverting_a_table_undoes_sampling(name, normalize):
     assert np.allclose(back, u, atol=2e-4) and np.allclose(pdf, again, rtol=1e-3) and np.allclose(pdf, d.eval(p, param), rtol=1e-3)
 
 
+@pytest.mark.parametrize("name, option", [("MarginalContinuous2D1", "enable_sampling"), ("MarginalDiscrete2D0", "enable_sampling"),
+                                          ("Hierarchical2D2", "build_hierarchy")])
+def test_tables_that_are_not_to_be_sampled_say_so(name, option):
+    d, param = make(name, **{option: False})
+    assert np.allclose(d.eval(mi.Point2f(.3, .4), param), make(name)[0].eval(mi.Point2f(.3, .4), param))
+    for f in (d.sample, d.invert):
+        with pytest.raises(mi.UserError, match="evaluated alone"):
+            f(mi.Point2f(.3, .4), param)
+    d = mi.ConditionalRegular1D(mi.Float(1, 2, 3, 4), [0, 1], [[0, 1]], [2], enable_sampling=False)
+    d.eval_pdf(mi.Float(.5), [mi.Float(.5)])
+    with pytest.raises(mi.UserError, match="evaluated alone"):
+        d.sample_pdf(mi.Float(.5), [mi.Float(.5)])
+
+
 def test_a_table_that_is_none_is_refused():
     for data, text in ((np.ones(3), "dimensions"), (-np.ones((2, 2)), "non-negative"), (np.zeros((2, 2)), "no probability")):
         with pytest.raises(RuntimeError, match=text):

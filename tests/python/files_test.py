@@ -108,6 +108,20 @@ def test_tensors_in_files_come_back_by_name(tmp_path):
     f = mi.TensorFile(name)
     assert "a" in f and "c" not in f and f["a"].shape() == [2, 3] and np.array_equal(f["a"].to(mi.TensorXf).numpy(), a)
     assert np.array_equal(mi.tensor_io.read(name)["b"], np.arange(4))
+    mi.tensor_io.write(name, z=np.float16([0.5, -2, 65504]), a=np.int64([-1]))
+    table = mi.tensor_io.read(name)
+    assert list(table) == ["z", "a"] and table["z"].dtype == np.float16 and table["z"].tolist() == [0.5, -2, 65504]
+
+
+def test_damaged_tensor_files_say_where(tmp_path):
+    name = tmp_path / "t"
+    mi.tensor_io.write(name, a=np.zeros((4, 4)))
+    data = name.read_bytes()
+    for damaged, text in ((data[:-1], "goes beyond the end"), (data[:20], "ends within"), (b"x" + data[1:], "is missing")):
+        name.write_bytes(damaged)
+        for read in (mi.tensor_io.read, mi.TensorFile):
+            with pytest.raises(mi.UserError, match=text):
+                read(str(name))
 
 
 def test_volumes_survive_a_file(tmp_path):
@@ -116,6 +130,21 @@ def test_volumes_survive_a_file(tmp_path):
     g = mi.VolumeGrid(str(tmp_path / "v.vol"))
     assert np.array_equal(np.array(g), a) and np.ravel(g.size()).tolist() == [4, 3, 2] and np.isclose(g.max(), a.max())
     assert np.allclose(g.max_per_channel(), a.max(axis=(0, 1, 2)))
+    with open(tmp_path / "v.vol", "rb") as f:
+        assert np.array_equal(np.array(mi.VolumeGrid(f)), a)
+
+
+def test_volumes_are_read_as_scenes_read_them(tmp_path):
+    head = lambda kind, channels, x=1: b"VOL\x03" + struct.pack("<5i6f", kind, x, 1, 1, channels, 0, 0, 0, 1, 1, 1)
+    def read(data):
+        (tmp_path / "v.vol").write_bytes(data)
+        return np.array(mi.VolumeGrid(tmp_path / "v.vol"))
+    assert np.allclose(read(head(3, 1, 2) + bytes([255, 51])).ravel(), [1, .2])
+    assert np.allclose(read(head(4, 3) + bytes([0, 7])).ravel(), [0, 0, 1], atol=1e-6)  # a direction: along z
+    for data, text in ((head(1, 1, -1), "cannot be"), (head(1, 1), "ends early"), (head(9, 1), "encoding 9"),
+                       (head(1, 1) + struct.pack("<f", float("nan")), "not finite"), (b"VOL", "is no volume")):
+        with pytest.raises(RuntimeError, match=text):
+            read(data)
 
 
 def test_paths_are_taken_apart_and_put_together():

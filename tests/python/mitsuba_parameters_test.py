@@ -76,8 +76,10 @@ def test_roughness_is_not_negative(bsdf):
         mi.load_dict({"type": bsdf, "alpha": -1., **inside})
 
 
-def test_all_cameras_take_a_focus_distance():
-    assert mi.load_dict({"type": "orthographic", "focus_distance": 3.}).near_clip() == pytest.approx(.01)
+@pytest.mark.parametrize("camera", ["perspective", "orthographic"])
+def test_sharp_cameras_tell_the_focus_distance_that_they_were_given(camera):
+    assert mi.load_dict({"type": camera, "focus_distance": 3.}).focus_distance() == 3
+    assert mi.load_dict({"type": camera, "far_clip": 50.}).focus_distance() == 50
 
 
 def test_specfilm_compensates_for_rounding():

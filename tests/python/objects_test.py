@@ -753,3 +753,14 @@ def test_lights_say_which_numbers_their_rays_need():
     for name, needed in numbers.items():
         light = mi.load_dict({"type": name})
         assert (light.needs_sample_2(), light.needs_sample_3()) == needed, name
+
+
+def test_a_camera_has_one_field_of_view():
+    with pytest.raises(RuntimeError, match="not both"):
+        mi.load_dict({"type": "perspective", "fov": 40, "focal_length": "50mm"})
+    for props in ({"fov": 40.}, {"fov": 40., "fov_axis": "y"}, {"fov": 40., "fov_axis": "diagonal"}, {"focal_length": "35mm"},
+                  {"fov": 40., "fov_axis": "smaller"}, {}):
+        camera = mi.load_dict({"type": "perspective", "film": {"type": "hdrfilm", "width": 30, "height": 20}, **props})
+        assert np.isclose(mi.parse_fov(props, 1.5), mi.traverse(camera)["x_fov"], rtol=1e-5)
+    with pytest.raises(mi.UserError, match="fov_axis is"):
+        mi.parse_fov({"fov": 40., "fov_axis": "z"}, 1.5)

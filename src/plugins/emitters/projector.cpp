@@ -28,7 +28,7 @@ public:
     }
     void configure() override {
         auto [width, height] = m_irradiance->resolution();
-        double aspect = double(width) / double(height), half = m_view.half_width(*this, aspect);
+        double aspect = double(width) / double(height), half = m_view.half_width(where(), aspect);
         m_tan_x = opaque_float(half);
         m_tan_y = opaque_float(half / aspect);
         m_transform = Transform(m_to_world);

@@ -12,10 +12,7 @@ public:
         p.example("");
         p.example("<float name='near_clip' value='.5'/>");
         ParallelCamera::declare(p);
-        double distance = 0;
-        p.number("focus_distance", distance, 1e4)
-            .fixed()
-            .doc("As of other cameras; of no effect, as all is in focus");
+        declare_focus(p);
     }
     uint32_t flags() const override { return EndpointFlags::DeltaDirection; }
 

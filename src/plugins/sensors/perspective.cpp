@@ -13,11 +13,8 @@ public:
         p.example("<float name='fov' value='70'/><string name='fov_axis' value='y'/>"
                   "<float name='principal_point_offset_x' value='.1'/>");
         PinholeCamera::declare(p);
-        p.number("focus_distance", m_focus, 0).doc("Without effect on a pinhole camera");
+        declare_focus(p);
     }
-
-private:
-    double m_focus = 0;
 };
 
 UMBEL_PLUGIN(Sensor, Perspective, "perspective")

@@ -29,7 +29,7 @@ public:
             most += step;
         double reach = most * (1 + most * most * (k1 + k2 * most * most));
         double aspect = double(m_film->width()) / m_film->height(),
-               half = m_view.half_width(*this, aspect);
+               half = m_view.half_width(where(), aspect);
         double margin = m_film->sample_border() ? 2 * m_film->filter().radius() : 0;
         double x = half * (1 + 2 * std::abs(m_offset_x) + margin / m_film->width()),
                y = half / aspect * (1 + 2 * std::abs(m_offset_y) + margin / m_film->height());

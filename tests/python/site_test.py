@@ -95,3 +95,20 @@ def test_a_broken_link_is_an_error_that_names_it(monkeypatch):
 def test_code_is_left_alone():
     text = "`[a](b)` [c](d)\n\n    [e](f)\n\n```\n[g](h)\n```\n"
     assert make_site.outside_code(text, lambda part: make_site.LINK.sub("X", part)) == text.replace("(d)", "(X)")
+
+
+def test_the_tour_leads_to_files_that_there_are():
+    with open(os.path.join(ROOT, "docs/tour.md")) as f:
+        text = f.read()
+    tracked = [os.path.relpath(os.path.join(folder, name), ROOT) for top in ("src", "python", "tests", "cmake", "docs", "scenes", "examples",
+               "bench", ".ci", ".github") for folder, _, names in os.walk(os.path.join(ROOT, top)) for name in names]
+    tracked += os.listdir(ROOT)
+    made_up = {"image_FORMAT.cpp", "src/plugins/KIND/NAME.cpp", "libumbel.so"}
+    for name in re.findall(r"`([\w.*/]+)`", text):
+        if name in made_up or not re.search(r"/|\.(h|cpp|py|md|txt|xml|yml)$", name):
+            continue
+        if name.endswith("/"):
+            assert os.path.isdir(os.path.join(ROOT, name)) or any(f"/{name}" in f for f in tracked), name
+        else:
+            pattern = re.compile("(.*/)?" + re.escape(name).replace(r"\*", "[^/]*") + "(/.*)?")
+            assert any(pattern.fullmatch(f) for f in tracked), name

@@ -267,6 +267,8 @@ void upgrade_object(Properties &object, const Version &version, Remarks &remarks
     }
     if (object.type == "bitmap" || object.type == "envmap")
         object.erase("cache");
+    if (object.kind == "volume" && object.type == "volcache") // which has no blocks any more
+        object.erase("block_size");
 
     // The zenith was +y, and skies were images of a given size.
     if (object.kind == "emitter" &&

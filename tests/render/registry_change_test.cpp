@@ -102,30 +102,6 @@ std::string in_xml(const SceneParameters &params, const std::string &key) {
     return "";
 }
 
-/// Where the element that begins at `at` is over.
-size_t end_of(const std::string &xml, size_t at) {
-    for (int depth = 0;; at = xml.find('<', at)) {
-        bool closes = xml[at + 1] == '/';
-        at = xml.find('>', at) + 1;
-        depth += closes ? -1 : xml[at - 2] == '/' ? 0 : 1;
-        if (depth == 0)
-            return at;
-    }
-}
-
-/// The scene with an element in the object that is tried, in place of one of that name.
-std::string with(std::string xml, const std::string &element) {
-    size_t begin = xml.find('>', xml.find("id='it'")) + 1;
-    std::string name = element.substr(element.find("name='"));
-    name = name.substr(0, name.find('\'', 6) + 1);
-    for (size_t at = begin; xml[at + 1] != '/'; at = end_of(xml, at))
-        if (xml.substr(at, xml.find('>', at) - at).find(name) != std::string::npos) {
-            xml.erase(at, end_of(xml, at) - at);
-            break;
-        }
-    return xml.insert(begin, element);
-}
-
 Ref<Scene> prepared(const std::string &xml) {
     Ref<Scene> scene = scene_from(xml);
     Sensor &sensor = *scene->sensors()[0];
@@ -171,7 +147,7 @@ bool expect_seen(const std::string &xml, const std::string &key) {
         std::string element = in_xml(params, key);
         if (!element.empty())
             try {
-                EXPECT_TRUE(same_pixels(after, image_of(*prepared(with(xml, element)))))
+                EXPECT_TRUE(same_pixels(after, image_of(*prepared(with_parameter(xml, element)))))
                     << "not that of " << element;
             } catch (const UserError &e) { // it is called something else there
                 EXPECT_NE(std::string(e.what()).find("unknown parameter"), std::string::npos)

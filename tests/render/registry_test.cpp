@@ -1,4 +1,5 @@
 // tests/render/registry_test.cpp: what holds for every plugin that there is; see support/registry.h.
+#include "core/file_text.h"
 #include "core/traverse.h"
 #include "support/registry.h"
 #include <set>
@@ -47,6 +48,22 @@ TEST(Registry, EveryPluginIsTried) {
     }
     for (const Plugin *p : PluginRegistry::instance().all())
         EXPECT_TRUE(tried.count(p) || p->kind == "scene") << p->kind << " " << p->name;
+}
+
+// Beside what holds for all: tests/plugins/NAME_test.cpp, or others there or of Python's that name it.
+TEST(Registry, EveryPluginHasTestsOfItsOwn) {
+    std::string all;
+    for (const char *folder : { "tests/plugins", "tests/python" })
+        for (auto &file : std::filesystem::directory_iterator(folder))
+            all += read_text_file(file.path());
+    for (const Plugin *p : PluginRegistry::instance().all()) {
+        bool is_named = false;
+        for (const char *quote : { "'", "\"" })
+            is_named |= all.find(quote + p->name + quote) != std::string::npos;
+        EXPECT_TRUE(is_named ||
+                    std::filesystem::exists(fmt::format("tests/plugins/{}_test.cpp", p->name)))
+            << p->kind << " " << p->name << ": no test is about it";
+    }
 }
 
 TEST(Registry, EveryPluginDescribesItsParameters) {

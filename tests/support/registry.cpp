@@ -95,6 +95,17 @@ Ref<Object> find_object(Object &object, const std::string &id, std::set<Object *
     return nullptr;
 }
 
+// Where the element that begins at `at` is over.
+size_t end_of(const std::string &xml, size_t at) {
+    for (int depth = 0;; at = xml.find('<', at)) {
+        bool closes = xml[at + 1] == '/';
+        at = xml.find('>', at) + 1;
+        depth += closes ? -1 : xml[at - 2] == '/' ? 0 : 1;
+        if (depth == 0)
+            return at;
+    }
+}
+
 } // namespace
 
 std::string Example::name() const {
@@ -215,6 +226,18 @@ std::string scene_of(const Example &e, bool alone) {
                                     "must say where in a scene it has something to do",
                                     quote(plugin.kind), quote(plugin.name)));
     return "<scene version='3.0.0'>" + integrator + sensor + light + shape + "</scene>";
+}
+
+std::string with_parameter(std::string xml, const std::string &element) {
+    size_t begin = xml.find('>', xml.find("id='it'")) + 1;
+    std::string name = element.substr(element.find("name='"));
+    name = name.substr(0, name.find('\'', 6) + 1);
+    for (size_t at = begin; xml[at + 1] != '/'; at = end_of(xml, at))
+        if (xml.substr(at, xml.find('>', at) - at).find(name) != std::string::npos) {
+            xml.erase(at, end_of(xml, at) - at);
+            break;
+        }
+    return xml.insert(begin, element);
 }
 
 Ref<Object> tried_object(const Ref<Scene> &scene) {

@@ -26,6 +26,8 @@ std::vector<Example> examples(std::string_view kind = {});
 
 /// A scene around it; `alone`, without surfaces but its own. UserError for a kind of plugin that nobody has told what to do.
 std::string scene_of(const Example &e, bool alone = false);
+/// Such a scene with an element in the object that is tried, in place of one of that name.
+std::string with_parameter(std::string xml, const std::string &element);
 /// The object that such a scene tries; null where traversal does not find it.
 Ref<Object> tried_object(const Ref<Scene> &scene);
 

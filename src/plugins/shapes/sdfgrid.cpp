@@ -44,8 +44,6 @@ public:
         if (!p.loading() || !m_image)
             p.file("filename", m_file).doc("The distances");
         p.choice("normals", m_normals, "smooth", { "smooth", "analytic" }).doc("Of shading");
-        p.boolean("watertight", m_watertight, true)
-            .doc("For scenes that say so: no ray slips through between voxels in any case");
         if (p.traversing())
             p.exposed("grid", TensorSlot{ &m_grid, &m_shape }).differentiable();
     }
@@ -353,7 +351,6 @@ private:
     std::filesystem::path m_file;
     std::shared_ptr<const Image> m_image;
     std::string m_normals;
-    bool m_watertight = true;
     Value m_grid;                // as scripts see it
     std::vector<size_t> m_shape; // z, y, x and one channel
     std::vector<double> m_values;

@@ -70,7 +70,7 @@ public:
         bool accel = true;
         p.boolean("accel", accel, true)
             .fixed()
-            .doc("Of Mitsuba, for textures in hardware; makes no difference");
+            .doc("A hint of Mitsuba's for texture units of GPUs, which are not used here");
         p.boolean("raw", m_options.raw, false)
             .doc("Take numbers as they are, without undoing sRGB, and never as a spectrum: for "
                  "normals or roughness");

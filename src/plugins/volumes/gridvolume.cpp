@@ -51,7 +51,7 @@ public:
         bool accel = true;
         p.boolean("accel", accel, true)
             .fixed()
-            .doc("Of Mitsuba, for textures in hardware; makes no difference");
+            .doc("A hint of Mitsuba's for texture units of GPUs, which are not used here");
         p.boolean("raw", m_raw, false).doc("Take three channels as numbers, never as a colour");
         p.boolean("use_grid_bbox", m_uses_box, is_vdb_file(m_file))
             .doc("Fill the box that the file names in place of the unit cube; true if absent, for "

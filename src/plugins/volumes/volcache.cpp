@@ -33,7 +33,6 @@ public:
         p.boolean("raw", m_raw, false).doc("Take three channels as numbers, never as a colour");
         p.integer("memory_limit", m_limit, 1024, 1)
             .doc("In MiB; a grid that needs more is an error");
-        p.integer("block_size", m_block, 8, 1).doc("Without effect: files of version 0.5 have it");
     }
     void configure() override {
         if (!m_cache)
@@ -148,7 +147,7 @@ private:
     Ref<Volume> m_cache; // the nested volume, until it is replaced
     double m_width = 0;
     bool m_raw = false;
-    int m_limit = 1024, m_block = 8;
+    int m_limit = 1024;
     Transform m_from_cache, m_to_cache;
 };
 

@@ -73,6 +73,12 @@ TEST(IrradianceMeter, BelongsToOneSurface) {
                              "type='perspective'/></shape></scene>");
               }).find("cannot be attached"),
               std::string::npos);
+    EXPECT_NE(user_error([&] {
+                  scene_from("<scene version='3.0.0'><shape type='sphere'><sensor "
+                             "type='irradiancemeter'><transform name='to_world'><scale value='2'/>"
+                             "</transform></sensor></shape></scene>");
+              }).find("remove to_world"),
+              std::string::npos);
 }
 
 TEST(IrradianceMeter, IsAmongTheScenesSensorsInOrder) {

@@ -84,4 +84,17 @@ TEST_P(BackendMeshAttributes, HaveGradientsInInstances) {
                     "vertex_color");
 }
 
+TEST_P(BackendMeshAttributes, AreCalledVertexcolorsWhereTheyAreColours) {
+    auto image = [&](const char *texture) {
+        std::string shape = square(false, false);
+        shape.insert(shape.rfind("</shape>"),
+                     fmt::format("<bsdf type='diffuse'>{}</bsdf>", texture));
+        return render_image(*scene_from(scene_xml(shape + "<emitter type='constant'/>", 8, 4)));
+    };
+    EXPECT_TRUE(
+        same_pixels(image("<texture type='vertexcolors' name='reflectance'/>"),
+                    image("<texture type='mesh_attribute' name='reflectance'><string name='name' "
+                          "value='vertex_color'/></texture>")));
+}
+
 } // namespace umbel

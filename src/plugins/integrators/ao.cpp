@@ -3,6 +3,7 @@
 // Materials and lights do not matter. Surfaces have two sides. Where a ray meets nothing, the image is white.
 #include "core/spectra.h"
 #include "core/warp.h"
+#include "render/hidden_lights.h"
 #include "render/integrator.h"
 
 namespace umbel {
@@ -26,8 +27,9 @@ public:
                      m_length);
     }
 
-    Radiance sample(const Scene &scene, SampleStream &sampler, const Ray &ray, const Medium *,
+    Radiance sample(const Scene &scene, SampleStream &sampler, const Ray &camera_ray, const Medium *,
                     const Mask &active) const override {
+        Ray ray = m_hide_emitters ? past_lights(scene, camera_ray, active) : camera_ray;
         SurfaceInteraction si = scene.ray_intersect(ray, active, true);
         Mask valid = active & si.is_valid();
         bool is_known = m_length > 0 || scene.bounds().is_empty();

@@ -3,6 +3,7 @@
 // Where colours are RGB, its three numbers are the colour; single numbers are grey, and of two the third is 0. In other
 // variants colours are not numbers of one's choice: there, the channels field.R, field.G and field.B hold them.
 #include "render/further_colours.h"
+#include "render/hidden_lights.h"
 #include "render/integrator.h"
 
 namespace umbel {
@@ -38,12 +39,15 @@ public:
         return { "field.R", "field.G", "field.B" };
     }
 
-    Radiance sample(const Scene &scene, SampleStream &, const Ray &ray, const Medium *,
+    Radiance sample(const Scene &scene, SampleStream &, const Ray &camera_ray, const Medium *,
                     const Mask &active) const override {
+        Ray ray = m_hide_emitters ? past_lights(scene, camera_ray, active) : camera_ray;
         // With derivatives of where shapes are
         SurfaceInteraction si =
             scene.interaction(ray, scene.trace(ray, active, true), active,
                               scene.follows_shapes() ? Scene::Follow::Ray : Scene::Follow::Nothing);
+        if (m_hide_emitters)
+            si.t = si.t + dot(ray.o - camera_ray.o, ray.d);
         Mask valid = active & si.is_valid();
         Vector3 v = select(valid, value(scene, si, valid),
                            Vector3(m_otherwise[0], m_otherwise[1], m_otherwise[2]));

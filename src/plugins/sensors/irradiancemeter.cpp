@@ -12,6 +12,9 @@ public:
     void declare(Params &p) override {
         p.example("");
         Sensor::declare(p);
+        if (p.loading() && p.properties()->has("to_world"))
+            fail("{}: stands where its surface does; remove to_world, and move that",
+                 p.properties()->describe());
     }
     void attach(const Shape *shape) override {
         if (m_shape)

@@ -26,7 +26,8 @@ TEST(StrictNormals, KeepLightOfTheOtherSideOut) {
                                 is_strict));
         return channel_mean(render_image(*scene_from(xml)), 0).mean;
     };
-    for (const char *integrator : { "path", "ad", "prb", "rb", "prb_projective" }) {
+    for (const char *integrator :
+         { "path", "ad", "prb", "rb", "prb_projective", "direct", "volpath", "volpathmis" }) {
         EXPECT_GT(brightness(integrator, false), 1e-3) << integrator;
         EXPECT_EQ(brightness(integrator, true), 0) << integrator;
     }

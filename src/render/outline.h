@@ -12,6 +12,7 @@ struct Viewpoint {
     Float w;   // 1, or 0 where it is far away
     // Rays end there, rather than begin: some shapes are met from one side only
     bool is_end = false;
+    bool is_camera = false; // also lines count along which shading jumps
 
     /// Towards the viewer, of any length.
     Vector3 from(const Vector3 &x) const { return fma(x, -w, p); }
@@ -42,6 +43,11 @@ public:
     };
     /// None: all of it is one.
     virtual std::vector<Piece> outline_pieces() const { return {}; }
+    /// Whether anything may be seen of a piece from a Viewpoint of the host's numbers; to save samples.
+    virtual bool may_be_seen(uint32_t /*primitive*/, uint32_t /*part*/,
+                             const std::array<double, 4> & /*from*/) const {
+        return true;
+    }
     virtual Outline piece_outline(const Viewpoint &from, const Float &u, const UInt32 & /*prim*/,
                                   const UInt32 & /*part*/, const Mask & /*active*/) const {
         return outline(from, u);

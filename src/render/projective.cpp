@@ -61,11 +61,14 @@ Float turned(const Vector3 &n, const Vector3 &p, const Vector3 &from, const Vect
 Viewpoint viewpoint(const Sensor &sensor, const Scene &scene, const Float &time,
                     const Vector2 &aperture) {
     if (!sensor.has(EndpointFlags::DeltaDirection))
-        return { sensor.sample_position(time, aperture, Mask(true)).first.p, Float(1) };
+        return { .p = sensor.sample_position(time, aperture, Mask(true)).first.p,
+                 .w = Float(1),
+                 .is_camera = true };
     auto c = scene.bounds().centre();
     Vector3 middle(opaque_float(c[0]), opaque_float(c[1]), opaque_float(c[2]));
-    return { sensor.sample_direction(place(middle, time, {}), aperture, Mask(true)).first.d,
-             Float(0) };
+    return { .p = sensor.sample_direction(place(middle, time, {}), aperture, Mask(true)).first.d,
+             .w = Float(0),
+             .is_camera = true };
 }
 
 struct Start { // of a lane
@@ -305,8 +308,7 @@ ProjectiveTracer::Seed ProjectiveTracer::seed(const BoundaryPass &pass, const Si
     s.is_far = flags.far;
     s.is_point = flags.point;
     s.emitter = ds.emitter;
-    Viewpoint light{ select(s.is_far, ds.d, ds.p), select(s.is_far, Float(0), Float(1)),
-                     true };
+    Viewpoint light{ select(s.is_far, ds.d, ds.p), select(s.is_far, Float(0), Float(1)), true };
     s.at = edges.point(piece, t, light, active);
     s.w = unit(light.from(s.at.p));
     DirectionSample here = ds;

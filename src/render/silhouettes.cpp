@@ -100,7 +100,7 @@ void Silhouettes::add_surface(size_t i, const Begin &begin, uint32_t instance) {
         }
         m_shapes.push_back({ begin.row, begin.primitive + p.primitive, instance,
                              4 * p.primitive + p.part, b.centre(), b.radius(), p.length * scale,
-                             followed });
+                             followed, outlined });
     };
     std::vector<HasOutline::Piece> pieces = outlined->outline_pieces();
     for (const HasOutline::Piece &p : pieces) {
@@ -397,10 +397,14 @@ std::optional<DiscreteDistribution> Silhouettes::seen_from(const Viewpoint &from
         std::vector<double> p = read_floats(from.p.x), q = read_floats(from.p.y),
                             r = read_floats(from.p.z), w = read_floats(from.w);
         for (size_t i = 0; i < m_shapes.size(); ++i) {
-            const auto &c = m_shapes[i].centre;
+            const OutlinedShape &s = m_shapes[i];
+            const auto &c = s.centre;
+            if (is_certain && !s.instance &&
+                !s.shape->may_be_seen(s.place >> 2, s.place & 3, { p[0], q[0], r[0], w[0] }))
+                outlines[i] = 0;
             double d = std::hypot(p[0] - c[0], q[0] - c[1], r[0] - c[2]);
             if (w[0] > 0)
-                outlines[i] /= std::max(d, m_shapes[i].radius);
+                outlines[i] /= std::max(d, s.radius);
         }
     }
     return distribution(edges, outlines);

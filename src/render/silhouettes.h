@@ -94,6 +94,7 @@ private:
         std::array<double, 3> centre;
         double radius, length;
         bool followed;
+        const HasOutline *shape;
     };
     std::vector<OutlinedShape> m_shapes;
     // By shape: its row in the arena's table, its primitive there, its instance; four times its own number of that, and the

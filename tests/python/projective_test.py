@@ -48,7 +48,7 @@ class Problem:
         self.params = mi.traverse(scene)
         self.before = self.params[key]
         if not hasattr(self.before, "matrix"):
-            self.before = mi.Float(self.before)
+            self.before = type(self.before)(self.before)
 
     def image(self, x, seed, spp):
         self.params[self.key] = self.place(self.before, x)
@@ -228,9 +228,9 @@ def _followed(scene, key):
 
 
 def test_shapes_without_known_silhouettes_are_refused(capfd):
-    z, y, x = np.mgrid[0:6, 0:6, 0:6] / 5 - .5
-    grid = mi.TensorXf((np.sqrt(x * x + y * y + z * z) - .3)[..., None].astype(np.float32))
-    def scene(): return _scene(_lit({"type": "sdfgrid", "grid": grid}), "direct_projective")
+    cloud = {"type": "ellipsoids", "centers": mi.TensorXf(np.float32([[0, 0, 0]])), "scales": mi.TensorXf(np.float32([[.3, .2, .3]])),
+             "quaternions": mi.TensorXf(np.float32([[0, 0, 0, 1]]))}
+    def scene(): return _scene(_lit(cloud), "direct_projective")
     with pytest.raises(Exception, match="no known silhouettes"):
         _followed(scene(), "camera.to_world")
     _followed(scene(), "light.to_world")
@@ -277,6 +277,59 @@ def test_curves_and_their_shadows(kind, key, tmp_path):
 def test_light_between_a_moving_curve_and_the_floor(tmp_path):
     scene = _scene(_lit(_curve("linearcurve", tmp_path)), max_depth=3)
     Problem(scene, "thing.control_points", _move_points(1), 256, 2048).check()
+
+
+# ---- grids of distances: dented, so that silhouettes turn away, bend between voxels, and hide behind others
+
+def _grid(open_border=False):
+    z, y, x = np.mgrid[0:8, 0:7, 0:9] / np.array([7, 6, 8]).reshape(3, 1, 1, 1) - .5
+    r = np.sqrt(x * x + 1.2 * y * y + z * z) + .05 * np.sin(9 * x + 2) * np.sin(8 * y) + .04 * np.cos(11 * z)
+    return (r - (.52 if open_border else .36))[..., None].astype(np.float32)
+
+
+def _sdf(**kwargs):
+    T, size = mi.ScalarTransform4f, kwargs.pop("size", 1)
+    return {"type": "sdfgrid", "grid": mi.TensorXf(_grid(kwargs.pop("open_border", False))),
+            "to_world": T().rotate([1, 2, 0], 20).scale([1.9 * size, 1.6 * size, 1.7 * size]).translate(-.5), **kwargs}
+
+
+def _shift_numbers(before, x):
+    """As if the surface moved along x and grew: not by the same number everywhere."""
+    z, y, along = np.mgrid[0:8, 0:7, 0:9]
+    change = (.8 * (along / 8 - .5) + .3 + .2 * np.cos(2 * y + z)).astype(np.float32).ravel()
+    return mi.TensorXf(before.array - x * mi.Float(change), before.shape)
+
+
+@pytest.mark.parametrize("normals, border", [("smooth", False), ("analytic", False), ("smooth", True)])
+def test_what_the_camera_sees_of_a_changing_grid(normals, border):
+    lit = {"type": "diffuse", "reflectance": _rgb(.6, .5, .4)}
+    scene = _scene({"sky": {"type": "constant", "radiance": _rgb(.5, .6, .7)},
+                    "sun": {"type": "directional", "direction": [-1, -.6, -.8], "irradiance": _rgb(2, 1.5, 1)},
+                    "thing": _sdf(normals=normals, open_border=border, bsdf={"type": "twosided", "inner": lit})},
+                   max_depth=2 if normals == "analytic" else 1)
+    Problem(scene, "thing.grid", _shift_numbers, 512, 4096).check(step=.005)
+
+
+@pytest.mark.parametrize("key", ["thing.grid", "thing.to_world", "light.to_world", "camera.to_world"])
+def test_a_grid_and_its_shadow(key):
+    # Few of its many pieces are seen from a light
+    scene = _scene(_lit(_sdf(normals="analytic", size=.6)), "direct_projective", sppi=1024, guiding="none")
+    grid = key == "thing.grid"
+    move = _shift_numbers if grid else _move(1 if "light" in key else 0)
+    Problem(scene, key, move, 256, 4096).check(step=.01 if grid else .02)
+
+
+def test_a_grid_that_shines_on_itself_where_nothing_comes_into_sight():
+    """From inside a closed surface all of it is seen: `prb` is complete there."""
+    T = mi.ScalarTransform4f
+    camera = _camera(to_world=T().look_at([0, .1, .2], [0.3, 0, -.4], [0, 1, 0]), fov=90)
+    z, y, x = np.mgrid[0:6, 0:6, 0:6] / 5 - .5
+    grid = (np.sqrt(x * x + 1.1 * y * y + .9 * z * z) - .42)[..., None].astype(np.float32)
+    change = mi.Float((x + .4 + .3 * np.sin(3 * y)).astype(np.float32).ravel())
+    scene = _scene({"thing": {"type": "sdfgrid", "grid": mi.TensorXf(grid), "to_world": T().scale(4).translate(-.5),
+                              "bsdf": {"type": "twosided", "inner": {"type": "diffuse", "reflectance": _rgb(.6, .5, .4)}}},
+                    "lamp": {"type": "point", "position": [.3, .4, .1], "intensity": _rgb(3, 2, 1)}}, "prb", camera, max_depth=4)
+    Problem(scene, "thing.grid", lambda before, v: mi.TensorXf(before.array - v * change, before.shape), 128, 2048).check(step=.01)
 
 
 def test_integrators_that_cannot_follow_the_camera_say_so():

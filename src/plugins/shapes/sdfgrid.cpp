@@ -5,15 +5,18 @@
 // voxels around the nearest grid point (`smooth`). There are no texture coordinates; the surface emits no light.
 //
 // Files are those of `gridvolume`, of one channel. Each voxel that has a part of the surface is a primitive, in the tightest box
-// around that part.
+// around that part. Derivatives by `grid` are those of what is seen and, with `prb_projective`, of silhouettes: where the surface turns
+// away, where it bends between voxels, and where the grid ends. That parts of the surface may appear or vanish is not among them, nor
+// are lines along which `smooth` normals turn away from the viewer before the surface does.
 #include "ad/ad.h"
 #include "core/host_array.h"
 #include "core/image.h"
 #include "core/voxels.h"
 #include "jit/array.h"
 #include "render/follows_data.h"
+#include "render/outline.h"
 #include "render/shape.h"
-#include "render/voxel_math.h"
+#include "render/voxel_outline.h"
 #include <algorithm>
 #include <cmath>
 
@@ -29,7 +32,7 @@ Float choose_lane(const Mask &m, const Float &a, const Float &b) { return select
 
 } // namespace
 
-class SdfGrid final : public ManyPrimitives, public FollowsData {
+class SdfGrid final : public ManyPrimitives, public FollowsData, public HasOutline {
 public:
     void declare(Params &p) override {
         p.example("<string name='filename' value='$files/ball.vol'/><transform name='to_world'>"
@@ -151,6 +154,8 @@ public:
         Lane lane = lane_at(numbers(), voxel, active);
         Transform grid = m_place;
         si.p = ray(hit.t);
+        if (is_following() && follows_data())
+            si.p = select(on_ray(), si.p, carried(lane, si.p));
         Vector3 at = grid.inverse().point(si.p);
         Float p[3] = { at.x - lane.at[0], at.y - lane.at[1], at.z - lane.at[2] }, slope[3];
         voxels::gradient(lane.corners, p, slope);
@@ -161,6 +166,101 @@ public:
             si.sh_frame.n = to_normal(smooth_slope(lane, p, active));
         si.uv = { Float(0), Float(0) };
         si.dp_du = si.dp_dv = Vector3(Float(0));
+    }
+
+    // ---- derivatives by the grid
+    bool carries_points() const override { return true; }
+    Float area_around(const Vector3 &p, const Float &, const UInt32 &voxel,
+                      const Mask &active) const override {
+        Lane lane = lane_at(numbers(), voxel, active);
+        Transform grid = m_place;
+        voxels::Slopes now = slopes(lane, p);
+        auto [df, dg] = changes(lane, now.p);
+        Vector3 n = grid.normal(now.g);
+        Float inv = rsqrt(squared_norm(n));
+        return 1 +
+               voxels::Flow(now).area_change(df, dg, now.g * inv, grid.inverse().vector(n * inv));
+    }
+
+    // ---- silhouettes: by axes of the planes that they are looked for in, and bends
+    enum : uint32_t { Bends = 3 };
+    std::vector<Piece> outline_pieces() const override {
+        std::vector<Piece> out;
+        TransformData from_grid = m_to_grid.inverse().value();
+        for (size_t i = 0; i < m_boxes.size(); ++i) {
+            const uint32_t *at = &m_voxels_host[4 * i];
+            BoundingBox cell;
+            for (uint32_t k = 0; k < 2; ++k)
+                cell.extend(std::array{ double(at[0] + k), double(at[1] + k), double(at[2] + k) });
+            cell = transform_bounds({ from_grid }, cell);
+            for (uint32_t part = 0; part < 4; ++part)
+                out.push_back({ uint32_t(i), part, cell.centre(), cell.radius(), cell.radius() });
+        }
+        return out;
+    }
+    // Numbers' slopes along lines of sight are trilinear, too: at their extremes in the corners.
+    bool may_be_seen(uint32_t voxel, uint32_t part,
+                     const std::array<double, 4> &from) const override {
+        if (part == Bends && m_normals != "smooth")
+            return true;
+        const uint32_t *at = &m_voxels_host[4 * voxel];
+        auto to_grid = from[3] > 0 ? m_to_grid.apply_point({ from[0], from[1], from[2] })
+                                   : m_to_grid.apply_vector({ from[0], from[1], from[2] });
+        bool above = false, below = false;
+        auto look = [&](const voxels::Corners<double> &c, const uint32_t *cell) {
+            for (size_t k = 0; k < 8; ++k) {
+                double p[3] = { double(k & 1), double(k >> 1 & 1), double(k >> 2) }, g[3], sum = 0;
+                voxels::gradient(c, p, g);
+                for (size_t i = 0; i < 3; ++i)
+                    sum += g[i] * (to_grid[i] - from[3] * (double(cell[i]) + p[i]));
+                (sum > 0 ? above : below) = true;
+            }
+        };
+        look(corners_host(at), at);
+        for (size_t i = 0; i < 3 && part == Bends; ++i) {
+            if (at[i] == 0 || at[i] + 2 == m_shape[2 - i])
+                return true;
+            uint32_t other[3] = { at[0], at[1], at[2] };
+            --other[i];
+            look(corners_host(other), other);
+        }
+        return above && below;
+    }
+    Outline outline(const Viewpoint &, const Float &) const override {
+        complain("silhouettes of a grid of distances are those of its voxels");
+    }
+    Outline piece_outline(const Viewpoint &from, const Float &u, const UInt32 &voxel,
+                          const UInt32 &part, const Mask &active) const override {
+        Lane lane = lane_at(m_still, voxel, active);
+        Transform grid = m_place, to_grid = grid.inverse();
+        Vector3 corner(lane.at[0], lane.at[1], lane.at[2]);
+        Vector3 eye = select(from.w > 0, to_grid.point(from.p) - corner, to_grid.vector(from.p));
+        // Of bends: twelve parts of u, by axis, side and the axis that they run along
+        constexpr double Parts[2] = { 2, 12 };
+        Mask bends = part == UInt32(uint32_t{ Bends });
+        Float count = select(bends, Float(Parts[1]), Float(Parts[0])), scaled = u * count,
+              number = floor(scaled), s = scaled - number;
+        UInt32 which = to_uint(number), axis = select(bends, which >> 2u, part);
+        voxels::Corners<Float> c = voxels::turned(lane.corners, axis);
+        eye = voxels::turned(eye, axis);
+        voxels::End smooth =
+            voxels::smooth_end(c, eye, from.w, s, (which & UInt32(1u)) != UInt32(0u));
+
+        Mask is_upper = (which & UInt32(1u)) != UInt32(0u),
+             by_z = (which & UInt32(2u)) != UInt32(0u);
+        Float beyond[4];
+        Mask is_border = beyond_face(lane, axis, is_upper, bends, beyond);
+        voxels::End bend = voxels::crease_end(c, beyond, is_border, is_upper, eye, from.w, s, by_z,
+                                              from.is_camera && m_normals != "smooth");
+        bend.valid = bend.valid & (is_border | !is_upper); // else it is the next voxel's
+
+        auto turn = [&](const Vector3 &v) { return voxels::turned_back(v, axis); };
+        Vector3 p = turn(select(bends, bend.p, smooth.p)) + corner,
+                tangent = turn(select(bends, bend.tangent, smooth.tangent));
+        Vector3 inside =
+            select(bends, grid.vector(turn(bend.inside)), grid.normal(turn(smooth.inside)));
+        return { grid.point(p), grid.vector(tangent) * count, inside,
+                 active & select(bends, bend.valid, smooth.valid) };
     }
 
 protected:
@@ -293,6 +393,55 @@ private:
                 number(grid, x + UInt32(k & 1), y + UInt32(k >> 1 & 1), z + UInt32(k >> 2), active);
         return lane;
     }
+    // Numbers at the corners of the face before the voxel's lower one, which is at a right angle to an axis. True where there is none.
+    Mask beyond_face(const Lane &lane, const UInt32 &axis, const Mask &is_upper, const Mask &active,
+                     Float (&to)[4]) const {
+        const UInt32 *cell[3] = { &lane.x, &lane.y, &lane.z };
+        Mask border(false);
+        for (uint32_t a = 0; a < 3; ++a) {
+            Mask here = axis == UInt32(a);
+            UInt32 last(jit::opaque(uint32_t(m_shape[2 - a] - 2)));
+            Mask ends = select(is_upper, *cell[a] == last, *cell[a] == UInt32(0u));
+            border = border | (here & ends);
+        }
+        Mask read = active & !border & !is_upper;
+        for (uint32_t k = 0; k < 4; ++k) {
+            UInt32 at[3];
+            for (uint32_t a = 0; a < 3; ++a) { // the next axis changes first
+                Mask first = axis == UInt32((a + 2) % 3), second = axis == UInt32((a + 1) % 3);
+                UInt32 step =
+                    select(first, UInt32(k & 1), select(second, UInt32(k >> 1), UInt32(~0u)));
+                at[a] = *cell[a] + step;
+            }
+            to[k] = number(m_still, at[0], at[1], at[2], read);
+        }
+        return border;
+    }
+
+    // ---- points that stay on the surface
+    voxels::Slopes slopes(const Lane &lane, const Vector3 &p) const {
+        Vector3 at = Transform(m_place).inverse().point(p);
+        auto in_voxel = [](const Float &x, const Float &least) {
+            return min(max(Float(ad::detach(x)) - least, Float(0)), Float(1));
+        };
+        voxels::Corners<Float> still;
+        for (size_t k = 0; k < 8; ++k)
+            still.f[k] = Float(ad::detach(lane.corners.f[k]));
+        return { still,
+                 { in_voxel(at.x, lane.at[0]), in_voxel(at.y, lane.at[1]),
+                   in_voxel(at.z, lane.at[2]) } };
+    }
+    // 0, with derivatives: of the number at a place, and of its slopes.
+    static std::pair<Float, Vector3> changes(const Lane &lane, const Vector3 &p) {
+        voxels::Slopes now(lane.corners, p);
+        auto change = [](const Float &v) { return v - Float(ad::detach(v)); };
+        return { change(now.f), { change(now.g.x), change(now.g.y), change(now.g.z) } };
+    }
+    Vector3 carried(const Lane &lane, const Vector3 &p) const {
+        voxels::Slopes now = slopes(lane, p);
+        return p - Transform(m_place).vector(voxels::Flow(now).way * changes(lane, now.p).first);
+    }
+
     void place(const Ray &ray, Float (&o)[3], Float (&d)[3]) const {
         Transform to_grid = Transform(m_place).inverse();
         Vector3 p = to_grid.point(ray.o), v = to_grid.vector(ray.d);
@@ -326,7 +475,9 @@ private:
                 return voxels::bilinear(f[0], f[1], f[2], f[3], p[b], p[c]);
             };
             Float f0 = face(*cell[a]), f1 = face(*cell[a] + UInt32(one)), next = face(beyond);
+            // At the grid's end there is no other, with a weight of 0
             Float own = f1 - f0, other = select(upper, next - f1, f0 - next);
+            other = select(lacks, own, other);
             double size = double(most); // to the shape's space
             low[a] = select(upper, own, other) * size;
             high[a] = select(upper, other, own) * size;

@@ -41,8 +41,9 @@ struct PathTracer::State {
     UInt32 lit; // bit k: bounce k saw the light that it sampled; replayed when differentiating
     Spectrum tangent;               // of L, in forward mode
     std::vector<Vertex> trail = {}; // where shapes are followed: the last vertex, and this one
+    std::vector<UInt32> noise = {}; // for auxiliary rays
     UMBEL_STRUCT(sampler, ray, throughput, L, eta, depth, prev_p, prev_n, prev_pdf, prev_delta,
-                 valid, active, lit, tangent, trail)
+                 valid, active, lit, tangent, trail, noise)
 
     // How the path is differentiated; the same throughout
     std::optional<ad::Mode> mode; // vertex by vertex
@@ -120,6 +121,8 @@ RadianceDerivative PathTracer::differentiate(ad::Mode mode, const Scene &scene,
         s.tangent = Spectrum(0);
     if (scene.follows_shapes() || FollowedCamera::is_any())
         s.trail.assign(2, { ray, scene.trace(ray, s.active, true), Mask(true) });
+    if (m_warp.is_on() && !s.trail.empty())
+        differentiate_first_sight(scene, s);
     ad::SuspendGrad none; // a bounce is differentiated inside the loop
     s = jit::loop(
         s, [](const State &s) { return s.active; },
@@ -200,7 +203,7 @@ void PathTracer::bounce(const Scene &scene, State &s) const {
         std::tie(ds, light) =
             scene.sample_emitter_direction(fixed, s.sampler.next_2d(), false, next & smooth);
         if (attached)
-            light = attached_light(scene, si, fixed, ds, light, next & smooth);
+            light = attached_light(scene, si, fixed, ds, light, s, next & smooth);
         wo = si.to_local(ds.d);
     }
 
@@ -337,7 +340,7 @@ SurfaceInteraction PathTracer::attached_hit(const Scene &scene, State &s) const 
 
 Spectrum PathTracer::attached_light(const Scene &scene, const SurfaceInteraction &si,
                                     const SurfaceInteraction &fixed, DirectionSample &ds,
-                                    const Spectrum &light, const Mask &active) const {
+                                    const Spectrum &light, State &s, const Mask &active) const {
     // The same point of the light, if it is a surface
     Ray ray = fixed.spawn_ray_to(ds.p);
     ray.maxt = std::numeric_limits<double>::infinity();
@@ -369,6 +372,9 @@ Spectrum PathTracer::attached_light(const Scene &scene, const SurfaceInteraction
     ds.p = replace_grad(ds.p, r.p);
     ds.d = replace_grad(ds.d, r.d);
     Float factor = select(sampled, rcp(ds.pdf), Float(0)) * arriving(si.p, point, found);
+    if (m_warp.is_on())
+        factor = factor * warped(scene, ray, si.p, hit, point.si, s, s.depth + UInt32(2u),
+                                 sampled & !ds.delta);
     Spectrum out = light;
     for (size_t c = 0; c < out.c.size(); ++c)
         out[c] = Float(ad::replace_grad(light[c], r.value[c] * factor));
@@ -388,7 +394,51 @@ Spectrum PathTracer::attached_scattering(const Scene &scene, const SurfaceIntera
         return value_of(bsdf, si, towards, s.active);
     });
     s.trail = { { arrived, s.trail[1].hit, s.trail[1].on_ray }, { s.ray, hit, bs.is_delta() } };
-    return value * arriving(si.p, next, smooth);
+    Float factor = arriving(si.p, next, smooth);
+    if (m_warp.is_on())
+        factor = factor * warped(scene, s.ray, si.p, hit, next.si, s, s.depth + UInt32(1u),
+                                 s.active & !bs.is_delta());
+    return value * factor;
+}
+
+// ---- what comes into sight
+
+// A segment of a path by its number, the first of which is 1.
+Float PathTracer::warped(const Scene &scene, const Ray &ray, const Vector3 &from, const Hit &hit,
+                         const SurfaceInteraction &to, State &s, const UInt32 &number,
+                         const Mask &active) const {
+    Mask counts = active;
+    if (m_warp.max_depth >= 0)
+        counts = counts & (number <= UInt32(uint32_t(m_warp.max_depth)));
+    return m_warp.factor(scene, { ray, from, hit.t, to.p, to.n, false }, s.noise[0], counts);
+}
+
+// What the camera sees on both sides of silhouettes, by the same random numbers.
+void PathTracer::differentiate_first_sight(const Scene &scene, State &s) const {
+    FollowedOnce followed;
+    s.noise = { VisibilityWarp::noise_of(s.sampler) };
+    if (m_warp.max_depth == 0)
+        return;
+    const Vertex &first = s.trail[1];
+    SurfaceInteraction si = scene.attached(first.ray, first.hit, Mask(false), s.active).si;
+    VisibilityWarp::Segment segment{ first.ray, first.ray.o, first.hit.t, si.p, si.n, true };
+    std::vector<Float> motions, gradients;
+    std::vector<Spectrum> differ;
+    for (const auto &aside : m_warp.asides(scene, segment, s.noise[0], s.active)) {
+        ad::SuspendGrad none;
+        SampleStream sampler = s.sampler;
+        Spectrum d = s.L - sample(scene, sampler, aside.ray, nullptr, aside.jumps).L;
+        differ.push_back(select(aside.jumps, finite(d), Spectrum(0)));
+        Float by(0);
+        for (size_t c = 0; c < d.c.size(); ++c)
+            by += differ.back()[c] * s.gradient[c];
+        motions.push_back(aside.motion);
+        gradients.push_back(by);
+    }
+    // All at once: they share what their derivatives pass
+    std::vector<Float> tangents = differentiate_values(*s.mode, motions, gradients);
+    for (size_t i = 0; i < tangents.size(); ++i)
+        s.tangent += differ[i] * tangents[i];
 }
 
 } // namespace umbel

@@ -15,6 +15,7 @@
 // Two other ways to the same derivative, see PathDerivative, differ in how they know what lies ahead of a vertex.
 #pragma once
 #include "render/integrator.h"
+#include "render/visibility_warp.h"
 
 namespace umbel {
 
@@ -44,6 +45,8 @@ protected:
     int m_incident_depth = -1; // of the paths that tell what lies ahead; 0: it is taken to be 1
     int m_adjoint_depth = -1;  // how many vertices are differentiated
 
+    VisibilityWarp m_warp; // of `prb_reparam`
+
     /// Radiance along rays that do not leave the camera, of paths of so many segments at most, the first one included.
     Radiance sample_up_to(const Scene &scene, SampleStream &sampler, const Ray &ray,
                           const UInt32 &segments, const Mask &active) const;
@@ -57,9 +60,13 @@ private:
     SurfaceInteraction attached_hit(const Scene &scene, State &s) const;
     Spectrum attached_light(const Scene &scene, const SurfaceInteraction &si,
                             const SurfaceInteraction &fixed, DirectionSample &ds,
-                            const Spectrum &light, const Mask &active) const;
+                            const Spectrum &light, State &s, const Mask &active) const;
     Spectrum attached_scattering(const Scene &scene, const SurfaceInteraction &si, State &s,
                                  const Ray &arrived, const BSDFSample &bs) const;
+    void differentiate_first_sight(const Scene &scene, State &s) const;
+    Float warped(const Scene &scene, const Ray &ray, const Vector3 &from, const Hit &hit,
+                 const SurfaceInteraction &to, State &s, const UInt32 &number,
+                 const Mask &active) const;
     Mask is_lit(const Scene &scene, const Ray &ray, const Mask &active, State &s) const;
     Spectrum incident(const Scene &scene, State &s) const;
 

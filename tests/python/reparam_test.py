@@ -1,0 +1,55 @@
+# tests/python/reparam_test.py: `prb_reparam` knows what comes into sight, with the bias that it says it has.
+#
+# As projective_test.py, with room for the bias: a tenth of the derivative. `prb`, which lacks silhouettes, must be out of it.
+import numpy as np
+import pytest
+
+import umbel as mi
+from projective_test import SHAPES, Problem, _camera, _key, _lit, _move, _scene, _things
+
+
+@pytest.fixture(autouse=True)
+def variant():
+    """In place of all variants: one takes long enough."""
+    with mi.set_variant("llvm_ad_rgb"):
+        yield "llvm_ad_rgb"
+
+
+def _compare(things, key, place, depth, step=.02, camera=None, bias=.1):
+    def problem(kind, **kwargs):
+        return Problem(_scene(things, kind, camera, max_depth=depth, **kwargs), key, place, 256, 2048)
+    ours = problem("prb_reparam", reparam_kappa=4000.)
+    expected = np.array([ours.difference(i, step) for i in range(3)])
+    back, ahead = np.array([ours.backward(i) for i in range(6)]), ours.forward(0)
+    assert ahead == pytest.approx(back[0], rel=2e-3, abs=2e-3 * np.abs(back).max())
+    error = np.sqrt(expected.var(ddof=1) / len(expected) + back.var(ddof=1) / len(back))
+    without = np.mean([problem("prb").backward(i) for i in range(2)])
+    message = (f"{key}: differences {expected.mean():.4f}, derivative {back.mean():.4f} +- {error:.4f} "
+               f"({back.mean() / expected.mean() - 1:+.1%}), prb {without:.4f}")
+    print(message)
+    assert abs(expected.mean() - back.mean()) < 3 * error + bias * abs(expected.mean()), message
+    assert error < .15 * abs(expected.mean()), "says nothing: " + message
+    assert abs(expected.mean() - without) > .3 * abs(expected.mean()), message
+
+
+@pytest.mark.parametrize("name", ["cube", "sphere", "cylinder", "disk"])
+def test_what_the_camera_sees_of_a_moving_shape(name):
+    _compare(_things(name), "thing.vertex_positions" if "cube" in name else "thing.to_world", _move(0), 1)
+
+
+def test_a_moving_shape_and_its_shadow():
+    _compare(_lit(SHAPES["sphere"]()), _key("sphere"), _move(0), 2)
+
+
+def test_segments_without_auxiliary_rays_are_those_of_prb():
+    def gradient(kind, **kwargs):
+        return Problem(_scene(_lit(SHAPES["sphere"]()), kind, max_depth=2, **kwargs), _key("sphere"), _move(0), 16, 16).backward(1)
+    assert gradient("prb_reparam", reparam_max_depth=0) == pytest.approx(gradient("prb"), rel=1e-4)
+    assert gradient("prb_reparam", reparam_max_depth=1) != pytest.approx(gradient("prb"), rel=1e-3)
+
+
+def test_cameras_of_parallel_rays_are_refused():
+    camera = {**_camera(), "type": "orthographic"}
+    del camera["fov"]
+    with pytest.raises(Exception, match="all have the same"):
+        Problem(_scene(_lit(SHAPES["sphere"]()), "prb_reparam", camera), _key("sphere"), _move(0), 1, 1).backward(0)

@@ -1,0 +1,98 @@
+# tests/python/oracle_projective_gradients.py: derivatives by what moves agree with those of Mitsuba's `prb_projective`, in
+# expectation.
+#
+# As oracle_gradients.py, for a sum of all pixels with weights, by how far something is moved; `--differences` shows what each side's
+# finite differences are. Scenes are of spheres: Mitsuba's cubes are 28 % off its own differences, and a pane that glows differs, too.
+import sys
+import warnings
+
+try:
+    import drjit
+    import mitsuba
+except ImportError:
+    print("skipped: no Mitsuba")
+    sys.exit(77)
+from statistics import NormalDist
+
+import numpy as np
+
+import umbel
+import umbel.jit
+
+warnings.simplefilter("ignore")
+SEEDS, SIZE, SPP = 12, 16, 64
+
+
+def scene(mi, name):
+    T = mi.ScalarTransform4f
+    rgb = lambda *v: {"type": "rgb", "value": list(v)}
+    glow = lambda *v: {"type": "area", "radiance": rgb(*v)}
+    floor = {"type": "rectangle", "to_world": T().translate([0, -.8, 0]).rotate([1, 0, 0], -90).scale(4),
+             "bsdf": {"type": "diffuse", "reflectance": rgb(.7, .6, .5)}}
+    lamp = {"type": "rectangle", "to_world": T().translate([1, 3, 0]).rotate([1, 0, 0], 90).scale(.5), "emitter": glow(9, 8, 7)}
+    wall = {"type": "rectangle", "to_world": T().translate([.3, 0, -2]).scale(1.2), "emitter": glow(.6, .3, .2)}
+    clay = {"type": "diffuse", "reflectance": rgb(.4, .5, .6)}
+    things = {
+        "ball that glows": {"wall": wall, "thing": {"type": "sphere", "radius": .8, "emitter": glow(1, .5, .2)}},
+        "ball and shadow": {"floor": floor, "lamp": lamp, "thing": {"type": "sphere", "radius": .45, "bsdf": clay}},
+    }[name]
+    depth = 1 if name == "ball that glows" else 2
+    return mi.load_dict({
+        "type": "scene", "integrator": {"type": "prb_projective", "max_depth": depth, "rr_depth": 100},
+        "camera": {"type": "perspective", "fov": 45, "to_world": T().look_at([0, 1, 5], [0, 0, 0], [0, 1, 0]),
+                   "film": {"type": "hdrfilm", "width": SIZE, "height": SIZE, "rfilter": {"type": "gaussian"}, "pixel_format": "rgb"},
+                   "sampler": {"type": "independent"}}, **things})
+
+
+class Side:
+    def __init__(self, mi, dr, name, axis):
+        self.mi, self.dr, self.axis = mi, dr, axis
+        self.scene = scene(mi, name)
+        self.params = mi.traverse(self.scene)
+        self.before = mi.Transform4f(self.params["thing.to_world"])
+        y, x = np.mgrid[0:SIZE, 0:SIZE] / (SIZE - 1)
+        weights = np.repeat((x + .3 * np.sin(5 * x + 1) * np.cos(4 * y))[:, :, None], 3, 2)
+        self.weights = mi.TensorXf(weights.astype(np.float32))
+
+    def number(self, x, seed, spp):
+        mi, zero = self.mi, self.mi.Float(0)
+        v = mi.Vector3f(*[x if k == self.axis else zero for k in range(3)])
+        self.params["thing.to_world"] = mi.Transform4f().translate(v) @ self.before
+        self.params.update()
+        image = mi.render(self.scene, self.params, spp=spp, seed=2 * seed, seed_grad=2 * seed + 1)
+        return self.dr.sum(image * self.weights, axis=None)
+
+    def derivatives(self):
+        out = []
+        for seed in range(SEEDS):
+            x = self.mi.Float(0)
+            self.dr.enable_grad(x)
+            self.dr.backward(self.number(x, seed, SPP))
+            out.append(float(np.array(self.dr.grad(x)).ravel()[0]))
+        return np.array(out)
+
+    def differences(self, step=.02):
+        value = lambda x, seed: float(np.array(self.number(self.mi.Float(x), seed, 4096)).ravel()[0])
+        return np.array([(value(step, 100 + k) - value(-step, 100 + k)) / (2 * step) for k in range(3)])
+
+
+CASES = [("ball that glows", 0), ("ball that glows", 2), ("ball and shadow", 0), ("ball and shadow", 1)]
+mitsuba.set_variant("llvm_ad_rgb")
+umbel.set_variant("llvm_ad_rgb")
+worst = 0
+for name, axis in CASES:
+    theirs, ours = Side(mitsuba, drjit, name, axis), Side(umbel, umbel.jit, name, axis)
+    a, b = theirs.derivatives(), ours.derivatives()
+    error = np.sqrt((a.var(ddof=1) + b.var(ddof=1)) / SEEDS)
+    z = (a.mean() - b.mean()) / max(error, 1e-12)
+    worst = max(worst, abs(z))
+    print(f"{name:30} {'xyz'[axis]}: mitsuba {a.mean():.4f} umbel {b.mean():.4f} +- {error:.4f}, z {z:.2f}, "
+          f"deviations {a.std():.3f} {b.std():.3f}", flush=True)
+    if "--differences" in sys.argv:
+        for side in (theirs, ours):
+            d = side.differences()
+            print(f"    {side.mi.__name__}'s differences: {d.mean():.4f} +- {d.std(ddof=1) / np.sqrt(len(d)):.4f}", flush=True)
+# Two-sided, 1 in 1,000 over all comparisons; of so few seeds, tails are heavier than those of a normal distribution
+limit = 1.25 * NormalDist().inv_cdf(1 - 0.0005 / len(CASES))
+print(f"worst |z| {worst:.2f}, limit {limit:.2f} for {len(CASES)} comparisons")
+sys.exit(int(worst > limit))

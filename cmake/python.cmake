@@ -21,6 +21,7 @@ endif()
 if(nanobind_FOUND AND Python_FOUND)
     nanobind_add_module(umbel_python NB_STATIC NOMINSIZE ${UMBEL_PYTHON_SOURCES})
     target_link_libraries(umbel_python PRIVATE umbel::umbel)
+    umbel_precompile(umbel_python <nanobind/nanobind.h>)
     set(package ${PROJECT_BINARY_DIR}/python/umbel)
     set_target_properties(umbel_python PROPERTIES OUTPUT_NAME _core LIBRARY_OUTPUT_DIRECTORY ${package})
     # The package's own files are used in place: a link to each, made when one is added. Stubs are written beside them.

@@ -31,7 +31,9 @@ endif()
 
 find_program(UMBEL_CCACHE ccache)
 if(UMBEL_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-    set(CMAKE_CXX_COMPILER_LAUNCHER ${UMBEL_CCACHE})
+    # What precompiled headers define is not among what the cache compares; it looks at their contents, which will do
+    set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros ${UMBEL_CCACHE})
+    add_compile_options($<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>)
 endif()
 
 # A test program holds most of LLVM: mold links it several times as fast as the default linker.

@@ -172,7 +172,7 @@ void PathTracer::bounce(const Scene &scene, State &s) const {
     Interaction prev{ Float(0), s.prev_p, s.prev_n, s.ray.time, s.ray.wavelengths };
     bool hides = m_hide_emitters && s.is_of_camera;
     Mask sees_light = hides ? s.active & s.valid : s.active;
-    auto [emitted, light_pdf] = scene.eval_emitter_pdf(prev, si, sees_light, !s.prev_delta);
+    auto [emitted, light_pdf] = scene.eval_emitter_pdf(prev, si, sees_light);
     if (attached)
         light_pdf = Float(ad::detach(light_pdf));
     Spectrum seen = s.throughput * emitted;

@@ -404,7 +404,7 @@ Float ProjectiveTracer::indirect_launch(const BoundaryPass &pass, const Silhouet
         L = sample_up_to(scene, sampler, to_light_ray, budget, active).L;
         if (m_guiding_proj) { // the rest of what a light emits itself comes from samples of it
             auto [emitted, pdf] = scene.eval_emitter_pdf(
-                place(s.reference, start.time, start.wavelengths), end, active, active);
+                place(s.reference, start.time, start.wavelengths), end, active);
             Mask on_surface = end.is_valid() & !edges.is_edge(s.piece);
             pdf = select(on_surface, pdf * turned(end.n, end.p, s.reference, s.at.p), pdf);
             L = L - emitted * (pdf / (pdf + s.direction_pdf));

@@ -83,10 +83,9 @@ public:
     UInt32 emitter_of(const SurfaceInteraction &si) const;
     /// Radiance towards si.wi of what the ray has met.
     Spectrum eval_emitter(const SurfaceInteraction &si, const Mask &active) const;
-    /// Likewise, with the density of choosing that direction from `it` by sample_emitter_direction, where that is wanted: to look for
-    /// one light among many takes a while.
+    /// Likewise, with the density of choosing that direction from `it` by sample_emitter_direction.
     std::pair<Spectrum, Float> eval_emitter_pdf(const Interaction &it, const SurfaceInteraction &si,
-                                                const Mask &active, const Mask &wants_pdf) const;
+                                                const Mask &active) const;
     /// What was met, as a sample of its light seen from `it`.
     DirectionSample direction_to(const Interaction &it, const SurfaceInteraction &si) const;
 

@@ -136,8 +136,7 @@ Spectrum Scene::eval_emitter(const SurfaceInteraction &si, const Mask &active) c
 
 std::pair<Spectrum, Float> Scene::eval_emitter_pdf(const Interaction &it,
                                                    const SurfaceInteraction &si,
-                                                   const Mask &active,
-                                                   const Mask &wants_pdf) const {
+                                                   const Mask &active) const {
     DirectionSample ds = direction_to(it, si);
     Mask known = active & (ds.emitter != UInt32(0u));
     auto [value, pdf] = m_emitters.call(
@@ -145,7 +144,7 @@ std::pair<Spectrum, Float> Scene::eval_emitter_pdf(const Interaction &it,
             return std::pair(e.eval(si, known), e.pdf_direction(it, ds, known));
         });
     if (m_light_choice)
-        pdf = pdf * m_light_choice->pmf(it, ds.emitter, known & wants_pdf);
+        pdf = pdf * m_light_choice->pmf(it, ds.emitter, known);
     return { value, pdf };
 }
 

@@ -302,7 +302,7 @@ void VolumePathTracer::bounce(const Scene &scene, State &s) const {
     // Light that the surface, or the environment, emits towards us
     Interaction prev{ Float(0), s.prev_p, s.prev_n, s.ray.time, s.ray.wavelengths };
     Mask sees_light = m_hide_emitters ? at_surface & !first : at_surface;
-    auto [emitted, light_pdf] = scene.eval_emitter_pdf(prev, si, sees_light, !s.prev_delta);
+    auto [emitted, light_pdf] = scene.eval_emitter_pdf(prev, si, sees_light);
     light_pdf = detached(light_pdf);
     Spectrum gathered = s.throughput * emitted;
     if (m_weights == Weights::Spectral)

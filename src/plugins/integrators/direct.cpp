@@ -61,7 +61,7 @@ public:
             Mask go = valid & (bs.pdf > 0) & agree(si, d, bs.wo);
             Ray next = si.spawn_ray(d);
             SurfaceInteraction hit = meet(next, go, false);
-            auto [emitted, light_pdf] = scene.eval_emitter_pdf(si, hit, go, !bs.is_delta());
+            auto [emitted, light_pdf] = scene.eval_emitter_pdf(si, hit, go);
             Float mis =
                 select(bs.is_delta(), Float(1), mis_weight(bs.pdf * part_b, light_pdf * part_e));
             Spectrum weight = si.to_world_mueller(bs.weight, -bs.wo, si.wi);

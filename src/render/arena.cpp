@@ -75,7 +75,7 @@ static bool wants_bvh() {
     return name && std::string_view(name) == "bvh";
 }
 
-void Arena::build(bool double_precision) {
+void Arena::build(bool double_precision, bool robust) {
     m_bounds = BoundingBox();
     m_revisions = revisions();
     std::optional<TimeInterval> time = interval();
@@ -94,6 +94,7 @@ void Arena::build(bool double_precision) {
     }
     Geometry g;
     g.is_rebuilt = m_accelerator != nullptr;
+    g.robust = robust;
     HostRecords records;
     records.meshes = make_room(double_precision);
     g.meshes = records.meshes;

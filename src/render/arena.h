@@ -22,7 +22,7 @@ public:
     /// Numbers the surfaces of a scene's shapes, which must outlive the arena.
     void collect(std::span<const Ref<Shape>> shapes);
     /// Packs them, and builds the tree; again after a change.
-    void build(bool double_precision);
+    void build(bool double_precision, bool robust);
     /// Whether a shape has changed since.
     bool is_outdated() const { return revisions() != m_revisions; }
 

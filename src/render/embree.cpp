@@ -44,6 +44,13 @@ RTCDevice device() {
     return d;
 }
 
+RTCScene new_scene(bool robust) {
+    RTCScene scene = rtcNewScene(device());
+    if (robust)
+        rtcSetSceneFlags(scene, RTC_SCENE_FLAG_ROBUST);
+    return scene;
+}
+
 class EmbreeAccelerator final : public Accelerator {
 public:
     explicit EmbreeAccelerator(const Geometry &g)
@@ -51,7 +58,7 @@ public:
         m_trees = std::make_shared<Trees>(g.parts.size(), g.meshes);
         std::vector<Part> &parts = m_trees->parts;
         for (size_t i = g.parts.size(); i-- > 0;) { // the scene last: it refers to the others
-            parts[i].scene = rtcNewScene(device());
+            parts[i].scene = new_scene(g.robust);
             // Spatial splits: 5 to 7 % off a render of many triangles, for four times the time to build. Where there are
             // millions, they are small, and building would take most of the time
             constexpr uint32_t SplitUpTo = 1u << 20, AtOnceUpTo = 4096, SamplesATriangle = 4;
@@ -165,7 +172,7 @@ private:
         }
         /// Of the same geometries. Those of groups have splits already.
         void build_with_splits() {
-            split = { rtcNewScene(device()), reach };
+            split = { new_scene(rtcGetSceneFlags(parts[0].scene) & RTC_SCENE_FLAG_ROBUST), reach };
             rtcSetSceneBuildQuality(split.scene, RTC_BUILD_QUALITY_HIGH);
             for (uint32_t id : parts[0].geometries)
                 rtcAttachGeometryByID(split.scene, rtcGetGeometry(parts[0].scene, id), id);

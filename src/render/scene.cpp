@@ -60,6 +60,9 @@ void Scene::declare(Params &p) {
              "light sends out; `tree`, by what may arrive at the place; `auto` is a tree from 16 "
              "lights on")
         .fixed();
+    p.boolean("embree_use_robust_intersections", m_robust, false)
+        .doc("Whether Embree, which traces rays in single precision on CPUs, takes more time to see "
+             "to it that none passes between neighbouring triangles");
     p.object("integrator", m_integrator).doc("The method of rendering; `path` if absent");
     if (!p.loading()) {
         p.objects("emitter", m_free_emitters).doc("Lights that are not part of a shape");
@@ -234,7 +237,7 @@ void Scene::prepare_subsurfaces() const {
 }
 
 void Scene::build_arena() {
-    m_arena.build(m_variant.double_precision);
+    m_arena.build(m_variant.double_precision, m_robust);
     auto place = [&](Endpoint &e) {
         e.set_scene(m_arena.bounds());
         if (double most = farthest(e.bounds()); !(most <= LargestCoordinate))

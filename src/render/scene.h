@@ -180,6 +180,7 @@ private:
     uint32_t m_environment = 0; // its number
     LightChoice m_light_choice;
 
+    bool m_robust = false; // see Geometry::robust
     Arena m_arena;
     UInt32 m_shape_table; // by shape: bsdf, emitter, the bsdf's flags, the shape's global number
     mutable LaunchCache m_launches;

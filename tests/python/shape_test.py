@@ -314,3 +314,17 @@ def test_to_world_has_centre_and_size_in_it(d, matrix):
     params.update()
     low, high = (np.array(v).ravel() for v in (shape.bbox().min, shape.bbox().max))
     assert np.allclose(high, 3) and np.allclose(low[:2], -3) and np.isclose(low[2], -3 if d["type"] == "sphere" else 0)
+
+
+def test_no_ray_passes_between_triangles_where_embree_is_robust():
+    n = 1 << 20
+    rng = mi.PCG32(n)
+    scene = mi.load_dict({"type": "scene", "embree_use_robust_intersections": True,
+                          "cube": {"type": "cube", "to_world": T().rotate([1, 2, 3], 40)}})
+    turn = mi.Transform4f().rotate([1, 2, 3], 40)
+    x = rng.next_float32() * 1.8 - 0.9  # along the diagonals of a face, where two triangles meet
+    y = dr.select(rng.next_float32() < 0.5, x, -x)
+    p = turn @ mi.Point3f(x, y, 1)
+    # From far away, 7 of them pass otherwise
+    o = turn @ mi.Point3f(rng.next_float32() * 6000 - 3000, rng.next_float32() * 6000 - 3000, 1.5 + 3000 * rng.next_float32())
+    assert dr.all(scene.ray_test(mi.Ray3f(o, dr.normalize(p - o))))

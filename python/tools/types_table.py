@@ -78,9 +78,8 @@ epsilon one_minus_epsilon recip_overflow smallest largest: -> float
 # evaluation, derivatives, control flow
 eval schedule: -> bool
 make_opaque sync_thread sync_device sync_all_devices flush_malloc_cache flush_kernel_cache flush_thread kernel_history_clear: -> None
-thread_count expand_threshold: -> int
+thread_count: -> int
 set_thread_count: n=int -> None
-set_expand_threshold: value=int -> None
 flag: -> bool
 set_flag: value=bool -> None
 kernel_history: -> List[Dict[str, Any]]

@@ -1,6 +1,8 @@
 """Cubic splines through values at regular or given positions, with slopes from finite differences (Catmull-Rom).
 
 Functions take (min, max, values, ...) for regular positions or (nodes, values, ...) for given ones."""
+import math
+
 from . import jit as dr
 from ._variant_types import resolve
 
@@ -105,8 +107,11 @@ def integrate_1d(*args):
     return out
 
 
-def _solve(function, target, first, count=40):
-    """t in [0, 1] with function(t) = (target, slope), which increases: Newton's steps, bisection where they fail."""
+def _solve(function, target, first, eps):
+    """t in [0, 1] with function(t) = (target, slope), which increases, to `eps`: Newton's steps, bisection where they fail."""
+    if not 0 < eps < 1:
+        raise ValueError(f"eps is {eps}, and must lie between 0 and 1")
+    count = math.ceil(-math.log2(eps))  # as bisection alone would need
     Float = resolve("Float")
     t, low, high = Float(first), dr.zeros(Float, dr.width(first)), dr.full(Float, 1.0, dr.width(first))
     for _ in range(count):
@@ -129,7 +134,7 @@ def invert_1d(*args, eps=1e-6):
     start = n.node(i)
     width = n.node(i + 1) - start
     ends = n.ends(i, width)
-    t = _solve(lambda t: eval_spline_d(*ends, t), y, (y - ends[0]) / dr.maximum(ends[1] - ends[0], 1e-20), 12)
+    t = _solve(lambda t: eval_spline_d(*ends, t), y, (y - ends[0]) / dr.maximum(ends[1] - ends[0], 1e-20), eps)
     x = start + t * width
     return dr.select(y <= n.values[0], n.low, dr.select(y >= n.values[n.size - 1], n.high, x))
 
@@ -150,7 +155,7 @@ def sample_1d(*args, eps=1e-6):
     # As if the density were linear
     f0, f1 = ends[0], ends[1]
     first = dr.select(f0 == f1, target / f0, (f0 - dr.safe_sqrt(f0 * f0 + 2 * target * (f1 - f0))) / (f0 - f1))
-    t = _solve(lambda t: eval_spline_i(*ends, t), target, dr.clip(first, 0, 1), 12)
+    t = _solve(lambda t: eval_spline_i(*ends, t), target, dr.clip(first, 0, 1), eps)
     value = eval_spline(*ends, t)
     return start + t * width, value, value / total
 

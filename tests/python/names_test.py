@@ -1,5 +1,7 @@
 # tests/python/names_test.py: names that scripts ask for: backends, flags, events, details.
 import importlib
+import re
+import warnings
 
 import pytest
 
@@ -131,3 +133,32 @@ def test_array_types_keep_what_vectors_mean():
     import umbel as mi
     assert dr.array_t(mi.Vector3f) is mi.Vector3f and dr.array_t(dr.auto.Complex2f) is dr.auto.Array2f
     assert dr.array_t(TensorXf) is Float
+
+
+def test_flags_that_stay_as_they_are_say_so():
+    for name, wanted in (("PrintIR", True), ("PacketOps", False)):
+        f = dr.JitFlag[name]
+        with pytest.warns(UserWarning, match=f"{name} stays {not wanted}"):
+            dr.set_flag(f, wanted)
+        assert dr.flag(f) is not wanted
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            dr.set_flag(f, not wanted)
+    with pytest.raises(ValueError, match="cannot be set"):
+        dr.set_flag(dr.JitFlag.SymbolicScope, True)
+
+
+def test_ranges_and_marks_are_lines_of_the_log(capfd):
+    level = dr.log_level()
+    dr.set_log_level(dr.LogLevel.Info)
+    try:
+        with dr.profile_range("roots"):
+            dr.eval(dr.sqrt(dr.arange(Float, 1000)))
+        dr.profile_mark("here")
+        with dr.profile_enable(False):
+            dr.profile_mark("not this")
+    finally:
+        dr.set_log_level(level)
+    dr.profile_mark("nor this")
+    lines = capfd.readouterr().err.splitlines()
+    assert re.fullmatch(r"roots: \d+\.\d+ s", lines[0]) and lines[1:] == ["here"]

@@ -1,5 +1,8 @@
 # jit/_eval.py: evaluation, flags, the history of kernels, messages from kernels.
 import builtins
+import sys
+import time
+import warnings
 
 from .. import _core
 from . import _print
@@ -87,7 +90,7 @@ def set_thread_count(n):
 # ---- flags
 
 class JitFlag(NamedInt):
-    """Optimizations and modes. Those that Umbel does not have are accepted and do nothing."""
+    """Optimizations and modes. Of those that Umbel does not have, a warning says so where they are set otherwise than it works."""
     ValueNumbering = _core.flags["ValueNumbering"]
     ConstantPropagation = _core.flags["Simplify"]
     SymbolicLoops = _core.flags["RecordLoops"]
@@ -103,10 +106,11 @@ class JitFlag(NamedInt):
     Async = _core.flags["Async"]
     Verify = _core.flags["Verify"]
     FastMath = _core.flags["FastMath"]  # on GPUs, where it is set at the start
-    # names without effect
+    # of Python's part
     KernelFreezing = 1 << 20
     LaunchBlocking = 1 << 21
     Debug = 1 << 22
+    # those that cannot be changed: see _fixed
     ReuseIndices = 1 << 23
     PrintIR = 1 << 25
     CompressLoops = 1 << 26
@@ -129,8 +133,19 @@ class JitFlag(NamedInt):
     Recording = SymbolicScope
 
 
-_own = dict.fromkeys((JitFlag.KernelFreezing, JitFlag.ReuseIndices, JitFlag.PacketOps,
-                      JitFlag.ScatterReduceLocal, JitFlag.SpillToSharedMemory, JitFlag.ShaderExecutionReordering), True)
+_own = {JitFlag.KernelFreezing: True, JitFlag.Debug: False}
+_fixed = {  # as Umbel works, and what to do about it
+    JitFlag.ReuseIndices: (True, "numbers of nodes are always used again"),
+    JitFlag.PacketOps: (True, "records are always gathered whole where that is faster"),
+    JitFlag.ScatterReduceLocal: (True, "lanes of a warp always add up before they meet in memory"),
+    JitFlag.SpillToSharedMemory: (True, "the driver decides where registers spill to"),
+    JitFlag.ShaderExecutionReordering: (True, "reorder_threads() keeps the order everywhere"),
+    JitFlag.PrintIR: (False, "last_program() shows the program of a kernel"),
+    JitFlag.CompressLoops: (False, "loops keep their lanes"),
+    JitFlag.ForceOptiX: (False, "rays are traced without OptiX"),
+    JitFlag.EnableObjectTraversal: (True, "frozen functions look into objects in any case"),
+    JitFlag.ForbidSynchronization: (False, "kernel_history() shows which operations wait"),
+}
 
 
 def flag(f):
@@ -142,7 +157,9 @@ def flag(f):
         return _core.is_freezing()
     if f == JitFlag.LaunchBlocking:
         return not _core.flag(int(JitFlag.Async))
-    return _own.get(f, False) if f >= 1 << 20 else _core.flag(int(f))
+    if f in _fixed:
+        return _fixed[f][0]
+    return _own[f] if f in _own else f < 1 << 20 and _core.flag(int(f))
 
 
 def set_flag(f, value):
@@ -150,8 +167,14 @@ def set_flag(f, value):
     f = JitFlag(f)
     if f == JitFlag.LaunchBlocking:
         _core.set_flag(int(JitFlag.Async), not value)
-    elif f >= 1 << 20:
+    elif f in _fixed:
+        stays, why = _fixed[f]
+        if bool(value) != stays:
+            warnings.warn(f"{f} stays {stays}: {why}", stacklevel=2)
+    elif f in _own:
         _own[f] = bool(value)
+    elif f >= 1 << 20:
+        raise ValueError(f"{f} tells what is going on, and cannot be set")
     else:
         _core.set_flag(int(f), bool(value))
 
@@ -246,37 +269,52 @@ def memory_stats():
 
 
 def profile_mark(message):
-    """A mark for profilers; there are none."""
+    """A line of the log, shown at LogLevel.Info."""
+    if _profiling and _level >= LogLevel.Info:
+        builtins.print(f"{message}", file=sys.stderr, flush=True)
 
 
-def profile_enable(value=True):
-    """A context for profilers; there are none."""
-    return _nothing()
+_profiling = True
 
 
-class _nothing:
-    def __init__(self, *args): pass
-    def __enter__(self): return self
-    def __exit__(self, *exc): pass
+class profile_enable:
+    """with profile_enable(value): whether marks and ranges are shown until the end."""
+
+    def __init__(self, value=True):
+        self._value = value
+
+    def __enter__(self):
+        global _profiling
+        self._before, _profiling = _profiling, self._value
+        return self
+
+    def __exit__(self, *exc):
+        global _profiling
+        _profiling = self._before
 
 
-def profile_range(message):
-    """A context for profilers; there are none."""
-    return _nothing()
+class profile_range:
+    """with profile_range(message): a line of the log with the time that it took, shown at LogLevel.Info; waits for kernels then."""
+
+    def __init__(self, message):
+        self._message = message
+
+    def __enter__(self):
+        self._shown = _profiling and _level >= LogLevel.Info
+        if self._shown:
+            sync_thread()
+            self._begun = time.perf_counter()
+        return self
+
+    def __exit__(self, *exc):
+        if self._shown:
+            sync_thread()
+            profile_mark(f"{self._message}: {time.perf_counter() - self._begun:.6f} s")
 
 
 def reorder_threads(key, num_bits, value):
     """Groups lanes of equal key on GPUs that can; elsewhere nothing happens."""
     return value
-
-
-def expand_threshold():
-    """The size below which scatter-reductions are expanded; they never are."""
-    return 0
-
-
-def set_expand_threshold(value):
-    """Does nothing: scatter-reductions are never expanded."""
 
 
 class LogLevel(NamedInt):

@@ -460,3 +460,21 @@ def test_batches_of_pixels_show_what_they_are_compared_with():
     assert sorted(set(seen)) == list(range(60)) and seen != sorted(seen)
     with pytest.raises(ValueError, match="pixels_per_batch"):
         mi.ad.loaders.RayDataLoader(cameras, pictures, pixels_per_batch=61)
+
+
+def test_an_unused_texture_whose_file_is_missing_is_an_error():
+    with pytest.raises(RuntimeError, match='cannot find the file "no_such.png"'):
+        mi.load_string("<scene version='3.0.0'><shape type='sphere'/><texture type='bitmap' id='unused'>"
+                       "<string name='filename' value='no_such.png'/></texture></scene>")
+
+
+def test_films_of_several_integrators_split_into_their_layers():
+    d = mi.cornell_box()
+    d["integrator"] = {"type": "aov", "aovs": "nn:sh_normal,dd:depth", "a": {"type": "path", "max_depth": 2}, "b": {"type": "direct"}}
+    d["sensor"]["film"].update(width=8, height=8)
+    scene = mi.load_dict(d)
+    image = mi.render(scene, spp=2)
+    assert image.shape == (8, 8, 10) and scene.integrator().aov_names() == ["b.R", "b.G", "b.B", "nn.X", "nn.Y", "nn.Z", "dd.T"]
+    layers = dict(scene.sensors()[0].film().bitmap().split())
+    assert list(layers) == ["<root>", "b", "nn", "dd"]
+    assert np.array_equal(np.array(layers["b"]), image.numpy()[..., 3:6])

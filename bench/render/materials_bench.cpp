@@ -60,6 +60,16 @@ BENCH("staircase, 1 of 10,000 lamps", "s") { return room("staircase-lamps-1"); }
 BENCH("staircase, 10,000 lamps", "s") { return room("staircase-lamps-10000"); }
 BENCH("living-room, 1 of 10,000 lamps", "s") { return room("living-room-lamps-1"); }
 BENCH("living-room, 10,000 lamps", "s") { return room("living-room-lamps-10000"); }
+BENCH("staircase in a town, 1 of 10,000 lamps", "s") { return room("staircase-town-1"); }
+BENCH("staircase in a town, 10,000 lamps", "s") { return room("staircase-town-10000"); }
+BENCH("living-room in a town, 1 of 10,000 lamps", "s") { return room("living-room-town-1"); }
+BENCH("living-room in a town, 10,000 lamps", "s") { return room("living-room-town-10000"); }
+BENCH("staircase in a town, 10,000 lamps, error over uniform", "x") {
+    return error_over_uniform("staircase-town-10000");
+}
+BENCH("living-room in a town, 10,000 lamps, error over uniform", "x") {
+    return error_over_uniform("living-room-town-10000");
+}
 BENCH("staircase, 10,000 lamps, error over uniform", "x") {
     return error_over_uniform("staircase-lamps-10000");
 }

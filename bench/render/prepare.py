@@ -207,8 +207,9 @@ def shared(name, compared=False):
 ROOMS = {"staircase": ((-2.8, 1.3, -3.1), (1.2, 5.7, 3.1)), "living-room": ((0.6, 0.6, -2.8), (4.0, 2.3, -0.3))}
 
 
-def with_lamps(name, count):
-    """A shared scene in the light of 10,000 tiny lamps, most of which shine upwards; only `count` of them are lit."""
+def with_lamps(name, count, in_town=False):
+    """A shared scene in the light of 10,000 tiny lamps, most of which shine upwards; only `count` of them are lit. They are in the room, or
+    in a town around it, which is 20 times as long and wide: then one of 50 is in the room."""
     tree = shared(name)
     low, high = ROOMS[name]
     for node in list(tree.iter()):
@@ -225,6 +226,9 @@ def with_lamps(name, count):
     for k in range(10000):
         place = [random.uniform(a, b) for a, b in zip(low, high)] if k else [
             (low[0] + high[0]) / 2, high[1], (low[2] + high[2]) / 2]
+        if in_town and k % 50:
+            for j in (0, 2):
+                place[j] += (place[j] - (low[j] + high[j]) / 2) * 19
         colour = ",".join(f"{random.uniform(2, 20):.2f}" for _ in range(3))
         light = f'<emitter type="area"><rgb name="radiance" value="{colour}"/></emitter>'
         turn = 90 if random.random() < 0.3 or k == 0 else -90
@@ -403,6 +407,7 @@ def main():
             write(folder, f"{name}-compared", ElementTree.tostring(shared(name, True).getroot(), encoding="unicode"))
             for count in (1, 10000):
                 write(folder, f"{name}-lamps-{count}", with_lamps(name, count))
+                write(folder, f"{name}-town-{count}", with_lamps(name, count, True))
 
 
 main()

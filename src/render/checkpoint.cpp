@@ -91,13 +91,14 @@ Render::State Render::parse(std::string_view bytes) const {
     if (first > group || group > last || last > groups || next >= m_buffer.slots() ||
         next % FilmBuffer::TilePixels)
         damaged();
-    State s{ int(spp),   int(group_size), int(first), int(last),
-             int(group), uint32_t(next),  m_buffer,   m_light, {} };
+    State s{ int(spp),       int(group_size), int(first), int(last), int(group),
+             uint32_t(next), m_buffer,        m_light,    {} };
     s.buffer.set_bytes(take(m_buffer.byte_count()));
     s.light.set_bytes(take(m_light.byte_count()));
     for (uint64_t left = get(); left > 0; --left) {
         uint64_t type = get(), size = get();
-        if (type <= uint64_t(jit::Type::Void) || type >= uint64_t(jit::Type::Ptr) || size > bytes.size())
+        if (type <= uint64_t(jit::Type::Void) || type >= uint64_t(jit::Type::Ptr) ||
+            size > bytes.size())
             damaged();
         std::string_view elements = take(size * jit::bytes(jit::Type(type)));
         s.carried.push_back(jit::copy_from(jit::Type(type), elements.data(), size));

@@ -43,8 +43,8 @@ void Render::begin() {
     int spp = m_options.spp > 0 ? m_options.spp : m_sampler->sample_count();
     // Scripts may hold the scene, and the scene would hold them
     bool scripted = sensor().is_scripted() || film().is_scripted() || m_sampler->is_scripted();
-    m_repeats = integrator().repeats() && !integrator().splats() && !integrator().carries() &&
-                !scripted;
+    m_repeats =
+        integrator().repeats() && !integrator().splats() && !integrator().carries() && !scripted;
     m_crop = m_options.window.value_or(film().crop());
     if (m_crop.width < 1 || m_crop.height < 1 || m_crop.x < 0 || m_crop.y < 0 ||
         m_crop.x + m_crop.width > film().width() || m_crop.y + m_crop.height > film().height())
@@ -330,6 +330,8 @@ void Render::launch(const Band &band) {
         results = compute(band);
     if (!results.empty())
         collect(band, std::move(results));
+    if (m_carried.empty())
+        return;
     std::vector<const Value *> carried;
     for (const Value &v : m_carried)
         carried.push_back(&v);

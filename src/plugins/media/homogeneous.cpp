@@ -52,19 +52,15 @@ public:
         if (m_sigma_s)
             m_albedo = m_sigma_t = nullptr;
     }
-    void configure() override {
-        check_ranges();
-        child_changed();
-    }
+    void configure() override { check_ranges(); }
     void changed(std::span<const std::string>) override {}
-    void child_changed() override { m_most_covered = opaque_float(m_phase->max_projected_area()); }
 
     // Flakes that lie otherwise elsewhere cover more or less
     bool is_homogeneous() const override { return !area_varies_in_space(*m_phase); }
     Spectrum majorant(const MediumInteraction &mei, const Mask &active) const override {
         return is_homogeneous()
                    ? extinction(mei, active)
-                   : detached(extinction_of_unit(mei, active) * (m_scale * m_most_covered));
+                   : detached(extinction_of_unit(mei, active) * (m_scale * most_covered()));
     }
     Coefficients scattering_coefficients(const MediumInteraction &mei,
                                          const Mask &active) const override {
@@ -75,6 +71,9 @@ public:
     }
 
 private:
+    /// By flakes, seen from anywhere. Asked for anew each time: scripts may change the phase function alone.
+    Float most_covered() const { return opaque_float(m_phase->max_projected_area()); }
+
     void fill_from_preset(const Properties &q, Loader &loader) try {
         for (const char *name : { "sigma_t", "albedo", "sigma_s", "sigma_a" })
             if (q.has(name))
@@ -128,7 +127,6 @@ private:
     Ref<Volume> m_albedo, m_sigma_t;  // or ...
     Ref<Volume> m_sigma_s, m_sigma_a; // ... these
     Float m_scale;
-    Float m_most_covered; // by flakes, seen from anywhere
     std::string m_material;
 };
 

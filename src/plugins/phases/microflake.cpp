@@ -67,8 +67,9 @@ public:
     }
 
 private:
-    // Covered areas for sines from 0 to 1 of the angle between w and the fibre, where they are smooth.
-    static constexpr uint32_t Cells = 1024;
+    // Covered areas for sines from 0 to 1 of the angle between w and the fibre, where they are smooth: between two of them a cubic
+    // through both, of slopes that neighbours share. Straight lines would have derivatives with steps.
+    static constexpr uint32_t Cells = 256;
     void tabulate() {
         double s = m_stddev, reach = std::min(1.0, 9 * s);
         auto density = [&](double c) { return std::exp(-0.5 * c * c / (s * s)); };
@@ -96,15 +97,28 @@ private:
         m_ratio = opaque_float(areas.front() / areas.back());
         m_scale = opaque_float(n);
         m_falloff = opaque_float(-0.5 / (s * s));
-        m_areas = float_array(areas);
+        m_areas = float_array(cubics(areas));
+    }
+    // The four coefficients of each cell, after Catmull and Rom. Areas are even in the sine; at 1 they go on as a parabola does.
+    static std::vector<double> cubics(const std::vector<double> &areas) {
+        std::vector<double> out;
+        for (size_t k = 0; k < Cells; ++k) {
+            double a = areas[k ? k - 1 : 1], b = areas[k], c = areas[k + 1],
+                   d = k + 2 <= Cells ? areas[k + 2] : a - 3 * b + 3 * c;
+            double first = 0.5 * (c - a), last = 0.5 * (d - b);
+            out.insert(out.end(),
+                       { b, first, 3 * (c - b) - 2 * first - last, 2 * (b - c) + first + last });
+        }
+        return out;
     }
 
     Float area(const FibreAxis::Axis &axis, const Vector3 &w) const {
         Float x = safe_sqrt(1 - sqr(dot(w, axis.d))) * double(Cells);
         UInt32 cell = to_uint(min(x, double(Cells - 1)));
-        auto entry = [&](const UInt32 &i) { return Float(jit::gather(m_areas, i, Mask(true))); };
-        Float f = x - Float(cell), a = entry(cell), b = entry(cell + UInt32(1u));
-        return select(axis.is_known, fma(b - a, f, a), Float(1));
+        std::vector<Value> c = jit::gather_packet(m_areas, cell, 4, Mask(true));
+        Float f = x - Float(cell),
+              covered = fma(fma(fma(Float(c[3]), f, Float(c[2])), f, Float(c[1])), f, Float(c[0]));
+        return select(axis.is_known, covered, Float(1));
     }
     Float value(const FibreAxis::Axis &axis, const Vector3 &wi, const Vector3 &wo) const {
         Vector3 h = wi + wo;
@@ -121,7 +135,7 @@ private:
     FibreAxis m_axis;
     double m_stddev = 0.2, m_across = 1;
     Float m_ratio, m_scale, m_falloff;
-    Float m_areas;
+    Float m_areas; // see cubics()
 };
 
 UMBEL_PLUGIN(PhaseFunction, Microflake, "microflake")

@@ -1,5 +1,6 @@
 // render/derivatives.cpp: images as data of a program, and derivatives of them.
 #include "ad/ad.h"
+#include "render/drops_effects.h"
 #include "render/driver.h"
 #include "render/expected_samples.h"
 #include "render/followed_camera.h"
@@ -59,6 +60,7 @@ void Render::backward(const Float &gradient) {
     if (gradient.size() != height * width * channels)
         fail("the gradient of an image of {} x {} pixels and {} channels has {} numbers", width,
              height, channels, gradient.size());
+    DropsEffects when_it_fails;
     refuse_splats();
     if (int n = integrator().continuous_samples(spp()); n != spp() && !m_options.boundary_spp)
         return with_samples(n).backward(gradient);
@@ -135,6 +137,7 @@ void Render::refuse_splats() const {
 Float Render::forward() {
     VariantScope scope(m_scene.scene_variant());
     ExpectedSamples expected(whole_samples());
+    DropsEffects when_it_fails;
     refuse_splats();
     if (int n = integrator().continuous_samples(spp()); n != spp() && !m_options.boundary_spp)
         return with_samples(n).forward();

@@ -2,6 +2,7 @@
 #include "render/driver.h"
 #include "core/host_array.h"
 #include "core/warning.h"
+#include "render/drops_effects.h"
 #include "render/expected_samples.h"
 #include "render/invalid_samples.h"
 #include "render/lost_rays.h"
@@ -131,26 +132,6 @@ double Render::progress() const {
 uint64_t Render::total_samples() const {
     return uint64_t(crop().width) * uint64_t(crop().height) * uint64_t(spp());
 }
-
-// What a launch has recorded when it fails is dropped with it: evaluated later, for lack of memory say, it would use a scene
-// that may be gone by then.
-class DropsEffects {
-public:
-    ~DropsEffects() {
-        if (std::uncaught_exceptions() > m_exceptions)
-            std::erase_if(m_context.graph.region(0).effects, [&](jit::NodeId id) {
-                bool is_new = m_context.graph[id].seq >= m_begun;
-                if (is_new)
-                    m_context.graph.release(id);
-                return is_new;
-            });
-    }
-
-private:
-    jit::Context &m_context = jit::Context::current();
-    uint64_t m_begun = m_context.graph.sequence();
-    int m_exceptions = std::uncaught_exceptions();
-};
 
 uint64_t Render::whole_samples() const {
     return uint64_t(film().width()) * uint64_t(film().height()) * uint64_t(m_spp);

@@ -64,6 +64,9 @@ def main():
                 print(f"{name}: {found}, was {known.get(name, 'not there')}", flush=True)
             if sys.stderr.isatty():
                 print(f"\r{len(now)} of {len(pairs)}", end="", file=sys.stderr, flush=True)
+    errors = sum(found.startswith("error") for found in now.values())
+    if errors:
+        print(f"{errors} of {len(now)} could not be rendered: those have no bits to keep")
     if known is None:
         options.file.write_text("".join(f"{name}\t{found}\n" for name, found in now.items()))
         print(f"{len(now)} checksums are in {options.file}")

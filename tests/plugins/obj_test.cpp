@@ -97,7 +97,7 @@ TEST_F(ObjFiles, HavePartsByMaterial) {
     std::string file = write("parts.obj", Parts);
     auto part = [&](const char *name) {
         return make_object<Shape>(
-            Properties("shape", "obj").set("filename", file).set("material", std::string(name)));
+            Properties("shape", "obj").set("filename", file).set("material_name", std::string(name)));
     };
     EXPECT_DOUBLE_EQ(part("Dark Red")->area(), 10);
     EXPECT_DOUBLE_EQ(part("glass")->area(), 0.5);

@@ -3,6 +3,7 @@
 #include "render/ellipsoid_shape.h"
 #include "support/parameter_gradients.h"
 #include "support/registry.h"
+#include <set>
 
 namespace umbel {
 using namespace test;
@@ -12,6 +13,20 @@ protected:
     BackendSurfaces() : ExampleTest("interp_ad_rgb_double") {}
 };
 UMBEL_EXAMPLES(BackendSurfaces, "shape")
+
+// Objects are nested by any name: no parameter of a shape may be called what people call their surfaces.
+TEST_P(BackendSurfaces, TakesSurfacesByAnyName) {
+    const std::set<std::string> made_of_shapes{ "instance", "merge", "shapegroup" };
+    if (made_of_shapes.count(GetParam().plugin->name))
+        return; // which have surfaces of their own
+    for (const char *name : { "bsdf", "material", "mat", "surface", "brdf", "color" }) {
+        std::string xml = with_parameter(
+            scene_of(GetParam()), fmt::format("<bsdf type='twosided' name='{}'><bsdf "
+                                              "type='diffuse'/></bsdf>",
+                                              name));
+        EXPECT_NO_THROW(scene_from(xml)) << name;
+    }
+}
 
 // By vertices and transforms: where rays meet the surface, and its normals, texture coordinates and attributes there.
 TEST_P(BackendSurfaces, DerivativesMatchDifferences) {

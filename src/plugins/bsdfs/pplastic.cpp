@@ -104,7 +104,7 @@ private:
             return;
         const Properties &q = *p.properties();
         if (m_eta && (q.has("int_ior") || q.has("ext_ior")))
-            fail("{}: give eta, or int_ior and ext_ior, not both", q.describe());
+            fail("{}: give either eta, or int_ior and ext_ior, not both", q.describe());
         if (!m_eta)
             m_eta = std::dynamic_pointer_cast<Texture>(p.loader()->load_spectrum(
                 SpectrumData::uniform(m_ior.interior / m_ior.exterior), q));

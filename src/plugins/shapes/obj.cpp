@@ -277,8 +277,8 @@ public:
             .doc("Makes a shape of each material of the file: with the BSDF of that name, or "
                  "what its library (.mtl) says");
         if (p.loading())
-            m_is_part = p.properties()->has("material");
-        p.string("material", m_material, "")
+            m_is_part = p.properties()->has("material_name");
+        p.string("material_name", m_material, "")
             .fixed()
             .doc("Only faces of this material; all if absent");
         p.integer("shape_index", m_mesh, -1, -1)
@@ -494,7 +494,7 @@ public:
                 "shape", "obj", is_one ? own.id : fmt::format("{}_{}", own.id, i));
             part->where = own.where;
             part->files = own.files;
-            part->set("material", material);
+            part->set("material_name", material);
             for (const Property &property : own.all())
                 if (!is_bsdf(property) && property.name != "load_materials")
                     add(*part, property);

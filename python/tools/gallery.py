@@ -270,11 +270,15 @@ def shot(entry):
     return KINDS[entry.kind](entry, described(entry))
 
 
+def loaded(entry, taken):
+    return mi.load_dict(framed(taken.scene) if entry.kind == "shape" else taken.scene)
+
+
 def take(entry, path, taken=None):
     """Renders the picture of a plugin's example. Files that it names are found by mi.file_resolver()."""
     with mi.util.variant_context((taken or shot(entry)).variant):
         taken = taken or shot(entry)  # its transforms are those of the variant
-        image = mi.render(mi.load_dict(framed(taken.scene) if entry.kind == "shape" else taken.scene), spp=taken.spp)
+        image = mi.render(loaded(entry, taken), spp=taken.spp)
         pixels = np.nan_to_num(taken.show(np.array(image, dtype=np.float32)), posinf=0, neginf=0)
         picture = mi.Bitmap(np.ascontiguousarray(pixels, dtype=np.float32))
         picture.convert(mi.Bitmap.PixelFormat.RGB, mi.Struct.Type.UInt8, srgb_gamma=True).write(path)

@@ -81,8 +81,12 @@ def test_xml_and_python_make_the_same(entry):
 
 def test_every_kind_has_a_scene_for_pictures():
     assert {e.kind for e in ENTRIES} <= set(gallery.KINDS)
-    for entry in ENTRIES:
-        assert gallery.shot(entry).scene
+
+
+@pytest.mark.parametrize("entry", ENTRIES, ids=lambda e: f"{e.kind}_{e.name}")
+def test_scenes_of_pictures_load(entry):
+    with mi.util.variant_context(gallery.shot(entry).variant):
+        assert gallery.loaded(entry, gallery.shot(entry)).sensors()
 
 
 def test_a_picture_is_taken(tmp_path):

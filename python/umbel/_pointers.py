@@ -6,7 +6,7 @@ import atexit
 
 from . import _core
 from . import jit as dr
-from ._records import _mi
+from ._records import OneLane, _mi
 from ._shape import ShapePtr
 from .jit._calls import as_wide_as
 
@@ -46,7 +46,7 @@ _numbered = []  # objects that scripts hold the numbers of
 atexit.register(_numbered.clear)  # before the interpreter looks for what was left behind
 
 
-class Pointer:
+class Pointer(OneLane):
     """An array of references: methods are called for each lane's object, and give zeros where there is none."""
     DRJIT_STRUCT = {"_number": None}
     _kind = _base = None

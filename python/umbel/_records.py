@@ -10,6 +10,28 @@ def _mi(name):
     return resolve(name)
 
 
+def _is_scalar():
+    from ._variants import variant
+    return (variant() or "").startswith("scalar_")
+
+
+class OneLane:
+    """References, which in scalar variants are to one object: what only the object itself has is found there."""
+
+    def __getattr__(self, name):
+        if not name.startswith("_") and _is_scalar():
+            target = self[0]
+            if target is None:
+                raise AttributeError(f"'{name}': the reference is to no object; compare it with None first")
+            return getattr(target, name)
+        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'", name=name, obj=self)
+
+    def __bool__(self):
+        if _is_scalar():
+            return self[0] is not None
+        raise TypeError("lanes may refer to different objects: compare them with None")
+
+
 def frame(n=None):
     """The class of frames, made without or with a normal."""
     from . import Frame3f

@@ -3,7 +3,7 @@ import collections
 
 from . import _core
 from . import jit as dr
-from ._records import _mi, PreliminaryIntersection3f, Ray3f
+from ._records import OneLane, _mi, PreliminaryIntersection3f, Ray3f
 from .jit._enum import NamedFlags, NamedInt
 
 Shape, Mesh = _core.Shape, _core.Mesh
@@ -172,7 +172,7 @@ def _live(pointer):
     return [(n, s) for n, s in _core.live_shapes() if isinstance(s, pointer._kind) and (known is None or n in known)]
 
 
-class _ShapePointer:
+class _ShapePointer(OneLane):
     """A shape for each lane, or none: numbers that are unique among all shapes."""
     DRJIT_STRUCT = {"index": None}
     _kind = Shape
@@ -213,8 +213,6 @@ class _ShapePointer:
         return equal if equal is NotImplemented else ~equal
 
     __hash__ = None
-
-    def __bool__(self): raise TypeError("lanes may refer to different shapes: compare them with None")
 
     def __repr__(self):
         numbers = [] if not dr.width(self.index) else dr.detach(self.index).numpy().tolist()

@@ -59,3 +59,23 @@ def test_scalar_names_of_the_renderer_have_them():
     box = mi.load_dict({"type": "sphere", "radius": 2}).bbox()
     assert list(box.center()) == [0, 0, 0] and box.extents()[0] == 4 and box.volume() == 64
     assert box.valid() is True and box.contains([1, 1, 1])
+
+
+def test_references_are_to_one_object():
+    with mi.set_variant("scalar_rgb"):
+        scene = mi.load_dict({"type": "scene", "ball": {"type": "sphere", "bsdf": {"type": "diffuse", "id": "grey"}},
+                              "light": {"type": "point", "position": [0, 0, 5]}})
+        hit, miss = (scene.ray_intersect(mi.Ray3f([x, 0, 5], [0, 0, -1])) for x in (0, 3))
+        assert hit.shape.id() == "ball" and hit.bsdf().id() == "grey"
+        assert hit.shape and not miss.shape and not miss.bsdf()
+        with pytest.raises(AttributeError, match="no object"):
+            miss.shape.id()
+        with pytest.raises(AttributeError, match="nonsense"):
+            hit.shape.nonsense
+    with mi.set_variant("llvm_rgb"):
+        scene = mi.load_dict({"type": "scene", "ball": {"type": "sphere"}})
+        hit = scene.ray_intersect(mi.Ray3f([0, 0, 5], [0, 0, -1]))
+        with pytest.raises(AttributeError, match="ShapePtr.*'id'"):
+            hit.shape.id()
+        with pytest.raises(TypeError, match="compare them with None"):
+            bool(hit.shape)

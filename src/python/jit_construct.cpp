@@ -32,8 +32,8 @@ uint64_t float_bits(Type t, double v) {
                             : jit::float_to_half(float(v));
 }
 
-// `wrap`: of an operand, which is to be promoted; else an element of an array.
-uint64_t integer_bits(Type t, PyObject *o, bool wrap) {
+// `is_operand`: of an operand, which is to be promoted; else an element of an array.
+uint64_t integer_bits(Type t, PyObject *o, bool is_operand) {
     size_t width = jit::bits(t);
     uint64_t mask = width == 64 ? ~uint64_t(0) : (uint64_t(1) << width) - 1;
     int overflow = 0;
@@ -51,15 +51,15 @@ uint64_t integer_bits(Type t, PyObject *o, bool wrap) {
         fits = s >= -limit - 1 && s <= limit;
     }
     if (!fits) {
-        PyErr_Format(wrap ? hook("ArgumentError") : PyExc_TypeError,
+        PyErr_Format(is_operand ? hook("ArgumentError") : PyExc_TypeError,
                      "the integer %S does not fit into elements of type %s%s", o, jit::name(t),
-                     wrap ? " (could not promote)" : "");
+                     is_operand ? " (could not promote)" : "");
         throw PythonError();
     }
     return u & mask;
 }
 
-uint64_t number_bits(Type t, PyObject *o, bool wrap) {
+uint64_t number_bits(Type t, PyObject *o, bool is_operand) {
     if (PyFloat_CheckExact(o) && jit::is_float(t))
         return float_bits(t, PyFloat_AS_DOUBLE(o));
     if (o == Py_True || o == Py_False) {
@@ -71,7 +71,7 @@ uint64_t number_bits(Type t, PyObject *o, bool wrap) {
         item = PyObject_CallMethod(o, "item", nullptr);
         if (!item)
             throw PythonError();
-        uint64_t r = number_bits(t, item, wrap);
+        uint64_t r = number_bits(t, item, is_operand);
         Py_DECREF(item);
         return r;
     }
@@ -86,11 +86,11 @@ uint64_t number_bits(Type t, PyObject *o, bool wrap) {
         return float_bits(t, v);
     }
     if (!PyFloat_Check(o))
-        return integer_bits(t, o, wrap);
+        return integer_bits(t, o, is_operand);
     PyObject *truncated = PyLong_FromDouble(v); // an error for infinities and NaN
     if (!truncated)
         throw PythonError();
-    uint64_t r = integer_bits(t, truncated, wrap);
+    uint64_t r = integer_bits(t, truncated, is_operand);
     Py_DECREF(truncated);
     return r;
 }
@@ -414,8 +414,8 @@ PyObject *construct_checked(const Class *cls, PyTypeObject *type, PyObject *cons
 
 bool is_number(PyObject *o) { return PyFloat_Check(o) || PyLong_Check(o) || is_numpy_scalar(o); }
 
-Value number(Context &c, Type type, PyObject *o, bool wrap) {
-    return Value::adopt(c, c.graph.literal(type, number_bits(type, o, wrap)));
+Value number(Context &c, Type type, PyObject *o, bool is_operand) {
+    return Value::adopt(c, c.graph.literal(type, number_bits(type, o, is_operand)));
 }
 
 PyObject *construct(const Class *cls, PyTypeObject *type, PyObject *const *args, size_t count) {

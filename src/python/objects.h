@@ -158,8 +158,8 @@ inline void enter() {
 
 // ---- values from Python objects (jit_construct.cpp)
 bool is_number(PyObject *o); // bool, int, float and NumPy's scalars
-/// A literal; integers must fit. `wrap`: it is wrapped as an operand, and errors say so. Throws.
-Value number(Context &c, Type type, PyObject *o, bool wrap = false);
+/// A literal; integers must fit. `is_operand`: errors say that it is one of an operation. Throws.
+Value number(Context &c, Type type, PyObject *o, bool is_operand = false);
 /// A new object of `cls` from what its constructor accepts. Null: a Python error.
 PyObject *construct(const Class *cls, PyTypeObject *type, PyObject *const *args, size_t count);
 /// The same from one argument; an object that already fits is returned as it is.

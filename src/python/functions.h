@@ -21,5 +21,6 @@ void bind_introspection(nanobind::module_ &m); // jit_introspection.cpp
 void bind_freeze(nanobind::module_ &m);        // freeze.cpp
 void set_hooks(nanobind::dict hooks);          // jit_context.cpp
 void name_lines_of_scripts(const char *package); // jit_places.cpp; all but those in its folder
+std::string line_of_script();                    // that is being executed: file:line
 
 } // namespace umbel::python

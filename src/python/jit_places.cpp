@@ -17,6 +17,7 @@ nb::object attribute(nb::handle o, const char *name) {
         PyErr_Clear();
     return nb::steal(value);
 }
+} // namespace
 
 // The innermost line outside of this package. Python's own interpreter does not run meanwhile, nor do other threads.
 std::string line_of_script() {
@@ -36,7 +37,6 @@ std::string line_of_script() {
     }
     return "";
 }
-} // namespace
 
 void name_lines_of_scripts(const char *package) {
     g_package = package;

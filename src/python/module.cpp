@@ -5,6 +5,7 @@
 #include "python/objects.h"
 #include "python/render.h"
 #include "python/waiting.h"
+#include <nanobind/stl/string.h>
 
 namespace nb = nanobind;
 
@@ -27,6 +28,7 @@ NB_MODULE(_core, m) {
     });
     m.def("set_hooks", set_hooks);
     m.def("name_lines_of_scripts", name_lines_of_scripts);
+    m.def("line_of_script", line_of_script);
     hear_interrupts();
     make_classes(m.ptr());
     add_functions(m.ptr());

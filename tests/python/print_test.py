@@ -1,5 +1,6 @@
 # tests/python/print_test.py: text with arrays in it, on the host and from recorded code.
 import io
+import re
 import warnings
 from dataclasses import dataclass
 
@@ -110,6 +111,7 @@ def test_debug_mode_reports_indices_out_of_range(capsys):
     for line in ("read from position 12 in an array of size 10", "write to position 10 in", "read from position 11 in",
                  "Assertion failure! beyond"):
         assert line in text
+    assert re.search(r"print_test.py:\d+: gather\(\): out-of-bounds read from position 12", text)
     dr.eval(dr.gather(UInt, buffer, UInt(0, 1)))
     assert capsys.readouterr().err == ""
 

@@ -47,7 +47,8 @@ def _checked(what, verb, size, index, active):
         return active
     index = UInt(index)
     active = _core.classes["Bool"](True) if active is True else active
-    report(f"{what}(): out-of-bounds {verb} position {{}} in an array of size {size}.", index, active & (index >= size))
+    report(f"{_core.line_of_script()}: {what}(): out-of-bounds {verb} position {{}} in an array of size {size}.", index,
+           active & (index >= size))
     return active & (index < size)
 
 

@@ -29,7 +29,11 @@ for _name, _doc in (("size", "Width and height of the whole image."), ("crop_siz
 
 def flags(self):
     """FilmFlags."""
-    return int(self.m_flags) if self._is_python() else int(FilmFlags.Alpha if self._has_alpha() else FilmFlags.Empty)
+    if self._is_python():
+        return int(self.m_flags)
+    if self.sensor_response_function() is not None:
+        return int(FilmFlags.Spectral | FilmFlags.Special)
+    return int(FilmFlags.Alpha if self._has_alpha() else FilmFlags.Empty)
 
 
 def base_channels_count(self):
@@ -37,8 +41,13 @@ def base_channels_count(self):
     return len(_output_names(self, []))
 
 
+def _has_bands(self): return not self._is_python() and self.flags() & FilmFlags.Special
+
+
 def _channels(self):
-    """Of a block: colours are three in all variants, and weights follow them."""
+    """Of a block: colours are three in all variants, and weights follow them, or the bands of a film that has some."""
+    if _has_bands(self):
+        return self._channel_names([]) + ["W"]
     return ["R", "G", "B"] + self._channel_names([])[1 if _mi("is_monochromatic") else 3:] + ["W"]
 
 
@@ -83,13 +92,12 @@ def create_block(self, size=(0, 0), normalize=False, borders=False):
 
 def prepare_sample(self, spec, wavelengths, nChannels, weight=1.0, alpha=1.0, active=True):
     """The channels of a sample; films with FilmFlags.Special define it."""
+    if _has_bands(self):
+        bands = self._block_channels(spec, wavelengths, alpha, [])
+        further = [_mi("Float")(0)] * (nChannels - len(bands) - 1)
+        return [*bands, _mi("Float")(weight), *further]
     raise dr.UserError(f"{self._where()}: this film takes colours as they are; only films with FilmFlags.Special have "
                        "prepare_sample()")
-
-
-def sensor_response_function(self):
-    """None: the film records colours."""
-    return None
 
 
 def schedule_storage(self):
@@ -155,6 +163,6 @@ def write(self, path):
     self._write(os.fspath(path), self.bitmap())
 
 
-for _f in (flags, base_channels_count, prepare, clear, put_block, create_block, prepare_sample, sensor_response_function,
-           schedule_storage, develop, bitmap, write):
+for _f in (flags, base_channels_count, prepare, clear, put_block, create_block, prepare_sample, schedule_storage,
+           develop, bitmap, write):
     setattr(Film, _f.__name__, _f)

@@ -147,6 +147,8 @@ class SceneParameters:
         changed += [k for k in dirty if k not in changed]
         if changed:
             self._core.update(changed)
+            # Numbers may follow from others that changed, as shutter_open_time and shutter_close do from each other
+            self._values = {k: v for k, v in self._values.items() if type(v) is not float}
         return changed
 
     def _pass_on(self, owner):

@@ -376,6 +376,13 @@ void bind_objects(nb::module_ &m) {
         .def(nb::init<nb::object>(), nb::arg("props") = nb::none())
         .def("sample_border", &Film::sample_border,
              "Whether pixels at the border see what lies beyond it.")
+        .def(
+            "sensor_response_function",
+            [](const Film &f) {
+                enter();
+                return to_python(std::static_pointer_cast<SceneObject>(f.response()));
+            },
+            "What the film is sensitive to, by wavelength; None if it records what the eye sees.")
         .def("_has_alpha", &Film::has_alpha)
         .def("_channel_names",
              [](const Film &f, const std::vector<std::string> &further) {

@@ -277,6 +277,11 @@ bool PyFilm::sample_border() const {
 bool PyFilm::has_alpha() const { // FilmFlags.Alpha
     return nb::cast<uint32_t>(python().attr("m_flags")) & 1;
 }
+Ref<Texture> PyFilm::response() const {
+    nb::object f = method("sensor_response_function");
+    nb::object r = f.is_valid() ? f() : nb::none();
+    return r.is_none() ? nullptr : nb::cast<Ref<Texture>>(r);
+}
 
 double PyFilter::eval(double x) const { return nb::cast<double>(nb::float_(need("eval")(x))); }
 Float PyFilter::eval(const Float &x) const { return nb::cast<Float>(need("eval")(x)); }

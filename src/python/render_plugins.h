@@ -192,6 +192,7 @@ public:
                                 const Image &image) const override;
     bool sample_border() const override;
     bool has_alpha() const override;
+    Ref<Texture> response() const override;
 };
 
 /// Numbers may depend on anything that the Python object holds: its arrays travel with the state of a sequence.

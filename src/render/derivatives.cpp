@@ -4,6 +4,7 @@
 #include "render/driver.h"
 #include "render/expected_samples.h"
 #include "render/followed_camera.h"
+#include "render/further_colours.h"
 #include "render/invalid_samples.h"
 #include "render/path_tracer.h"
 
@@ -67,6 +68,7 @@ void Render::backward(const Float &gradient) {
     jit::eval(gradient); // else by the launch that reads it, with all that it has recorded by then
     ad::IsolateGrad isolate;
     FollowedCamera camera(sensor());
+    SeenBy seen(sensor());
     refuse_camera(integrator());
     for (bool ready = make_ready() && is_continuous(); ready && !done(); advance()) {
         Samples s = start(next_band(), place_of(next_band()));
@@ -143,6 +145,7 @@ Float Render::forward() {
         return with_samples(n).forward();
     ad::IsolateGrad isolate;
     FollowedCamera camera(sensor());
+    SeenBy seen(sensor());
     refuse_camera(integrator());
     for (bool ready = make_ready() && is_continuous(); ready && !done(); advance()) {
         Samples s = start(next_band(), place_of(next_band()));

@@ -4,6 +4,7 @@
 #include "core/warning.h"
 #include "render/drops_effects.h"
 #include "render/expected_samples.h"
+#include "render/further_colours.h"
 #include "render/invalid_samples.h"
 #include "render/lost_rays.h"
 #include <algorithm>
@@ -323,6 +324,7 @@ std::vector<Float> Render::compute(const Band &band) {
     Place place = place_of(band);
     std::vector<Float> results;
     auto trace = [&] {
+        SeenBy seen(sensor());
         Launch pass(*this, band, place);
         integrator().render(pass);
         check(pass.carried.empty() || integrator().carries());
@@ -347,7 +349,8 @@ void Render::splat(const Vector2 &place, const Spectrum &L, const Wavelengths &w
     auto [x, weight_x] = film().columns().choose_pixel(place.x + left, u.x, active);
     auto [y, weight_y] = film().rows().choose_pixel(place.y + top, u.y, active);
     std::vector<Float> further(integrator().aov_names().size(), Float(0)),
-        values = film().channels({ L, wavelengths, Float(0), further });
+        values = film().channels(
+            { L * sensor().response(wavelengths, active), wavelengths, Float(0), further });
     for (Float &v : values)
         v = v * (weight_x * weight_y);
     m_light.splat(values, x - jit::opaque(uint32_t(crop().x)), y - jit::opaque(uint32_t(crop().y)),

@@ -2,7 +2,10 @@
 #include "render/film.h"
 #include "core/colour.h"
 #include "core/image_io.h"
+#include "core/spectra.h"
 #include "core/traverse.h"
+#include "render/spectral_samples.h"
+#include "render/texture.h"
 
 namespace umbel {
 
@@ -70,8 +73,21 @@ const FilterAxis &Film::axis(int number, int size) const {
     return known.axis;
 }
 
-std::pair<Wavelengths, Spectrum> Film::sample_wavelengths(const Float &u, const Mask &) const {
-    return umbel::sample_wavelengths(u);
+std::pair<Wavelengths, Spectrum> Film::sample_wavelengths(const Float &u,
+                                                          const Mask &active) const {
+    Ref<Texture> sensitivity = response();
+    if (!sensitivity)
+        return umbel::sample_wavelengths(u);
+    Wavelengths w =
+        sensitivity->sample_spectrum(interaction_anywhere({}), wavelength_strata(u), active).first;
+    return { w, wavelength_weight(w, active) };
+}
+
+Spectrum Film::wavelength_weight(const Wavelengths &w, const Mask &active) const {
+    Ref<Texture> sensitivity = response();
+    Spectrum pdf = sensitivity ? sensitivity->pdf_spectrum(interaction_anywhere(w), active)
+                               : map(w, [](const Float &x) { return sample_wavelength_pdf(x); });
+    return map(pdf, [](const Float &p) { return select(p > 0, rcp(p), Float(0)); });
 }
 
 std::vector<std::string> Film::channel_names(const std::vector<std::string> &further) const {

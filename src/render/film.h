@@ -19,6 +19,7 @@ struct FilmSample {
 };
 
 class ImageStrips; // core/image_strips.h
+class Texture;
 
 class Film : public Object {
 public:
@@ -43,9 +44,12 @@ public:
     void set_crop(const Crop &crop);
 
     // ---- what is collected
+    /// What it is sensitive to, by wavelength; null: to what the eye sees.
+    virtual Ref<Texture> response() const { return nullptr; }
     /// Wavelengths that matter to it, and one over their density.
-    virtual std::pair<Wavelengths, Spectrum> sample_wavelengths(const Float &u,
-                                                                const Mask &active) const;
+    std::pair<Wavelengths, Spectrum> sample_wavelengths(const Float &u, const Mask &active) const;
+    /// One over that density.
+    Spectrum wavelength_weight(const Wavelengths &w, const Mask &active) const;
     /// The channels: colours, alpha, then those that the integrator adds.
     virtual std::vector<std::string> channel_names(const std::vector<std::string> &further) const;
     /// A sample's numbers for them; linear in its light.

@@ -2,6 +2,8 @@
 #include "render/sensor.h"
 #include "ad/ad.h"
 #include "core/host_array.h"
+#include "render/spectral_samples.h"
+#include "render/texture.h"
 #include <algorithm>
 
 namespace umbel {
@@ -16,8 +18,12 @@ void Sensor::declare(Params &p) {
 }
 
 void Sensor::changed(std::span<const std::string> names) {
-    if (m_to_world_array.valid() &&
-        std::find(names.begin(), names.end(), "to_world") != names.end()) {
+    auto is_new = [&](const char *name) {
+        return std::find(names.begin(), names.end(), name) != names.end();
+    };
+    if (is_new("shutter_open_time"))
+        m_shutter_close = m_shutter_open + m_shutter_time;
+    if (m_to_world_array.valid() && is_new("to_world")) {
         TransformData &place = m_to_world.transforms[0];
         std::vector<double> m = read_floats(Float(m_to_world_array.detached()));
         std::copy_n(m.begin(), 16, place.m.begin());
@@ -51,8 +57,13 @@ Float Sensor::follow_to_world() const {
 void Sensor::declare_measurement(Params &p) {
     p.number("shutter_open", m_shutter_open, 0).doc("When the shutter opens, in seconds");
     p.number("shutter_close", m_shutter_close, 0).doc("When it closes");
+    if (p.traversing())
+        p.exposed("shutter_open_time", &m_shutter_time);
     p.object("film", m_film).doc("Where the image is collected; an `hdrfilm` if absent");
     p.object("sampler", m_sampler).doc("Source of random numbers; `sobol` if absent");
+    p.unbounded_texture("srf", m_srf)
+        .doc("Its response to light, by wavelength: a spectrum that multiplies what arrives, in "
+             "spectral variants; 1 if absent");
     declare_medium(p);
     if (!p.loading())
         return;
@@ -65,13 +76,51 @@ void Sensor::declare_measurement(Params &p) {
 void Sensor::configure() {
     if (m_shutter_close < m_shutter_open)
         complain("the shutter closes ({}) before it opens ({})", m_shutter_close, m_shutter_open);
+    if (m_srf && variant().colour != Colour::Spectral)
+        complain("a response to wavelengths, `srf`, needs some: use a spectral variant, not {}",
+                 variant().name);
+    if (m_srf && m_srf->is_spatially_varying())
+        m_srf->complain("varies over a surface; the response of a sensor must not");
+    if (m_srf && m_film->response())
+        complain("has a response, `srf`, and so does its film, {}; give one of them",
+                 m_film->plugin());
+    if (m_srf)
+        m_srf->pdf_spectrum(interaction_anywhere(Spectrum(std::vector<Float>(4, Float(550)))),
+                            true); // reads tables, which launches must not
+    m_shutter_time = m_shutter_close - m_shutter_open;
     m_open_time = opaque_float(m_shutter_open);
-    m_open_duration = opaque_float(m_shutter_close - m_shutter_open);
+    m_open_duration = opaque_float(m_shutter_time);
     try {
         m_transform = AnimatedTransform(m_to_world);
     } catch (const UserError &e) {
         complain("to_world: {}", e.what());
     }
+}
+
+std::pair<Wavelengths, Spectrum>
+Sensor::sample_wavelengths(const SurfaceInteraction &, const Float &u, const Mask &active) const {
+    if (!m_srf)
+        return measuring_film().sample_wavelengths(u, active);
+    return m_srf->sample_spectrum(interaction_anywhere({}), wavelength_strata(u), active);
+}
+
+Spectrum Sensor::response(const Wavelengths &w, const Mask &active) const {
+    return m_srf ? m_srf->eval(interaction_anywhere(w), active) : Spectrum(1);
+}
+
+Spectrum Sensor::wavelength_weight(const Wavelengths &w, const Mask &active) const {
+    if (!m_srf)
+        return measuring_film().wavelength_weight(w, active);
+    Spectrum pdf = m_srf->pdf_spectrum(interaction_anywhere(w), active);
+    return response(w, active) *
+           map(pdf, [](const Float &p) { return select(p > 0, rcp(p), Float(0)); });
+}
+
+void Sensor::measure_for(const Sensor &whole) {
+    if (m_srf && m_srf != whole.m_srf)
+        complain("has a response, `srf`, but is part of a {}: give it to that", whole.plugin());
+    m_srf = whole.m_srf;
+    m_film_of_all = whole.m_film;
 }
 
 Vector3 Sensor::up(const Float &time) const {

@@ -7,6 +7,8 @@
 
 namespace umbel {
 
+class Texture;
+
 /// What a ray of a camera is made of.
 struct CameraSample {
     Vector2 offset; // from the pixel's centre, in pixels
@@ -33,11 +35,17 @@ public:
     /// Within the time that the shutter is open.
     Float sample_time(const Float &u) const;
 
-    /// As the film says.
+    /// By the sensor's own response if it has one, else as the film says.
     std::pair<Wavelengths, Spectrum> sample_wavelengths(const SurfaceInteraction &, const Float &u,
-                                                        const Mask &active) const override {
-        return film().sample_wavelengths(u, active);
-    }
+                                                        const Mask &active) const override;
+    /// Whether it, or its film, is sensitive to other wavelengths than the eye.
+    bool has_response() const { return m_srf || film().response(); }
+    /// How much it responds to light of these wavelengths; the film's response comes on top.
+    Spectrum response(const Wavelengths &w, const Mask &active) const;
+    /// The weight of sample_wavelengths(): the response over the density of wavelengths.
+    Spectrum wavelength_weight(const Wavelengths &w, const Mask &active) const;
+    /// As part of another one, whose response and film count for all of them.
+    void measure_for(const Sensor &whole);
 
     /// Whether scripts follow derivatives of to_world.
     bool follows_to_world() const { return m_to_world_array.grad_id() != 0; }
@@ -66,9 +74,15 @@ protected:
     Float m_open_time, m_open_duration; // the shutter, as data of the program
     Ref<Film> m_film;
     Ref<Sampler> m_sampler;
+    Ref<Texture> m_srf; // null: responds to all light alike
 
 private:
-    Value m_to_world_array; // as scripts have set it; else none
+    /// The film that samples end up in.
+    const Film &measuring_film() const { return m_film_of_all ? *m_film_of_all : *m_film; }
+
+    Ref<Film> m_film_of_all;   // of the sensor that this one is part of, else null
+    double m_shutter_time = 0; // from opening to closing
+    Value m_to_world_array;    // as scripts have set it; else none
     mutable Float m_followed;
 };
 

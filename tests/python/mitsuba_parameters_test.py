@@ -89,3 +89,84 @@ def test_specfilm_compensates_for_rounding():
                               "camera": {"type": "perspective", "film": {"type": "specfilm", "compensate": True, "width": 2,
                                                                          "height": 2, "band": band}}})
         assert np.allclose(mi.render(scene, spp=64).numpy()[..., 0], 100, rtol=.02)
+
+
+def _banded(**film):
+    bands = {"blue": {"type": "spectrum", "value": [(400, 0.), (450, 1.), (500, 0.)]},
+             "far": {"type": "spectrum", "value": [(900, .5), (1000, .5)]}}
+    return mi.load_dict({"type": "scene", "integrator": {"type": "path"},
+                         "sky": {"type": "constant", "radiance": {"type": "spectrum", "value": [(300, 2.), (1100, 2.)]}},
+                         "camera": {"type": "perspective", "film": {"type": "specfilm", "width": 4, "height": 4,
+                                                                    "rfilter": {"type": "box"}, **bands, **film}}})
+
+
+def test_specfilm_has_a_response_function():
+    with mi.set_variant("llvm_ad_spectral"):
+        film = _banded().sensors()[0].film()
+        response = film.sensor_response_function()
+        assert isinstance(response, mi.Texture)
+        si = dr.zeros(mi.SurfaceInteraction3f)
+        si.wavelengths = mi.UnpolarizedSpectrum(425, 450, 700, 950)
+        assert dr.allclose(response.eval(si), [.5, 1, 0, .5], atol=1e-5)
+        assert dr.allclose(response.wavelength_range(), [400, 1000])
+        assert film.flags() == mi.FilmFlags.Spectral | mi.FilmFlags.Special
+        assert mi.load_dict({"type": "hdrfilm"}).sensor_response_function() is None
+
+
+def test_blocks_of_specfilm_hold_its_bands():
+    from umbel.ad.integrators.common import render_blocks
+    with mi.set_variant("llvm_ad_spectral"):
+        scene = _banded()
+        film = scene.sensors()[0].film()
+        assert film.prepare(["depth"]) == 4  # two bands, weights, and what the integrator adds
+        depth = mi.load_dict({"type": "aov", "aovs": "d:depth", "inner": {"type": "path"}})
+        image = render_blocks(depth, scene, spp=256).numpy()
+        assert image.shape == (4, 4, 3) and np.allclose(image.mean((0, 1)), [100, 100, 0], rtol=.05)
+
+
+def test_films_in_python_say_what_they_are_sensitive_to():
+    with mi.set_variant("llvm_ad_spectral"):
+        class Band(mi.Film):
+            def __init__(self, props):
+                super().__init__(props)
+                self.m_flags = mi.FilmFlags.Spectral | mi.FilmFlags.Special
+                self.band = mi.load_dict({"type": "spectrum", "value": [(900, .5), (1000, .5)]})
+
+            def sensor_response_function(self): return self.band
+        mi.register_film("band_for_test", lambda props: Band(props))
+        camera = mi.load_dict({"type": "perspective", "film": {"type": "band_for_test"}})
+        ray, _ = camera.sample_ray(0, mi.Float([.1, .6]), mi.Point2f(.5), mi.Point2f(.5))
+        assert dr.all(ray.wavelengths > 900, axis=None) and dr.all(ray.wavelengths < 1000, axis=None)
+
+
+def test_sensors_have_a_response_function():
+    with mi.set_variant("llvm_ad_spectral"):
+        camera = mi.load_dict({"type": "perspective", "srf": {"type": "spectrum", "value": [(500, 2.), (510, 2.)]}})
+        ray, weight = camera.sample_ray(0, mi.Float([.1, .6]), mi.Point2f(.5), mi.Point2f(.5))
+        assert dr.all(ray.wavelengths > 500, axis=None) and dr.all(ray.wavelengths < 510, axis=None)
+        assert dr.allclose(weight, 20)
+        assert any(key.startswith("srf.") for key in mi.traverse(camera).keys())
+
+
+def test_shutters_are_open_for_a_time():
+    camera = mi.load_dict({"type": "perspective", "shutter_open": 1., "shutter_close": 3.})
+    params = mi.traverse(camera)
+    assert params["shutter_open_time"] == pytest.approx(2)
+    params["shutter_open_time"] = 5.
+    params.update()
+    assert camera.shutter_open_time() == pytest.approx(5) and params["shutter_close"] == pytest.approx(6)
+    params["shutter_close"] = 2.
+    params.update()
+    assert params["shutter_open_time"] == pytest.approx(1)
+
+
+def test_changed_responses_count_in_the_next_image():
+    with mi.set_variant("llvm_ad_spectral"):
+        scene = mi.load_dict({"type": "scene", "integrator": {"type": "path"}, "sky": {"type": "constant"},
+                              "camera": {"type": "perspective", "srf": {"type": "spectrum", "value": [(500, 2.), (510, 2.)]},
+                                         "film": {"type": "hdrfilm", "width": 2, "height": 2, "rfilter": {"type": "box"}}}})
+        before = mi.render(scene, spp=64).numpy()
+        params = mi.traverse(scene)
+        params["camera.srf.values"] = mi.Float([4., 4.])
+        params.update()
+        assert np.allclose(mi.render(scene, spp=64).numpy(), 2 * before, rtol=1e-4)

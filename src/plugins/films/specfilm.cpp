@@ -7,7 +7,6 @@
 #include "core/image_io.h"
 #include "render/film.h"
 #include "render/spectral_samples.h"
-#include "render/spectrum_sampler.h"
 #include "render/texture.h"
 #include <algorithm>
 #include <cmath>
@@ -55,12 +54,7 @@ public:
 
     bool sample_border() const override { return m_sample_border; }
     bool compensates() const override { return m_compensate; }
-    std::pair<Wavelengths, Spectrum> sample_wavelengths(const Float &u,
-                                                        const Mask &active) const override {
-        Wavelengths w = m_sampler.sample(wavelength_strata(u), active);
-        return { w, map(m_sampler.pdf(w, active),
-                        [](const Float &pdf) { return select(pdf > 0, rcp(pdf), Float(0)); }) };
-    }
+    Ref<Texture> response() const override { return m_response; }
 
     std::vector<std::string> channel_names(const std::vector<std::string> &further) const override {
         std::vector<std::string> names;
@@ -104,7 +98,7 @@ private:
         std::string name;
         Ref<Texture> response;
     };
-    /// The sum of all sensitivities, for the sampling of wavelengths.
+    /// The sum of all sensitivities, from which wavelengths are drawn.
     void tabulate(double low, double high, double step) {
         auto n = size_t(std::ceil((high - low) / step)) + 1;
         std::vector<double> nodes(n), sum(n, 0.0);
@@ -124,13 +118,21 @@ private:
         }
         if (!(*std::max_element(sum.begin(), sum.end()) > 0))
             complain("its bands are zero everywhere");
-        m_sampler = SpectrumSampler(nodes, sum);
+        SpectrumData data;
+        data.kind = SpectrumData::Kind::Tabulated;
+        data.wavelengths = std::move(nodes);
+        data.values = std::move(sum);
+        Properties p(Texture::Kind, "irregular");
+        p.set("value", data);
+        m_response = make_object<Texture>(std::move(p));
+        m_response->pdf_spectrum(interaction_anywhere(Spectrum(std::vector<Float>(4, Float(550)))),
+                                 true); // reads tables, which launches must not
     }
 
     std::string m_component;
     bool m_sample_border = false, m_compensate = false;
     std::vector<Band> m_bands;
-    SpectrumSampler m_sampler;
+    Ref<Texture> m_response;
 };
 
 UMBEL_PLUGIN(Film, SpecFilm, "specfilm")

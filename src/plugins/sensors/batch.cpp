@@ -34,6 +34,7 @@ public:
         for (const Ref<Sensor> &s : m_sensors) {
             if (s->medium())
                 s->complain("has a medium, but is one of a batch: give the medium to the batch");
+            s->measure_for(*this);
             Film &film = s->film();
             if (film.width() == width && film.height() == m_film->height() &&
                 film.crop().width == width && film.crop().height == m_film->height())

@@ -72,7 +72,8 @@ def sample_rays(scene, sensor, sampler):
 def _channels(film, block, value, weight, alpha, aovs, wavelengths):
     """The channels of a block for a colour."""
     if film.flags() & mi.FilmFlags.Special:
-        return film.prepare_sample(value, wavelengths, block.channel_count(), weight=weight, alpha=alpha)
+        channels = film.prepare_sample(value, wavelengths, block.channel_count(), weight=weight, alpha=alpha)
+        return channels if film._is_python() else [*channels[:len(channels) - len(aovs)], *aovs]
     return film._block_channels(value, wavelengths, alpha, [weight, *aovs])
 
 

@@ -152,7 +152,7 @@ struct GltfFile::Data {
         auto u32 = [&](size_t at) {
             uint32_t v = 0;
             if (at + 4 > all.size())
-                bad("offset {}: the file ends too early", at);
+                bad("offset {}: the file ends too early; get a complete copy", at);
             std::memcpy(&v, all.data() + at, 4);
             return v;
         };
@@ -163,17 +163,22 @@ struct GltfFile::Data {
             for (int i = 0; at + 8 <= all.size() && i < 2; ++i) {
                 uint32_t size = u32(at), type = u32(at + 4);
                 if (size > all.size() - at - 8)
-                    bad("offset {}: a chunk of {} bytes does not fit the file", at, size);
+                    bad("offset {}: a chunk of {} bytes does not fit the file; get a complete copy",
+                        at, size);
                 (type == 0x4e4f534a ? text : chunk) = all.substr(at + 8, size);
                 at += 8 + size;
             }
             if (text.data() == all.data())
-                bad("the file has no JSON");
+                bad("offset {}: the file has no JSON; get a complete copy", all.size());
         }
         try {
             root = json::parse(text);
         } catch (const json::parse_error &e) {
-            bad("offset {}: {}", size_t(text.data() - all.data()) + e.byte, e.what());
+            // Without what was read last, which may be all of the file
+            std::string what = e.what();
+            what = what.substr(0, what.find("; last read"));
+            bad("offset {}: {}; the file is damaged: export or copy it again",
+                size_t(text.data() - all.data()) + e.byte, what.substr(0, 200));
         }
         std::string version = get<std::string>(child(root, "asset"), "version", "");
         if (!version.starts_with("2"))
@@ -564,6 +569,11 @@ std::optional<GltfFile::Primitive> GltfFile::primitive(int mesh, int primitive) 
         std::vector<double> v = m->accessor(i, n);
         if (n < least || n > most || (vertices && v.size() / n != vertices))
             m->bad("mesh {}, primitive {}: {} does not fit the mesh", mesh, primitive, name);
+        for (size_t k = 0; k < v.size(); ++k)
+            if (!std::isfinite(v[k]))
+                m->bad("mesh {}, primitive {}: {} of vertex {} is not a finite number; export the "
+                       "file again",
+                       mesh, primitive, name, k / n);
         return { std::move(v), n };
     };
     out.positions = read("POSITION", 3, 3).first;
@@ -581,8 +591,9 @@ std::optional<GltfFile::Primitive> GltfFile::primitive(int mesh, int primitive) 
         size_t n = 0;
         for (double v : m->accessor(i, n)) {
             if (!(v >= 0 && v < double(vertices)))
-                m->bad("mesh {}, primitive {}: a triangle refers to vertex {} of {}", mesh,
-                       primitive, v, vertices);
+                m->bad("mesh {}, primitive {}: a triangle refers to vertex {} of {}; "
+                       "export the file again",
+                       mesh, primitive, v, vertices);
             list.push_back(uint32_t(v));
         }
     } else

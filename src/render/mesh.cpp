@@ -362,8 +362,14 @@ void Mesh::check_mesh() const {
             complain("a triangle refers to vertex {} of {}", uint64_t(i) + 1, vertex_count());
     // A sum is finite only if all its terms are, save for those that are huge
     auto must_be_finite = [&](const std::vector<double> &list, const char *what) {
-        if (!std::isfinite(ordered_sum(list.size(), [&](size_t i) { return list[i] * 0x1p-64; })))
-            complain("a {} is not a finite number", what);
+        if (std::isfinite(ordered_sum(list.size(), [&](size_t i) { return list[i] * 0x1p-64; })))
+            return;
+        size_t each = list.size() / vertex_count();
+        for (size_t i = 0; i < list.size(); ++i)
+            if (!std::isfinite(list[i]))
+                complain("the {} of vertex {} is not a finite number; correct it, or export the "
+                         "mesh again",
+                         what, i / each);
     };
     must_be_finite(positions, "vertex position");
     must_be_finite(normals, "normal");

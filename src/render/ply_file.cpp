@@ -3,6 +3,7 @@
 #include "core/properties.h"
 #include "jit/error.h"
 #include <charconv>
+#include <cmath>
 #include <tbb/parallel_for.h>
 
 namespace umbel {
@@ -128,13 +129,14 @@ double PlyFile::number(Type type) {
         double v;
         auto [end, error] = std::from_chars(m_at, m_end, v);
         if (error != std::errc())
-            bad("the file ends too early, or holds something that is not a number");
+            bad("the file ends too early, or holds something that is not a number; get a complete "
+                "copy");
         m_at = end;
         return v;
     }
     return with_type(type, [&]<class T>(T) {
         if (size_t(m_end - m_at) < sizeof(T))
-            bad("the file ends too early");
+            bad("the file ends too early; get a complete copy");
         m_at += sizeof(T);
         return double(load<T>(m_at - sizeof(T)));
     });
@@ -173,7 +175,7 @@ bool PlyFile::read_records(const Element &e, const std::vector<Target> &targets)
     }
     if (e.count > uint64_t(m_end - m_at) / bytes) {
         m_at = m_end;
-        bad("the file ends too early");
+        bad("the file ends too early; get a complete copy");
     }
     tbb::parallel_for(tbb::blocked_range<size_t>(0, e.count, 4096), [&](const auto &range) {
         for (size_t k = 0; k < targets.size(); ++k)
@@ -188,8 +190,19 @@ bool PlyFile::read_records(const Element &e, const std::vector<Target> &targets)
                     }
                 });
     });
+    for (const Target &t : targets)
+        for (size_t i = 0; t.is_finite && i < e.count; ++i)
+            if (!std::isfinite((*t.list)[t.stride * i + t.offset]))
+                bad_number(i, m_at + bytes * i);
     m_at += bytes * e.count;
     return true;
+}
+
+void PlyFile::bad_number(uint64_t i, const char *at) const {
+    bad(fmt::format("a coordinate of vertex {} is not a finite number; correct it, or export the "
+                    "file again",
+                    i),
+        at);
 }
 
 void PlyFile::read_element(const Element &e, const std::vector<Target> &targets) {
@@ -198,10 +211,15 @@ void PlyFile::read_element(const Element &e, const std::vector<Target> &targets)
     for (uint64_t i = 0; i < e.count; ++i)
         for (size_t k = 0; k < targets.size(); ++k) {
             const Target &t = targets[k];
-            if (!t)
+            const char *place = m_at;
+            if (!t) {
                 skip(e.properties[k]);
-            else
-                (*t.list)[t.stride * i + t.offset] = number(e.properties[k].type);
+                continue;
+            }
+            double v = number(e.properties[k].type);
+            if (t.is_finite && !std::isfinite(v))
+                bad_number(i, m_ascii ? m_at : place); // blanks before it may hold a line's end
+            (*t.list)[t.stride * i + t.offset] = v;
         }
 }
 

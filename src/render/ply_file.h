@@ -30,6 +30,7 @@ protected:
     struct Target {
         std::vector<double> *list = nullptr;
         size_t stride = 0, offset = 0;
+        bool is_finite = false; // else an error
         explicit operator bool() const { return list != nullptr; }
     };
 
@@ -82,6 +83,7 @@ private:
     void read_format(std::string_view f);
     uint64_t integer(std::string_view w) const;
     bool read_records(const Element &e, const std::vector<Target> &targets);
+    [[noreturn]] void bad_number(uint64_t i, const char *at) const;
 
     std::filesystem::path m_path;
     bool m_swap = false;

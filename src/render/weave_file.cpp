@@ -24,7 +24,8 @@ public:
 
     WeavePattern read() {
         WeavePattern w;
-        expect("weave");
+        if (!accept("weave"))
+            complain("expected \"weave\" in place of {}; is this a weave file?", quoted());
         each_entry([&](const std::string &name) { read_entry(name, w); });
         if (!m_token.empty())
             complain("{} after the end of the weave; a file holds one", quoted());
@@ -35,7 +36,8 @@ public:
 private:
     template <class... Args>
     [[noreturn]] void complain(fmt::format_string<Args...> f, Args &&...args) const {
-        fail("{}:{}: {}", m_file, m_token_line, fmt::format(f, std::forward<Args>(args)...));
+        fail("{}:{}: {}{}", m_file, m_token_line, fmt::format(f, std::forward<Args>(args)...),
+             m_token.empty() && m_at >= m_text.size() ? "; get a complete copy" : "");
     }
     std::string quoted() const { return m_token.empty() ? "the file's end" : '"' + m_token + '"'; }
 

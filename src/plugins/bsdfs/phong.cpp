@@ -6,6 +6,7 @@
 #include "core/fresnel.h"
 #include "core/warp.h"
 #include "render/lobe_choice.h"
+#include "render/roughness.h"
 
 namespace umbel {
 
@@ -19,6 +20,8 @@ public:
         p.texture("exponent", m_exponent, 30)
             .differentiable()
             .doc("The larger, the smaller the highlight");
+        if (p.loading())
+            refuse_negative(*p.properties(), "exponent");
         p.texture("specular_reflectance", m_specular, 0.2)
             .differentiable()
             .doc("Weight of the highlight");

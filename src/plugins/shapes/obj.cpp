@@ -18,6 +18,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cmath>
 #include <cstring>
 #include <map>
 #include <mutex>
@@ -85,7 +86,8 @@ private:
         double v;
         auto [end, error] = std::from_chars(m_at, m_end, v);
         if (error != std::errc())
-            bad("a number is missing or malformed");
+            bad("a number is missing, malformed or too large; correct the line, or export the "
+                "file again");
         m_at = end;
         return v;
     }
@@ -415,6 +417,9 @@ private:
                     normal[3 * i + 2] = 1;
             }
         });
+        for (size_t i = 0; i < 3 * n; ++i)
+            if (!std::isfinite(p[i]))
+                bad_position(parsed, places[i / 3]);
     }
 
     // The corners that shape_index stands for.
@@ -429,6 +434,23 @@ private:
     }
 
     // Finds the first line that cannot be: only files that are wrong pay for it.
+    [[noreturn]] void bad_position(const Parsed &parsed, int64_t index) const {
+        const char *end = parsed.text.data() + parsed.text.size(), *at = parsed.text.data();
+        for (int64_t before = 0; at < end;) {
+            const void *line = std::memchr(at, '\n', size_t(end - at));
+            const char *next = line ? static_cast<const char *>(line) + 1 : end;
+            Piece p;
+            p.parse(at, next);
+            before += int64_t(p.count(0));
+            if (before == index)
+                break;
+            at = next;
+        }
+        parsed.bad(m_file, at,
+                   fmt::format("the position of vertex {} is not a finite number; correct the "
+                               "line, or export the file again",
+                               index));
+    }
     [[noreturn]] void bad_reference(const Parsed &parsed, size_t k, int64_t index,
                                     int64_t count) const {
         std::string_view text = parsed.text;
@@ -454,7 +476,8 @@ private:
             }
         static const char *const names[] = { "vertex", "texture coordinate", "normal" };
         parsed.bad(m_file, guilty,
-                   fmt::format("a face refers to {} {} of {}", names[k], index, count));
+                   fmt::format("a face refers to {} {} of {}; export the file again", names[k],
+                               index, count));
     }
 
     std::filesystem::path m_file;

@@ -95,7 +95,7 @@ private:
             const std::array<const char *, 3> xyz{ "x", "y", "z" }, normal{ "nx", "ny", "nz" };
             for (size_t k = 0; k < 3; ++k) {
                 if (n == xyz[k])
-                    return { &positions.get(), 3, k };
+                    return { &positions.get(), 3, k, true };
                 if (n == normal[k])
                     return { &normals.get(), 3, k };
             }
@@ -240,7 +240,8 @@ private:
                     const char *place = m_at;
                     double index = number(p.type);
                     if (!(index >= 0 && index < double(vertices)))
-                        bad(fmt::format("face {} refers to vertex {} of {}", i, index, vertices),
+                        bad(fmt::format("face {} refers to vertex {} of {}; export the file again",
+                                        i, index, vertices),
                             place);
                     auto v = uint32_t(index);
                     if (k == 0)

@@ -244,11 +244,12 @@ private:
             if (indices[i] >= vertices)
                 data.bad(fmt::format("triangle {} refers to vertex {} of {}; export the file again",
                                      i / 3, indices[i], vertices));
-        for (const std::vector<double> *list : { &normals.get(), &uvs.get(), &colours })
+        for (const std::vector<double> *list :
+             { &positions.get(), &normals.get(), &uvs.get(), &colours })
             for (double v : *list)
                 if (!std::isfinite(v))
-                    data.bad("a normal, texture coordinate or colour is not a finite number; "
-                             "export the file again");
+                    data.bad("a position, normal, texture coordinate or colour is not a finite "
+                             "number; export the file again");
     }
 
     std::filesystem::path m_file;

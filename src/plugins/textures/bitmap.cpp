@@ -272,6 +272,9 @@ private:
                        : read_understood(m_file, m_options);
     }
     void take_size(size_t width, size_t height) {
+        if (width == 0 || height == 0)
+            complain("an image of {} x {} pixels shows nothing; give it one at least", width,
+                     height);
         m_shape = { height, width, m_channels };
         m_width = opaque_float(double(width));
         m_height = opaque_float(double(height));
@@ -341,8 +344,7 @@ private:
         m_channels = uint32_t(m_shape[2]);
         m_distribution = {};
         m_storage = Component::F32;
-        m_width = opaque_float(double(m_shape[1]));
-        m_height = opaque_float(double(m_shape[0]));
+        take_size(m_shape[1], m_shape[0]);
         uint32_t n = jit::element_count(4 * m_shape[0] * m_shape[1]) / 4;
         if (m_is_filtered) {
             m_levels = MipMap(m_shape[1], m_shape[0], m_levels.boundary(0), m_levels.boundary(1));

@@ -115,3 +115,17 @@ def test_films_have_no_banner_and_no_log(caplog):
         assert not caplog.text
         mi.load_string('<film version="0.5.0" type="hdrfilm"><boolean name="banner" value="true"/></film>')
     assert "no banner" in caplog.text
+
+
+def test_stratified_numbers_up_to_a_dimension():
+    def points(**more):
+        sampler = mi.load_dict({"type": "stratified", "sample_count": 256, **more})
+        sampler.set_samples_per_wavefront(256)
+        sampler.seed(3, 256)
+        return [np.array(sampler.next_1d()) for _ in range(3)] + [np.array(sampler.next_2d()) for _ in range(3)]
+
+    def cells(numbers):  # how many are occupied
+        return len({tuple(c) for c in np.floor(np.atleast_2d(numbers).T * (16 if numbers.ndim == 2 else 256)).astype(int)})
+    assert [cells(p) for p in points()] == [256] * 6
+    assert [cells(p) == 256 for p in points(dimension=2)] == [True, True, False] * 2
+    assert [cells(p) == 256 for p in points(dimension=1)] == [True, False, False] * 2

@@ -323,11 +323,6 @@ def silhouette_discontinuity_types(self, active=True):
     return _types.get(self.shape_type(), 0)
 
 
-def silhouette_sampling_weight(self, active=True):
-    """How often a scene chooses the shape, over the sum of all: 1."""
-    return 1.0
-
-
 def sample_silhouette(self, sample, flags, active=True):
     """Silhouettes of one type, and their density; none is valid if the shape has none of that type."""
     sample, kind = _mi("Point3f")(sample), _one_type(self, flags)
@@ -420,24 +415,35 @@ def silhouette_shapes(self):
 
 
 def _chosen(scene, kind):
-    return [(i, s) for i, s in enumerate(scene.silhouette_shapes()) if s.silhouette_discontinuity_types() & kind]
+    return [(i, s) for i, s in enumerate(scene.silhouette_shapes())
+            if s.silhouette_discontinuity_types() & kind and s.silhouette_sampling_weight() > 0]
+
+
+def _shares(shapes):
+    """The probability of each, and of all before it, by their weights."""
+    weights = [s.silhouette_sampling_weight() for _, s in shapes]
+    parts = [w / sum(weights) for w in weights]
+    return _mi("Float")(parts), _mi("Float")([sum(parts[:k]) for k in range(len(parts))])
 
 
 def _scene_sample(self, sample, flags, active=True):
-    """Silhouettes of all shapes whose derivatives are followed, each as often as any other; of both types in equal parts."""
+    """Silhouettes of all shapes whose derivatives are followed, as often as their weights say; of both types in equal parts."""
     U, sample, flags = _mi("UInt"), _mi("Point3f")(sample), int(flags)
     both = [t for t in (1, 2) if flags & t and _chosen(self, t)]
     out, share, x = _nothing(flags, sample), 1 / max(len(both), 1), sample.x
     for k, kind in enumerate(both):
         here = (x >= k * share) & ((x < (k + 1) * share) if k + 1 < len(both) else True)
         shapes = _chosen(self, kind)
-        scaled = (x / share - k) * len(shapes)
-        number = dr.minimum(U(scaled), len(shapes) - 1)
-        u = _mi("Point3f")(scaled - _mi("Float")(number), sample.y, sample.z)
+        parts, before = _shares(shapes)
+        scaled, number = x / share - k, dr.zeros(U, dr.width(x))
+        for j in range(1, len(shapes)):
+            number = dr.select(scaled >= before[j], j, number)
+        part = dr.gather(_mi("Float"), parts, number)
+        u = _mi("Point3f")((scaled - dr.gather(_mi("Float"), before, number)) / part, sample.y, sample.z)
         ss = _of_each(shapes, number, lambda s, u, m: sample_silhouette(s, u, flags & ~3 | kind, m), u, active & here)
         ss.scene_index = dr.gather(U, U([i for i, _ in shapes]), number)
         ss.flags = dr.full(U, flags, dr.width(ss.pdf))
-        ss.pdf = ss.pdf * (share / len(shapes))
+        ss.pdf = ss.pdf * (share * part)
         out = dr.select(here, ss, out)
     return out
 
@@ -467,13 +473,14 @@ def _scene_invert(self, ss, active=True):
         for k, (i, _) in enumerate(shapes):
             place = dr.select(ss.scene_index == i, k, place)
         u = _of_each(shapes, place, invert_silhouette_sample, ss, _mi("Bool")(active))
-        x = (u.x + F(place)) / len(shapes)
+        parts, before = _shares(shapes)
+        x = dr.fma(u.x, dr.gather(F, parts, place), dr.gather(F, before, place))
         x = dr.select(halved, (x + kind - 1) * 0.5, x)
         out = dr.select(ss.discontinuity_type == kind, _mi("Point3f")(x, u.y, u.z), out)
     return out
 
 
-for _f in (silhouette_discontinuity_types, silhouette_sampling_weight, sample_silhouette, invert_silhouette_sample,
+for _f in (silhouette_discontinuity_types, sample_silhouette, invert_silhouette_sample,
            differential_motion, primitive_silhouette_projection, precompute_silhouette, sample_precomputed_silhouette):
     setattr(Shape, _f.__name__, _f)
 Scene.silhouette_shapes, Scene.sample_silhouette, Scene.invert_silhouette_sample = silhouette_shapes, _scene_sample, _scene_invert

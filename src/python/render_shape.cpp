@@ -3,6 +3,7 @@
 #include "python/render_records.h"
 #include "render/emitter.h"
 #include "render/instance.h"
+#include "render/outline.h"
 #include "render/sensor.h"
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
@@ -140,6 +141,11 @@ void bind_shapes(nb::module_ &m) {
         .def(
             "is_mesh", [](const Shape &s) { return dynamic_cast<const Mesh *>(&s) != nullptr; },
             "Whether it consists of triangles.")
+        .def(
+            "silhouette_sampling_weight",
+            [](const Shape &s, nb::handle) { return silhouette_sampling_weight(s); },
+            nb::arg("active") = true,
+            "How often its silhouettes are chosen, relative to those of other shapes.")
         .def("has_flipped_normals", &Shape::flips_normals, "Whether flip_normals was set.")
         .def("shape_type", &Shape::type, "One of ShapeType.")
         .def("primitive_count", &primitives, "Number of its triangles or the like.")

@@ -6,6 +6,11 @@
 
 namespace umbel {
 
+class Shape;
+
+/// How often silhouettes of a shape are chosen, relative to those of others: its parameter of that name.
+double silhouette_sampling_weight(const Shape &shape);
+
 /// From where something is seen: a point, or far away in a direction.
 struct Viewpoint {
     Vector3 p; // the point, or the direction towards it

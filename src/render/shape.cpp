@@ -5,6 +5,7 @@
 #include "render/colour_value.h"
 #include "render/emitter.h"
 #include "render/instance.h"
+#include "render/outline.h"
 #include "render/sensor.h"
 #include "render/subsurface.h"
 #include <algorithm>
@@ -24,6 +25,7 @@ struct Registry {
     std::mutex mutex;
     std::vector<Shape *> shapes; // by global number less one; null: free
     std::vector<uint32_t> free;  // numbers
+    std::map<const Shape *, double> silhouette_weights; // of those that say so
     std::atomic<uint64_t> epoch = 0;
 };
 Registry &registry() {
@@ -51,7 +53,22 @@ Shape::~Shape() {
     std::lock_guard lock(r.mutex);
     r.shapes[m_global_number - 1] = nullptr;
     r.free.push_back(m_global_number);
+    r.silhouette_weights.erase(this);
     ++r.epoch;
+}
+
+double silhouette_sampling_weight(const Shape &shape) {
+    Registry &r = registry();
+    std::lock_guard lock(r.mutex);
+    auto it = r.silhouette_weights.find(&shape);
+    return it == r.silhouette_weights.end() ? 1 : it->second;
+}
+
+// Where it can be changed: it stays there as long as the shape.
+static double &own_silhouette_weight(const Shape &shape) {
+    Registry &r = registry();
+    std::lock_guard lock(r.mutex);
+    return r.silhouette_weights.try_emplace(&shape, 1.0).first->second;
 }
 
 bool Shape::is_at_home() const {
@@ -104,6 +121,15 @@ void Shape::declare(Params &p) {
         .doc("How the surface scatters light; if absent, a diffuse reflector of 0.5, or black "
              "where it emits light");
     p.object("emitter", m_emitter).doc("Makes the surface an area light");
+    if (dynamic_cast<const Mesh *>(this) || dynamic_cast<const HasOutline *>(this)) {
+        double weight = 1;
+        p.number("silhouette_sampling_weight", p.traversing() ? own_silhouette_weight(*this) : weight,
+                 1, 0)
+            .doc("How often its silhouettes are chosen, relative to those of other shapes, for "
+                 "derivatives of what comes into sight; 0: never, and they are lacking");
+        if (p.loading() && weight != 1)
+            own_silhouette_weight(*this) = weight;
+    }
     struct {
         Ref<Medium> interior, exterior;
         Ref<Subsurface> subsurface;

@@ -84,10 +84,13 @@ void Silhouettes::add_surface(size_t i, const Begin &begin, uint32_t instance) {
                     (data && data->follows_data()) || (placed && placed->follows_to_world());
     if (s.motion() || (placed && placed->motion()))
         return refuse(s, followed, "it moves in time, and its silhouettes are not known");
+    double weight = silhouette_sampling_weight(s);
     if (mesh) {
         if (m_host_places.size() / 4 + 3 * mesh->triangle_count() / 2 > MostEdges)
             return refuse(s, followed, "the scene has too many edges to look for silhouettes");
-        return add_mesh(i, *mesh, begin, instance, followed);
+        size_t first = m_host_places.size() / 4;
+        add_mesh(i, *mesh, begin, instance, followed);
+        return weigh_edges(first, weight);
     }
     auto *outlined = dynamic_cast<const HasOutline *>(&s);
     if (!outlined)
@@ -100,7 +103,7 @@ void Silhouettes::add_surface(size_t i, const Begin &begin, uint32_t instance) {
         }
         m_shapes.push_back({ begin.row, begin.primitive + p.primitive, instance,
                              4 * p.primitive + p.part, b.centre(), b.radius(), p.length * scale,
-                             followed, outlined });
+                             weight, followed, outlined });
     };
     std::vector<HasOutline::Piece> pieces = outlined->outline_pieces();
     for (const HasOutline::Piece &p : pieces) {
@@ -346,9 +349,21 @@ Silhouettes::Direction Silhouettes::sample_direction(const UInt32 &piece, const 
 
 // ---- which piece
 
+void Silhouettes::weigh_edges(size_t first, double weight) {
+    size_t end = m_host_places.size() / 4;
+    if (weight != 1 && m_edge_weights.empty())
+        m_edge_weights.assign(first, 1.0);
+    if (weight != 1 || !m_edge_weights.empty())
+        m_edge_weights.resize(end, weight);
+}
+
 std::optional<DiscreteDistribution>
-Silhouettes::distribution(const Float &edges, const std::vector<double> &outlines) const {
-    Float weights;
+Silhouettes::distribution(const Float &lengths, std::vector<double> outlines) const {
+    Float weights, edges = lengths;
+    if (!m_edge_weights.empty())
+        edges *= float_array(m_edge_weights);
+    for (size_t i = 0; i < outlines.size(); ++i)
+        outlines[i] *= m_shapes[i].weight;
     if (m_edges_host) {
         Value all = jit::full(variant().float_type(), 0, m_count);
         UInt32 lane(jit::lane_index(m_edges_host));

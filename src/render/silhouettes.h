@@ -68,6 +68,7 @@ private:
     void add_surface(size_t surface, const Begin &begin, uint32_t instance);
     void add_mesh(size_t surface, const Mesh &mesh, const Begin &begin, uint32_t instance,
                   bool followed);
+    void weigh_edges(size_t first, double weight);
     bool has_instances() const { return !m_arena.m_instances.empty(); }
     Edge edge(const UInt32 &piece, const Mask &active) const;
     Vector3 vertex(const UInt32 &v, const Mask &active) const;
@@ -78,14 +79,16 @@ private:
     };
     static Wedge wedge(const Edge &e);
     static Mask same_side(const Edge &e, const Vector3 &normal);
-    std::optional<DiscreteDistribution> distribution(const Float &edges,
-                                                     const std::vector<double> &outlines) const;
+    /// By the lengths of edges and outlines, and the weights of their shapes.
+    std::optional<DiscreteDistribution> distribution(const Float &lengths,
+                                                     std::vector<double> outlines) const;
 
     const Scene &m_scene;
     const Arena &m_arena;
     uint32_t m_edges_host = 0, m_count = 0;
     UInt32 m_edge_count; // as data
     std::vector<uint32_t> m_host_corners, m_host_places;
+    std::vector<double> m_edge_weights; // empty: all are 1
     std::map<size_t, std::pair<size_t, size_t>> m_known; // by surface: edges of its first instance
     UInt32 m_corners; // of edges: both ends, and the corners opposite to it
     UInt32 m_places;  // triangle, corner, flags, instance
@@ -93,6 +96,7 @@ private:
         uint32_t row, primitive, instance, place;
         std::array<double, 3> centre;
         double radius, length;
+        double weight; // see silhouette_sampling_weight()
         bool followed;
         const HasOutline *shape;
     };

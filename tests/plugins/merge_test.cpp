@@ -1,4 +1,5 @@
 // tests/plugins/merge_test.cpp: many meshes as one.
+#include "render/outline.h"
 #include "support/surface.h"
 
 namespace umbel {
@@ -42,6 +43,17 @@ TEST(Merge, LeavesLightsAlone) {
         "<shape type='merge'>" + cube("<emitter type='area'/>", 0) + cube("", 1) + "</shape>"));
     EXPECT_EQ(scene->shapes().size(), 2u);
     EXPECT_EQ(scene->emitters().objects().size(), 2u);
+}
+
+TEST(Merge, LeavesAloneWhatWeighsItsSilhouettes) {
+    VariantScope scope(find_variant("interp_rgb"));
+    const char *weight = "<ref id='red'/><float name='silhouette_sampling_weight' value='3'/>";
+    Ref<Scene> scene =
+        scene_from(scene_with("<shape type='merge'>" + cube(Red, -1) + cube("<ref id='red'/>", 0) +
+                              cube(weight, 1) + "</shape>"));
+    ASSERT_EQ(scene->shapes().size(), 2u);
+    EXPECT_EQ(silhouette_sampling_weight(*scene->shapes()[0]), 1);
+    EXPECT_EQ(silhouette_sampling_weight(*scene->shapes()[1]), 3);
 }
 
 TEST(Merge, IsPartOfGroups) {

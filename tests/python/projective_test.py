@@ -196,6 +196,21 @@ def test_parts_can_be_left_out():
     assert sum(parts) == pytest.approx(gradient(), rel=1e-4)
 
 
+@pytest.mark.parametrize("name, weight", [("sphere", 0.3), ("cube", 4.0)])
+def test_weights_of_silhouettes_change_noise_alone(name, weight):
+    thing = SHAPES[name]() | {"silhouette_sampling_weight": weight}
+    Problem(_scene(_lit(thing), "direct_projective"), _key(name), _move(0), 128, 2048).check()
+
+
+@pytest.mark.parametrize("name", ["sphere", "cube"])
+def test_silhouettes_of_no_weight_are_left_out(name):
+    def gradient(weight):
+        thing = SHAPES[name]() | {"silhouette_sampling_weight": weight}
+        scene = _scene(_lit(thing), "direct_projective", sppc=0, sppp=16, sppi=0)
+        return Problem(scene, _key(name), _move(0), 16, 16).backward(1)
+    assert abs(gradient(1)) > 1e-3 and gradient(0) == 0
+
+
 def _instanced(shape):
     T = mi.ScalarTransform4f
     group = {"type": "shapegroup", "inner": {**SHAPES[shape](), "bsdf": {"type": "diffuse", "reflectance": _rgb(0.4, 0.5, 0.6)}}}

@@ -69,6 +69,30 @@ def test_scenes_choose_among_shapes_that_are_followed():
         assert len(np.unique(ss.scene_index.numpy())) == (3 if flags == F.AllTypes else 2)
 
 
+def test_scenes_choose_shapes_by_their_weights():
+    weights = {"sphere": 3.0, "cylinder": 1.0, "disk": 0.0}
+    scene = mi.load_dict({"type": "scene", **{n: SHAPES[n] | {"silhouette_sampling_weight": w} for n, w in weights.items()}})
+    params = mi.traverse(scene)
+    for name in weights:
+        dr.enable_grad(params[f"{name}.to_world"])
+    params["cylinder.silhouette_sampling_weight"] = 2.0
+    params.update()
+    weights["cylinder"] = 2.0
+    assert sorted(s.silhouette_sampling_weight() for s in scene.silhouette_shapes()) == [0, 2, 3]
+    shapes, u = scene.silhouette_shapes(), mi.Point3f((dr.arange(mi.Float, 1000) + 0.5) / 1000, 0.3, 0.6)
+    for flags, total in ((F.InteriorType, 5), (F.PerimeterType, 2)):
+        ss = scene.sample_silhouette(u, flags)
+        assert np.allclose(scene.invert_silhouette_sample(ss).numpy(), u.numpy(), atol=1e-4)
+        for i, shape in enumerate(shapes):
+            part = shape.silhouette_sampling_weight() / total
+            chosen = ss.scene_index.numpy() == i
+            has = bool(shape.silhouette_discontinuity_types() & int(flags))
+            assert abs(chosen.mean() - part * has) < 2e-3
+            if chosen.any():  # a shape alone has that density over its part
+                of_shape = shape.sample_silhouette(shape.invert_silhouette_sample(ss), flags)
+                assert np.allclose(ss.pdf.numpy()[chosen], part * of_shape.pdf.numpy()[chosen], rtol=1e-3)
+
+
 def test_points_move_with_their_shape():
     scene = mi.load_dict({"type": "scene", "ball": SHAPES["sphere"], "cube": SHAPES["cube"]})
     params, shift = mi.traverse(scene), mi.Float(0)

@@ -58,6 +58,7 @@ const std::map<std::string, const char *> shown_by_no_image = {
     { "integrator/volprim_rf_basic.hide_emitters", "sees no lights" },
     { "sensor/orthographic.focus_distance", "scripts ask for it" },
     { "sensor/perspective.focus_distance", "scripts ask for it" },
+    { "shape.silhouette_sampling_weight", "of derivatives: projective_test.py" },
     { "shape/cube.face_normals", "its faces are flat" },
     { "shape/ellipsoids.extent_adaptive_clamping", "of opacities: ellipsoids_test.cpp" },
     { "shape/gltf.face_normals", "its example is flat" },

@@ -2,9 +2,10 @@
 //
 // Scenes of very many small meshes are traced and differentiated faster if there are fewer. Meshes with the same material
 // and media become one, in the order in which they come, if all of them have normals or none, and texture coordinates or none. What
-// emits light or measures it, what moves, has attributes or is no mesh stays a shape of its own.
+// emits light or measures it, what moves, has attributes, weighs its silhouettes or is no mesh stays a shape of its own.
 #include "render/emitter.h"
 #include "render/medium.h"
+#include "render/outline.h"
 #include "render/sensor.h"
 #include "render/shape_list.h"
 
@@ -107,7 +108,7 @@ public:
 private:
     static bool is_plain(const Mesh &m) {
         return !m.emitter() && !m.sensor() && !m.subsurface() && !m.motion() &&
-               m.attributes().empty();
+               m.attributes().empty() && silhouette_sampling_weight(m) == 1;
     }
 
     std::vector<Ref<Shape>> m_parts;

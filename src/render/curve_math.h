@@ -35,25 +35,38 @@ Found<F> meet_segment(const Knot<F> &a, const Knot<F> &b, const Vec<F> &o, const
     using std::sqrt;
     const F zero(0), one(1);
     F scale = one / sqrt(dot(d, d));
-    Vec<F> w = d * scale, axis = b.p - a.p, oa = o - a.p, ob = o - b.p;
-    F shrink = a.r - b.r, aa = dot(axis, axis), ao = dot(axis, oa), ad = dot(axis, w),
-      od = dot(w, oa), oo = dot(oa, oa);
-    // The cone that touches both spheres: k2 t^2 + 2 k1 t + k0 = 0, at the height y / slope along the axis
-    F slope = aa - shrink * shrink, k2 = slope - ad * ad,
-      k1 = slope * od - ao * ad + ad * shrink * a.r,
-      k0 = slope * oo - ao * ao + ao * shrink * a.r * F(2) - aa * a.r * a.r;
+    Vec<F> w = d * scale, axis = b.p - a.p, oa = o - a.p;
+    // From where the ray is nearest to the middle: squares of long ways would leave nothing of those of radii
+    F near = -dot(w, oa + axis * F(0.5));
+    oa = oa + w * near;
+    Vec<F> ob = oa - axis;
+    // The cone that touches both spheres: k2 t^2 + 2 k1 t + k0 = 0, at the height y / slope along the axis, from parts across
+    // the axis, whose squares are not lost among those of its length
+    F shrink = a.r - b.r, aa = dot(axis, axis), inv = one / select(aa > zero, aa, one),
+      slope = aa - shrink * shrink, ao = dot(axis, oa), ad = dot(axis, w);
+    Vec<F> oc = oa - axis * (ao * inv), wc = w - axis * (ad * inv);
+    auto radius = [&](const F &along) { return a.r - shrink * along * inv; };
+    F k2 = slope * dot(wc, wc) - shrink * shrink * ad * ad * inv,
+      k1 = slope * dot(oc, wc) + ad * shrink * radius(ao);
+    auto is_cone = (slope > zero) & (k2 != zero);
+    // Where the equation is least, which is `least` there
+    F safe = select(is_cone, k2, one), middle = -k1 / safe, r = radius(ao + ad * middle);
+    Vec<F> c = oc + wc * middle;
+    F least = slope * dot(c, c) - aa * r * r, h = -least * safe;
     // No root of zero, whose derivative is infinite
-    F h = k1 * k1 - k0 * k2, root = select(h > zero, sqrt(select(h > zero, h, one)), zero);
-    F side = (-k1 - root) / k2, y = ao - a.r * shrink + side * ad;
-    auto on_side = (h >= zero) & (slope > zero) & (k2 != zero) & (y > zero) & (y < slope);
+    F root = select(h > zero, sqrt(select(h > zero, h, one)), zero);
+    F side = middle - root / safe, y = ao - a.r * shrink + side * ad;
+    auto on_side = is_cone & (h >= zero) & (y > zero) & (y < slope);
     // Spheres, where they are met before what is inside of the hull
     auto sphere = [&](const Vec<F> &from, const F &r) {
-        F along = dot(w, from), h = along * along - dot(from, from) + r * r;
+        F along = dot(w, from);
+        Vec<F> nearest = from - w * along;
+        F h = r * r - dot(nearest, nearest);
         return select(h > zero, -along - sqrt(select(h > zero, h, one)), infinity);
     };
     F first = sphere(oa, a.r), second = sphere(ob, b.r);
     auto is_first = first <= second;
-    F t = select(on_side, side, select(is_first, first, second)) * scale;
+    F t = (near + select(on_side, side, select(is_first, first, second))) * scale;
     F u = select(on_side, y / slope, select(is_first, zero, one));
     auto hit = (t >= mint) & (t <= maxt);
     return { select(hit, t, infinity), u };
@@ -103,7 +116,8 @@ SplineStep<F> spline_step(const Spline<F> &spline, const Vec<F> &o, const Vec<F>
 
 constexpr int SplinePieces = 8, SplineSteps = 8;
 
-/// What begins at one of the pieces that a spline is cut into. Distances to the axis may be off by a part `tolerance`.
+/// What begins at one of the pieces that a spline is cut into. Distances to the axis may be off by a part `tolerance`. The
+/// spline lies near the origin, and so does the ray at t = 0, lest digits be lost.
 template <class F, class Select>
 Found<F> meet_spline_piece(const Spline<F> &spline, const F &piece, const Vec<F> &o,
                            const Vec<F> &d, const F &mint, const F &maxt, const F &infinity,

@@ -60,7 +60,7 @@ HasOutline::Outline CurveShape::piece_outline(const Viewpoint &from, const Float
                  active & select(is_side, side.valid, ring.valid),
                  select(is_side, side.at, ring.at) };
     if (m_curves.is_linear)
-        out.valid = out.valid & !is_in_neighbour(out.p, segment, first, out.valid);
+        out.valid = out.valid & !is_in_neighbour(out.p, Float(0), segment, first, out.valid);
     return out;
 }
 
@@ -97,8 +97,7 @@ HasOutline::Outline CurveShape::segment_cap(const LaneKnot &a, const LaneKnot &b
     Frame f(way * inv);
     EllipsePoint m(f.n * cosine, f.s * sine, f.t * sine, u);
     Mask before_cone = dot(m.p, along) < a.r - b.r;
-    return { fma(m.p, r, centre), m.tangent * r, -m.p,
-             (cosine < 1) & (before_cone != is_end),
+    return { fma(m.p, r, centre), m.tangent * r, -m.p, (cosine < 1) & (before_cone != is_end),
              select(is_end, Float(1), Float(0)) };
 }
 
@@ -114,8 +113,8 @@ static Float depth_in_segment(const LaneKnot &a, const LaneKnot &b, const Vector
 }
 
 // Segments that follow each other overlap at joints.
-Mask CurveShape::is_in_neighbour(const Vector3 &p, const UInt32 &segment, const UInt32 &first,
-                                 const Mask &active) const {
+Mask CurveShape::is_in_neighbour(const Vector3 &p, const Float &error, const UInt32 &segment,
+                                 const UInt32 &first, const Mask &active) const {
     UInt32 all(m_segments_array);
     Mask before = active & (segment > UInt32(0u)),
          after = active & (segment + UInt32(1u) < jit::opaque(uint32_t(m_segments.size())));
@@ -124,7 +123,7 @@ Mask CurveShape::is_in_neighbour(const Vector3 &p, const UInt32 &segment, const 
     auto is_in = [&](const UInt32 &from, const Mask &on) {
         LaneKnot c[4];
         read_knots(m_still_points, from, on, c);
-        return on & (depth_in_segment(c[0], c[1], p) > 1e-3 * min(c[0].r, c[1].r));
+        return on & (depth_in_segment(c[0], c[1], p) > fma(1e-3, min(c[0].r, c[1].r), error));
     };
     return is_in(first - UInt32(1u), before) | is_in(first + UInt32(1u), after);
 }
@@ -192,11 +191,9 @@ HasOutline::Outline CurveShape::spline_side(const Spline<Float> &spline, const V
     double tolerance = variant().double_precision ? 1e-9 : 1e-4;
     // Along the view, the surface bends away on both sides: else it hides the line itself
     Vector3 way = fma(e, -(v.w * v.r), v.q);
-    Float bends =
-        dot(way, v.c1) / v.stretch(e) * turned + dot(way, t) / v.r * slope;
+    Float bends = dot(way, v.c1) / v.stretch(e) * turned + dot(way, t) / v.r * slope;
     Mask valid = (far > 0) & (abs(v.G(e)) < tolerance * scale) & (v.stretch(e) > 0) & (bends > 0);
-    Vector3 tangent =
-        v.c1 + e * v.r1 + (v.turning(e) - t * (turned / slope)) * v.r;
+    Vector3 tangent = v.c1 + e * v.r1 + (v.turning(e) - t * (turned / slope)) * v.r;
     return { fma(e, v.r, v.c), tangent * 2.0, -v.normal(e), valid, u };
 }
 

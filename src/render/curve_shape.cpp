@@ -15,14 +15,14 @@ namespace {
 
 constexpr double Infinity = std::numeric_limits<double>::infinity();
 
-using HostKnot = curves::Knot<double>;
 using curves::lanes;
 using curves::LaneVec;
 
-double choose(bool m, double a, double b) { return m ? a : b; }
 Float choose_lane(const Mask &m, const Float &a, const Float &b) { return select(m, a, b); }
 
-HostKnot knot(const std::array<double, 4> &p) { return { { p[0], p[1], p[2] }, p[3] }; }
+// Of a few sums and products, relative to the largest number in them.
+double rounding() { return variant().double_precision ? 0x1p-48 : 0x1p-19; }
+
 Float still(const Float &v) { return Float(ad::detach(v)); }
 
 } // namespace
@@ -120,26 +120,11 @@ BoundingBox CurveShape::primitive_bounds(size_t segment) const {
     return b;
 }
 
-AnalyticShape::HostHit CurveShape::intersect_primitive_host(size_t segment,
-                                                            const std::array<double, 3> &o,
-                                                            const std::array<double, 3> &d,
-                                                            double mint, double maxt) const {
-    const Point *p = &m_curves.points[m_curves.segments[segment]];
-    curves::Vec<double> from{ o[0], o[1], o[2] }, along{ d[0], d[1], d[2] };
-    curves::Found<double> best{ Infinity, 0 };
-    if (m_curves.is_linear)
-        best =
-            curves::meet_segment(knot(p[0]), knot(p[1]), from, along, mint, maxt, Infinity, choose);
-    else {
-        curves::Spline<double> spline{ { knot(p[0]), knot(p[1]), knot(p[2]), knot(p[3]) } };
-        for (int i = 0; i < curves::SplinePieces; ++i) {
-            auto found = curves::meet_spline_piece(spline, double(i), from, along, mint, maxt,
-                                                   Infinity, 1e-9, choose);
-            if (found.t < best.t)
-                best = found;
-        }
-    }
-    return { best.t, best.u, 0 };
+AnalyticShape::HostHit CurveShape::intersect_primitive_host(size_t, const std::array<double, 3> &,
+                                                            const std::array<double, 3> &, double,
+                                                            double) const {
+    check(false); // Embree has curves of its own
+    return {};
 }
 
 void CurveShape::read_knots(const Value &points, const UInt32 &first, const Mask &active,
@@ -162,11 +147,27 @@ AnalyticShape::PrimitiveHit CurveShape::intersect_primitive(const Ray &ray, cons
     if (m_curves.is_linear) {
         auto found =
             curves::meet_segment(c[0], c[1], o, d, Float(0), ray.maxt, infinity, choose_lane);
-        return { found.t, found.u, Float(0) };
+        // Where a ray enters a segment inside of the one before or after, it was in the curve already
+        Vector3 from(still(o.x), still(o.y), still(o.z)), along(still(d.x), still(d.y), still(d.z));
+        Float t = still(found.t);
+        Mask is_covered = jit::if_(
+            active & (t < Infinity),
+            [&] {
+                Vector3 way = along * t, p = from + way;
+                Float error = max_component(abs(from) + abs(way)) * rounding();
+                return is_in_neighbour(p, error, segment, first, Mask(true));
+            },
+            [] { return Mask(false); }, "joint");
+        return { select(is_covered, infinity, found.t), found.u, Float(0) };
     }
     // Found without derivatives; a last step has them
-    curves::Spline<Float> spline{ { c[0], c[1], c[2], c[3] } };
+    curves::Spline<Float> spline{ { c[0], c[1], c[2], c[3] } }, at_origin = spline;
     LaneVec from{ still(o.x), still(o.y), still(o.z) }, along{ still(d.x), still(d.y), still(d.z) };
+    for (LaneKnot &k : at_origin.c)
+        k.p = k.p - c[1].p;
+    from = from - c[1].p;
+    Float near = -dot(along, from) / dot(along, along), last = still(ray.maxt) - near;
+    from = from + along * near;
     double tolerance = variant().double_precision ? 1e-9 : 1e-4;
     struct State {
         Float piece, t, u;
@@ -176,15 +177,15 @@ AnalyticShape::PrimitiveHit CurveShape::intersect_primitive(const Ray &ray, cons
     s = jit::loop(
         s, [&](const State &s) { return s.piece < double(curves::SplinePieces); },
         [&](State &s) {
-            auto found =
-                curves::meet_spline_piece(spline, s.piece, from, along, Float(0), still(ray.maxt),
-                                          infinity, tolerance, choose_lane);
+            auto found = curves::meet_spline_piece(at_origin, s.piece, from, along, -near, last,
+                                                   infinity, tolerance, choose_lane);
             Mask nearer = found.t < s.t;
             s.t = select(nearer, found.t, s.t);
             s.u = select(nearer, found.u, s.u);
             s.piece = s.piece + 1;
         },
         "spline");
+    s.t = s.t + near;
     bool is_followed = is_following() && follows_data();
     for (const Float *v : { &o.x, &o.y, &o.z, &d.x, &d.y, &d.z })
         is_followed |= ad::grad_enabled(*v);

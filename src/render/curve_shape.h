@@ -10,10 +10,7 @@ namespace umbel {
 
 /// Curves with a radius at each control point; to_world moves the points and leaves the radii alone. u runs around the
 /// curve, v along all segments. They are seen from outside only, and emit no light.
-class CurveShape : public ManyPrimitives,
-                   public ReadsFiles,
-                   public FollowsData,
-                   public HasOutline {
+class CurveShape : public ManyPrimitives, public ReadsFiles, public FollowsData, public HasOutline {
 public:
     explicit CurveShape(bool is_linear) { m_curves.is_linear = is_linear; }
 
@@ -78,8 +75,8 @@ private:
                                 const Float &u, const Float &sign);
     static Outline segment_cap(const LaneKnot &a, const LaneKnot &b, const Viewpoint &from,
                                const Float &u, const Mask &is_end);
-    Mask is_in_neighbour(const Vector3 &p, const UInt32 &segment, const UInt32 &first,
-                         const Mask &active) const;
+    Mask is_in_neighbour(const Vector3 &p, const Float &error, const UInt32 &segment,
+                         const UInt32 &first, const Mask &active) const;
     static Outline spline_side(const curves::Spline<Float> &spline, const Viewpoint &from,
                                const Float &u, const Float &sign);
     static Outline spline_end(const curves::Spline<Float> &spline, const Viewpoint &from,

@@ -28,6 +28,19 @@ TEST_F(BSplineCurves, AreCylindersWherePointsAreOnALine) {
     }
 }
 
+// In single precision by formulas of our own, as on GPUs: thin and far away, curves were once lost.
+TEST_F(BSplineCurves, AreMetExactlyFromFarAway) {
+    setenv("UMBEL_ACCELERATOR", "bvh", 1);
+    VariantScope scope(find_variant("llvm_rgb"));
+    std::string tube = curve("97 0 0 .01\n99 0 0 .01\n101 0 0 .01\n103 0 0 .01\n");
+    for (double y : { 0.0, 0.005, 0.009 }) {
+        SurfacePoint side = seen_along(tube, { 100.3, y, 50 }, { 0, 0, -1 });
+        EXPECT_NEAR(side.t, 50 - std::sqrt(1e-4 - y * y), 1e-5) << y;
+        EXPECT_NEAR(side.uv[1], 0.65, 1e-5) << y;
+    }
+    unsetenv("UMBEL_ACCELERATOR");
+}
+
 TEST_F(BSplineCurves, LookTheSameInBothPrecisions) {
     std::string body = curve(
         "-1.5 -1 0 .2\n-.7 .8 .4 .15\n.1 -.6 0 .25\n.6 .7 -.3 .1\n1.2 -.4 0 .2\n1.5 1 0 .1\n");

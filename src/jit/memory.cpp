@@ -12,6 +12,7 @@
 #include "jit/unset_array.h"
 #include <algorithm>
 #include <atomic>
+#include <numeric>
 
 namespace umbel::jit {
 
@@ -212,9 +213,63 @@ static bool writes_to(Graph &g, NodeId call, NodeId array) {
            std::find(r.targets.begin(), r.targets.end(), array) != r.targets.end();
 }
 
+namespace {
+
+/// An index as base * step + offset, as far as it is written down that way. Step 0: the same in all lanes.
+struct Cells {
+    NodeId base;
+    uint64_t step = 1;
+    uint32_t offset = 0;
+};
+
+Cells cells_of(Graph &g, NodeId index) {
+    Cells c{ index };
+    for (;;) {
+        const Node &n = g[c.base];
+        if (n.op == Op::Literal)
+            return { c.base, 0, uint32_t(c.offset + c.step * n.imm) };
+        auto is_number = [&](int i) { return g[n.dep[i]].op == Op::Literal; };
+        bool commutes = n.op == Op::Add || n.op == Op::Mul || n.op == Op::Fma;
+        bool known = commutes || n.op == Op::Sub || n.op == Op::Shl;
+        int of = commutes && is_number(0) ? 1 : 0; // the operand that varies
+        if (!known || !is_number(1 - of) || (n.op == Op::Fma && !is_number(2)))
+            return c;
+        uint64_t k = uint32_t(g[n.dep[1 - of]].imm), factor = 1;
+        uint32_t more = 0;
+        switch (n.op) {
+        case Op::Add: more = uint32_t(k); break;
+        case Op::Sub: more = uint32_t(0 - k); break;
+        case Op::Shl: factor = uint64_t(1) << (k & 31); break;
+        case Op::Fma: more = uint32_t(g[n.dep[2]].imm); [[fallthrough]];
+        default: factor = k; break;
+        }
+        if (c.step * factor > 0xffffffffu)
+            return c;
+        c = { n.dep[of], c.step * factor, uint32_t(c.offset + c.step * more) };
+    }
+}
+
+// Whether no lane of the one touches what any lane of the other does: other remainders, or other ranges. Indices of arrays do not
+// wrap around.
+bool are_apart(Graph &g, NodeId first, NodeId second, uint32_t size) {
+    const Cells a = cells_of(g, first), b = cells_of(g, second);
+    uint64_t step = std::gcd(a.step, b.step);
+    int64_t apart = int32_t(a.offset - b.offset);
+    if (step == 0 ? apart != 0 : apart % int64_t(step) != 0)
+        return true;
+    auto is_range = [&](const Cells &c) { return c.step == 0 || g[c.base].op == Op::Lane; };
+    auto last = [&](const Cells &c) { return c.offset + c.step * (size - 1); };
+    return is_range(a) && is_range(b) && size && last(a) <= 0xffffffffu && last(b) <= 0xffffffffu &&
+           (last(a) < b.offset || last(b) < a.offset);
+}
+
+} // namespace
+
 // Pending effects on the same target that would not run before this one must come first: those of another
-// size, and, as reductions of the top level follow their kernel, those of another kind.
-static void order_effects(Context &c, const Value &target, uint32_t size, uint32_t kind) {
+// size, and, as reductions of the top level follow their kernel, those of another kind. Lanes of a kernel run in any order: of two
+// stores, one lane may do its second before another does its first, where they meet in a cell.
+static void order_effects(Context &c, const Value &target, uint32_t size, uint32_t kind,
+                          NodeId index = 0, const Value &mask = {}) {
     if (!(target.node().flags & Dirty))
         return;
     for (NodeId e : c.graph.region(0).effects) {
@@ -224,8 +279,18 @@ static void order_effects(Context &c, const Value &target, uint32_t size, uint32
             continue;
         if (n.op == Op::Extern && !writes_to(c.graph, e, target.id()))
             continue;
-        bool in_order = c.region ? n.size == size && !(n.flags & Ordered)
-                                 : n.op == Op::Scatter && n.size == size && uint32_t(n.imm) == kind;
+        bool in_order = n.size == size;
+        if (c.region) {
+            in_order = in_order && !direct;
+        } else {
+            in_order = in_order && n.op == Op::Scatter && uint32_t(n.imm) == kind;
+            if (in_order && kind == uint32_t(ReduceOp::Store)) {
+                // Each lane's second follows its first; of the cells that the first wrote to, none is left
+                bool covers = n.dep[1] == index &&
+                              (n.dep[3] == mask.id() || (mask.is_literal() && mask.literal_bits()));
+                in_order = covers || are_apart(c.graph, n.dep[1], index, size);
+            }
+        }
         if (!in_order) {
             c.settle(target.id(), "scatter");
             return;
@@ -271,7 +336,7 @@ void scatter(Value &target, const Value &value, const Value &index, const Value 
         return c.tracker->scatter(target, value, index, mask, op);
     uint32_t size = width("scatter", c, { index.size(), value.size(), mask.size() });
     uint32_t kind = uint32_t(op);
-    order_effects(c, target, size, kind);
+    order_effects(c, target, size, kind, index.id(), mask);
     own_target(c, target, "scatter");
     Value address = address_of(c, target);
     // At the top level, reductions run in lane order after the kernel: no atomics, the same bits always. The checking mode looks

@@ -5,6 +5,7 @@
 #include "jit/gemm.h"
 #include "support/backend_fixture.h"
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 using namespace umbel;
@@ -119,6 +120,29 @@ TEST_P(ArrayTest, OpaqueValuesAreData) {
     EXPECT_TRUE(x.is_evaluated() && y.is_evaluated() && z.is_evaluated());
     EXPECT_EQ(opaque(x).id(), x.id());
     EXPECT_EQ((x * y + z).read(), list<float>({ 7, 8, 9 }));
+}
+
+// ---- sums that scatters leave behind
+
+// A sum of zeros is negative if all of them are; one that cancels is positive.
+template <class T> void expect_signs_of_zeros() {
+    const T zero = 0, minus = -zero;
+    std::vector<T> target{ minus, minus, minus, minus, zero, minus },
+        values{ zero, minus, 2, -2, minus, T(0.3), T(-0.3), minus };
+    std::vector<uint32_t> index{ 0, 1, 2, 2, 4, 5, 5, 2 };
+    Array<T> t = copy(target);
+    scatter_add(t, Array<T>(copy(values)), copy(index));
+    std::vector<T> got = t.read();
+    const bool negative[] = { false, true, false, true, false, false };
+    for (size_t i = 0; i < got.size(); ++i) {
+        EXPECT_EQ(got[i], 0) << i;
+        EXPECT_EQ(std::signbit(got[i]), negative[i]) << name(type_of_v<T>) << ", cell " << i;
+    }
+}
+
+TEST_P(ArrayTest, SumsOfZerosHaveTheSignOfIEEE) {
+    expect_signs_of_zeros<float>();
+    expect_signs_of_zeros<double>();
 }
 
 // ---- gathers
@@ -299,6 +323,61 @@ TEST_P(ArrayTest, EffectsOnOneTargetHappenInProgramOrder) {
     scatter_reduce(ReduceOp::Mul, a, UInt32(3u), UInt32(1u)); // 7 6 7
     scatter_add(a, arange<uint32_t>(3), arange<uint32_t>(3)); // 7 7 9
     EXPECT_EQ(a.read(), list<uint32_t>({ 7, 7, 9 }));
+}
+
+// Of one kernel, a lane may run to its end before others begin: the first store of those must not hide the second of that one.
+TEST_P(ArrayTest, LaterStoresHideEarlierOnesWhoeverWritesThem) {
+    constexpr uint32_t N = 5000; // more than lanes that run together
+    const UInt32 lane = arange<uint32_t>(N);
+    UInt32 moved = opaque(zeros<uint32_t>(N)), mirrored = opaque(zeros<uint32_t>(N)),
+           looped = opaque(zeros<uint32_t>(N));
+    scatter(moved, UInt32(1u), lane);
+    scatter(moved, UInt32(2u), (lane + N / 2) % N);
+    EXPECT_EQ(moved.read(), std::vector<uint32_t>(N, 2));
+    scatter(mirrored, UInt32(1u), lane);
+    scatter(mirrored, UInt32(2u), UInt32(N - 1) - lane);
+    EXPECT_EQ(mirrored.read(), std::vector<uint32_t>(N, 2));
+    struct Step {
+        UInt32 k;
+        UMBEL_STRUCT(k)
+    };
+    scatter(looped, UInt32(1u), lane);
+    loop(
+        Step{ zeros<uint32_t>(N) }, [](const Step &s) { return s.k < 1u; },
+        [&](Step &s) {
+            scatter(looped, UInt32(2u), UInt32(N - 1) - lane);
+            s.k += 1u;
+        });
+    EXPECT_EQ(looped.read(), std::vector<uint32_t>(N, 2));
+}
+
+// Where they cannot meet, they share a kernel: records, halves of an array, a second value for the same cell.
+TEST_P(ArrayTest, StoresThatAreApartShareAKernel) {
+    constexpr uint32_t N = 3000;
+    const UInt32 lane = arange<uint32_t>(N);
+    UInt32 records = opaque(zeros<uint32_t>(3 * N)), halves = opaque(zeros<uint32_t>(2 * N)),
+           again = opaque(zeros<uint32_t>(N)), base = opaque(lane ^ 1u);
+    context.set(Flag::History, true);
+    context.take_history();
+    for (uint32_t k = 0; k < 3; ++k)
+        scatter(records, UInt32(k + 1), base * 3u + k);
+    scatter(halves, UInt32(7u), lane);
+    scatter(halves, UInt32(8u), lane + N);
+    scatter(again, UInt32(1u), base);
+    scatter(again, UInt32(2u), base);
+    context.evaluate({});
+    auto launches = context.take_history();
+    std::erase_if(launches, [](const KernelRecord &k) { return k.backend == "builtin"; });
+    EXPECT_EQ(launches.size(), 1u);
+    context.set(Flag::History, false);
+    std::vector<uint32_t> want;
+    for (uint32_t i = 0; i < 3 * N; ++i)
+        want.push_back(i % 3 + 1);
+    EXPECT_EQ(records.read(), want);
+    want.assign(N, 7);
+    want.resize(2 * N, 8);
+    EXPECT_EQ(halves.read(), want);
+    EXPECT_EQ(again.read(), std::vector<uint32_t>(N, 2));
 }
 
 TEST_P(ArrayTest, ReadingAfterPendingEffectsSeesThem) {

@@ -6,6 +6,7 @@
 //   UMBEL_FUZZ_FIRST=1000      seeds from here on
 //   UMBEL_FUZZ_THOROUGH=1      all of them under all flags below
 //   UMBEL_FUZZ_VERBOSE=1       name each seed before it runs
+//   UMBEL_TEST_BACKENDS=cuda   on that one, too
 //   UMBEL_FUZZ_FORK=1          each program in a process of its own: crashes and hangs are shrunk too
 #include "support/random_program.h"
 #include <csignal>
@@ -117,14 +118,16 @@ std::optional<std::string> disagreement_in_child(const Plan &plan, const Config 
 bool agree(uint64_t seed, bool thorough) {
     bool forked = number_from("UMBEL_FUZZ_FORK", 0);
     auto disagreement = forked ? disagreement_in_child : disagreement_here;
-    Plan plan = random_plan(seed);
+    const Plan planned = random_plan(seed);
     std::vector<Config> list = configurations(seed, thorough);
     Outcome reference;
     if (!forked)
-        reference = list[0].play(plan);
+        reference = list[0].play(planned);
     for (const Config &config : list) {
-        auto message =
-            forked ? disagreement(plan, list[0], config) : compare(reference, config.play(plan));
+        bool on_device = jit::find_backend(config.backend).device();
+        Plan plan = on_device ? plan_for_devices(planned) : planned;
+        auto message = forked || on_device ? disagreement(plan, list[0], config)
+                                           : compare(reference, config.play(plan));
         if (!message)
             continue;
         Plan small = shrink(

@@ -45,10 +45,11 @@ def test_constant_light_is_constant_up_to_the_border(name):
 
 @pytest.mark.parametrize("integrator", ["path", "direct", "prb"])
 def test_evaluated_control_flow_gives_the_same_image(integrator):
-    image = np.array(mi.render(mi.load_dict(box(integrator)), spp=2))
-    flags = dr.JitFlag.SymbolicLoops, dr.JitFlag.SymbolicCalls, dr.JitFlag.SymbolicConditionals
+    flags = dr.JitFlag.SymbolicLoops, dr.JitFlag.SymbolicCalls, dr.JitFlag.SymbolicConditionals, dr.JitFlag.FastMath
     before = [dr.flag(f) for f in flags]
     try:
+        dr.set_flag(dr.JitFlag.FastMath, False)  # GPUs fuse what is in one kernel, and a path may turn another way by a rounding
+        image = np.array(mi.render(mi.load_dict(box(integrator)), spp=2))
         for f in flags:
             dr.set_flag(f, False)
         evaluated = np.array(mi.render(mi.load_dict(box(integrator)), spp=2))

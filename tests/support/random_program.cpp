@@ -608,6 +608,17 @@ Plan random_plan(uint64_t seed, int budget) {
     return plan;
 }
 
+Plan plan_for_devices(Plan plan) {
+    for_each_step(plan, [&](Step &s) {
+        if (s.what != Do::Scatter || !is_float(s.type))
+            return;
+        s.off |= plan.arrays[s.number].use == ArrayPlan::Top;
+        if (s.reduce == ReduceOp::Add)
+            s.reduce = ReduceOp::Max;
+    });
+    return plan;
+}
+
 size_t active_steps(const Plan &plan) {
     size_t n = 0;
     for_each_step(const_cast<Plan &>(plan), [&](const Step &s) { n += !s.off; });

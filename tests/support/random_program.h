@@ -112,6 +112,9 @@ struct Plan {
 
 /// A plan of about `budget` operations; 0: between 20 and 300.
 Plan random_plan(uint64_t seed, int budget = 0);
+/// The same for devices, which add floats exactly, not in the order of lanes, and round once: they store the largest instead, or
+/// nothing where the order of lanes would tell.
+Plan plan_for_devices(Plan plan);
 /// One line a step.
 std::string describe(const Plan &plan);
 size_t active_steps(const Plan &plan);

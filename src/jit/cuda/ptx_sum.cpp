@@ -11,7 +11,13 @@ constexpr const char *Digit = "0x3fffffff";
 struct Cell {
     Operand digits;     // in the copy of this block
     Operand not_finite; // in the first copy
+    std::string
+        came; // behind that: not 0 if zeros are not all negative, however little is left of the sum
 };
+
+void note_arrival(Writer &w, const Cell &cell, const Operand &mask) {
+    w.store(Type::U32, "global", cell.came, "1", mask);
+}
 
 Cell cell_of(Writer &w, const Operand &base, const Operand &index, Type t) {
     Operand header = w.make('d', "and.b64", base, "0x7fffffffffffffff");
@@ -22,8 +28,9 @@ Cell cell_of(Writer &w, const Operand &base, const Operand &index, Type t) {
             own = w.make('d', "mad.wide.u32", copy, stride, first);
     std::string bytes = std::to_string(cell_bytes(t));
     Operand whole = w.make('d', "mad.wide.u32", index, bytes, first);
-    return { w.make('d', "mad.wide.u32", index, bytes, own),
-             w.make('d', "add.u64", whole, std::to_string(8 * digit_count(t))) };
+    Operand not_finite = w.make('d', "add.u64", whole, std::to_string(8 * digit_count(t)));
+    return { w.make('d', "mad.wide.u32", index, bytes, own), not_finite,
+             fmt::format("{}+{}", not_finite, umbel::jit::bytes(t)) };
 }
 
 // Lanes with the same address and one number each of 64 bits: the first of them gets the sum. `leads` is true for it.
@@ -68,6 +75,7 @@ void add_single(Writer &w, const Cell &cell, const Operand &v) {
     w.line("red.global.add.f32 [{}], {}", cell.not_finite, v);
     w.line("ret");
     w.place(finite);
+    note_arrival(w, cell, w.make('p', "setp.eq.u32", v, "0"));
     Operand zero = w.make('p', "setp.eq.u32", w.make('r', "shl.b32", v, "1"), "0");
     w.line("@{} ret", zero);
     Operand normal = w.make('p', "setp.ne.u32", exponent, "0");
@@ -81,7 +89,10 @@ void add_single(Writer &w, const Cell &cell, const Operand &v) {
     Operand at = w.make('d', "mad.wide.u32", digit, "8", cell.digits);
     Operand leads = add_up_peers(w, at, sum);
     w.line("@!{} ret", leads);
-    w.line("red.global.add.u64 [{}], {}", at, w.make('d', "and.b64", sum, Digit));
+    // Low digits are positive and stay; others may cancel
+    Operand low = w.make('d', "and.b64", sum, Digit), is_low = w.make('p', "setp.ne.u64", low, "0");
+    w.line("@{} red.global.add.u64 [{}], {}", is_low, at, low);
+    note_arrival(w, cell, w.mask_not(is_low));
     Operand above = w.make('d', "shr.s64", sum, "30");
     w.line("@{} red.global.add.u64 [{}+8], {}", w.make('p', "setp.ne.s64", above, "0"), at, above);
 }
@@ -96,6 +107,7 @@ void add_double(Writer &w, const Cell &cell, const Operand &v) {
     w.line("red.global.add.f64 [{}], {}", cell.not_finite, v);
     w.line("ret");
     w.place(finite);
+    note_arrival(w, cell, w.make('p', "setp.ne.u64", v, "0x8000000000000000"));
     Operand normal = w.make('p', "setp.ne.u32", exponent, "0");
     w.line("@{} or.b64 {}, {}, 0x10000000000000", normal, mantissa, mantissa);
     Operand place = w.make('r', "sub.u32", w.make('r', "max.u32", exponent, "1"), "1");
@@ -221,7 +233,9 @@ std::string finish_kernel(Module &module, Type t) {
     give(w.cast(Type::F64, held, special));
     w.place(finite);
     // Carries
-    Operand carry = w.make('d', "mov.b64", "0"), any = w.make('d', "mov.b64", "0"),
+    Operand came = w.load(Type::U32, "global",
+                          fmt::format("{}+{}", cell, 8 * digits + int(bytes(held))), 1, 1, True)[0];
+    Operand carry = w.make('d', "mov.b64", "0"), any = w.make('d', "cvt.u64.u32", came),
             k = w.make('r', "mov.b32", "0"), at = w.make('d', "mov.b64", cell);
     std::string again = w.label();
     w.place(again);
@@ -232,7 +246,7 @@ std::string finish_kernel(Module &module, Type t) {
     w.line("add.u64 {}, {}, 8", at, at);
     w.line("add.u32 {}, {}, 1", k, k);
     w.line("@{} bra {}", w.make('p', "setp.lt.u32", k, std::to_string(digits)), again);
-    w.line("@{} ret", w.make('p', "setp.eq.u64", any, "0")); // nobody came: -0 stays -0
+    w.line("@{} ret", w.make('p', "setp.eq.u64", any, "0")); // nobody came, or -0: -0 stays -0
     // From the top: 2^53 is more than there are bits in the result
     Operand r = w.make('d', "cvt.rn.f64.s64", carry);
     std::string more = w.label(), enough = w.label();

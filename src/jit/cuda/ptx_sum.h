@@ -18,9 +18,9 @@ namespace umbel::jit::ptx {
 constexpr uint32_t SumHeaderBytes = 64;
 constexpr uint64_t SumTag = uint64_t(1) << 63;
 
-/// Of a cell of that type (f16 is summed as f32): digits, and the sum of what is not finite.
+/// Of a cell of that type (f16 is summed as f32): digits, the sum of what is not finite, and whether anything was added but -0.
 constexpr uint32_t digit_count(Type t) { return t == Type::F64 ? 71 : 10; }
-constexpr uint32_t cell_bytes(Type t) { return 8 * (digit_count(t) + 1); }
+constexpr uint32_t cell_bytes(Type t) { return 8 * (digit_count(t) + (t == Type::F64 ? 2 : 1)); }
 
 /// The name of the function (base, index, value) that adds to an array or to its digits, made when first asked for.
 std::string sum_function(Module &module, Type t);

@@ -7,6 +7,9 @@ import sys
 import pytest
 
 ROOT = pathlib.Path(__file__).parents[2]
+sys.path.insert(0, str(ROOT / "tests/ptx"))
+from assemble import ARCHITECTURES, assemble, distinct  # noqa: E402
+
 SCENES = ROOT / "scenes"
 PTXAS = ROOT / "build/ptxas/nvidia/cuda_nvcc/bin/ptxas"  # `./umbel test` sees to that
 
@@ -44,14 +47,13 @@ def run(folder, *arguments):
     subprocess.run([sys.executable, *arguments], env=environment, check=True, timeout=300)
 
 
-def assembled(folder, count, architectures=("sm_70", "sm_80", "sm_90")):
-    files = sorted(folder.glob("*.ptx"))
+def assembled(folder, count):
+    """Each for one of the architectures, in turn; `./umbel test --ptxas` has all kernels of all tests assembled for all of them."""
+    files = distinct(folder)
     assert len(files) >= count
-    for number, file in enumerate(files):
-        architecture = architectures[number % len(architectures)]
-        result = subprocess.run([PTXAS, f"-arch={architecture}", "-O1", file, "-o", os.devnull], capture_output=True,
-                                text=True)
-        assert result.returncode == 0, f"{file.name} for {architecture}: {result.stderr}\n{file.read_text()[:2000]}"
+    for number, (name, file) in enumerate(files.items()):
+        _, refused = assemble(PTXAS, {name: file}, [ARCHITECTURES[number % len(ARCHITECTURES)]])
+        assert not refused, f"{refused[0]}\n{file.read_text()[:2000]}"
 
 
 @pytest.fixture(autouse=True, params=["any"])
@@ -73,3 +75,19 @@ def test_kernels_of_renders_are_assembled(tmp_path, colour, monkeypatch):
             run(tmp_path, "-m", "umbel", "render", SCENES / f"{name}.xml", "--size", "4x4", "--spp", "1", "--variant",
                 f"interp_{colour}{precision}", "-o", tmp_path / "image.exr", "-q")
     assembled(tmp_path, 8)
+
+
+def test_kernels_of_random_programs_are_assembled(tmp_path):
+    run(tmp_path, "-m", "umbel", "selftest", "--variant", "interp_mono", "--programs", "12")
+    assembled(tmp_path, 30)
+
+
+def test_what_the_assembler_refuses_is_told(tmp_path):
+    run(tmp_path, "-c", "import umbel.jit as dr; dr.eval(dr.arange(dr.interp.Float, 3) + 1)")
+    (name, file), *_ = distinct(tmp_path).items()
+    again = file.with_name("other.ptx")
+    again.write_text(file.read_text().replace(file.stem, "other"))
+    assert list(distinct(tmp_path)) == [name]  # which differs in its name alone
+    again.write_text(again.read_text().replace("add.", "bad."))
+    accepted, refused = assemble(PTXAS, distinct(tmp_path), ["sm_80"], jobs=2)
+    assert accepted == [(name, "sm_80")] and len(refused) == 1 and "other.ptx" in refused[0] and "bad" in refused[0]

@@ -23,8 +23,8 @@ namespace {
 
 struct Registry {
     std::mutex mutex;
-    std::vector<Shape *> shapes; // by global number less one; null: free
-    std::vector<uint32_t> free;  // numbers
+    std::vector<Shape *> shapes;                        // by global number less one; null: free
+    std::vector<uint32_t> free;                         // numbers
     std::map<const Shape *, double> silhouette_weights; // of those that say so
     std::atomic<uint64_t> epoch = 0;
 };
@@ -123,8 +123,8 @@ void Shape::declare(Params &p) {
     p.object("emitter", m_emitter).doc("Makes the surface an area light");
     if (dynamic_cast<const Mesh *>(this) || dynamic_cast<const HasOutline *>(this)) {
         double weight = 1;
-        p.number("silhouette_sampling_weight", p.traversing() ? own_silhouette_weight(*this) : weight,
-                 1, 0)
+        p.number("silhouette_sampling_weight",
+                 p.traversing() ? own_silhouette_weight(*this) : weight, 1, 0)
             .doc("How often its silhouettes are chosen, relative to those of other shapes, for "
                  "derivatives of what comes into sight; 0: never, and they are lacking");
         if (p.loading() && weight != 1)

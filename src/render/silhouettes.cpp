@@ -357,8 +357,8 @@ void Silhouettes::weigh_edges(size_t first, double weight) {
         m_edge_weights.resize(end, weight);
 }
 
-std::optional<DiscreteDistribution>
-Silhouettes::distribution(const Float &lengths, std::vector<double> outlines) const {
+std::optional<DiscreteDistribution> Silhouettes::distribution(const Float &lengths,
+                                                              std::vector<double> outlines) const {
     Float weights, edges = lengths;
     if (!m_edge_weights.empty())
         edges *= float_array(m_edge_weights);

@@ -70,19 +70,29 @@ def difference():
 
 
 before = difference()
+first = mi.render(scene, sensor=0, spp=64)
 opt = mi.ad.Adam(lr=0.05, uniform=True)
 opt["u"] = steps.to_differential(params[key])
-for i in range(40):
-    params[key] = steps.from_differential(opt["u"])
-    params.update()
-    loss = 0
-    for k in views:
-        image = mi.render(scene, params, sensor=k, spp=8, seed=6 * i + k, seed_grad=1000 + 6 * i + k)
-        loss += dr.mean(dr.square(image - targets[k]), axis=None)
-    dr.backward(loss)
-    opt.step()
+losses = []
+with mi.ad.report.Watch() as watch:
+    for i in range(40):
+        params[key] = steps.from_differential(opt["u"])
+        params.update()
+        loss = 0
+        for k in views:
+            image = mi.render(scene, params, sensor=k, spp=8, seed=6 * i + k, seed_grad=1000 + 6 * i + k)
+            loss += dr.mean(dr.square(image - targets[k]), axis=None)
+        dr.backward(loss)
+        opt.step()
+        losses.append(np.array(loss).item())
+        if i == 1:
+            watch.compiled()
+    assert watch.compiled() == 0, "iterations after the second compile nothing"
 params[key] = steps.from_differential(opt["u"])
 params.update()
 after = difference()
+mi.ad.report.Report("build/silhouettes", "Shape from silhouettes").write(
+    losses, [[first, mi.render(scene, sensor=0, spp=64), targets[0]]])
 print("difference of silhouettes:", before, "->", after)
+print("loss:", losses[0], "->", np.mean(losses[-5:]))
 assert after < 0.2 * before

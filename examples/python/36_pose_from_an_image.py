@@ -38,15 +38,25 @@ target = mi.render(scene, spp=256)
 
 opt = mi.ad.Adam(lr=0.03)
 opt["where"], opt["turns"] = mi.Vector3f(0), mi.Vector3f(0)
-steps = 100
-for i in range(steps):
-    if i == 2 * steps // 3:
-        opt.set_learning_rate(0.01)
-    place(opt["where"], opt["turns"])
-    image = mi.render(scene, params, spp=8, seed=i, seed_grad=1000 + i)
-    loss = dr.mean(dr.square(image - target), axis=None)
-    dr.backward(loss)
-    opt.step()
+place(opt["where"], opt["turns"])
+first = mi.render(scene, spp=64)
+steps, losses = 100, []
+with mi.ad.report.Watch() as watch:
+    for i in range(steps):
+        if i == 2 * steps // 3:
+            opt.set_learning_rate(0.01)
+        place(opt["where"], opt["turns"])
+        image = mi.render(scene, params, spp=8, seed=i, seed_grad=1000 + i)
+        loss = dr.mean(dr.square(image - target), axis=None)
+        dr.backward(loss)
+        opt.step()
+        losses.append(np.array(loss).item())
+        if i == 1:
+            watch.compiled()
+    assert watch.compiled() == 0, "iterations after the second compile nothing"
+place(opt["where"], opt["turns"])
+mi.ad.report.Report("build/pose", "Pose from an image").write(losses, [[first, mi.render(scene, spp=64), target]])
+print("loss:", losses[0], "->", np.mean(losses[-5:]))
 found = np.array(opt["where"]).ravel(), np.array(opt["turns"]).ravel()
 print("place:", found[0], "is", truth[0], "- angles in degrees:", 50 * found[1], "are", 50 * truth[1])
 assert np.abs(found[0] - truth[0]).max() < 0.03 and 50 * np.abs(found[1] - truth[1]).max() < 4

@@ -78,6 +78,11 @@ SampleGuide::SampleGuide(Kind kind, const std::vector<double> (&points)[3],
         densities.push_back(weight / volume);
         boxes.insert(boxes.end(), { c.corner[0], c.corner[1], c.corner[2], c.size });
     }
+    // Every image has another number of cells, but kernels should be the same for all
+    size_t size = 16384;
+    while (size < weights.size())
+        size *= 4;
+    weights.resize(size);
     m_cells.emplace(weights);
     m_boxes = float_array(boxes);
     m_densities = float_array(densities);

@@ -5,7 +5,7 @@ import pytest
 import umbel as mi
 import umbel.jit as dr
 
-SIZE, SEEDS = 8, 12
+SIZE = 8
 
 
 def rgb(*value): return {"type": "rgb", "value": list(value)}
@@ -103,9 +103,9 @@ def differences(key, scene, kinds, spp, seeds):
     return EXPECTED[key]
 
 
-def check(scene, kinds, expected, spp, slack=.01):
+def check(scene, kinds, expected, spp, seeds, slack=.01):
     m = Matrix(scene, kinds)
-    got = np.array([m.backward(i, spp) for i in range(SEEDS)])
+    got = np.array([m.backward(i, spp) for i in range(seeds)])
     along = got[0] @ np.arange(1, len(kinds) + 1)
     assert m.forward(0, spp) == pytest.approx(along, rel=2e-3, abs=2e-3 * np.abs(got[0]).sum())
     wrong = []

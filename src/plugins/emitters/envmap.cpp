@@ -13,7 +13,8 @@
 // after the last. What is written there makes no difference.
 //
 // In spectral variants a colour is a smooth spectrum [Jakob 2019] times a brightness and D65; the former two are interpolated
-// each for itself, as in Mitsuba 3.
+// each for itself, as in Mitsuba 3. Brightness is twice the largest channel: derivatives by a texel jump where another channel becomes
+// the largest.
 #include "ad/ad.h"
 #include "core/alias_table.h"
 #include "core/host_array.h"

@@ -229,6 +229,7 @@ bool CallTracer::match(const Traced &traced, uint32_t number) {
 // Owns an instance's data: leaves of a body, then uniforms.
 void CallTracer::add_data(std::span<const NodeId> found, bool by_value) {
     CallRecord &r = *m_record;
+    bool first_values = r.values.empty();
     for (NodeId id : found)
         if (by_value && g.is_fixed(id)) {
             r.data.push_back(uint32_t(r.values.size()) | IsValue);
@@ -239,6 +240,8 @@ void CallTracer::add_data(std::span<const NodeId> found, bool by_value) {
         }
     if (r.data.size() == found.size()) // as a rule, all have as much
         r.data.reserve(found.size() * m_count);
+    if (first_values) // likewise: room that doubles would take twice as much while it is moved
+        r.values.reserve(r.values.size() * m_count);
 }
 
 // Instances whose traces differ in data alone share a body.

@@ -24,6 +24,7 @@ Arena::~Arena() = default;
 
 std::vector<int> Arena::revisions() const {
     std::vector<int> out;
+    out.reserve(m_shapes.size() + m_surfaces.size());
     for (const Shape *s : m_shapes)
         out.push_back(s->revision());
     for (const Shape *s : m_surfaces)
@@ -37,6 +38,7 @@ void Arena::collect(std::span<const Ref<Shape>> shapes) {
     m_parts.clear();
     m_placed.clear();
     m_instance_count = 0;
+    m_shapes.reserve(shapes.size());
     std::vector<std::vector<const Shape *>> parts(1);
     std::unordered_map<const ShapeGroup *, uint32_t> known; // groups that have instances
     for (const Ref<Shape> &ref : shapes) {
@@ -61,8 +63,12 @@ void Arena::collect(std::span<const Ref<Shape>> shapes) {
         m_instance_count += instance != nullptr;
         m_placed.push_back({ part, s });
     }
-    for (const std::vector<const Shape *> &part : parts) {
-        m_surfaces.insert(m_surfaces.end(), part.begin(), part.end());
+    parts[0].shrink_to_fit();
+    for (std::vector<const Shape *> &part : parts) {
+        if (m_surfaces.empty())
+            m_surfaces.swap(part); // there may be millions
+        else
+            m_surfaces.insert(m_surfaces.end(), part.begin(), part.end());
         m_parts.push_back(m_surfaces.size());
     }
 }
@@ -73,6 +79,20 @@ static bool wants_bvh() {
     if (name && *name && std::string_view(name) != "bvh" && std::string_view(name) != "embree")
         fail("UMBEL_ACCELERATOR={}: there are embree and bvh", name);
     return name && std::string_view(name) == "bvh";
+}
+
+// Lists that grow by doubling would take half as much again while millions of spheres are packed.
+static void reserve_analytic(std::span<const Shape *const> surfaces, Geometry &g,
+                             std::vector<uint32_t> &numbers) {
+    size_t shapes = 0, primitives = 0;
+    for (const Shape *s : surfaces)
+        if (auto *analytic = dynamic_cast<const AnalyticShape *>(s)) {
+            ++shapes;
+            primitives += analytic->primitive_count();
+        }
+    g.analytic.reserve(shapes);
+    g.analytic_primitives.reserve(primitives);
+    numbers.reserve(2 * primitives);
 }
 
 void Arena::build(bool double_precision, bool robust) {
@@ -99,6 +119,8 @@ void Arena::build(bool double_precision, bool robust) {
     records.meshes = make_room(double_precision);
     g.meshes = records.meshes;
     m_analytic = {};
+    reserve_analytic(m_surfaces, g, records.analytic);
+    records.first_prims.reserve(2 * (m_surfaces.size() + 1));
     size_t number = 0;
     for (size_t end : m_parts) {
         add_part(number, end, time, g, records);
@@ -151,7 +173,6 @@ void Arena::add_part(size_t number, size_t end, const std::optional<TimeInterval
         part.steps.resize(size_t(segments) + 1);
     for (; number < end; ++number) {
         const Shape *shape = m_surfaces[number];
-        to.keys.insert(to.keys.end(), 4, 0);
         if (auto *analytic = dynamic_cast<const AnalyticShape *>(shape)) {
             to.first_prims.insert(to.first_prims.end(),
                                   { uint32_t(g.analytic_primitives.size()), 0 });
@@ -168,8 +189,10 @@ void Arena::add_part(size_t number, size_t end, const std::optional<TimeInterval
                                   { uint32_t(to.triangles), mesh.is_inside_out() });
             size_t first_vertex = to.vertices, first_triangle = to.triangles;
             add_mesh(mesh, uint32_t(number + 1), to);
-            if (segments)
+            if (segments) {
+                to.keys.resize(4 * (number + 2)); // from 1 on
                 add_keys(mesh, *time, part.steps, to);
+            }
             if (mesh.triangle_count() > KeepUpTo && !g.is_rebuilt && mesh.keyframes.empty())
                 mesh.give_up(to.meshes, first_vertex, first_triangle);
         }
@@ -196,7 +219,9 @@ void Arena::upload(const HostRecords &records) {
     }
     if (records.key_vertices.empty())
         return;
-    m_keys = jit::copy(records.keys);
+    std::vector<uint32_t> keys = records.keys;
+    keys.resize(4 * (m_surfaces.size() + 1)); // the last ones may not deform
+    m_keys = jit::copy(keys);
     m_key_vertices = float_array(records.key_vertices);
 }
 

@@ -244,13 +244,17 @@ private:
     // ---- analytic shapes
 
     static void add_analytic(const Geometry &g, const Geometry::Part &range, Part &part) {
-        if (!range.analytic)
-            return;
-        for (uint32_t i = 0; i < range.analytic; ++i) {
-            const auto &p = g.analytic_primitives[range.first_analytic + i];
-            if (!g.analytic[p.shape]->curves())
-                part.analytic.push_back({ g.analytic[p.shape], p.primitive, i });
-        }
+        auto shape_of = [&](uint32_t i) {
+            return g.analytic[g.analytic_primitives[range.first_analytic + i].shape];
+        };
+        size_t count = 0;
+        for (uint32_t i = 0; i < range.analytic; ++i)
+            count += !shape_of(i)->curves();
+        part.analytic.reserve(count);
+        for (uint32_t i = 0; i < range.analytic; ++i)
+            if (!shape_of(i)->curves())
+                part.analytic.push_back(
+                    { shape_of(i), g.analytic_primitives[range.first_analytic + i].primitive, i });
         if (part.analytic.empty())
             return;
         RTCGeometry user = rtcNewGeometry(device(), RTC_GEOMETRY_TYPE_USER);

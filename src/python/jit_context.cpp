@@ -13,6 +13,7 @@
 #include <csignal>
 #include <memory>
 #include <nanobind/nanobind.h>
+#include <set>
 #include <thread>
 
 namespace nb = nanobind;
@@ -41,6 +42,18 @@ public:
 private:
     PyThreadState *m_state;
 };
+
+// Threads that have had arrays, by Python's numbers.
+std::set<unsigned long> g_threads;
+
+// Whether one of them, but for the caller, has not ended.
+bool others_run() {
+    PyThreadState *t = PyInterpreterState_ThreadHead(PyInterpreterState_Get());
+    for (; t; t = PyThreadState_Next(t))
+        if (t != PyThreadState_Get() && g_threads.count(t->thread_id))
+            return true;
+    return false;
+}
 } // namespace
 
 [[gnu::tls_model("initial-exec")]] constinit thread_local uint64_t t_epoch = 0;
@@ -62,6 +75,7 @@ void wait_for_recorder() {
 
 void choose_context() {
     leave_if_ending();
+    g_threads.insert(PyThread_get_thread_ident());
     share_contexts();
     if (!g_variant)
         g_variant = &find_variant("llvm_rgb");
@@ -150,7 +164,14 @@ bool finish(bool cancel) {
         return false;
     g_last = &t_epoch;
     ++g_epoch; // other threads find out at their next operation
-    while (!jit::all_streams_idle() || g_outside) {
+    // Those in functions of the script that C++ has called, such as bodies of loops, find out at once: the interpreter would end
+    // them there, and what calls them cannot be left that way. Those that wait for something else are not waited for
+    for (unsigned long thread : g_threads)
+        if (thread != PyThread_get_thread_ident())
+            PyThreadState_SetAsyncExc(thread, PyExc_SystemExit);
+    auto last = std::chrono::steady_clock::now() + std::chrono::milliseconds(500);
+    auto are_leaving = [&] { return others_run() && std::chrono::steady_clock::now() < last; };
+    while (!jit::all_streams_idle() || g_outside || are_leaving()) {
         nb::gil_scoped_release others_may_end;
         try {
             if (!cancel)

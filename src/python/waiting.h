@@ -8,8 +8,8 @@ namespace umbel::python {
 void wait_for(Context &c);
 /// From now on, Ctrl-C raises KeyboardInterrupt also while a kernel is compiled, which goes on in the background.
 void hear_interrupts();
-/// Waits for the kernels of all contexts, or cancels them: at once, or when a signal raises an exception. From now on other threads
-/// end at their first operation. False: the process is a fork, and nothing that its parent's kernels use can be let go.
+/// Waits for the kernels of all contexts, or cancels them: at once, or when a signal raises an exception. Other threads end
+/// now, or at their first operation. False: the process is a fork, and nothing that its parent's kernels use can be let go.
 bool finish(bool cancel);
 /// Ends the calling thread by SystemExit once another one has called finish().
 void leave_if_ending();

@@ -73,6 +73,33 @@ def work():
         dr.eval(s.ray_intersect(rays()).t)
 threading.Thread(target=work, daemon=True).start()
 time.sleep(0.3)""",
+    "a thread that nobody waits for, in a plugin of the script": """
+class Slow(mi.BSDF):
+    def __init__(self, props):
+        mi.BSDF.__init__(self, props)
+        self.m_flags = mi.BSDFFlags.DiffuseReflection
+        self.m_components = [self.m_flags]
+    def sample(self, ctx, si, sample1, sample2, active):
+        for i in range(5000000): pass
+        return mi.BSDFSample3f(), mi.Spectrum(0)
+    def eval(self, ctx, si, wo, active): return mi.Spectrum(0)
+    def pdf(self, ctx, si, wo, active): return mi.Float(0)
+mi.register_bsdf("slow", lambda props: Slow(props))
+def work():
+    while True:
+        mi.render(mi.load_dict({"type": "scene", "integrator": {"type": "path"}, "light": {"type": "constant"},
+                                "ball": {"type": "sphere", "bsdf": {"type": "slow"}}, "sensor": {"type": "perspective"}}))
+threading.Thread(target=work, daemon=True).start()
+time.sleep(0.5)""",
+    "a thread that nobody waits for, in a loop's body": """
+def body(i):
+    for k in range(100000): pass
+    return (i + 1,)
+def work():
+    while True:
+        dr.while_loop((dr.arange(mi.UInt, 10),), lambda i: i < 20, body)
+threading.Thread(target=work, daemon=True).start()
+time.sleep(0.5)""",
     "a handler that runs when scenes are gone": """
 s = scene(); kept = dr.arange(mi.Float, 10) + 1; dr.eval(kept); mi.render(s)
 late.append(lambda: print(kept[9], dr.any(s.ray_intersect(rays()).is_valid())))""",

@@ -86,22 +86,29 @@ static std::string scene_around(std::string object, const std::string &file) {
            "</scene>";
 }
 
+// A few pixels, however large the image is to be.
+static void render_corner(const Scene &scene) {
+    if (scene.sensors().empty())
+        return;
+    Film::Crop window = scene.sensors()[0]->film().crop();
+    window.width = std::min(window.width, 4);
+    window.height = std::min(window.height, 3);
+    Render render(scene, { .spp = 1, .window = window });
+    render.run();
+    render.wait();
+}
+
 void Trial::load_file(const Sample &s, const std::string &bytes) {
     SceneFileOptions options;
     options.base_folder = m_folder;
-    if (s.is_xml()) {
-        load_scene(parse_scene_string(bytes, options));
-        return;
-    }
-    std::string file = save(s.name, bytes);
-    if (s.object.empty()) {
-        load_scene(parse_scene_file(file, options));
-        return;
-    }
-    Ref<Scene> scene = load_scene(parse_scene_string(scene_around(s.object, file), options));
-    Render render(*scene);
-    render.run();
-    render.wait();
+    Properties root;
+    if (s.is_xml())
+        root = parse_scene_string(bytes, options);
+    else if (std::string file = save(s.name, bytes); s.object.empty())
+        root = parse_scene_file(file, options);
+    else
+        root = parse_scene_string(scene_around(s.object, file), options);
+    render_corner(*load_scene(root));
 }
 
 // A state either is refused or goes on to the same image; one whose checksum was made to fit may go on to another.

@@ -78,11 +78,9 @@ public:
 /// Made on first use, alive until the process ends.
 Backend &llvm_backend();
 Backend &interp_backend();
-/// A DeviceError says what is missing on machines without such a GPU or its driver.
-Backend &cuda_backend();
 /// `interp` with bounds, initialization and NaN checks.
 Backend &checking_backend();
-/// The one of that name: llvm, interp, check or cuda.
+/// The one of that name, of jit/backends.h; a DeviceError says what is missing on machines without such a GPU or its driver.
 Backend &find_backend(std::string_view name);
 
 } // namespace umbel::jit

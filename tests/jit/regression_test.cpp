@@ -88,6 +88,28 @@ TEST_P(Regression, LocalArrayWrittenInALoopsConditionStaysAsItWasWhereTheLoopEnd
     }
 }
 
+TEST_P(Regression, LocalArrayThatAConditionalReturnsTwiceIsTwoArrays) {
+    struct Two {
+        LocalArray<uint32_t> a, b;
+        UMBEL_STRUCT(a, b)
+    };
+    LocalArray<uint32_t> a(UInt32(5u) + arange<uint32_t>(4) * 0u, 2);
+    UInt32 lane = opaque(arange<uint32_t>(4));
+    Two two = if_(
+        (a.get(lane & 1u) + lane) % 2u == 1u,
+        [&] {
+            LocalArray<uint32_t> b = a;
+            b.set(UInt32(0u), lane * 10u);
+            return Two{ b, b };
+        },
+        [&] {
+            return Two{ a, a };
+        });
+    two.a.set(UInt32(0u), lane + 100u);
+    EXPECT_EQ((two.a.get(UInt32(0u)) + two.b.get(UInt32(0u)) * 1000u).read(),
+              (U32s{ 100, 5101, 20102, 5103 }));
+}
+
 TEST_P(Regression, ScatterAfterOneThatWasDroppedLeavesCopiesAlone) {
     struct Thing : Instance<Thing> {};
     Thing a, b;

@@ -515,6 +515,10 @@ void Planner::place_arrays() {
         });
 
     std::vector<uint32_t> &storage = m_plan.storage;
+    std::vector<char> is_taken(m_array_uses.size()); // by a Merge
+    auto takes = [&](uint32_t array, uint32_t merge) {
+        return !is_taken[m_array_index[array]] && overwritable(array, merge, merge);
+    };
     for (uint32_t i = 0; i < m_count; ++i) {
         const Inst &in = inst(i);
         if (!in.length)
@@ -525,10 +529,13 @@ void Planner::place_arrays() {
         // A Phi reads its initial value when the loop begins; no two Phis may take the same one.
         if (in.op == Op::Phi && overwritable(in.arg[0], m_loop[i], i))
             storage[i] = storage[in.arg[0]];
-        // Both branches left it in place. It gets a new name, so the old ones must be dead.
-        if (in.op == Op::Merge && storage[in.arg[1]] == storage[in.arg[2]] &&
-            overwritable(in.arg[1], i, i) && overwritable(in.arg[2], i, i))
+        // Both branches left it in place. It gets a new name, so the old ones must be dead; a second Merge of the same
+        // arrays is another array.
+        if (in.op == Op::Merge && storage[in.arg[1]] == storage[in.arg[2]] && takes(in.arg[1], i) &&
+            takes(in.arg[2], i)) {
             storage[i] = storage[in.arg[1]];
+            is_taken[m_array_index[in.arg[1]]] = is_taken[m_array_index[in.arg[2]]] = true;
+        }
         if (storage[i] == NoValue)
             storage[i] = new_storage(in);
     }

@@ -68,6 +68,7 @@ Value reduce_lanes(ReduceOp op, const Value &v, const UInt32 &size, const UInt32
 
 // Recordings have all rounds, whatever the size: later ones may be of more elements. The order of sums is the same.
 Value reduce(ReduceOp op, const Value &v) {
+    OwnProgram own(v);
     // Few enough lanes for the next round to be short, enough of them to keep a device busy
     constexpr uint32_t Lanes[] = { 1 << 16, 1 << 8, 1 };
     Type t = v.type();
@@ -85,6 +86,7 @@ Value reduce(ReduceOp op, const Value &v) {
 }
 
 Value block_reduce(ReduceOp op, const Value &v, uint32_t block) {
+    OwnProgram own(v);
     uint32_t lanes = uint32_t((uint64_t(v.size()) + block - 1) / block);
     if (lanes == 0)
         return v;
@@ -95,6 +97,7 @@ Value block_reduce(ReduceOp op, const Value &v, uint32_t block) {
 }
 
 Value dot(const Value &a, const Value &b) {
+    OwnProgram own(a);
     Type t = a.type(), wide = is_float(t) ? Type::F64 : t;
     Value products = evaluated(binary(Op::Mul, cast(wide, a), cast(wide, b)));
     return evaluated(cast(t, recorded::reduce(ReduceOp::Add, products)));
@@ -146,6 +149,7 @@ Value prefix_sum_by(uint32_t lanes, const Value &v, const UInt32 &size, bool exc
 } // namespace
 
 Value prefix_sum(const Value &v, bool exclusive, uint32_t block) {
+    OwnProgram own(v);
     constexpr uint32_t Lanes = 1 << 16;
     uint32_t n = v.size();
     if (n == 0)
@@ -159,10 +163,12 @@ Value prefix_sum(const Value &v, bool exclusive, uint32_t block) {
 }
 
 uint32_t count(const Value &mask) {
+    OwnProgram own(mask);
     return item(UInt32(recorded::reduce(ReduceOp::Add, evaluated(cast(Type::U32, mask)))));
 }
 
 Value compress(const Value &mask) {
+    OwnProgram own(mask);
     uint32_t n = mask.size();
     Value ones = evaluated(cast(Type::U32, mask));
     uint32_t total = n ? item(UInt32(recorded::reduce(ReduceOp::Add, ones))) : 0;

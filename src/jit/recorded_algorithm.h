@@ -7,6 +7,32 @@
 
 namespace umbel::jit::recorded {
 
+/// Algorithms are programs of their own: recorded whatever the caller's flags say, and run in all their lanes whatever its masks.
+class OwnProgram {
+public:
+    explicit OwnProgram(const Value &operand)
+        : m_context(operand.context()), m_loops(m_context.has(Flag::RecordLoops)),
+          m_ifs(m_context.has(Flag::RecordIfs)) {
+        m_context.masks.swap(m_masks);
+        set(true, true);
+    }
+    ~OwnProgram() {
+        set(m_loops, m_ifs);
+        m_context.masks.swap(m_masks);
+    }
+    OwnProgram(const OwnProgram &) = delete;
+    OwnProgram &operator=(const OwnProgram &) = delete;
+
+private:
+    void set(bool loops, bool ifs) {
+        m_context.set(Flag::RecordLoops, loops);
+        m_context.set(Flag::RecordIfs, ifs);
+    }
+    Context &m_context;
+    std::vector<NodeId> m_masks;
+    bool m_loops, m_ifs;
+};
+
 // The operands are evaluated; what they mean is told in jit/algorithm.h.
 Value reduce(ReduceOp op, const Value &v);
 Value block_reduce(ReduceOp op, const Value &v, uint32_t block);

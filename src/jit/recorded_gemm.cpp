@@ -18,6 +18,7 @@ struct Walk { // along a row of A and a column of B
 } // namespace
 
 Value gemm(const Value &a, const Value &b, const Gemm &g, uint32_t size) {
+    OwnProgram own(a);
     // Recordings tell shapes apart by their kernels
     bool is_recorded = Recorder::of(a.context()) != nullptr;
     auto number = [&](uint32_t v) { return is_recorded ? UInt32(v) : opaque(v); };

@@ -97,6 +97,7 @@ Pairs sort_by_digit(const Pairs &in, uint32_t n, const UInt32 &size, uint32_t la
 } // namespace
 
 Value sort_permutation(const Value &keys, bool descending) {
+    OwnProgram own(keys);
     uint32_t n = keys.size();
     Pairs pairs{ evaluated(ordered_keys(keys, descending)), evaluated(lane_index(n)) };
     if (n == 0)

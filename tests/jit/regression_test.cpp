@@ -110,6 +110,18 @@ TEST_P(Regression, LocalArrayThatAConditionalReturnsTwiceIsTwoArrays) {
               (U32s{ 100, 5101, 20102, 5103 }));
 }
 
+TEST_P(Regression, SumsInAnEvaluatedLoopAreThoseOfAllElements) {
+    FlagScope loops(Flag::RecordLoops, false), ifs(Flag::RecordIfs, false);
+    UInt32 many = opaque(arange<uint32_t>(5000)), lane = opaque(arange<uint32_t>(3));
+    Count c = loop(
+        Count{ UInt32(0u) + lane * 0u }, [&](const Count &c) { return c.i < lane; },
+        [&](Count &c) {
+            c.i += sum(many) - (5000u * 4999u / 2u - 1u);
+            c.i += UInt32(count(many < 3u)) - 3u;
+        });
+    EXPECT_EQ(c.i.read(), (U32s{ 0, 1, 2 }));
+}
+
 TEST_P(Regression, ScatterAfterOneThatWasDroppedLeavesCopiesAlone) {
     struct Thing : Instance<Thing> {};
     Thing a, b;

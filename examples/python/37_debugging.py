@@ -38,9 +38,9 @@ with dr.scoped_set_flag(dr.JitFlag.Debug, True):
         assert "-3" in str(e)
 
 # ---- With it, indices are checked too. Without it, a wrong index reads memory that is somebody else's
-    table = dr.arange(mi.Float, 5)
+    table = dr.opaque(mi.Float, 2, 5)
     read = dr.gather(mi.Float, table, mi.UInt32(1, 7))
-    assert np.all(np.array(read) == [1, 0])  # a warning tells the position and the size
+    assert np.all(np.array(read) == [2, 0])  # a warning tells the position and the size
 
 # ---- One path at a time, with Python's own debugger if need be: variants named scalar_ have numbers in place of arrays
 mi.set_variant("scalar_rgb")
@@ -100,7 +100,7 @@ print("pixels that are not finite:", len(bad), "first:", bad[0], "columns:", sor
 assert 0 < len(bad) < image.shape[0] * image.shape[1] / 2
 
 # ---- From the pixel to its surface: the same ray again, by hand
-y, x = bad[len(bad) // 2]
+y, x = bad[len(bad) // 2].tolist()
 ray, _ = scene.sensors()[0].sample_ray(0, 0.5, mi.Point2f((x + 0.5) / 16, (y + 0.5) / 16), mi.Point2f(0.5))
 si = scene.ray_intersect(ray)
 print("there, uv is", np.round(np.array(si.uv).ravel(), 2))

@@ -89,10 +89,13 @@ def test_assertions_hold_in_debug_mode():
     dr.assert_true(False)
     with dr.scoped_set_flag(dr.JitFlag.Debug, True):
         dr.assert_true(UInt(1, 2) > 0)
-        with pytest.raises(AssertionError, match="Assertion failure! 2 is"):
+        with pytest.raises(AssertionError, match="Assertion failure: 2 is"):
             dr.assert_true(UInt(1, 2) > 1, "{} is too small", 2)
         with pytest.raises(AssertionError):
             dr.assert_equal(Float(1), Float(2))
+        with pytest.raises(AssertionError, match=r"Assertion failure: at \[1, 2\]: \[\[-1, 0, 0\],\s*\[1, -2, 0\]\]"):
+            v = Array3f(Float(1, -1, 1), Float(1, 0, -2), Float(1, 0, 0))
+            dr.assert_true(v >= 0, "at {}: {}", dr.arange(UInt, 3), v)
 
 
 def test_debug_mode_reports_indices_out_of_range(capsys):
@@ -109,7 +112,7 @@ def test_debug_mode_reports_indices_out_of_range(capsys):
     assert list(buffer) == [5] * 10
     text = capsys.readouterr().err
     for line in ("read from position 12 in an array of size 10", "write to position 10 in", "read from position 11 in",
-                 "Assertion failure! beyond"):
+                 "Assertion failure: beyond", "  at "):
         assert line in text
     assert re.search(r"print_test.py:\d+: gather\(\): out-of-bounds read from position 12", text)
     dr.eval(dr.gather(UInt, buffer, UInt(0, 1)))

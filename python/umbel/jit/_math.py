@@ -1,11 +1,13 @@
 # jit/_math.py: functions of arrays, entry by entry, and of small vectors.
 import builtins
+import functools
 import math
+import sys
 import warnings
 
 from .. import _core
 from ._hooks import ArgumentError, ShapeError
-from ._types import (ArrayBase, Complex, Matrix, Quaternion, Tensor, VarType, describe, expr_t, is_array_v,
+from ._types import (ArrayBase, Complex, Matrix, Quaternion, Tensor, VarType, depth_v, describe, expr_t, is_array_v,
                      is_complex_v, is_float_v, is_integral_v, is_matrix_v, is_quaternion_v, is_tensor_v,
                      itemsize_v, leaf_t, like, mask_t, replace_type_t, uint_array_t, vectors)
 from ._tree import children, leaves, map_leaves, rebuild
@@ -451,22 +453,39 @@ def _debugging():
 
 def _failure(fmt, args, kwargs):
     from ._print import format
-    return AssertionError("Assertion failure!" + (" " + format(fmt, *args, **kwargs) if fmt else ""))
+    return AssertionError(format(_complaint(fmt), *args, **kwargs))
+
+
+def _complaint(fmt): return "Assertion failure: " + fmt if fmt else "Assertion failure!"
+
+
+def _where(cond, values):
+    """The lanes of `values` in which a condition holds."""
+    if is_tensor_v(cond):
+        return values
+    lanes = cond
+    while depth_v(lanes) > 1:
+        lanes = functools.reduce(lambda a, b: a | b, _core.entries(lanes))
+    index = _core.compress(lanes)
+    return map_leaves(lambda a: _core.gather(type(a), a, index, None) if _core.width(a) > 1 else a, values)
 
 
 def assert_true(cond, fmt=None, *args, tb_depth=3, tb_skip=0, **kwargs):
-    """With JitFlag.Debug, an error unless the condition holds everywhere; in recorded bodies, when the kernel runs."""
+    """With JitFlag.Debug, an error unless the condition holds everywhere, which tells the values of lanes where it does not;
+    in recorded bodies, when the kernel runs."""
     if not _debugging():
         return
     if isinstance(cond, ArrayBase):
         if _core.state(cond) == 5:
-            from ._print import report
-            text = "Assertion failure! " + (fmt or "The condition does not hold.").replace("{", "(").replace("}", ")")
-            report(text, _core.classes["UInt"](0), ~cond)
+            from ._print import print
+            print(_complaint(fmt) + f"\n  at {_core.line_of_script()}", *args, active=~cond, file=sys.stderr, **kwargs)
             return
-        cond = bool(cond.numpy().all())
-    if not cond:
-        raise _failure(fmt, args, kwargs)
+        if cond.numpy().all():
+            return
+        args, kwargs = _where(~cond, (args, kwargs))
+    elif cond:
+        return
+    raise _failure(fmt, args, kwargs)
 
 
 def assert_false(cond, fmt=None, *args, tb_depth=3, tb_skip=0, **kwargs):
@@ -481,5 +500,5 @@ def assert_equal(arg0, arg1, fmt=None, *args, limit=3, tb_depth=3, tb_skip=0, **
     equal = arg0 == arg1
     if isinstance(equal, ArrayBase) and _core.state(equal) == 5:
         assert_true(equal, fmt, *args, **kwargs)
-    elif not (equal.numpy().all() if isinstance(equal, ArrayBase) else equal):
-        raise _failure(fmt or "The values differ: {} and {}", args if fmt else (arg0, arg1), kwargs)
+    else:
+        assert_true(equal, fmt or "the values differ: {} and {}", *(args if fmt else (arg0, arg1)), **kwargs)

@@ -39,7 +39,6 @@ Found<F> meet_segment(const Knot<F> &a, const Knot<F> &b, const Vec<F> &o, const
     // From where the ray is nearest to the middle: squares of long ways would leave nothing of those of radii
     F near = -dot(w, oa + axis * F(0.5));
     oa = oa + w * near;
-    Vec<F> ob = oa - axis;
     // The cone that touches both spheres: k2 t^2 + 2 k1 t + k0 = 0, at the height y / slope along the axis, from parts across
     // the axis, whose squares are not lost among those of its length
     F shrink = a.r - b.r, aa = dot(axis, axis), inv = one / select(aa > zero, aa, one),
@@ -57,16 +56,19 @@ Found<F> meet_segment(const Knot<F> &a, const Knot<F> &b, const Vec<F> &o, const
     F root = select(h > zero, sqrt(select(h > zero, h, one)), zero);
     F side = middle - root / safe, y = ao - a.r * shrink + side * ad;
     auto on_side = is_cone & (h >= zero) & (y > zero) & (y < slope);
-    // Spheres, where they are met before what is inside of the hull
+    // Spheres, where they are met before what is inside of the hull. Those of a joint are met at the same distance by both
+    // segments, to the bit: it is always the same one of them that is seen
     auto sphere = [&](const Vec<F> &from, const F &r) {
         F along = dot(w, from);
-        Vec<F> nearest = from - w * along;
+        Vec<F> rest = from - w * along;
+        F more = dot(w, rest);
+        Vec<F> nearest = rest - w * more;
         F h = r * r - dot(nearest, nearest);
-        return select(h > zero, -along - sqrt(select(h > zero, h, one)), infinity);
+        return select(h > zero, -along - more - sqrt(select(h > zero, h, one)), infinity);
     };
-    F first = sphere(oa, a.r), second = sphere(ob, b.r);
+    F first = sphere(o - a.p, a.r), second = sphere(o - b.p, b.r);
     auto is_first = first <= second;
-    F t = (near + select(on_side, side, select(is_first, first, second))) * scale;
+    F t = select(on_side, near + side, select(is_first, first, second)) * scale;
     F u = select(on_side, y / slope, select(is_first, zero, one));
     auto hit = (t >= mint) & (t <= maxt);
     return { select(hit, t, infinity), u };

@@ -15,8 +15,11 @@ struct Cell {
         came; // behind that: not 0 if zeros are not all negative, however little is left of the sum
 };
 
+// Many lanes may come to one cell, but reading is cheap: only the first ones write.
 void note_arrival(Writer &w, const Cell &cell, const Operand &mask) {
-    w.store(Type::U32, "global", cell.came, "1", mask);
+    Operand seen = w.load(Type::U32, "global", cell.came, 1, 4, mask)[0],
+            is_first = w.make('p', "setp.eq.u32", seen, "0");
+    w.store(Type::U32, "global", cell.came, "1", w.mask_and(mask, is_first));
 }
 
 Cell cell_of(Writer &w, const Operand &base, const Operand &index, Type t) {

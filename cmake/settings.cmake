@@ -31,8 +31,10 @@ endif()
 
 find_program(UMBEL_CCACHE ccache)
 if(UMBEL_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-    # What precompiled headers define is not among what the cache compares; it looks at their contents, which will do
-    set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros ${UMBEL_CCACHE})
+    # What precompiled headers define is not among what the cache compares; it looks at their contents, which will do. Paths
+    # are taken from the tree's root: what one clone has compiled, another one finds.
+    set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros
+        CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=1 ${UMBEL_CCACHE})
     add_compile_options($<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>)
 endif()
 

@@ -43,6 +43,70 @@ TEST(BackendLlvm, LoopsRunUntilTheLastLaneLeaves) {
     });
 }
 
+/// Values of all sizes move with their lanes, and are found again behind the loop; several batches, and parts of one.
+TEST(BackendLlvm, LanesThatChangePacketsKeepWhatIsTheirs) {
+    Setting all("UMBEL_REGROUP_WEIGHT", "1");
+    for (const char *weight : { "5", "1000" }) { // the loop's body in units of its own, and not
+        Setting units("UMBEL_UNIT_WEIGHT", weight);
+        at_every_width([] {
+            for (size_t n : { 1, 15, 333, 2000 }) {
+                Writer w;
+                Writer::V lane = w.lane(), one = w.lit(1u);
+                Writer::V byte = w.cast(lane, Type::U8), half = w.cast(lane, Type::I16),
+                          wide =
+                              w.op(Op::Mul, w.cast(lane, Type::U64), w.lit(uint64_t(0x100000001))),
+                          real = w.op(Op::Mul, w.cast(lane, Type::F64), w.lit(0.1)),
+                          odd = w.op(Op::Eq, w.op(Op::And, lane, one), one);
+                // Of a record that is read before the loop, parts are asked for inside and behind it
+                std::vector<uint32_t> table(4 * n);
+                std::iota(table.begin(), table.end(), 7u);
+                Writer::V records = w.pointer(table),
+                          record = w.add(Op::Packet, Type::U32, { records, lane, w.active() }, 4);
+                Writer::V start = w.op(Op::Add, lane, one), none = w.lit(uint64_t(0)),
+                          nothing = w.lit(0.0);
+                w.add(Op::LoopBegin, Type::Void);
+                Writer::V x = w.add(Op::Phi, Type::U32, { start, 0 }),
+                          sum = w.add(Op::Phi, Type::U64, { none, 0 }),
+                          flips = w.add(Op::Phi, Type::Bool, { odd, 0 }),
+                          total = w.add(Op::Phi, Type::F64, { nothing, 0 });
+                w.add(Op::LoopWhile, Type::Void, { w.op(Op::Ne, x, one) });
+                Writer::V is_odd = w.op(Op::Eq, w.op(Op::And, x, one), one);
+                Writer::V next = w.select(is_odd, w.op(Op::Add, w.op(Op::Mul, x, w.lit(3u)), one),
+                                          w.op(Op::Shr, x, one));
+                Writer::V part = w.cast(w.add(Op::PacketGet, Type::U32, { record }, 1), Type::U64);
+                Writer::V small = w.op(
+                    Op::Add, part, w.op(Op::Add, w.cast(byte, Type::U64), w.cast(half, Type::U64)));
+                w.f().insts[x].arg[1] = next;
+                w.f().insts[sum].arg[1] = w.op(Op::Add, w.op(Op::Xor, sum, wide), small);
+                w.f().insts[flips].arg[1] = w.op(Op::Xor, flips, w.op(Op::Ne, odd, is_odd));
+                w.f().insts[total].arg[1] = w.op(Op::Add, total, real);
+                w.add(Op::LoopEnd, Type::Void);
+                uint32_t sums = w.output(sum, n), flags = w.output(w.op(Op::Xor, flips, odd), n),
+                         totals = w.output(w.op(Op::Sub, total, real), n),
+                         bytes = w.output(byte, n),
+                         rest = w.output(w.add(Op::PacketGet, Type::U32, { record }, 3), n);
+                w.run(n);
+                for (uint32_t i = 0; i < n; ++i) {
+                    uint64_t s = 0;
+                    bool o = i & 1, f = o;
+                    double t = 0, r = i * 0.1;
+                    for (uint64_t v = i + 1; v != 1; v = v % 2 ? 3 * v + 1 : v / 2) {
+                        s = (s ^ i * 0x100000001ull) + 4 * i + 8 + uint8_t(i) +
+                            uint64_t(int16_t(i));
+                        f ^= o != (v % 2 == 1);
+                        t += r;
+                    }
+                    ASSERT_EQ(w.get<uint64_t>(sums, i), s) << i << " of " << n;
+                    ASSERT_EQ(w.get<uint8_t>(flags, i), f != o) << i << " of " << n;
+                    ASSERT_EQ(w.get<double>(totals, i), t - r) << i << " of " << n;
+                    ASSERT_EQ(w.get<uint8_t>(bytes, i), uint8_t(i)) << i << " of " << n;
+                    ASSERT_EQ(w.get<uint32_t>(rest, i), 4 * i + 10) << i << " of " << n;
+                }
+            }
+        });
+    }
+}
+
 TEST(BackendLlvm, PhisChangePlacesAtOnce) {
     at_every_width([] {
         Writer w;
@@ -540,6 +604,17 @@ TEST(BackendLlvm, CutProgramsAgreeWithTheInterpreter) {
         for (const char *weight : { "5", "40" }) {
             Setting units("UMBEL_UNIT_WEIGHT", weight);
             for (uint64_t seed : seeds(1000, 3))
+                ASSERT_NO_FATAL_FAILURE(compare_with_interpreter(seed, 80));
+        }
+    });
+}
+
+TEST(BackendLlvm, LanesThatChangePacketsAgreeWithTheInterpreter) {
+    on_every_cpu([] {
+        Setting all("UMBEL_REGROUP_WEIGHT", "1");
+        for (const char *weight : { "20", "100000" }) {
+            Setting units("UMBEL_UNIT_WEIGHT", weight);
+            for (uint64_t seed : seeds(3000, 6))
                 ASSERT_NO_FATAL_FAILURE(compare_with_interpreter(seed, 80));
         }
     });

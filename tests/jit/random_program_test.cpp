@@ -33,9 +33,11 @@ uint64_t number_from(const char *variable, uint64_t otherwise) {
 struct Config {
     const char *backend;
     uint32_t flags;
-    const char *unit_weight = ""; // small: functions are cut into many units
+    const char *unit_weight = "";    // small: functions are cut into many units
+    const char *regroup_weight = ""; // small: lanes change packets
     Outcome play(const Plan &plan) const {
         setenv("UMBEL_UNIT_WEIGHT", unit_weight, 1);
+        setenv("UMBEL_REGROUP_WEIGHT", regroup_weight, 1);
         return test::play(plan, jit::find_backend(backend), flags);
     }
 };
@@ -60,7 +62,9 @@ std::vector<Config> configurations(uint64_t seed, bool thorough) {
     if (seed % 4 == 0 || thorough)
         list.push_back({ "llvm", random(2) | Evaluated });
     if (seed % 4 == 2 || thorough)
-        list.push_back({ "llvm", jit::DefaultFlags & ~uint32_t(Flag::KernelCache), "20" });
+        list.push_back({ "llvm", jit::DefaultFlags & ~uint32_t(Flag::KernelCache), "20", "1" });
+    if (seed % 4 == 3 || thorough)
+        list.push_back({ "llvm", jit::DefaultFlags & ~uint32_t(Flag::KernelCache), "", "1" });
     if (seed % 16 == 1 || thorough)
         list.push_back({ "llvm", random(3) });
     if (thorough) {

@@ -22,6 +22,8 @@ Value *Emitter::uncarry(Value *v, Type t) {
 // ---- Loops
 
 void Emitter::loop_begin(uint32_t i) {
+    if (is_regrouped(i))
+        return regrouped_begin(i);
     Region r{ .begin = i, .outer = m_active };
     std::vector<ArrayCopy> copies;
     std::vector<Value *> initial;
@@ -62,6 +64,8 @@ void Emitter::loop_begin(uint32_t i) {
 
 void Emitter::loop_while(uint32_t i) {
     Region &r = m_regions.back();
+    if (is_regrouped(r.begin))
+        return regrouped_while(i);
     m_active = m_b.CreateAnd(m_active, vec(inst(i).arg[0]));
     llvm::BasicBlock *body = block("iterate");
     r.skip = block("left");
@@ -73,6 +77,8 @@ void Emitter::loop_while(uint32_t i) {
 
 void Emitter::loop_end(uint32_t) {
     Region &r = m_regions.back();
+    if (is_regrouped(r.begin))
+        return regrouped_end();
     std::vector<ArrayCopy> copies;
     std::vector<Value *> next;
     for (size_t k = 0; k < r.phis.size(); ++k) {

@@ -126,9 +126,17 @@ void Emitter::begin_kernel() {
     }
     // The packet loop: base = begin, begin + W, ...
     m_latch = block("latch");
-    m_packet = m_b.CreatePHI(m_b.getInt64Ty(), 2, "base");
-    m_packet->addIncoming(begin, m_pre.GetInsertBlock()); // corrected in finish()
+    if (m_plan.regrouping.loop != NoValue)
+        begin_batch(begin);
+    else {
+        m_packet = m_b.CreatePHI(m_b.getInt64Ty(), 2, "base");
+        m_packet->addIncoming(begin, m_pre.GetInsertBlock()); // corrected in finish()
+    }
     m_base = m_packet;
+    begin_packet();
+}
+
+void Emitter::begin_packet() {
     if (m_plan.split())
         store_header(m_b, FrameBase, m_base);
     Value *left = m_b.CreateSub(m_end, m_base);
@@ -183,6 +191,15 @@ void Emitter::make_lanes(Value *base, Value *active) {
     m_active = active;
 }
 
+void Emitter::next_packet() {
+    Value *next = m_b.CreateAdd(m_base, i64(m_width));
+    llvm::BasicBlock *done = block("done");
+    m_b.CreateCondBr(m_b.CreateICmpULT(next, m_end), m_body, done);
+    m_packet->addIncoming(next, m_latch);
+    m_packet->setIncomingBlock(0, m_pre.GetInsertBlock());
+    m_b.SetInsertPoint(done);
+}
+
 void Emitter::finish() {
     Value *results = nullptr;
     if (m_function && !m_unit && !m_fn.outputs.empty()) {
@@ -195,12 +212,10 @@ void Emitter::finish() {
     if (m_packet) {
         m_b.CreateBr(m_latch);
         m_b.SetInsertPoint(m_latch);
-        Value *next = m_b.CreateAdd(m_base, i64(m_width));
-        llvm::BasicBlock *done = block("done");
-        m_b.CreateCondBr(m_b.CreateICmpULT(next, m_end), m_body, done);
-        m_packet->addIncoming(next, m_latch);
-        m_packet->setIncomingBlock(0, m_pre.GetInsertBlock());
-        m_b.SetInsertPoint(done);
+        if (m_plan.regrouping.loop != NoValue)
+            end_batch();
+        else
+            next_packet();
     }
     if (results)
         m_b.CreateRet(results);

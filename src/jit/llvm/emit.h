@@ -86,6 +86,8 @@ public:
 private:
     // ---- driver (emit.cpp)
     void begin_kernel();
+    void begin_packet();
+    void next_packet();
     void begin_subroutine();
     void begin_segment();
     void finish();
@@ -213,6 +215,36 @@ private:
     Value *uncarry(Value *v, Type t);
     void forget(size_t mark);
 
+    // ---- lanes that change packets (regroup.cpp)
+    struct Moved {      // with a lane
+        uint32_t value; // NoValue: of the first three of moved_values()
+        Type type;
+    };
+    bool is_regrouped(uint32_t loop) const {
+        return !m_function && !m_unit && loop == m_plan.regrouping.loop;
+    }
+    bool is_regrouped_phi(uint32_t v) const {
+        uint32_t loop = m_plan.regrouping.loop;
+        return v > loop && v < m_plan.partner[loop] && inst(v).op == Op::Phi;
+    }
+    void begin_batch(Value *begin);
+    void end_batch();
+    void regrouped_begin(uint32_t i);
+    void regrouped_while(uint32_t i);
+    void regrouped_end();
+    std::vector<Moved> moved_values() const;
+    void rename(uint32_t i, Value *v);
+    Value *as_words(Value *v, Type t);
+    Value *from_words(Value *v, Type t);
+    Value *packet_place(size_t kept);
+    void keep_results(const std::vector<Moved> &moved, const std::vector<Value *> &values,
+                      Value *lanes);
+    Value *rank_in(Value *mask);
+    Value *permuted(Value *place, Value *index, Value *mask, Type t);
+    void put_aside(const std::vector<Moved> &moved, const std::vector<Value *> &values,
+                   llvm::BasicBlock *next);
+    void take_parked(Region &r, const std::vector<Moved> &moved, llvm::BasicBlock *drain);
+
     // ---- calls (call.cpp)
     void emit_call(uint32_t i);
     /// As arguments and results of subroutines.
@@ -258,6 +290,15 @@ private:
     llvm::DenseMap<uint32_t, Value *> m_broadcasts; // of uniform values, in the prologue
     llvm::DenseMap<uint32_t, Value *> m_arg_pointers;
     std::vector<Region> m_regions;
+    struct { // where lanes change packets
+        llvm::PHINode *base = nullptr,
+                      *base_after = nullptr; // first lane of the batch; of a packet
+        Value *end = nullptr, *active = nullptr;
+        llvm::BasicBlock *packet = nullptr, *both = nullptr, *merge = nullptr, *park = nullptr,
+                         *after = nullptr;
+        Value *count = nullptr, *list = nullptr; // of parked lanes, in memory
+        std::vector<Value *> parked, kept;       // moved values, and regrouping.kept
+    } m_groups;
     llvm::AllocaInst *m_call_frame = nullptr; // shared by all calls of the unit
     uint64_t m_call_bytes = 0;
 };

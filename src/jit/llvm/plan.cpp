@@ -105,6 +105,7 @@ PlanOptions plan_options(const Program &program, uint32_t width) {
         return value;
     };
     PlanOptions o{ .width = width, .unit_weight = setting("UMBEL_UNIT_WEIGHT", 0) };
+    o.regroup_weight = setting("UMBEL_REGROUP_WEIGHT", RegroupWeight);
     o.inlined = choose_inlined(program, setting("UMBEL_INLINE_WEIGHT", 400));
     return o;
 }
@@ -115,7 +116,7 @@ class Planner {
 public:
     Planner(const Program &program, uint32_t function, const PlanOptions &options)
         : m_program(program), m_fn(program.functions[function]), m_options(options),
-          m_count(uint32_t(m_fn.insts.size())) {
+          m_count(uint32_t(m_fn.insts.size())), m_is_kernel(function == 0) {
         m_plan.inlined = function < options.inlined.size() && options.inlined[function];
         if (m_plan.inlined)
             m_options.unit_weight = ~0ull; // as a whole
@@ -125,6 +126,8 @@ public:
         find_partners();
         find_uniforms();
         chain_results();
+        if (m_is_kernel)
+            m_plan.regrouping = find_regrouping(m_program, m_plan, m_options.regroup_weight);
         cut();
         place_arrays();
         place_slots();
@@ -163,6 +166,7 @@ private:
     const Function &m_fn;
     PlanOptions m_options;
     uint32_t m_count;
+    bool m_is_kernel;
     FunctionPlan m_plan;
     std::vector<uint32_t> m_loop, m_if; // innermost LoopBegin and IfBegin around each instruction
     std::vector<uint64_t> m_sum;        // weights of the varying instructions before each one
@@ -324,8 +328,9 @@ void Planner::cut_sequence(uint32_t first, uint32_t last) {
     uint32_t start = first;
     for (uint32_t i = first; i < last;) {
         uint32_t end = item_end(i);
-        if (weight_of(i, end) > limit && end > i + 1) {
-            // Too large for a unit: stays where it is, its sequences are cut.
+        bool stays = weight_of(i, end) > limit || i == m_plan.regrouping.loop;
+        if (stays && end > i + 1) {
+            // Too large for a unit, or where packets begin: stays where it is, its sequences are cut.
             close_unit(start, i, false);
             uint32_t middle = m_plan.partner[i], close = m_plan.partner[middle], body = i + 1;
             while (inst(body).op == Op::Phi)

@@ -38,6 +38,13 @@ struct Storage {
     uint32_t offset; // in the frame
 };
 
+/// A loop in which lanes change packets (regroup.cpp).
+struct Regrouping {
+    uint32_t loop = NoValue;       // its LoopBegin
+    std::vector<uint32_t> carried; // values from before it that it reads
+    std::vector<uint32_t> kept;    // such values, and its Phis, that what follows it reads
+};
+
 struct FunctionPlan {
     std::vector<uint8_t> uniform; // computed once, as a scalar
     std::vector<uint32_t>
@@ -53,6 +60,7 @@ struct FunctionPlan {
     uint32_t frame_bytes = 0;      // 0: no frame
     uint32_t heap_offset = NoSlot; // of a large frame
     bool inlined = false;          // stands in the place of its only call
+    Regrouping regrouping;         // of a kernel
 
     bool split() const { return units.size() > 1; }
 };
@@ -61,17 +69,24 @@ struct PlanOptions {
     uint32_t width = 16;
     uint64_t unit_weight = 0; // the most that one unit holds, in cheap instructions; 0: as is best
     std::vector<uint64_t>
-        inlined = {}; // by function: its weight if it stands where it is called, else 0
+        inlined = {};            // by function: its weight if it stands where it is called, else 0
+    uint64_t regroup_weight = 0; // the least of a loop in which lanes change packets
 };
 
 /// Lanes of a packet. Straight-line programs mostly wait for the results of their own operations: two vectors
 /// at a time have twice as much to do meanwhile.
 uint32_t packet_width(const Program &program, const Target &target);
 
-/// `UMBEL_UNIT_WEIGHT` overrides the weight of units, `UMBEL_INLINE_WEIGHT` that of inlined functions.
+/// `UMBEL_UNIT_WEIGHT` overrides the weight of units, `UMBEL_INLINE_WEIGHT` that of inlined functions, `UMBEL_REGROUP_WEIGHT`
+/// that of loops in which lanes change packets.
 PlanOptions plan_options(const Program &program, uint32_t width);
 
 FunctionPlan make_plan(const Program &program, uint32_t function, const PlanOptions &options);
+
+/// The loop of a kernel in which packets are filled up again, if there is one that may be and that is worth it.
+Regrouping find_regrouping(const Program &program, const FunctionPlan &plan, uint64_t least_weight);
+/// From that weight on it pays, and for all loops that trace rays.
+constexpr uint64_t RegroupWeight = 1500;
 
 /// Gives large frames their places in the heap, and returns its size in bytes.
 uint32_t place_frames(std::vector<FunctionPlan> &plans);

@@ -41,7 +41,8 @@ Target detect() {
         return it != found.end() && it->second;
     };
     t.mask_registers = has("avx512f") && has("avx512bw") && has("avx512dq") && has("avx512vl");
-    t.width = t.mask_registers ? 16 : has("avx2") ? 8 : 4;
+    t.permutes = has("avx2");
+    t.width = t.mask_registers ? 16 : t.permutes ? 8 : 4;
     // AMD's are programs of some 80 steps: whole records by loads gain 2 % of a render
     t.fast_gathers = t.mask_registers && !t.cpu.starts_with("znver");
     return t;
@@ -68,7 +69,8 @@ Target host_target() {
         t.cpu = s;
         t.features.clear();
         t.mask_registers = t.fast_gathers = t.cpu == "x86-64-v4";
-        t.width = t.mask_registers ? 16 : t.cpu == "x86-64-v3" ? 8 : 4;
+        t.permutes = t.mask_registers || t.cpu == "x86-64-v3";
+        t.width = t.mask_registers ? 16 : t.permutes ? 8 : 4;
     }
     if (const char *s = std::getenv("UMBEL_WIDTH"); s && *s) {
         int w = std::atoi(s);

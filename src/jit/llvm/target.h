@@ -14,6 +14,7 @@ struct Target {
     std::string triple, cpu, features;
     uint32_t width;      // lanes of a packet
     bool mask_registers; // AVX-512: a mask is a register of bits, not a vector
+    bool permutes;       // AVX2: words of a vector in any order, by one instruction
     bool fast_gathers;   // they take less time than loads of the elements one by one
 };
 

@@ -162,7 +162,7 @@ void ContinuousDistribution::follow(const Float &nodes, const Float &values) {
     m_tables.pdf = values;
     if (!has_gradient(nodes) && !has_gradient(values))
         return;
-    UInt32 i(jit::lane_index(uint32_t(size() - 1)));
+    UInt32 i(jit::lane_index(size() - 1));
     Mask all(true);
     Float width = interval(i, all).second;
     Float area = 0.5 * (fetch(values, i, all) + fetch(values, i + 1u, all)) * width;

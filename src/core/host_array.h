@@ -8,9 +8,9 @@ namespace umbel {
 
 inline Float float_array(std::span<const double> data) {
     if (variant().double_precision)
-        return Float(jit::copy_from(jit::Type::F64, data.data(), uint32_t(data.size())));
+        return Float(jit::copy_from(jit::Type::F64, data.data(), data.size()));
     std::vector<float> f(data.begin(), data.end());
-    return Float(jit::copy_from(jit::Type::F32, f.data(), uint32_t(f.size())));
+    return Float(jit::copy_from(jit::Type::F32, f.data(), f.size()));
 }
 
 /// Evaluates and copies to the host, whatever the precision.

@@ -194,7 +194,7 @@ template <class T> std::vector<T> &records() {
 std::array<Float, 4> lookup(const Float &wavelength) {
     bool wide = wavelength.type() == jit::Type::F64;
     void *data = wide ? static_cast<void *>(records<double>().data()) : records<float>().data();
-    Value table = jit::constant_table(wavelength.type(), data, uint32_t(8 * (CieCount - 1)));
+    Value table = jit::constant_table(wavelength.type(), data, 8 * (CieCount - 1));
     Mask inside = (wavelength >= WavelengthMin) & (wavelength <= WavelengthMax);
     Float x = (wavelength - WavelengthMin) * (1 / CieStep);
     UInt32 i = min(to_uint(x), UInt32(uint32_t(CieCount - 2)));

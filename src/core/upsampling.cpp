@@ -122,8 +122,7 @@ Vector3 table_coefficients(const Vector3 &colour) {
         layer = select(beyond, UInt32(uint32_t(i)), layer);
         tz = select(beyond, (z - grid()[i]) * (1 / (grid()[i + 1] - grid()[i])), tz);
     }
-    Value table =
-        jit::constant_table(jit::Type::F32, umbel_upsampling_table, uint32_t(UpsamplingSize));
+    Value table = jit::constant_table(jit::Type::F32, umbel_upsampling_table, UpsamplingSize);
     UInt32 largest = select(red, UInt32(0u), select(green, UInt32(1u), UInt32(2u)));
     UInt32 n(uint32_t{ N }), first = ((largest * n + layer) * n + to_uint(yi)) * n + to_uint(xi);
     Vector3 out(Float(0));

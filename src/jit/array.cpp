@@ -71,11 +71,11 @@ uint32_t element_count(uint64_t n) {
     return uint32_t(n);
 }
 
-Value full(Type type, uint64_t bits, uint32_t size) { return literal(type, bits, size); }
+Value full(Type type, uint64_t bits, uint64_t size) { return literal(type, bits, size); }
 
-Value copy_from(Type type, const void *data, uint32_t size) {
+Value copy_from(Type type, const void *data, uint64_t size) {
     Context &c = Context::current();
-    uint64_t n = uint64_t(size) * bytes(type);
+    uint64_t n = uint64_t(element_count(size)) * bytes(type);
     if (size == 1) {
         uint64_t element = 0;
         std::memcpy(&element, data, n);
@@ -84,19 +84,19 @@ Value copy_from(Type type, const void *data, uint32_t size) {
     BufferRef buffer = allocate(n);
     if (n)
         std::memcpy(buffer->data(), data, n);
-    return Value::adopt(c, c.graph.buffer(type, buffer, size));
+    return Value::adopt(c, c.graph.buffer(type, buffer, uint32_t(size)));
 }
 
-Value borrow_from(Type type, void *data, uint32_t size, std::function<void()> on_release) {
+Value borrow_from(Type type, void *data, uint64_t size, std::function<void()> on_release) {
     Context &c = Context::current();
     if (reinterpret_cast<uintptr_t>(data) % bytes(type))
         fail("borrow_from: memory at {} is not aligned for {}", data, name(type));
-    return Value::adopt(
-        c, c.graph.buffer(type, borrow(data, uint64_t(size) * bytes(type), std::move(on_release)),
-                          size));
+    uint32_t count = element_count(size);
+    BufferRef buffer = borrow(data, uint64_t(count) * bytes(type), std::move(on_release));
+    return Value::adopt(c, c.graph.buffer(type, buffer, count));
 }
 
-Value constant_table(Type type, const void *data, uint32_t size) {
+Value constant_table(Type type, const void *data, uint64_t size) {
     Context &c = Context::current();
     Context::LiveNode &known = c.constant_tables[data];
     if (c.is_live(known))
@@ -145,13 +145,13 @@ void schedule(const Value &v) { need("schedule", v).schedule(outside(v).id()); }
 
 void synchronize() { Context::current().synchronize(); }
 
-void read(const Value &v, void *out, uint32_t first, uint32_t count) {
+void read(const Value &v, void *out, uint64_t first, uint64_t count) {
     Context &c = need("read", v);
-    if (uint64_t(first) + count > v.size())
-        fail("read: elements {} to {} of an array of {}", first, uint64_t(first) + count, v.size());
+    if (first > v.size() || count > v.size() - first)
+        fail("read: {} elements from number {} on, of an array of {}", count, first, v.size());
     size_t width = bytes(v.type());
     if (v.is_literal()) {
-        for (uint32_t i = 0; i < count; ++i) {
+        for (uint64_t i = 0; i < count; ++i) {
             uint64_t imm = v.literal_bits();
             std::memcpy(static_cast<char *>(out) + i * width, &imm, width);
         }

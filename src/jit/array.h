@@ -6,37 +6,37 @@
 
 namespace umbel::jit {
 
-// ---- making arrays
-Value full(Type type, uint64_t bits, uint32_t size);
+// ---- making arrays; a size that they cannot have (element_count.h) is an error before any memory is asked for
+Value full(Type type, uint64_t bits, uint64_t size);
 /// A copy of host memory.
-Value copy_from(Type type, const void *data, uint32_t size);
+Value copy_from(Type type, const void *data, uint64_t size);
 /// Host memory used in place; it must not change or go away before `on_release` is called.
-Value borrow_from(Type type, void *data, uint32_t size, std::function<void()> on_release);
+Value borrow_from(Type type, void *data, uint64_t size, std::function<void()> on_release);
 /// An array in memory that is there for ever and never changes: one value while anything uses it, so that
 /// instances which read it have that in common.
-Value constant_table(Type type, const void *data, uint32_t size);
+Value constant_table(Type type, const void *data, uint64_t size);
 /// The same value, evaluated, so that it is data of the program and not part of its text.
 Value opaque(const Value &v);
 
-template <class T> Array<T> full(T v, uint32_t size) {
+template <class T> Array<T> full(T v, uint64_t size) {
     return Array<T>(full(type_of_v<T>, to_bits(v), size));
 }
-template <class T> Array<T> zeros(uint32_t size) { return Array<T>(full(type_of_v<T>, 0, size)); }
-template <class T> Array<T> arange(uint32_t size) {
+template <class T> Array<T> zeros(uint64_t size) { return Array<T>(full(type_of_v<T>, 0, size)); }
+template <class T> Array<T> arange(uint64_t size) {
     return Array<T>(cast(type_of_v<T>, lane_index(size)));
 }
 /// `size` values from `first` to `last`, both included.
-template <class T> Array<T> linspace(T first, T last, uint32_t size) {
+template <class T> Array<T> linspace(T first, T last, uint64_t size) {
     T step = size > 1 ? (last - first) / T(size - 1) : T(0);
     return fma(arange<T>(size), Array<T>(step), Array<T>(first));
 }
 template <class T> Array<T> copy(std::span<const T> data) {
-    return Array<T>(copy_from(type_of_v<T>, data.data(), uint32_t(data.size())));
+    return Array<T>(copy_from(type_of_v<T>, data.data(), data.size()));
 }
 template <class T> Array<T> copy(const std::vector<T> &data) {
     if constexpr (std::is_same_v<T, bool>) {
         std::vector<uint8_t> bytes(data.begin(), data.end());
-        return Array<T>(copy_from(Type::Bool, bytes.data(), uint32_t(bytes.size())));
+        return Array<T>(copy_from(Type::Bool, bytes.data(), bytes.size()));
     } else {
         return copy(std::span<const T>(data));
     }
@@ -58,7 +58,7 @@ void schedule(const Value &v);
 /// Waits for all kernels of the current context and reports their errors.
 void synchronize();
 /// Copies elements [first, first + count) to the host.
-void read(const Value &v, void *out, uint32_t first, uint32_t count);
+void read(const Value &v, void *out, uint64_t first, uint64_t count);
 
 template <class T> std::vector<T> Array<T>::read() const {
     if constexpr (std::is_same_v<T, bool>) {
@@ -71,7 +71,7 @@ template <class T> std::vector<T> Array<T>::read() const {
         return out;
     }
 }
-template <class T> T item(const Array<T> &a, uint32_t index = 0) {
+template <class T> T item(const Array<T> &a, uint64_t index = 0) {
     T v;
     jit::read(a, &v, index, 1);
     return v;

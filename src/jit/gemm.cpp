@@ -60,7 +60,8 @@ template <class T, int N> struct Multiply {
 
 template <class T> void multiply(const Gemm &g, const T *a, const T *b, T *c) {
     constexpr int N = 64 / sizeof(T);
-    uint64_t panels = (g.m + 2 * N - 1) / (2 * N), stripes = (g.n + RowsOfTask - 1) / RowsOfTask;
+    uint64_t panels = (uint64_t(g.m) + 2 * N - 1) / (2 * N),
+             stripes = (g.n + RowsOfTask - 1) / RowsOfTask;
     parallel_blocks(g.batches.size() * panels * stripes, 1, [&](uint64_t task, uint64_t) {
         uint64_t batch = task / (panels * stripes), first = task / stripes % panels * 2 * N;
         uint64_t row = task % stripes * RowsOfTask;

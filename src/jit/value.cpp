@@ -1,5 +1,6 @@
 // jit/value.cpp: checked construction of element-wise operations.
 #include "jit/value.h"
+#include "jit/element_count.h"
 #include "jit/interp/half.h"
 #include <array>
 
@@ -87,9 +88,9 @@ NodeId finish(Context &c, Op op, Type t, NodeId a, NodeId b, NodeId d, uint32_t 
 uint16_t float_to_half(float f) { return half_from_float(f).bits; }
 float half_to_float(uint16_t h) { return float_from_half(half{ h }); }
 
-Value literal(Type type, uint64_t bits, uint32_t size) {
+Value literal(Type type, uint64_t bits, uint64_t size) {
     Context &c = Context::current();
-    return Value::adopt(c, c.graph.literal(type, bits, size));
+    return Value::adopt(c, c.graph.literal(type, bits, element_count(size)));
 }
 
 Value unary(Op op, const Value &a) {
@@ -177,11 +178,12 @@ Value bitcast(Type type, const Value &a) {
     return Value::adopt(c, finish(c, Op::Bitcast, type, a.id(), 0, 0, a.size()));
 }
 
-Value lane_index(uint32_t size) {
+Value lane_index(uint64_t size) {
     Context &c = Context::current();
     if (size == 1)
         return literal(Type::U32, 0);
-    return Value::adopt(c, c.graph.make({ .op = Op::Lane, .type = Type::U32, .size = size }));
+    return Value::adopt(
+        c, c.graph.make({ .op = Op::Lane, .type = Type::U32, .size = element_count(size) }));
 }
 
 } // namespace umbel::jit

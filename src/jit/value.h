@@ -81,15 +81,16 @@ private:
     GradId m_grad = 0;
 };
 
-// ---- the dynamically typed operations; errors name the operation and the operand
-Value literal(Type type, uint64_t bits, uint32_t size = 1);
+// ---- the dynamically typed operations; errors name the operation and the operand. Sizes are those of the host, so that one
+// that no array can have is an error and does not become another one.
+Value literal(Type type, uint64_t bits, uint64_t size = 1);
 Value unary(Op op, const Value &a);
 Value binary(Op op, const Value &a, const Value &b);
 Value ternary(Op op, const Value &a, const Value &b, const Value &c);
 Value cast(Type type, const Value &a);
 Value bitcast(Type type, const Value &a);
 /// Lane numbers 0 .. size-1, u32.
-Value lane_index(uint32_t size);
+Value lane_index(uint64_t size);
 /// Whether `op` is defined for operands of type `t`.
 bool accepts(Op op, Type t);
 

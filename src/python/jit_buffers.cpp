@@ -180,11 +180,11 @@ Value Foreign::read(bool copy) {
         auto *held = new std::shared_ptr<OnDevice>(m_on_device);
         jit::DeviceOwner owner{ &device, address,
                                 [held] { release_later([held] { delete held; }); } };
-        Value v = Value::adopt(
-            c, c.graph.buffer(type, jit::borrow(nullptr, bytes, owner), uint32_t(n)));
+        Value v =
+            Value::adopt(c, c.graph.buffer(type, jit::borrow(nullptr, bytes, owner), uint32_t(n)));
         if (!copy)
             return v;
-        Value own = jit::gather(v, jit::lane_index(uint32_t(n)), jit::literal(Type::Bool, 1));
+        Value own = jit::gather(v, jit::lane_index(n), jit::literal(Type::Bool, 1));
         jit::eval(own);
         wait_for(c); // the other library may write to it as soon as this returns
         return own;
@@ -194,12 +194,12 @@ Value Foreign::read(bool copy) {
         std::vector<uint8_t> data(size_t(m_view.len));
         if (PyBuffer_ToContiguous(data.data(), &m_view, m_view.len, 'C') != 0)
             throw PythonError();
-        return jit::copy_from(type, data.data(), uint32_t(n));
+        return jit::copy_from(type, data.data(), n);
     }
     auto *view = new Py_buffer(m_view);
     Py_buffer moved{};
     std::swap(moved, m_view); // the buffer now belongs to the value
-    return jit::borrow_from(type, view->buf, uint32_t(n), [view] {
+    return jit::borrow_from(type, view->buf, n, [view] {
         release_later([view] {
             PyBuffer_Release(view);
             delete view;

@@ -138,7 +138,7 @@ Value from_sequence(Context &c, Type t, PyObject *o) {
         std::memcpy(&bits, data.data(), size);
         return Value::adopt(c, c.graph.literal(t, bits));
     }
-    return jit::copy_from(t, data.data(), uint32_t(n));
+    return jit::copy_from(t, data.data(), n);
 }
 
 Value cast_to(Type t, const Value &v) { return !v.valid() || v.type() == t ? v : jit::cast(t, v); }
@@ -246,8 +246,7 @@ void fill_from_memory(Context &c, const Class *cls, Value *out, uint32_t count, 
     Value yes = Value::adopt(c, c.graph.literal(Type::Bool, 1));
     for (uint32_t i = 0; i < count; ++i) {
         Value first = Value::adopt(c, c.graph.literal(Type::U32, i * lanes));
-        Value index =
-            lanes == 1 ? first : jit::binary(Op::Add, jit::lane_index(uint32_t(lanes)), first);
+        Value index = lanes == 1 ? first : jit::binary(Op::Add, jit::lane_index(lanes), first);
         out[i] = jit::gather(all, index, yes);
     }
 }

@@ -34,7 +34,7 @@ struct Block : ImageBlock {
         uint64_t count = uint64_t(full_width()) * uint64_t(full_height()) * channels;
         if (width < 0 || height < 0 || count > 0xffffffffu)
             fail("a block cannot have {} x {} pixels with {} channels", width, height, channels);
-        set(Float(jit::full(variant().float_type(), 0, uint32_t(count))));
+        set(Float(jit::full(variant().float_type(), 0, count)));
     }
 };
 

@@ -211,7 +211,7 @@ void Arena::upload(const HostRecords &records) {
     m_stride = m.stride;
     m_has_triangles = m.triangle_count != 0;
     auto share = [](jit::Type type, const jit::BufferRef &memory, size_t count) {
-        return jit::borrow_from(type, memory->data(), uint32_t(count), [memory] {});
+        return jit::borrow_from(type, memory->data(), count, [memory] {});
     };
     if (m_has_triangles) {
         m_vertices = Float(share(variant().float_type(), m.vertices, m.vertex_count * m.stride));

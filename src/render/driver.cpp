@@ -305,8 +305,7 @@ void Render::launch(const Band &band) {
     if (std::optional<Numbers> numbers = m_others ? m_others(*this) : std::nullopt)
         for (const std::vector<char> &bytes : *numbers) {
             jit::Type t = variant().float_type();
-            results.emplace_back(
-                jit::copy_from(t, bytes.data(), uint32_t(bytes.size() / jit::bytes(t))));
+            results.emplace_back(jit::copy_from(t, bytes.data(), bytes.size() / jit::bytes(t)));
         }
     else
         results = compute(band);

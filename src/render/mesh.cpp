@@ -256,7 +256,7 @@ UInt32 Mesh::corner(const UInt32 &triangle, uint32_t k) const {
 
 // The same in recorded code, for derivatives.
 Value Mesh::smooth_normals_array() const {
-    UInt32 lane(jit::lane_index(uint32_t(triangle_count())));
+    UInt32 lane(jit::lane_index(triangle_count()));
     UInt32 at[3];
     Vector3 p[3];
     for (uint32_t k = 0; k < 3; ++k) {
@@ -269,15 +269,14 @@ Value Mesh::smooth_normals_array() const {
     }
     Vector3 n = cross(p[1] - p[0], p[2] - p[0]);
     n = select(squared_norm(n) > 0, normalize(n), Vector3(Float(0)));
-    Value sums = jit::full(variant().float_type(), 0, uint32_t(positions.size()));
+    Value sums = jit::full(variant().float_type(), 0, positions.size());
     for (uint32_t k = 0; k < 3; ++k) {
         Vector3 a = normalize(p[(k + 1) % 3] - p[k]), b = normalize(p[(k + 2) % 3] - p[k]);
         Float angle = acos(clamp(dot(a, b), -1, 1));
         for (auto &[j, v] : { std::pair(0u, n.x), { 1u, n.y }, { 2u, n.z } })
             jit::scatter(sums, v * angle, at[k] + UInt32(j), Mask(true), jit::ReduceOp::Add);
     }
-    UInt32 number(jit::lane_index(uint32_t(positions.size()))),
-        base = number / UInt32(3u) * UInt32(3u);
+    UInt32 number(jit::lane_index(positions.size())), base = number / UInt32(3u) * UInt32(3u);
     auto sum = [&](uint32_t j) { return Float(jit::gather(sums, base + UInt32(j), Mask(true))); };
     Float inv = rsqrt(squared_norm(Vector3(sum(0), sum(1), sum(2))));
     Float followed(jit::gather(sums, number, Mask(true)));

@@ -370,7 +370,7 @@ std::optional<DiscreteDistribution> Silhouettes::distribution(const Float &lengt
         Float good = select((edges > 0) & (edges < 1e30), edges, Float(0));
         jit::scatter(all, good, lane, Mask(true));
         if (!outlines.empty()) {
-            UInt32 at(jit::lane_index(uint32_t(outlines.size())));
+            UInt32 at(jit::lane_index(outlines.size()));
             jit::scatter(all, Float(jit::gather(float_array(outlines), at, Mask(true))),
                          at + m_edge_count, Mask(true));
         }

@@ -6,6 +6,7 @@
 #include "support/backend_fixture.h"
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <numeric>
 
 using namespace umbel;
@@ -120,6 +121,30 @@ TEST_P(ArrayTest, OpaqueValuesAreData) {
     EXPECT_TRUE(x.is_evaluated() && y.is_evaluated() && z.is_evaluated());
     EXPECT_EQ(opaque(x).id(), x.id());
     EXPECT_EQ((x * y + z).read(), list<float>({ 7, 8, 9 }));
+}
+
+// Sizes have 32 bits; one that is larger must not become another one. Nothing is allocated or read before that is seen.
+TEST_P(ArrayTest, SizesThatNoArrayHasAreErrors) {
+    const uint64_t n = (uint64_t(1) << 32) + 2;
+    const double number = 1;
+    auto expect_refusal = [&](const char *what, const std::function<void()> &make) {
+        std::string m = test::user_error(make);
+        EXPECT_NE(m.find("4294967298"), std::string::npos) << what << ": " << m;
+    };
+    expect_refusal("full", [&] { full(1.f, n); });
+    expect_refusal("zeros", [&] { zeros<uint8_t>(n); });
+    expect_refusal("arange", [&] { arange<uint32_t>(n); });
+    expect_refusal("linspace", [&] { linspace(0.f, 1.f, n); });
+    expect_refusal("literal", [&] { literal(Type::F32, 0, n); });
+    expect_refusal("lane_index", [&] { lane_index(n); });
+    expect_refusal("copy", [&] { copy(std::span<const double>(&number, n)); });
+    expect_refusal("copy_from", [&] { copy_from(Type::F64, &number, n); });
+    expect_refusal("constant_table", [&] { constant_table(Type::F64, &number, n); });
+    expect_refusal("borrow_from",
+                   [&] { borrow_from(Type::F64, const_cast<double *>(&number), n, [] {}); });
+    uint32_t out;
+    expect_refusal("read", [&] { read(opaque(arange<uint32_t>(4)), &out, 0, n); });
+    expect_refusal("item", [&] { item(arange<uint32_t>(4), n); });
 }
 
 // ---- sums that scatters leave behind

@@ -277,8 +277,8 @@ private:
                 UInt32 sample;
                 UMBEL_STRUCT(sum, sample)
             };
-            UInt32 point(jit::lane_index(uint32_t(n))),
-                hash = mix_bits(point), count = jit::opaque(uint32_t(m_irradiance_samples));
+            UInt32 point(jit::lane_index(n)), hash = mix_bits(point),
+                                              count = jit::opaque(uint32_t(m_irradiance_samples));
             State s{ Spectrum(0), UInt32(0u) };
             s = jit::loop(
                 s, [&](const State &s) { return s.sample < count + (hash & UInt32(0u)); },

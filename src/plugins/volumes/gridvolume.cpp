@@ -150,7 +150,7 @@ public:
     Float mean_value() const override {
         if (!m_coefficients.valid())
             return Float(m_source.mean_of(read_floats(grey_of_all())));
-        UInt32 lane(jit::lane_index(uint32_t(stored_voxels())));
+        UInt32 lane(jit::lane_index(stored_voxels()));
         auto [c, scale] = packet(lane, true);
         auto host = [](const Float &v) { return read_floats(Float(v.detached())); };
         return Float(mean_of_product(host(mean_of_coefficients(c)), host(scale)));

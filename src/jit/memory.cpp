@@ -265,34 +265,89 @@ bool are_apart(Graph &g, NodeId first, NodeId second, uint32_t size) {
 
 } // namespace
 
+// Effects that are no ReduceOp. Ranks need not be in any order; what exchanges find depends on it.
+enum : uint32_t { Increment = ~0u, Exchange = ~0u - 1 };
+
+// The effects on an array that a pending one stands for: itself, or those of its bodies.
+static void find_writes(Graph &g, NodeId effect, NodeId array, std::vector<NodeId> &out) {
+    auto look_in = [&](const std::vector<NodeId> &effects) {
+        for (NodeId e : effects)
+            find_writes(g, e, array, out);
+    };
+    const Node &n = g[effect];
+    bool writes = false;
+    switch (n.op) {
+    case Op::Scatter:
+    case Op::ScatterInc: writes = g[n.dep[0]].dep[0] == array; break;
+    case Op::Extern: writes = writes_to(g, effect, array); break;
+    case Op::Call:
+        for (auto &body : static_cast<CallRecord &>(*g.record_of(effect)).bodies)
+            look_in(body.effects);
+        break;
+    case Op::Loop:
+    case Op::If:
+        for (RegionId r : g.record_of(effect)->regions)
+            look_in(g.region(r).effects);
+        break;
+    default: break;
+    }
+    if (writes)
+        out.push_back(effect);
+}
+
+namespace {
+
+/// An effect about to be recorded: what must be known of it to tell whether it can share a kernel with earlier ones.
+struct NewEffect {
+    NodeId target;
+    uint32_t size, kind; // a ReduceOp, or one of those above
+    NodeId index = 0;
+    const Value *mask = nullptr;
+};
+
+// Whether each lane's own order of the two is enough, as nobody can tell in which order lanes do them.
+bool may_interleave(Context &c, NodeId earlier, const NewEffect &now) {
+    Graph &g = c.graph;
+    const Node &n = g[earlier];
+    if (n.op == Op::ScatterInc)
+        return now.kind == Increment;
+    if (n.op == Op::Extern) // sums at the end of the kernel
+        return now.kind == uint32_t(ReduceOp::Add) &&
+               static_cast<ExternRecord &>(*g.record_of(earlier)).effect;
+    if (uint32_t(n.imm) != now.kind)
+        return false;
+    if (now.kind != uint32_t(ReduceOp::Store) || are_apart(g, n.dep[1], now.index, now.size))
+        return true;
+    if (n.dep[1] != now.index)
+        return false;
+    // A cell for each lane alone, or all that the first wrote to is written again
+    Cells cells = cells_of(g, now.index);
+    bool own = g[cells.base].op == Op::Lane && cells.step &&
+               cells.offset + cells.step * (uint64_t(now.size) - 1) <= 0xffffffffu;
+    return own || (c.region == 0 && (n.dep[3] == now.mask->id() ||
+                                     (now.mask->is_literal() && now.mask->literal_bits())));
+}
+
+} // namespace
+
 // Pending effects on the same target that would not run before this one must come first: those of another
 // size, and, as reductions of the top level follow their kernel, those of another kind. Lanes of a kernel run in any order: of two
-// stores, one lane may do its second before another does its first, where they meet in a cell.
-static void order_effects(Context &c, const Value &target, uint32_t size, uint32_t kind,
-                          NodeId index = 0, const Value &mask = {}) {
-    if (!(target.node().flags & Dirty))
+// stores, one lane may do its second before another does its first, where they meet in a cell; and so may loops in a row.
+static void order_effects(Context &c, const NewEffect &now) {
+    if (!(c.graph[now.target].flags & Dirty))
         return;
+    std::vector<NodeId> writes;
     for (NodeId e : c.graph.region(0).effects) {
-        const Node &n = c.graph[e];
-        bool direct = n.op == Op::Scatter || n.op == Op::ScatterInc;
-        if (direct && c.graph[n.dep[0]].dep[0] != target.id())
-            continue;
-        if (n.op == Op::Extern && !writes_to(c.graph, e, target.id()))
-            continue;
-        bool in_order = n.size == size;
-        if (c.region) {
-            in_order = in_order && !direct;
-        } else {
-            in_order = in_order && n.op == Op::Scatter && uint32_t(n.imm) == kind;
-            if (in_order && kind == uint32_t(ReduceOp::Store)) {
-                // Each lane's second follows its first; of the cells that the first wrote to, none is left
-                bool covers = n.dep[1] == index &&
-                              (n.dep[3] == mask.id() || (mask.is_literal() && mask.literal_bits()));
-                in_order = covers || are_apart(c.graph, n.dep[1], index, size);
-            }
-        }
-        if (!in_order) {
-            c.settle(target.id(), "scatter");
+        writes.clear();
+        find_writes(c.graph, e, now.target, writes);
+        for (NodeId w : writes) {
+            Op op = c.graph[w].op;
+            bool direct = w == e && op != Op::Extern;
+            bool one_kernel = c.region ? !direct : direct && op == Op::Scatter;
+            if (one_kernel && c.graph[e].size == now.size && may_interleave(c, w, now))
+                continue;
+            // What stays behind are effects of the bodies being recorded, which come later anyway
+            c.evaluate({});
             return;
         }
     }
@@ -336,7 +391,7 @@ void scatter(Value &target, const Value &value, const Value &index, const Value 
         return c.tracker->scatter(target, value, index, mask, op);
     uint32_t size = width("scatter", c, { index.size(), value.size(), mask.size() });
     uint32_t kind = uint32_t(op);
-    order_effects(c, target, size, kind, index.id(), mask);
+    order_effects(c, { target.id(), size, kind, index.id(), &mask });
     own_target(c, target, "scatter");
     Value address = address_of(c, target);
     // At the top level, reductions run in lane order after the kernel: no atomics, the same bits always. The checking mode looks
@@ -373,7 +428,7 @@ Value scatter_inc(Value &target, const Value &index, const Value &mask) {
     check_type("scatter_inc", "index", index, Type::U32);
     check_type("scatter_inc", "mask", mask, Type::Bool);
     uint32_t size = width("scatter_inc", c, { index.size(), mask.size() });
-    order_effects(c, target, size, ~0u);
+    order_effects(c, { target.id(), size, Increment });
     own_target(c, target, "scatter_inc");
     Value address = address_of(c, target);
     Value active = Value::adopt(c, c.effective_mask(mask.id()));
@@ -557,7 +612,7 @@ static Value exchange(const char *what, Value &target, const Value *compare, con
         fail("{}: has no derivative; detach() the target and the value", what);
     uint32_t size =
         width(what, c, { index.size(), value.size(), mask.size(), compare ? compare->size() : 1 });
-    order_effects(c, target, size, ~0u);
+    order_effects(c, { target.id(), size, Exchange });
     own_target(c, target, what);
     Type bits = bits_of(target.type());
     auto raw = [&](const Value &v) { return bitcast(bits, v); };

@@ -376,6 +376,96 @@ TEST_P(ArrayTest, LaterStoresHideEarlierOnesWhoeverWritesThem) {
     EXPECT_EQ(looped.read(), std::vector<uint32_t>(N, 2));
 }
 
+// The same of what bodies do: a lane may be through with its second loop before another enters its first.
+TEST_P(ArrayTest, EffectsOfBodiesInARowHappenInProgramOrder) {
+    constexpr uint32_t N = 5000;
+    const UInt32 lane = arange<uint32_t>(N), mirror = UInt32(N - 1) - lane;
+    struct Step {
+        UInt32 k;
+        UMBEL_STRUCT(k)
+    };
+    auto in_loop = [&](const std::function<void()> &effect) {
+        loop(
+            Step{ zeros<uint32_t>(N) }, [](const Step &s) { return s.k < 1u; },
+            [&](Step &s) {
+                effect();
+                s.k += 1u;
+            });
+    };
+    auto in_branch = [&](const std::function<void()> &effect) {
+        if_(
+            lane < N,
+            [&] {
+                effect();
+                return UInt32(0u);
+            },
+            [] { return UInt32(1u); });
+    };
+    auto in_call = [&](const std::function<void()> &effect) {
+        std::function<UInt32(const UInt32 &)> callee = [&](const UInt32 &x) {
+            effect();
+            return x;
+        };
+        switch_<UInt32, UInt32>(lane & 1u, { callee, callee }, lane);
+    };
+    using Body = std::function<void(const std::function<void()> &)>;
+    const Body bodies[] = { in_loop, in_branch, in_call };
+    for (const Body &first : bodies)
+        for (const Body &second : bodies) {
+            UInt32 stored = opaque(zeros<uint32_t>(N)), added = opaque(zeros<uint32_t>(N)),
+                   nested = opaque(zeros<uint32_t>(N)), mixed = opaque(zeros<uint32_t>(N));
+            first([&] { scatter(stored, UInt32(1u), lane); });
+            second([&] { scatter(stored, UInt32(2u), mirror); });
+            EXPECT_EQ(stored.read(), std::vector<uint32_t>(N, 2));
+            first([&] { scatter(added, UInt32(1u), lane); });
+            second([&] { scatter_add(added, UInt32(2u), mirror); });
+            EXPECT_EQ(added.read(), std::vector<uint32_t>(N, 3));
+            first([&] { second([&] { scatter(nested, UInt32(1u), lane); }); });
+            second([&] { first([&] { scatter(nested, UInt32(2u), mirror); }); });
+            EXPECT_EQ(nested.read(), std::vector<uint32_t>(N, 2));
+            // The second body has written to the array when it meets what cannot share its kernel
+            first([&] { scatter_add(mixed, UInt32(1u), lane); });
+            second([&] {
+                scatter_add(mixed, UInt32(1u), lane);
+                scatter_reduce(ReduceOp::Max, mixed, UInt32(1u), mirror);
+            });
+            EXPECT_EQ(mixed.read(), std::vector<uint32_t>(N, 2));
+        }
+}
+
+// Sums commute, and what only one lane writes to, it writes in order.
+TEST_P(ArrayTest, BodiesInARowShareAKernelWhereTheirOrderCannotBeTold) {
+    constexpr uint32_t N = 3000;
+    const UInt32 lane = arange<uint32_t>(N);
+    UInt32 sums = opaque(zeros<uint32_t>(N)), own = opaque(zeros<uint32_t>(N)),
+           counter = opaque(zeros<uint32_t>(1)), other = opaque(zeros<uint32_t>(N));
+    struct Step {
+        UInt32 k;
+        UMBEL_STRUCT(k)
+    };
+    context.set(Flag::History, true);
+    context.take_history();
+    for (uint32_t i = 0; i < 2; ++i)
+        loop(
+            Step{ zeros<uint32_t>(N) }, [](const Step &s) { return s.k < 1u; },
+            [&](Step &s) {
+                scatter_add(sums, UInt32(1u), UInt32(N - 1) - lane);
+                scatter(own, UInt32(i + 1), lane);
+                scatter_inc(counter, UInt32(0u), lane < N); // as many lanes as the loop
+                if (i)
+                    scatter(other, UInt32(1u), lane % 7u);
+                s.k += 1u;
+            });
+    context.evaluate({});
+    auto launches = context.take_history();
+    std::erase_if(launches, [](const KernelRecord &k) { return k.backend == "builtin"; });
+    EXPECT_EQ(launches.size(), 1u);
+    context.set(Flag::History, false);
+    EXPECT_EQ(sums.read(), std::vector<uint32_t>(N, 2));
+    EXPECT_EQ(own.read(), std::vector<uint32_t>(N, 2));
+    EXPECT_EQ(item(counter), 2 * N);
+}
+
 // Where they cannot meet, they share a kernel: records, halves of an array, a second value for the same cell.
 TEST_P(ArrayTest, StoresThatAreApartShareAKernel) {
     constexpr uint32_t N = 3000;

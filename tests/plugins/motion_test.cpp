@@ -128,6 +128,22 @@ TEST_P(BackendMotion, GlassShowsMotion) {
     EXPECT_NEAR(image.get(4, 4, 2), 0, 0.1) << "the first surface stands";
 }
 
+// Where the mirror was, there is nothing at the other time: it is found by way of times in between.
+TEST_P(BackendMotion, LongWaysAreGoneInSteps) {
+    std::string ball = "<shape type='sphere'>" + moving("<translate x='.9'/>") +
+                       "<bsdf type='conductor'/></shape>",
+                wall = "<shape type='rectangle'><transform name='to_world'><scale value='40'/>"
+                       "<rotate y='1' angle='180'/><translate z='9'/></transform></shape>",
+                config = "<string name='config' value='rd'/>";
+    EXPECT_TRUE(std::isinf(vectors(ball + wall, config + "<integer name='max_time_steps' "
+                                                         "value='1'/>")
+                               .get(4, 4, 0)));
+    // The middle of the ball shows (0, 0, 9); later, that is seen where the normal halves the angle between it and the camera:
+    // 2.342 pixels to the right, and up to 2.365 for other places of the pixel
+    Image image = vectors(ball + wall, config);
+    EXPECT_NEAR(image.get(4, 4, 0), 2.35, 0.03) << "anywhere in the pixel";
+}
+
 TEST_P(BackendMotion, RefusesOtherConfigurations) {
     for (const char *config : { "", "r", "dd", "xd" }) {
         std::string message = user_error([&] {

@@ -34,6 +34,7 @@ const std::map<std::string, const char *> shown_by_no_image = {
     { "integrator/motion.derivatives_only", "of reflections: motion_test.cpp" },
     { "integrator/motion.hide_emitters", "lights move like all else" },
     { "integrator/motion.max_space_steps", "of reflections" },
+    { "integrator/motion.max_time_steps", "of reflections" },
     { "integrator/path.strict_normals", "as of ad" },
     { "integrator/prb.strict_normals", "as of ad" },
     { "integrator/prb_projective.guiding", "of derivatives" },

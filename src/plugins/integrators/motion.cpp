@@ -6,9 +6,9 @@
 //
 // `config` says what is meant by what a pixel sees: `d` is the first surface; `rd` is what a mirror shows, `ttd` what is behind glass, and so
 // on: each `r` or `t` is a reflection or transmission by an ideally smooth surface, `d` the end at one that is not. At the other time such a
-// place is seen through another point of the image, which Newton's method looks for, by differences of rays; of infinite length are vectors
-// of places that it does not find, and of those that come to lie behind the camera. Blue is then the way to the first surface. Pixels
-// that see no such sequence are 0.
+// place is seen through another point of the image, which Newton's method looks for, by differences of rays, at times in between where the
+// way is too long for it. Of infinite length are vectors of places that it does not find, and of those that come to lie behind the camera.
+// Blue is then the way to the first surface. Pixels that see no such sequence are 0.
 //
 // Colours are numbers in RGB variants only; in others, the channels motion.R, motion.G and motion.B hold them.
 #include "render/accelerator.h"
@@ -54,6 +54,8 @@ public:
         p.boolean("derivatives_only", m_once, false)
             .doc("Takes a single step of Newton's method, and does not look where that leads");
         p.integer("max_space_steps", m_steps, 10, 1).doc("Steps that it takes at most");
+        p.integer("max_time_steps", m_time_steps, 5, 1)
+            .doc("Searches at most: where one fails, the next is for half of the time's way");
     }
     void configure() override {
         if (m_config.empty() || m_config.find_first_not_of("rt") != m_config.size() - 1 ||
@@ -179,76 +181,108 @@ private:
                            (c.si.emitter != UInt32(0u)));
         return c;
     }
-    Chain follow(const Scene &scene, const Sensor &camera, const Vector2 &pixel,
+    Chain follow(const Scene &scene, const Sensor &camera, const Vector2 &pixel, const Float &time,
                  const Wavelengths &wavelengths, const Mask &active) const {
         const Film &film = camera.film();
         Vector2 at{ (pixel.x + double(film.crop().x)) / double(film.width()),
                     (pixel.y + double(film.crop().y)) / double(film.height()) };
-        Ray ray =
-            camera.sample_ray(m_time, Float(0.5), at, { Float(0.5), Float(0.5) }, active).first;
+        Ray ray = camera.sample_ray(time, Float(0.5), at, { Float(0.5), Float(0.5) }, active).first;
         ray.wavelengths = wavelengths;
         ray.neighbours = nullptr;
         return follow(scene, ray, active);
     }
 
+    // One of Newton's: where the end of a pixel's sequence lies, and which pixel may be nearer to the goal.
+    struct Step {
+        Vector2 pixel;
+        Float miss;     // squared distance of the end to the goal, over that of the goal
+        Float distance; // of the first surface
+        Mask leads_on;
+    };
+    Step step(const Scene &scene, const Sensor &camera, const Ray &ray, const Vector2 &pixel,
+              const Vector3 &goal, const Float &time, const Mask &active) const {
+        const double apart = 0.05; // pixels between rays whose difference is taken
+        auto look = [&](const Vector2 &at, const Mask &lanes) {
+            return follow(scene, camera, at, time, ray.wavelengths, lanes);
+        };
+        Chain here = look(pixel, active);
+        Chain right = look({ pixel.x + apart, pixel.y }, active & here.valid),
+              below = look({ pixel.x, pixel.y + apart }, active & here.valid);
+        Vector3 off = here.si.p - goal, x = (right.si.p - goal - off) * (1 / apart),
+                y = (below.si.p - goal - off) * (1 / apart);
+        // The nearest point of the plane that they span
+        Float xx = squared_norm(x), xy = dot(x, y), yy = squared_norm(y), bx = -dot(x, off),
+              by = -dot(y, off), det = xx * yy - xy * xy;
+        Mask good = here.valid & right.valid & below.valid & (det > 0);
+        Float inv = rcp(select(good, det, Float(1)));
+        Vector2 next{ pixel.x + (yy * bx - xy * by) * inv, pixel.y + (xx * by - xy * bx) * inv };
+        Float size = max(squared_norm(goal - ray.o), 1e-12), infinity(Infinity);
+        return { next, select(here.valid, squared_norm(off) / size, infinity),
+                 select(here.valid, here.first, infinity), good };
+    }
+
     // Through which pixel the end of the sequence is seen at the other time.
     Vector3 through_others(const Scene &scene, const Sensor &camera, const Ray &ray,
                            const Chain &now) const {
-        Vector3 goal = moved(scene, now.ray, now.hit, now.si, m_time, now.valid);
         Vector2 start = seen(camera, ray(now.first), ray.time, now.valid).pixel;
         struct State {
             Vector2 pixel;
-            Float miss;     // squared distance of the end to the goal, over that of the goal
-            Float distance; // of the first surface
+            Float miss, distance;
             UInt32 steps;
             Mask searches;
-            UMBEL_STRUCT(pixel, miss, distance, steps, searches)
+            Float done, wanted; // parts of the way to the other time
+            Vector2 known;      // the pixel at `done`
+            UInt32 tries;       // searches so far
+            UMBEL_STRUCT(pixel, miss, distance, steps, searches, done, wanted, known, tries)
         };
-        const double apart = 0.05; // pixels between rays whose difference is taken
-        Float size = max(squared_norm(goal - ray.o), 1e-12);
-        // Where the end lies, relative to the goal
-        auto look = [&](const Vector2 &pixel, const Mask &active) {
-            Chain c = follow(scene, camera, pixel, ray.wavelengths, active);
-            return std::tuple(c.si.p - goal, c.first, c.valid);
-        };
-        State s{ start, Float(Infinity), Float(Infinity), UInt32(0u), now.valid };
+        Float infinity(Infinity);
+        State s{ start,    infinity, infinity, UInt32(0u), now.valid,
+                 Float(0), Float(1), start,    UInt32(1u) };
         s = jit::loop(
             s, [](const State &s) { return s.searches; },
             [&](State &s) {
-                auto [off, first, is_there] = look(s.pixel, s.searches);
-                auto [off_x, first_x, is_x] =
-                    look({ s.pixel.x + apart, s.pixel.y }, s.searches & is_there);
-                auto [off_y, first_y, is_y] =
-                    look({ s.pixel.x, s.pixel.y + apart }, s.searches & is_there);
-                Mask good = is_there & is_x & is_y;
-                Vector3 x = (off_x - off) * (1 / apart), y = (off_y - off) * (1 / apart);
-                // The nearest point of the plane that they span
-                Float xx = squared_norm(x), xy = dot(x, y), yy = squared_norm(y), bx = -dot(x, off),
-                      by = -dot(y, off), det = xx * yy - xy * xy;
-                good = good & (det > 0);
-                Float inv = rcp(select(good, det, Float(1)));
-                Vector2 step{ (yy * bx - xy * by) * inv, (xx * by - xy * bx) * inv };
-                s.miss = select(is_there, squared_norm(off) / size, Float(Infinity));
-                s.distance = select(is_there, first, Float(Infinity));
-                Mask ends = (s.miss < Close) & (s.steps > UInt32(0u));
-                s.pixel = { select(good & !ends, s.pixel.x + step.x, s.pixel.x),
-                            select(good & !ends, s.pixel.y + step.y, s.pixel.y) };
+                Float time = lerp(ray.time, m_time, s.wanted);
+                Vector3 goal = moved(scene, now.ray, now.hit, now.si, time, s.searches);
+                Step n = step(scene, camera, ray, s.pixel, goal, time, s.searches);
+                s.miss = n.miss;
+                s.distance = n.distance;
+                Mask found = (n.miss < Close) & (s.steps > UInt32(0u));
+                Mask goes_on = n.leads_on & !found;
+                s.pixel = select(goes_on, n.pixel, s.pixel);
                 s.steps = s.steps + UInt32(1u);
                 // One step more, to see where the last one led
-                s.searches = s.searches & good & !ends &
-                             (s.steps < UInt32(uint32_t(m_once ? 1 : m_steps + 1)));
+                Mask again = goes_on & (s.steps < UInt32(uint32_t(m_once ? 1 : m_steps + 1)));
+                Mask ends = found & (s.wanted >= 1);
+                if (m_once || m_time_steps == 1)
+                    s.searches = s.searches & again;
+                else
+                    look_elsewhere(s, found, again, ends);
             },
             "motion");
         Vector3 way(s.pixel.x - start.x, s.pixel.y - start.y, s.distance - now.first);
-        Mask found = m_once ? s.miss < Infinity : s.miss < Close;
-        return select(found, way, Vector3(Float(Infinity)));
+        Mask found = m_once ? s.miss < Infinity : (s.miss < Close) & (s.wanted >= 1);
+        return select(found, way, Vector3(infinity));
+    }
+
+    // The next search: from the pixel that was found to as much time later, or from the last one for half of that.
+    template <class State>
+    void look_elsewhere(State &s, const Mask &found, const Mask &again, const Mask &ends) const {
+        Float width = (s.wanted - s.done) * select(found, Float(1), Float(0.5));
+        Mask other = !again & !ends;
+        s.done = select(found, s.wanted, s.done);
+        s.known = select(found, s.pixel, s.known);
+        s.wanted = select(other, min(s.done + width, 1), s.wanted);
+        s.pixel = select(other, s.known, s.pixel);
+        s.steps = select(other, UInt32(0u), s.steps);
+        s.tries = s.tries + select(other, UInt32(1u), UInt32(0u));
+        s.searches = s.searches & !ends & (again | (s.tries <= UInt32(uint32_t(m_time_steps))));
     }
 
     static constexpr double Close = 1e-7; // squared, of the distance to the camera
     Float m_time;
     std::string m_config = "d";
     bool m_once = false;
-    int m_steps = 10;
+    int m_steps = 10, m_time_steps = 5;
 };
 
 UMBEL_PLUGIN(Integrator, Motion, "motion")

@@ -1,7 +1,9 @@
 // core/properties.cpp: typed access to parameters, and the errors that come with it.
 #include "core/properties.h"
+#include "core/load_warnings.h"
 #include "core/nearest_name.h"
 #include "core/printable.h"
+#include "core/without_effect.h"
 #include "jit/error.h"
 #include <algorithm>
 #include <utility>
@@ -222,6 +224,12 @@ void Properties::finish() const {
         if (p.name.empty())
             fail_at(p, describe_value(p.value) + " has no use here; remove it or give it the name "
                                                  "of a parameter");
+        if (const char *why = without_effect(*this, p)) {
+            if (*why)
+                warn_while_loading(fmt::format("{}: {} makes no difference: {}",
+                                               printable(describe(p)), p.name, why));
+            continue;
+        }
         fail_at(p, fmt::format("unknown parameter \"{}\"{}", p.name,
                                suggestion(p.name, m_asked, "parameters")));
     }

@@ -5,6 +5,7 @@
 #include "core/nearest_name.h"
 #include "core/object.h"
 #include "core/scene_xml.h"
+#include "core/without_effect.h"
 #include <algorithm>
 
 namespace umbel::scene_xml {
@@ -96,9 +97,13 @@ void fit_parameters(Properties &object, bool is_replaced, Remarks &remarks) {
         return;
     std::erase_if(object.all(), [&](const Property &p) {
         bool unread = is_unread(p, known);
-        if (unread && !is_replaced)
-            remarks.unread[fmt::format("{} ({}): {}", object.kind, object.type, p.name)].note(
-                p.where);
+        const char *why = unread ? without_effect(object, p) : nullptr;
+        bool is_told = !is_replaced && !(why && !*why);
+        if (unread && is_told)
+            remarks
+                .unread[fmt::format("{} ({}): {}{}{}", object.kind, object.type, p.name,
+                                    why ? ": " : "", why ? why : "")]
+                .note(p.where);
         return unread;
     });
     for (Property &p : object.all())

@@ -170,3 +170,26 @@ def test_changed_responses_count_in_the_next_image():
         params["camera.srf.values"] = mi.Float([4., 4.])
         params.update()
         assert np.allclose(mi.render(scene, spp=64).numpy(), 2 * before, rtol=1e-4)
+
+
+@pytest.mark.parametrize("description, told", [
+    ({"type": "path", "timeout": 3.}, "timeout makes no difference: images are rendered to the last sample"),
+    ({"type": "path", "timeout": -1.}, ""),
+    ({"type": "prb_basic", "rr_depth": 3}, "no path ends by roulette"),
+    ({"type": "volprim_rf_basic", "rr_depth": 3}, "no ray ends by roulette"),
+    ({"type": "batch", "to_world": mi.ScalarTransform4f().scale(2), "camera": {"type": "perspective"}}, "a place of its own"),
+    ({"type": "shapegroup", "to_world": mi.ScalarTransform4f().scale(2), "ball": {"type": "sphere"}}, "where its instances put it"),
+    ({"type": "shapegroup", "silhouette_sampling_weight": 2., "ball": {"type": "sphere"}}, "its shapes have theirs"),
+    ({"type": "instance", "silhouette_sampling_weight": 1., "group": {"type": "shapegroup", "ball": {"type": "sphere"}}}, ""),
+])
+def test_what_mitsuba_takes_without_effect_is_told(caplog, description, told):
+    with caplog.at_level(logging.WARNING):
+        mi.load_dict(description)
+    assert told in caplog.text if told else not caplog.text
+
+
+def test_groups_stand_where_their_instances_are():
+    T = mi.ScalarTransform4f
+    group = {"type": "shapegroup", "to_world": T().translate([5, 0, 0]), "ball": {"type": "sphere"}}
+    scene = mi.load_dict({"type": "scene", "group": group, "copy": {"type": "instance", "of": {"type": "ref", "id": "group"}}})
+    assert dr.allclose(scene.bbox().max, 1)

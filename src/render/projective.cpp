@@ -21,6 +21,9 @@ void ProjectiveTracer::declare(Params &p) {
         .doc("How samples of the latter find out where they matter: cells of equal size, or "
              "smaller ones where there is more to see");
     p.boolean("guiding_proj", m_guiding_proj, true).doc("Draws half of them towards lights");
+    p.choice("project_seed", m_project_seed, "both", { "both", "bsdf", "emitter" })
+        .doc("Of samples with `guiding_proj`, half go towards lights, none (bsdf), or seven in "
+             "eight (emitter); the rest finds light that is reflected, too");
     p.integer("guiding_rounds", m_guiding_rounds, 1, 1, 100)
         .doc("How often the density is learnt, each time by samples of the last one");
 }
@@ -402,7 +405,7 @@ Float ProjectiveTracer::indirect_launch(const BoundaryPass &pass, const Silhouet
         UInt32 budget =
             max_depth() < 0 ? UInt32(0x7fffffffu) : UInt32(uint32_t(max_depth())) - segments;
         L = sample_up_to(scene, sampler, to_light_ray, budget, active).L;
-        if (m_guiding_proj) { // the rest of what a light emits itself comes from samples of it
+        if (share_of(1, true)) { // the rest of what a light emits itself comes from samples of it
             auto [emitted, pdf] = scene.eval_emitter_pdf(
                 place(s.reference, start.time, start.wavelengths), end, active);
             Mask on_surface = end.is_valid() & !edges.is_edge(s.piece);
@@ -478,6 +481,15 @@ Float ProjectiveTracer::indirect_launch(const BoundaryPass &pass, const Silhouet
     return {};
 }
 
+// At least one, if there are any: each finds light that the others do not.
+uint64_t ProjectiveTracer::share_of(uint64_t total, bool to_light) const {
+    if (!m_guiding_proj || m_project_seed == "bsdf")
+        return to_light ? 0 : total;
+    if (m_project_seed == "both")
+        return (total + 1) / 2;
+    return to_light ? total - total / 8 : (total + 7) / 8;
+}
+
 void ProjectiveTracer::indirect(const BoundaryPass &pass, const Silhouettes &edges,
                                 Target &target) const {
     int spp = samples(m_sppi, pass);
@@ -491,7 +503,8 @@ void ProjectiveTracer::indirect(const BoundaryPass &pass, const Silhouettes &edg
                                       : SampleGuide::Kind::Octree;
     uint64_t total = uint64_t(spp) * pass.shape[0] * pass.shape[1];
     for (bool to_light : { false, true }) {
-        if (to_light && !m_guiding_proj)
+        uint64_t part = share_of(total, to_light);
+        if (part == 0)
             continue;
         SampleGuide guide;
         for (int round = 0; round < m_guiding_rounds && kind != SampleGuide::Kind::None; ++round) {
@@ -504,8 +517,6 @@ void ProjectiveTracer::indirect(const BoundaryPass &pass, const Silhouettes &edg
                                                     read_floats(places[2]) };
             guide = SampleGuide(kind, points, read_floats(bright));
         }
-        // Half of all samples, if lights have the other half
-        uint64_t part = m_guiding_proj ? (total + 1) / 2 : total;
         double scale = double(pass.shape[0] * pass.shape[1]) / double(part);
         for (uint64_t first = 0; first < part; first += LanesALaunch)
             indirect_launch(pass, edges, *pieces, to_light, guide, uint32_t(first),

@@ -53,7 +53,11 @@ private:
 
     int m_sppc = -1, m_sppp = -1, m_sppi = -1;
     std::string m_guiding = "octree";
+    /// Of so many samples of light between surfaces, those that are drawn towards lights, or not.
+    uint64_t share_of(uint64_t total, bool to_light) const;
+
     bool m_guiding_proj = true;
+    std::string m_project_seed = "both";
     int m_guiding_rounds = 1;
 };
 

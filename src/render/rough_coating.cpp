@@ -217,6 +217,25 @@ RoughCoating rough_coating(Microfacet::Type type, const Float &alpha, const Floa
 
 // ---- what plugins say of it
 
+// Mitsuba takes a roughness for each axis here, too, although coatings are alike in all directions.
+static void take_equal_axes(Params &p, Float &alpha) {
+    double u = 0.1, v = 0.1;
+    p.number("alpha_u", u, 0.1, 0).fixed().doc("With alpha_v, in place of alpha");
+    p.number("alpha_v", v, 0.1, 0).fixed().doc("The same number as alpha_u");
+    const Properties *q = p.loading() ? p.properties() : nullptr;
+    if (!q || (!q->has("alpha_u") && !q->has("alpha_v")))
+        return;
+    if (q->has("alpha"))
+        fail("{}: give either alpha, or alpha_u and alpha_v", q->describe());
+    if (!q->has("alpha_u") || !q->has("alpha_v"))
+        fail("{}: alpha_u and alpha_v go together, and one of them is missing", q->describe());
+    if (u != v)
+        fail("{}: alpha_u is {} and alpha_v is {}, but a coating is as rough along one axis as "
+             "along the other; give alpha",
+             q->describe(), u, v);
+    alpha = opaque_float(u);
+}
+
 void CoatingRoughness::declare(Params &p) {
     declare_distribution(p, m_distribution);
     const Property *given = p.loading() ? p.properties()->find("alpha") : nullptr;
@@ -225,6 +244,7 @@ void CoatingRoughness::declare(Params &p) {
         p.texture("alpha", m_texture, 0.1).differentiable().doc(meaning);
     else
         p.scalar("alpha", m_alpha, 0.1, 0).differentiable().doc(meaning);
+    take_equal_axes(p, m_alpha);
     p.boolean("sample_visible", m_visible, true)
         .doc("Sample only normals that are seen: less noise");
     p.derived(m_tables.transmittance);

@@ -193,3 +193,39 @@ def test_groups_stand_where_their_instances_are():
     group = {"type": "shapegroup", "to_world": T().translate([5, 0, 0]), "ball": {"type": "sphere"}}
     scene = mi.load_dict({"type": "scene", "group": group, "copy": {"type": "instance", "of": {"type": "ref", "id": "group"}}})
     assert dr.allclose(scene.bbox().max, 1)
+
+
+@pytest.mark.parametrize("bsdf", ["roughplastic", "roughcoating"])
+def test_coatings_may_be_as_rough_along_both_axes(bsdf):
+    inside = {"inner": {"type": "diffuse"}} if bsdf == "roughcoating" else {}
+    si = dr.zeros(mi.SurfaceInteraction3f)
+    si.wi = mi.Vector3f(.48, .36, .8)
+    load = lambda **more: mi.load_dict({"type": bsdf, **inside, **more})
+    value = lambda b: b.eval(mi.BSDFContext(), si, mi.Vector3f(-.48, -.36, .8)).numpy()
+    assert np.allclose(value(load(alpha_u=.3, alpha_v=.3)), value(load(alpha=.3)))
+    assert not np.allclose(value(load(alpha_u=.3, alpha_v=.3)), value(load()))
+    for given, message in (({"alpha_u": .3, "alpha_v": .2}, "as rough along one axis"), ({"alpha_u": .3}, "one of them is missing"),
+                           ({"alpha": .1, "alpha_u": .3, "alpha_v": .3}, "either alpha")):
+        with pytest.raises(mi.UserError, match=message):
+            load(**given)
+
+
+def test_srgb_is_a_reflectance_unless_it_is_unbounded():
+    with mi.set_variant("llvm_ad_spectral"):
+        si = dr.zeros(mi.SurfaceInteraction3f)
+        si.wavelengths = mi.Spectrum(450, 550, 600, 650)
+        load = lambda **more: mi.load_dict({"type": "srgb", **more})
+        inside = mi.load_dict({"type": "diffuse", "reflectance": {"type": "rgb", "value": [.2, .5, .7]}})
+        si.wi = mi.Vector3f(0, 0, 1)
+        assert dr.allclose(load(color=[.2, .5, .7]).eval(si), inside.eval_diffuse_reflectance(si))
+        assert dr.allclose(load(color=[3, 3, 3], unbounded=True).eval(si), 3, rtol=1e-3)
+        with pytest.raises(mi.UserError, match="between 0 and 1"):
+            load(color=[3, 3, 3])
+
+
+def test_regular_spectra_may_be_pairs():
+    with mi.set_variant("llvm_ad_spectral"):
+        si = dr.zeros(mi.SurfaceInteraction3f)
+        si.wavelengths = mi.Spectrum(450, 500, 550, 650)
+        table = mi.load_string('<spectrum version="3.0.0" type="regular"><spectrum name="value" value="400:1, 500:3, 600:1"/></spectrum>')
+        assert dr.allclose(table.eval(si), [2, 3, 2, 0])

@@ -187,6 +187,13 @@ def test_guiding_changes_noise_alone():
     Problem(scene, _key("sphere"), _move(0), 256, 2048).check()
 
 
+@pytest.mark.parametrize("seed", ["bsdf", "emitter"])
+def test_seeds_change_noise_alone(seed):
+    problem = lambda **more: Problem(_scene(_lit(SHAPES["sphere"]()), sppi=1024, max_depth=3, **more), _key("sphere"), _move(0), 128, 2048)
+    problem(project_seed=seed).check()
+    assert problem(project_seed=seed).backward(1) != problem().backward(1)
+
+
 def test_parts_can_be_left_out():
     def gradient(**kwargs):
         problem = Problem(_scene(_lit(SHAPES["sphere"]()), "direct_projective", **kwargs), _key("sphere"), _move(0), 16, 16)

@@ -143,8 +143,10 @@ public:
             .fixed()
             .doc("Wavelength of the last value, in nm");
         p.string("values", m_list, "").doc("Values at equal distances");
+        p.spectrum("value", m_data, SpectrumData())
+            .doc("In place of them: pairs of wavelength in nm and value");
         expose(p);
-        if (!p.loading())
+        if (!p.loading() || !m_data.values.empty())
             return;
         m_data.values = parse_number_list(m_list, "values", *p.properties());
         size_t n = m_data.values.size();

@@ -1,6 +1,7 @@
 // rgb: a colour, given by linear sRGB components.
 //
-// In spectral variants it becomes a smooth spectrum [Jakob 2019], for light times D65.
+// In spectral variants it becomes a smooth spectrum [Jakob 2019], for light times D65. `srgb` is the same for reflectances,
+// whose spectra stay below 1.
 #include "render/colour_value.h"
 #include "render/texture.h"
 
@@ -53,13 +54,32 @@ public:
         return pdf_all_wavelengths(si);
     }
 
+protected:
+    /// Whoever uses it did not say what it is: a reflectance.
+    void limit() {
+        if (m_value.intent() == SpectrumData::Intent::Unspecified)
+            m_value =
+                ColourValue::unprepared(m_value.first_rgb(), SpectrumData::Intent::Reflectance);
+    }
+
 private:
     ColourValue m_value = ColourValue::unprepared({ 1, 1, 1 }, SpectrumData::Intent::Unspecified);
     bool m_is_colour = true;
 };
 
-/// The name of the same in version 3 dictionaries.
-class Srgb final : public Rgb {};
+/// As version 3 dictionaries have it: a reflectance, unless told otherwise.
+class Srgb final : public Rgb {
+public:
+    void declare(Params &p) override {
+        Rgb::declare(p);
+        bool unbounded = false;
+        p.boolean("unbounded", unbounded, false)
+            .fixed()
+            .doc("Components may be larger than 1; in spectral variants, so is the spectrum");
+        if (p.loading() && !unbounded)
+            limit();
+    }
+};
 
 UMBEL_PLUGIN(Texture, Rgb, "rgb")
 UMBEL_PLUGIN(Texture, Srgb, "srgb")

@@ -7,6 +7,8 @@
 #include "render/further_colours.h"
 #include "render/invalid_samples.h"
 #include "render/path_tracer.h"
+#include "render/replay.h"
+#include <algorithm>
 
 namespace umbel {
 
@@ -20,6 +22,14 @@ static void leave_out_invalid(Samples &s, const Radiance &primal, const Film::Cr
     note_invalid_samples(s.pixel.x + jit::opaque(uint32_t(crop.x)),
                          s.pixel.y + jit::opaque(uint32_t(crop.y)), s.number, s.traced & !valid);
     s.traced = s.traced & valid;
+}
+
+// Without what it depends on.
+static Radiance fixed(Radiance r) {
+    for (auto *values : { &r.L.c, &r.aovs })
+        for (Float &v : *values)
+            v = Float(v.detached());
+    return r;
 }
 
 // Path tracers know how rays that leave a camera move with it.
@@ -74,14 +84,13 @@ void Render::backward(const Float &gradient) {
         Samples s = start(next_band(), place_of(next_band()));
         Radiance primal = primal_of(s);
         leave_out_invalid(s, primal, crop());
-        Spectrum L = map(primal.L, [](const Float &v) { return Float(v.detached()); });
-        std::vector<Float> aovs;
-        for (const Float &v : primal.aovs)
-            aovs.push_back(Float(v.detached()));
+        Radiance leaf = fixed(primal);
+        Spectrum &L = leaf.L;
+        std::vector<Float> &aovs = leaf.aovs;
         for (auto *values : { &L.c, &aovs })
             for (Float &v : *values)
                 ad::enable_grad(v);
-        std::vector<Float> pixel = film_channels({ L, primal.valid, aovs }, s);
+        std::vector<Float> pixel = film_channels(leaf, s);
         Float scale = s.weight * opaque_float(1.0 / spp());
         UInt32 first = s.pixel.index * UInt32(uint32_t(channels));
         for (uint32_t c = 0; c < pixel.size(); ++c) {
@@ -156,7 +165,21 @@ Float Render::forward() {
                                        sensor().medium(), primal, { Spectrum(1), {} }, s.traced);
         Radiance tangent{ by.L, Mask(false), by.aovs };
         tangent.aovs.resize(integrator().aov_names().size(), Float(0));
-        collect(next_band(), results_of(tangent, s));
+        {
+            ad::SuspendGrad none;
+            collect(next_band(), results_of(tangent, s));
+        }
+        // By what the camera and the film respond to
+        std::vector<Float> channels = film_channels(fixed(primal), s);
+        if (std::none_of(channels.begin(), channels.end(), ad::grad_enabled))
+            continue;
+        channels = differentiate_values(ad::Mode::Forward, channels, {});
+        for (Float &v : channels) {
+            v = select(s.traced, v * s.weight, Float(0));
+            if (m_group_size > 1)
+                v = Float(jit::block_reduce(jit::ReduceOp::Add, v, uint32_t(m_group_size)));
+        }
+        collect(next_band(), channels);
     }
     Float boundary = integrator().boundary(boundary_pass(ad::Mode::Forward, {}));
     return boundary.valid() ? tensor() + boundary : tensor();

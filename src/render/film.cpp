@@ -1,11 +1,14 @@
 // render/film.cpp: sizes, crop windows and channels.
 #include "render/film.h"
+#include "ad/ad.h"
 #include "core/colour.h"
+#include "core/host_array.h"
 #include "core/image_io.h"
 #include "core/spectra.h"
 #include "core/traverse.h"
 #include "render/spectral_samples.h"
 #include "render/texture.h"
+#include <algorithm>
 
 namespace umbel {
 
@@ -73,18 +76,34 @@ const FilterAxis &Film::axis(int number, int size) const {
     return known.axis;
 }
 
+// Whether scripts follow what a film responds to: then wavelengths are drawn evenly, as for a sensor's response.
+static bool is_followed(const Film &film) {
+    Spectrum anywhere(std::vector<Float>(4, opaque_float(550))); // no constant, lest zeros fold
+    std::vector<Float> values = film.channels({ Spectrum(1), anywhere, Float(0), {} });
+    return std::any_of(values.begin(), values.end(), ad::grad_enabled);
+}
+
 std::pair<Wavelengths, Spectrum> Film::sample_wavelengths(const Float &u,
                                                           const Mask &active) const {
     Ref<Texture> sensitivity = response();
     if (!sensitivity)
         return umbel::sample_wavelengths(u);
-    Wavelengths w =
-        sensitivity->sample_spectrum(interaction_anywhere({}), wavelength_strata(u), active).first;
+    Spectrum numbers = wavelength_strata(u);
+    Wavelengths w;
+    if (is_followed(*this)) {
+        auto [low, high] = sensitivity->wavelength_range();
+        w = map(numbers, [&](const Float &x) { return fma(x, high - low, low); });
+    } else
+        w = sensitivity->sample_spectrum(interaction_anywhere({}), numbers, active).first;
     return { w, wavelength_weight(w, active) };
 }
 
 Spectrum Film::wavelength_weight(const Wavelengths &w, const Mask &active) const {
     Ref<Texture> sensitivity = response();
+    if (sensitivity && is_followed(*this)) {
+        auto [low, high] = sensitivity->wavelength_range();
+        return Spectrum(high - low);
+    }
     Spectrum pdf = sensitivity ? sensitivity->pdf_spectrum(interaction_anywhere(w), active)
                                : map(w, [](const Float &x) { return sample_wavelength_pdf(x); });
     return map(pdf, [](const Float &p) { return select(p > 0, rcp(p), Float(0)); });

@@ -97,11 +97,23 @@ void Sensor::configure() {
     }
 }
 
+// Then wavelengths are drawn evenly: where a response is zero it has a derivative, too.
+static bool is_followed(const Texture &srf) {
+    Spectrum anywhere(std::vector<Float>(4, opaque_float(550))); // no constant, lest zeros fold
+    std::vector<Float> values = srf.eval(interaction_anywhere(anywhere), true).c;
+    return std::any_of(values.begin(), values.end(), ad::grad_enabled);
+}
+
 std::pair<Wavelengths, Spectrum>
 Sensor::sample_wavelengths(const SurfaceInteraction &, const Float &u, const Mask &active) const {
     if (!m_srf)
         return measuring_film().sample_wavelengths(u, active);
-    return m_srf->sample_spectrum(interaction_anywhere({}), wavelength_strata(u), active);
+    if (!is_followed(*m_srf))
+        return m_srf->sample_spectrum(interaction_anywhere({}), wavelength_strata(u), active);
+    auto [low, high] = m_srf->wavelength_range();
+    Wavelengths w =
+        map(wavelength_strata(u), [&](const Float &x) { return fma(x, high - low, low); });
+    return { w, wavelength_weight(w, active) };
 }
 
 Spectrum Sensor::response(const Wavelengths &w, const Mask &active) const {
@@ -111,6 +123,10 @@ Spectrum Sensor::response(const Wavelengths &w, const Mask &active) const {
 Spectrum Sensor::wavelength_weight(const Wavelengths &w, const Mask &active) const {
     if (!m_srf)
         return measuring_film().wavelength_weight(w, active);
+    if (is_followed(*m_srf)) {
+        auto [low, high] = m_srf->wavelength_range();
+        return response(w, active) * (high - low);
+    }
     Spectrum pdf = m_srf->pdf_spectrum(interaction_anywhere(w), active);
     return response(w, active) *
            map(pdf, [](const Float &p) { return select(p > 0, rcp(p), Float(0)); });

@@ -229,3 +229,53 @@ def test_regular_spectra_may_be_pairs():
         si.wavelengths = mi.Spectrum(450, 500, 550, 650)
         table = mi.load_string('<spectrum version="3.0.0" type="regular"><spectrum name="value" value="400:1, 500:3, 600:1"/></spectrum>')
         assert dr.allclose(table.eval(si), [2, 3, 2, 0])
+
+
+# ---- derivatives by what sensors respond to
+def _responding(**camera):
+    band = {"type": "irregular", "wavelengths": "560,580,600,620,640", "values": "0,1,.5,0,0"}
+    light = {"type": "irregular", "wavelengths": "400,700", "values": "1,3"}
+    return mi.load_dict({"type": "scene", "integrator": {"type": "path"}, "sky": {"type": "constant", "radiance": light},
+                         "camera": {"type": "perspective", **({} if "film" in camera else {"srf": band}),
+                                    "film": {"type": "hdrfilm", "width": 2, "height": 2, "pixel_format": "luminance", "rfilter": {"type": "box"}},
+                                    **camera}})
+
+
+def _expected(scene, key):
+    """Images are linear in the response: those of its parts, one at a time."""
+    params = mi.traverse(scene)
+    values = params[key].numpy()
+    out = []
+    for i in range(len(values)):
+        params[key] = mi.Float(np.eye(len(values), dtype=np.float32)[i])
+        params.update()
+        out.append(mi.render(scene, spp=2048, seed=3).numpy().sum())
+    params[key] = mi.Float(values)
+    params.update()
+    return np.array(out)
+
+
+SPECFILM = {"type": "specfilm", "width": 2, "height": 2, "rfilter": {"type": "box"},
+            "band": {"type": "irregular", "wavelengths": "560,580,600,620,640", "values": "0,1,.5,0,0"}}
+
+
+@pytest.mark.parametrize("key, camera", [("camera.srf.values", {}), ("camera.film.band.values", {"film": SPECFILM})])
+def test_images_have_derivatives_by_responses(key, camera):
+    with mi.set_variant("llvm_ad_spectral"):
+        scene = _responding(**camera)
+        expected = _expected(scene, key)
+        assert expected.min() > 0
+        params = mi.traverse(scene)
+        dr.enable_grad(params[key])
+        params.update()
+        dr.backward(dr.sum(mi.render(scene, params, spp=2048).array))
+        assert np.allclose(dr.grad(params[key]).numpy(), expected, rtol=.03, atol=.01 * expected.max())
+
+        # In forward mode, by all of them at once
+        dr.disable_grad(params[key])
+        dr.enable_grad(params[key])
+        dr.set_grad(params[key], mi.Float([1, 2, 3, 4, 5]))
+        params.update()
+        image = mi.render(scene, params, spp=2048)
+        dr.forward_to(image)
+        assert dr.grad(image).numpy().sum() == pytest.approx(expected @ [1, 2, 3, 4, 5], rel=.03)

@@ -113,8 +113,12 @@ struct Ge {
 struct Neg {
     template <class T> static T of(T a) { return Sub::of(T(0), a); }
 };
-struct Abs {
-    template <class T> static T of(T a) { return a < 0 ? Neg::of(a) : a; }
+struct Abs { // at least 0, as NVIDIA's assembler takes it to be, also of the least integer
+    template <class T> static T of(T a) {
+        return a == std::numeric_limits<T>::min() ? std::numeric_limits<T>::max()
+               : a < 0                            ? Neg::of(a)
+                                                  : a;
+    }
 };
 struct Not {
     template <class T> static T of(T a) { return ~a; }

@@ -95,16 +95,13 @@ TEST_P(Regression, LocalArrayThatAConditionalReturnsTwiceIsTwoArrays) {
     };
     LocalArray<uint32_t> a(UInt32(5u) + arange<uint32_t>(4) * 0u, 2);
     UInt32 lane = opaque(arange<uint32_t>(4));
-    Two two = if_(
-        (a.get(lane & 1u) + lane) % 2u == 1u,
-        [&] {
-            LocalArray<uint32_t> b = a;
-            b.set(UInt32(0u), lane * 10u);
-            return Two{ b, b };
-        },
-        [&] {
-            return Two{ a, a };
-        });
+    Two two = if_((a.get(lane & 1u) + lane) % 2u == 1u,
+                  [&] {
+                      LocalArray<uint32_t> b = a;
+                      b.set(UInt32(0u), lane * 10u);
+                      return Two{ b, b };
+                  },
+                  [&] { return Two{ a, a }; });
     two.a.set(UInt32(0u), lane + 100u);
     EXPECT_EQ((two.a.get(UInt32(0u)) + two.b.get(UInt32(0u)) * 1000u).read(),
               (U32s{ 100, 5101, 20102, 5103 }));
@@ -322,6 +319,17 @@ TEST_P(Regression, ScatteredExtremaKeepTheTargetWhereTheValueIsNaN) {
         EXPECT_TRUE(std::isnan(r[1]));
         EXPECT_TRUE(r[2] == 0 && std::signbit(r[2]));
     }
+}
+
+// ---- arithmetic
+
+// NVIDIA's assembler takes absolute values to be at least 0, and converted this one as if it were.
+TEST_P(Regression, TheLeastIntegerIsItsOwnAbsoluteValue) {
+    Int32 x = copy(std::vector<int32_t>{ std::numeric_limits<int32_t>::min(), -5 });
+    Int64 y = copy(std::vector<int64_t>{ std::numeric_limits<int64_t>::min(), -5 });
+    EXPECT_EQ(Float32(UInt64(abs(x))).read(), (std::vector<float>{ 0x1p64f, 5 }));
+    EXPECT_EQ(Float32(UInt64(abs(y))).read(), (std::vector<float>{ 0x1p63f, 5 }));
+    EXPECT_EQ(UInt32(abs(x) < Int32(0)).read(), (U32s{ 1, 0 }));
 }
 
 // ---- evaluated modes

@@ -42,6 +42,17 @@ Operand Writer::divide(Type t, const Operand &a, const Operand &b) {
     return select(t, by_zero, immediate(t, ~0ull), q);
 }
 
+// The assembler takes the result of its own instruction to be at least 0, which that of the least integer is not: only what is
+// narrower than the register is safe.
+Operand Writer::absolute(Type t, const Operand &a) {
+    if (!is_signed(t))
+        return a;
+    if (is_narrow(t))
+        return narrow(t, make('r', "abs.s32", a));
+    Operand negative = make('p', with("setp.lt", t), a, "0");
+    return select(t, negative, make(register_class(t), with("neg", t), a), a);
+}
+
 Operand Writer::multiply_high(Type t, const Operand &a, const Operand &b) {
     if (!is_narrow(t))
         return make(register_class(t), with("mul.hi", t), a, b);
@@ -98,7 +109,7 @@ Operand Writer::integer_op(Op op, Type t, const Operand &a, const Operand &b, co
     };
     switch (op) {
     case Op::Neg: return narrow(t, make(reg, reg == 'd' ? "neg.s64" : "neg.s32", a));
-    case Op::Abs: return is_signed(t) ? narrow(t, make(reg, with("abs", t), a)) : a;
+    case Op::Abs: return absolute(t, a);
     case Op::Not: return narrow(t, make(reg, "not." + bit, a));
     case Op::Popcount:
     case Op::Clz:

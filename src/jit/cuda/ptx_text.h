@@ -109,6 +109,7 @@ private:
     Operand divide(Type t, const Operand &a, const Operand &b);
     Operand count_bits(Op op, Type t, const Operand &a);
     Operand rotate(Op op, Type t, const Operand &a, const Operand &b);
+    Operand absolute(Type t, const Operand &a);
     Operand multiply_high(Type t, const Operand &a, const Operand &b);
     Operand compare(Op op, Type from, const Operand &a, const Operand &b);
     Operand minimum(Type t, const Operand &a, const Operand &b, bool greatest);

@@ -172,8 +172,11 @@ void KernelTask::run_on_device(CollectingLog &log) {
         records[k] = allocate(known.size());
         std::memcpy(records[k]->data(), known.data(), known.size());
         uint64_t to = records[k]->device_address(*device);
+        std::vector<SmallCopy> fields;
         for (const CallTables::Copy &c : copies)
-            copying->copy(to + c.offset, arrays[c.array].buffer->device_address(*device), c.bytes);
+            fields.push_back(
+                { arrays[c.array].buffer->device_address(*device), to + c.offset, c.bytes });
+        copying->copy_each(fields);
         records[k]->device_wrote();
     }
     std::vector<DeviceLaunch::Arg> args(main.arrays.size());

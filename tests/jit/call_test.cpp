@@ -265,6 +265,33 @@ TEST_P(RecordedCallTest, NumbersOfInstancesStayOnADevice) {
     EXPECT_EQ(y.read(), list<float>({ 30, 70, 30, 70 }));
 }
 
+TEST_P(RecordedCallTest, NumbersOfManyInstancesAreOfAllWidths) {
+    struct Mixed : Instance<Mixed> {
+        Value byte, half, word, wide;
+    };
+    constexpr uint32_t Count = 200;
+    UInt32 one = opaque(1u);
+    std::vector<std::unique_ptr<Mixed>> things;
+    std::vector<uint32_t> ids;
+    std::vector<double> want;
+    for (uint32_t i = 0; i < Count; ++i) {
+        auto &t = *things.emplace_back(std::make_unique<Mixed>());
+        UInt32 n = opaque(i) * one; // data: one program for all
+        t.byte = cast(Type::U8, n);
+        t.half = cast(Type::I16, n + 1000u);
+        t.word = cast(Type::F32, n + 2000u);
+        t.wide = cast(Type::F64, n + 3000u);
+        eval(t.byte, t.half, t.word, t.wide);
+        ids.push_back(t.id());
+        want.push_back(i + 1e3 * (1000 + i) + 1e6 * (2000 + i) + 1e9 * (3000 + i));
+    }
+    Float64 y = call(Pointer<Mixed>(copy(ids)), [](Mixed *t) {
+        return Float64(cast(Type::F64, t->byte)) + Float64(cast(Type::F64, t->half)) * 1e3 +
+               Float64(cast(Type::F64, t->word)) * 1e6 + Float64(t->wide) * 1e9;
+    });
+    EXPECT_EQ(y.read(), want);
+}
+
 TEST_P(RecordedCallTest, ConstantsPropagateIntoCallees) {
     Scale a(2);
     Table t({ 1 });

@@ -12,6 +12,7 @@
 namespace umbel::jit::cuda {
 
 class SumKernels;
+class CopyKernel;
 
 /// A place in the queue.
 class Event {
@@ -39,6 +40,7 @@ public:
     void download(void *to, uint64_t from, uint64_t bytes) override;
     void fill(uint64_t to, uint64_t bits, uint32_t width, uint64_t count) override;
     void copy(uint64_t to, uint64_t from, uint64_t bytes) override;
+    void copy_each(std::span<const SmallCopy> copies) override;
     std::vector<uint64_t> begin_sums(std::span<const SumTarget> targets) override;
     void end_sums(std::span<const SumTarget> targets, std::span<const uint64_t> digits) override;
 
@@ -100,6 +102,8 @@ private:
     std::mutex m_launch_mutex;
     std::mutex m_sums_mutex;
     std::shared_ptr<SumKernels> m_sum_kernels;
+    std::mutex m_copy_mutex;
+    std::shared_ptr<CopyKernel> m_copy_kernel;
 };
 
 } // namespace umbel::jit::cuda

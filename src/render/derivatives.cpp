@@ -1,12 +1,11 @@
 // render/derivatives.cpp: images as data of a program, and derivatives of them.
 #include "ad/ad.h"
-#include "render/drops_effects.h"
 #include "render/driver.h"
+#include "render/drops_effects.h"
 #include "render/expected_samples.h"
 #include "render/followed_camera.h"
 #include "render/further_colours.h"
 #include "render/invalid_samples.h"
-#include "render/path_tracer.h"
 #include "render/replay.h"
 #include <algorithm>
 
@@ -32,9 +31,8 @@ static Radiance fixed(Radiance r) {
     return r;
 }
 
-// Path tracers know how rays that leave a camera move with it.
 static void refuse_camera(const Integrator &integrator) {
-    if (FollowedCamera::is_any() && !dynamic_cast<const PathTracer *>(&integrator))
+    if (FollowedCamera::is_any() && !dynamic_cast<const FollowsCamera *>(&integrator))
         integrator.complain("has no derivatives by where the camera is; use `prb_projective`, or "
                             "`prb`, which leaves out what comes into sight");
 }

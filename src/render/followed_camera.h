@@ -5,6 +5,12 @@
 
 namespace umbel {
 
+/// Of integrators that know how rays which leave a camera move with it.
+class FollowsCamera {
+public:
+    virtual ~FollowsCamera() = default;
+};
+
 /// While one lives, rays that leave the camera move with it: see Sensor::follow_to_world.
 class FollowedCamera {
 public:

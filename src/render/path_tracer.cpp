@@ -1,6 +1,6 @@
 // render/path_tracer.cpp: see render/path_tracer.h.
 #include "render/path_tracer.h"
-#include "render/followed_camera.h"
+#include "render/attached.h"
 #include "render/followed_once.h"
 #include "render/hidden_lights.h"
 #include <optional>
@@ -311,19 +311,6 @@ Spectrum PathTracer::incident(const Scene &scene, State &s) const {
 
 // ---- shapes that are followed
 
-static Vector3 replace_grad(const Vector3 &a, const Vector3 &b) {
-    auto each = [](const Float &x, const Float &y) { return Float(ad::replace_grad(x, y)); };
-    return { each(a.x, b.x), each(a.y, b.y), each(a.z, b.z) };
-}
-
-// How much of what leaves x arrives around a point that stays on its surface, relative to what it is: 1, with derivatives.
-static Float arriving(const Vector3 &x, const Arena::Attached &to, const Mask &active) {
-    Vector3 way = select(active, to.si.p - x, Vector3(Float(0), Float(0), Float(1)));
-    Float dist2 = squared_norm(way), cosine = abs_dot(to.si.n, way);
-    Float density = cosine * to.area * rsqrt(dist2) / dist2, fixed(ad::detach(density));
-    return select(active & (fixed > 0), density / fixed, Float(1));
-}
-
 SurfaceInteraction PathTracer::attached_hit(const Scene &scene, State &s) const {
     const Vertex &last = s.trail[0], &here = s.trail[1];
     Mask first = s.active & (s.depth == UInt32(0u)), met = here.hit.is_valid();
@@ -341,64 +328,24 @@ SurfaceInteraction PathTracer::attached_hit(const Scene &scene, State &s) const 
 Spectrum PathTracer::attached_light(const Scene &scene, const SurfaceInteraction &si,
                                     const SurfaceInteraction &fixed, DirectionSample &ds,
                                     const Spectrum &light, State &s, const Mask &active) const {
-    // The same point of the light, if it is a surface
-    Ray ray = fixed.spawn_ray_to(ds.p);
-    ray.maxt = std::numeric_limits<double>::infinity();
-    Mask sampled = active & (ds.pdf > 0);
-    Hit hit = scene.trace(ray, sampled);
-    Arena::Attached point = scene.attached(ray, hit, false, sampled);
-    Mask found = sampled & point.si.is_valid() & (point.si.emitter == ds.emitter);
-
-    struct Result {
-        Spectrum value;
-        Vector3 p, d;
-        UMBEL_STRUCT(value, p, d)
-    };
-    Vector3 none(Float(0));
-    DirectionSample sample = ds;
-    Vector3 on_surface = select(found, point.si.p, ds.p);
-    Result r = scene.emitters().call(
-        "emitter.eval_direction", ds.emitter, sampled, Result{ black(), none, none },
-        [&](const Emitter &e) {
-            DirectionSample at = sample;
-            if (e.shape())
-                at.p = on_surface;
-            if (!e.has(EndpointFlags::Infinite | EndpointFlags::DeltaDirection)) {
-                at.dist = norm(at.p - si.p);
-                at.d = (at.p - si.p) / at.dist;
-            }
-            return Result{ e.eval_direction(si, at, sampled), at.p, at.d };
-        });
-    ds.p = replace_grad(ds.p, r.p);
-    ds.d = replace_grad(ds.d, r.d);
-    Float factor = select(sampled, rcp(ds.pdf), Float(0)) * arriving(si.p, point, found);
+    AttachedLight at(scene, fixed, ds, active);
+    Float factor(1);
     if (m_warp.is_on())
-        factor = factor * warped(scene, ray, si.p, hit, point.si, s, s.depth + UInt32(2u),
-                                 sampled & !ds.delta);
-    Spectrum out = light;
-    for (size_t c = 0; c < out.c.size(); ++c)
-        out[c] = Float(ad::replace_grad(light[c], r.value[c] * factor));
-    return out;
+        factor = warped(scene, at.ray, si.p, at.hit, at.point.si, s, s.depth + UInt32(2u),
+                        at.sampled & !ds.delta);
+    return at.arriving_at(scene, si, ds, light, factor);
 }
 
 // The value of the BSDF towards the next vertex, and of what arrives there; takes the step to it.
 Spectrum PathTracer::attached_scattering(const Scene &scene, const SurfaceInteraction &si, State &s,
                                          const Ray &arrived, const BSDFSample &bs) const {
-    Hit hit = scene.trace(s.ray, s.active);
-    Arena::Attached next = scene.attached(s.ray, hit, false, s.active);
-    Mask smooth = s.active & next.si.is_valid() & !bs.is_delta();
-    Vector3 way = select(smooth, next.si.p - si.p, s.ray.d);
-    BSDFSample towards = bs;
-    towards.wo = replace_grad(bs.wo, si.to_local(normalize(way)));
-    Spectrum value = scene.bsdfs().call("bsdf", si.bsdf, s.active, black(), [&](const BSDF &bsdf) {
-        return value_of(bsdf, si, towards, s.active);
-    });
-    s.trail = { { arrived, s.trail[1].hit, s.trail[1].on_ray }, { s.ray, hit, bs.is_delta() } };
-    Float factor = arriving(si.p, next, smooth);
-    if (m_warp.is_on())
-        factor = factor * warped(scene, s.ray, si.p, hit, next.si, s, s.depth + UInt32(1u),
-                                 s.active & !bs.is_delta());
-    return value * factor;
+    AttachedStep step(scene, si, s.ray, bs, s.active);
+    s.trail = { { arrived, s.trail[1].hit, s.trail[1].on_ray },
+                { s.ray, step.hit, bs.is_delta() } };
+    if (!m_warp.is_on())
+        return step.value;
+    return step.value * warped(scene, s.ray, si.p, step.hit, step.next.si, s, s.depth + UInt32(1u),
+                               s.active & !bs.is_delta());
 }
 
 // ---- what comes into sight

@@ -14,6 +14,7 @@
 //
 // Two other ways to the same derivative, see PathDerivative, differ in how they know what lies ahead of a vertex.
 #pragma once
+#include "render/followed_camera.h"
 #include "render/integrator.h"
 #include "render/visibility_warp.h"
 
@@ -25,7 +26,7 @@ enum class PathDerivative {
     Recorded,  // all arithmetic of the loop is kept and differentiated: `ad`
 };
 
-class PathTracer : public Integrator {
+class PathTracer : public Integrator, public FollowsCamera {
 public:
     void declare(Params &p) override;
     Radiance sample(const Scene &scene, SampleStream &sampler, const Ray &ray, const Medium *medium,

@@ -355,6 +355,6 @@ def test_a_grid_that_shines_on_itself_where_nothing_comes_into_sight():
 
 
 def test_integrators_that_cannot_follow_the_camera_say_so():
-    scene = _scene(_lit(SHAPES["sphere"]()), "direct")
+    scene = _scene(_lit(SHAPES["sphere"]()), "prbvolpath")
     with pytest.raises(Exception, match="where the camera is"):
         Problem(scene, "camera.to_world", _move(0), 1, 1).backward(0)

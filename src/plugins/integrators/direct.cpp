@@ -1,11 +1,13 @@
 // direct: direct illumination only, by sampling lights and BSDFs, combined with the power heuristic.
+#include "render/attached.h"
+#include "render/followed_camera.h"
 #include "render/followed_once.h"
 #include "render/hidden_lights.h"
 #include "render/integrator.h"
 
 namespace umbel {
 
-class Direct final : public Integrator {
+class Direct final : public Integrator, public FollowsCamera {
 public:
     void declare(Params &p) override {
         Integrator::declare(p);
@@ -26,65 +28,108 @@ public:
 
     Radiance sample(const Scene &scene, SampleStream &sampler, const Ray &camera_ray,
                     const Medium *, const Mask &active) const override {
-        BSDFContext ctx;
-        // What scripts follow of shapes has derivatives wherever rays meet it
-        auto meet = [&](const Ray &r, const Mask &on, bool coherent) {
-            return scene.interaction(r, scene.trace(r, on, coherent), on,
-                                     scene.follows_shapes() ? Scene::Follow::Ray
-                                                            : Scene::Follow::Nothing);
-        };
         Ray ray = m_hide_emitters ? past_lights(scene, camera_ray, active) : camera_ray;
-        SurfaceInteraction si = meet(ray, active, true);
-        si.compute_uv_partials(ray, active);
-        Mask valid = active & si.is_valid();
+        Place at = first_place(scene, ray, active);
+        at.si.compute_uv_partials(ray, active);
+        Mask valid = active & at.si.is_valid();
         Spectrum L = black();
         if (!m_hide_emitters)
-            L += select(active, scene.eval_emitter(si, active), black());
-
-        double total = m_emitter_samples + m_bsdf_samples, part_e = m_emitter_samples / total,
-               part_b = m_bsdf_samples / total;
-        for (int i = 0; i < m_emitter_samples; ++i) {
-            auto [ds, light] = scene.sample_emitter_direction(si, sampler.next_2d(), true, valid);
-            Vector3 wo = si.to_local(ds.d);
-            auto r =
-                scene.eval_and_sample_bsdf(ctx, si, wo, Float(0), { Float(0), Float(0) }, valid);
-            Spectrum value = si.to_world_mueller(r.value, -wo, si.wi);
-            Float pdf = holds_samples(scene) ? Float(ad::detach(r.pdf)) : r.pdf;
-            Float mis = select(ds.delta, Float(1), mis_weight(ds.pdf * part_e, pdf * part_b));
-            Mask lit = valid & (ds.pdf > 0) & agree(si, ds.d, wo);
-            L += select(lit, value * light * (mis * (1.0 / m_emitter_samples)), black());
-        }
-        for (int i = 0; i < m_bsdf_samples; ++i) {
-            Float u1 = sampler.next_1d();
-            BSDFSample bs = sample_bsdf(scene, si, u1, sampler.next_2d(), valid);
-            Vector3 d = si.to_world(bs.wo);
-            Mask go = valid & (bs.pdf > 0) & agree(si, d, bs.wo);
-            Ray next = si.spawn_ray(d);
-            SurfaceInteraction hit = meet(next, go, false);
-            auto [emitted, light_pdf] = scene.eval_emitter_pdf(si, hit, go);
-            Float mis =
-                select(bs.is_delta(), Float(1), mis_weight(bs.pdf * part_b, light_pdf * part_e));
-            Spectrum weight = si.to_world_mueller(bs.weight, -bs.wo, si.wi);
-            L += select(go, weight * emitted * (mis * (1.0 / m_bsdf_samples)), black());
-        }
+            L += select(active, scene.eval_emitter(at.si, active), black());
+        for (int i = 0; i < m_emitter_samples; ++i)
+            L += towards_light(scene, sampler, at, valid);
+        for (int i = 0; i < m_bsdf_samples; ++i)
+            L += towards_sample(scene, sampler, at, valid);
         return { L, valid | covers_background(scene, m_hide_emitters), {} };
     }
 
 private:
-    // Where it is differentiated, what was sampled stays, with its density, and the BSDF's value there changes: lights end
-    // somewhere, and a derivative of directions would not know. Shapes that move take their directions along.
-    static bool holds_samples(const Scene &scene) {
-        return FollowedOnce::is_on() && !scene.follows_shapes();
+    // What the camera sees, with derivatives of what scripts follow, and without. Where it is differentiated, what was sampled
+    // stays, with its density, and values change there: lights end somewhere, and a derivative of directions would not know.
+    struct Place {
+        SurfaceInteraction si, fixed;
+        bool is_held;         // samples are
+        bool attached;        // shapes or the camera move, and points stay on their surfaces
+        Scene::Follow follow; // else, of scripts that sample by hand: all that rays meet
+    };
+    static Place first_place(const Scene &scene, const Ray &ray, const Mask &active) {
+        Hit hit = scene.trace(ray, active, true);
+        bool is_held = FollowedOnce::is_on(), moves = scene.follows_shapes(),
+             attached = is_held && (moves || FollowedCamera::is_any());
+        auto follow = moves && !is_held ? Scene::Follow::Ray : Scene::Follow::Nothing;
+        SurfaceInteraction fixed = scene.interaction(ray, hit, active, follow);
+        return { attached ? attached_to_camera(scene, ray, hit, active) : fixed, fixed, is_held,
+                 attached, follow };
     }
-    static BSDFSample sample_bsdf(const Scene &scene, const SurfaceInteraction &si, const Float &u1,
+
+    Spectrum towards_light(const Scene &scene, SampleStream &sampler, const Place &at,
+                           const Mask &valid) const {
+        const SurfaceInteraction &si = at.si;
+        auto [ds, light] =
+            scene.sample_emitter_direction(at.fixed, sampler.next_2d(), false, valid);
+        Mask lit = valid & (ds.pdf > 0);
+        lit = lit & !scene.ray_test(at.fixed.spawn_ray_to(ds.p), lit);
+        if (at.attached)
+            light =
+                AttachedLight(scene, at.fixed, ds, lit).arriving_at(scene, si, ds, light, Float(1));
+        Vector3 wo = si.to_local(ds.d);
+        auto r = scene.eval_and_sample_bsdf({}, si, wo, Float(0), { Float(0), Float(0) }, valid);
+        Spectrum value = si.to_world_mueller(r.value, -wo, si.wi);
+        Float pdf = at.is_held ? Float(ad::detach(r.pdf)) : r.pdf;
+        Float mis =
+            select(ds.delta, Float(1),
+                   mis_weight(ds.pdf * part(m_emitter_samples), pdf * part(m_bsdf_samples)));
+        return select(lit & agree(si, ds.d, wo), value * light * (mis * (1.0 / m_emitter_samples)),
+                      black());
+    }
+
+    Spectrum towards_sample(const Scene &scene, SampleStream &sampler, const Place &at,
+                            const Mask &valid) const {
+        const SurfaceInteraction &si = at.si;
+        Float u1 = sampler.next_1d();
+        BSDFSample bs = sample_bsdf(scene, at, u1, sampler.next_2d(), valid);
+        Vector3 d = at.fixed.to_world(bs.wo);
+        Mask go = valid & (bs.pdf > 0) & agree(at.fixed, d, bs.wo);
+        Ray next = at.fixed.spawn_ray(d);
+        SurfaceInteraction end;
+        if (at.attached) {
+            AttachedStep step(scene, si, next, bs, go);
+            bs.weight = bs.weight * relative(step.value);
+            end = attached_end(scene, si, next, step.hit, bs.is_delta(), go);
+        } else
+            end = scene.interaction(next, scene.trace(next, go), go, at.follow);
+        auto [emitted, light_pdf] = scene.eval_emitter_pdf(at.fixed, end, go);
+        if (at.attached)
+            light_pdf = Float(ad::detach(light_pdf));
+        Float mis =
+            select(bs.is_delta(), Float(1),
+                   mis_weight(bs.pdf * part(m_bsdf_samples), light_pdf * part(m_emitter_samples)));
+        Spectrum weight = si.to_world_mueller(bs.weight, -bs.wo, si.wi);
+        return select(go, weight * emitted * (mis * (1.0 / m_bsdf_samples)), black());
+    }
+
+    // Shapes that move take points along; what is seen in mirrors stays in its direction.
+    static SurfaceInteraction attached_end(const Scene &scene, const SurfaceInteraction &from,
+                                           const Ray &ray, const Hit &hit, const Mask &on_ray,
+                                           const Mask &active) {
+        SurfaceInteraction si = scene.attached(ray, hit, on_ray, active).si;
+        Mask carried = active & hit.is_valid() & !on_ray;
+        Vector3 way = select(carried, from.p - si.p, -ray.d);
+        si.wi = replace_grad(si.wi, select(carried, si.to_local(normalize(way)), si.wi));
+        return si;
+    }
+
+    static BSDFSample sample_bsdf(const Scene &scene, const Place &at, const Float &u1,
                                   const Vector2 &u2, const Mask &active) {
         Vector3 any(0, 0, 1);
-        if (!holds_samples(scene))
-            return scene.eval_and_sample_bsdf({}, si, any, u1, u2, active).sample;
-        ReplayedScattering r = replay_bsdf(scene, si, any, u1, u2, true, active);
-        r.sample.weight = r.sample.weight * relative(r.sample_value);
+        if (!at.is_held)
+            return scene.eval_and_sample_bsdf({}, at.si, any, u1, u2, active).sample;
+        ReplayedScattering r = replay_bsdf(scene, at.fixed, any, u1, u2, !at.attached, active);
+        if (!at.attached)
+            r.sample.weight = r.sample.weight * relative(r.sample_value);
         return r.sample;
     }
+
+    double part(int samples) const { return samples / double(m_emitter_samples + m_bsdf_samples); }
 
     // Normals about the side on which light arrives; true where they need not.
     Mask agree(const SurfaceInteraction &si, const Vector3 &d, const Vector3 &wo) const {

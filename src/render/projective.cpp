@@ -4,6 +4,7 @@
 #include "render/film_buffer.h"
 #include "render/followed_camera.h"
 #include "render/followed_once.h"
+#include "render/hidden_lights.h"
 #include "render/sample_guide.h"
 #include <cmath>
 
@@ -177,6 +178,12 @@ Float ProjectiveTracer::boundary(const BoundaryPass &pass) const {
     return target.tangent();
 }
 
+// Lights that the camera does not see hide nothing from it.
+Mask ProjectiveTracer::sees(const Scene &scene, const Ray &ray, const Mask &active) const {
+    return active &
+           !scene.ray_test(m_hide_emitters ? past_lights(scene, ray, active) : ray, active);
+}
+
 // ---- silhouettes that the camera sees
 
 void ProjectiveTracer::primary(const BoundaryPass &pass, const Silhouettes &edges,
@@ -226,7 +233,7 @@ void ProjectiveTracer::primary_launch(const BoundaryPass &pass, const Silhouette
     };
     Ray test = beside_by(Float(1));
     test.maxt = ds.dist * (1 - 1e-3);
-    active = active & !pass.scene.ray_test(test, active);
+    active = sees(pass.scene, test, active);
 
     // What is seen on this side of it
     Radiance r = sample(pass.scene, s.sampler, beside_by(select(is_outside, Float(1), Float(-1))),
@@ -447,7 +454,9 @@ Float ProjectiveTracer::indirect_launch(const BoundaryPass &pass, const Silhouet
     Spectrum value = walk.throughput * bsdf.value * importance * adjoint(si, in, ds.d, wo) *
                      start.weight * L * (s.weight / chance);
     active = active & any_nonzero(value);
-    active = active & !scene.ray_test(si.spawn_ray_to(ds.p), active);
+    if (m_hide_emitters)
+        active = active & (si.emitter == UInt32(0u));
+    active = sees(scene, si.spawn_ray_to(ds.p), active);
 
     if (!target) { // as bright as it may become if things move by as much as they are wide
         *places = { place_in_cube.x, place_in_cube.yz.x, place_in_cube.yz.y };

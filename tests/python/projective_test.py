@@ -178,6 +178,13 @@ def test_a_light_that_moves():
     Problem(_scene(_lit(SHAPES["sphere"]()), "direct_projective"), "light.to_world", _move(0), 128, 2048).check()
 
 
+def test_silhouettes_behind_a_light_that_the_camera_does_not_see():
+    sun = {"type": "directional", "direction": [-0.4, -1, 0.1], "irradiance": _rgb(2, 2, 2)}
+    pane = {"type": "rectangle", "to_world": mi.ScalarTransform4f().translate([0, .6, 3]).scale(.6), "emitter": _glow(.05)}
+    scene = _scene({"pane": pane, **_lit(SHAPES["sphere"](), sun)}, "direct_projective", hide_emitters=True)
+    Problem(scene, _key("sphere"), _move(0), 128, 2048).check()
+
+
 def test_a_camera_that_moves():
     Problem(_scene(_lit(SHAPES["cube"]()), "direct_projective"), "camera.to_world", _move(0), 128, 2048).check()
 

@@ -55,10 +55,11 @@ HasOutline::Outline CurveShape::piece_outline(const Viewpoint &from, const Float
         side = spline_side(spline, from, twice - half, sign);
         ring = spline_end(spline, from, u, is_end);
     }
-    Outline out{ select(is_side, side.p, ring.p), select(is_side, side.tangent, ring.tangent),
-                 select(is_side, side.inside, ring.inside),
-                 active & select(is_side, side.valid, ring.valid),
-                 select(is_side, side.at, ring.at) };
+    Outline out{
+        select(is_side, side.p, ring.p),           select(is_side, side.tangent, ring.tangent),
+        select(is_side, side.inside, ring.inside), active & select(is_side, side.valid, ring.valid),
+        select(is_side, side.at, ring.at),         select(is_side, side.depth, ring.depth)
+    };
     if (m_curves.is_linear)
         out.valid = out.valid & !is_in_neighbour(out.p, Float(0), segment, first, out.valid);
     return out;
@@ -132,6 +133,9 @@ Mask CurveShape::is_in_neighbour(const Vector3 &p, const Float &error, const UIn
 
 namespace {
 
+// Of the radius. Embree was seen to miss rays by half of a thousandth.
+constexpr double SplineDepth = 2e-3;
+
 // At a place u of a spline, as seen from somewhere: q = from - c. With e across the axis, the surface is seen edge-on where
 //
 //     G(u, e) = (|c'|^2 - r e . c'') (e . q - w r) - r' c' . q = 0
@@ -194,7 +198,7 @@ HasOutline::Outline CurveShape::spline_side(const Spline<Float> &spline, const V
     Float bends = dot(way, v.c1) / v.stretch(e) * turned + dot(way, t) / v.r * slope;
     Mask valid = (far > 0) & (abs(v.G(e)) < tolerance * scale) & (v.stretch(e) > 0) & (bends > 0);
     Vector3 tangent = v.c1 + e * v.r1 + (v.turning(e) - t * (turned / slope)) * v.r;
-    return { fma(e, v.r, v.c), tangent * 2.0, -v.normal(e), valid, u };
+    return { fma(e, v.r, v.c), tangent * 2.0, -v.normal(e), valid, u, v.r * SplineDepth };
 }
 
 // The ring where a spline begins or ends: its half that is seen from outside.
@@ -205,8 +209,12 @@ HasOutline::Outline CurveShape::spline_end(const Spline<Float> &spline, const Vi
     Frame f(v.axis);
     EllipsePoint e(Vector3(Float(0)), f.s, f.t, u);
     Float facing = dot(v.normal(e.p), fma(e.p, -(v.w * v.r), v.q));
-    return { fma(e.p, v.r, v.c), e.tangent * v.r, select(is_end, -v.c1, v.c1),
-             from.is_end ? facing < 0 : facing > 0, at };
+    return { fma(e.p, v.r, v.c),
+             e.tangent * v.r,
+             select(is_end, -v.c1, v.c1),
+             from.is_end ? facing < 0 : facing > 0,
+             at,
+             v.r * SplineDepth };
 }
 
 // ---- points that move with the surface

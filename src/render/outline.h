@@ -33,7 +33,9 @@ public:
         Vector3 inside;  // seen from the viewpoint, the shape lies on this side of the curve
         Mask valid;
         Float at = Float(0); // the u of a hit there
-        UMBEL_STRUCT(p, tangent, inside, valid, at)
+        // Rays that pass the curve inside by less may miss the shape: those that graze it are hard to find by iteration
+        Float depth = Float(0);
+        UMBEL_STRUCT(p, tangent, inside, valid, at, depth)
     };
     /// A point of it, for u in [0, 1).
     virtual Outline outline(const Viewpoint &from, const Float &u) const = 0;

@@ -269,6 +269,7 @@ Silhouettes::Point Silhouettes::point(const UInt32 &piece, const Float &t, const
             return outlined ? outlined->piece_outline(local, t, own, part, on_outline) : nothing;
         });
     if (has_instances()) {
+        o.depth = o.depth * sqrt(squared_norm(placed.vector(o.inside)) / squared_norm(o.inside));
         o.p = placed.point(o.p);
         o.tangent = placed.vector(o.tangent);
         o.inside = placed.vector(o.inside);
@@ -276,6 +277,7 @@ Silhouettes::Point Silhouettes::point(const UInt32 &piece, const Float &t, const
     out.p = select(on_outline, o.p, out.p);
     out.edge = select(on_outline, o.tangent, out.edge);
     out.inside = select(on_outline, o.inside, out.inside);
+    out.depth = select(on_outline & o.valid, o.depth, out.depth);
     out.hit.u = select(on_outline, o.at, out.hit.u);
     out.hit.prim = select(on_outline, primitive, out.hit.prim);
     out.hit.geometry = select(on_outline, UInt32(uint32_t(AnalyticGeometry)), out.hit.geometry);

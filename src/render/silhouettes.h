@@ -24,6 +24,7 @@ public:
         Vector3 inside; // of the surface that ends here, as seen by whoever asked
         Hit hit;        // as if a ray had met the point: see attached()
         Mask valid;
+        Float depth = Float(0); // see HasOutline::Outline
     };
     /// As seen from somewhere; edges are where they are.
     Point point(const UInt32 &piece, const Float &t, const Viewpoint &from,

@@ -295,6 +295,27 @@ def test_what_the_camera_sees_of_a_moving_curve(kind, axis, tmp_path):
     Problem(scene, "thing.control_points", _move_points(axis), 512, 4096).check()
 
 
+def _spline_in_the_sky(tmp_path, **kwargs):
+    return _scene({"sky": {"type": "constant", "radiance": _rgb(.5, .6, .7)},
+                   "thing": {**_curve("bsplinecurve", tmp_path), "bsdf": {"type": "diffuse", "reflectance": _rgb(0, 0, 0)}}},
+                  max_depth=1, **kwargs)
+
+
+def test_rays_beside_the_outline_of_a_spline_find_it(tmp_path):
+    """Where it bends most: searches of rays that graze a spline end too early."""
+    def place(before, x):
+        return before + dr.select(dr.arange(mi.UInt32, dr.width(before)) == 7, x, 0)
+    Problem(_spline_in_the_sky(tmp_path), "thing.control_points", place, 1024, 16384).check(step=.06, seeds=6, slack=.005)
+
+
+def test_outlines_of_splines_in_double_precision(tmp_path):
+    def gradient(variant):
+        with mi.set_variant(variant):
+            problem = Problem(_spline_in_the_sky(tmp_path, sppc=0, sppi=0), "thing.control_points", _move_points(3), 64, 64)
+            return np.mean([problem.backward(i) for i in range(3)])
+    assert gradient("llvm_ad_rgb_double") == pytest.approx(gradient("llvm_ad_rgb"), rel=.03)
+
+
 @pytest.mark.parametrize("kind", CURVES)
 @pytest.mark.parametrize("key", ["thing.control_points", "light.to_world", "camera.to_world"])
 def test_curves_and_their_shadows(kind, key, tmp_path):

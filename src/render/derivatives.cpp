@@ -7,6 +7,7 @@
 #include "render/further_colours.h"
 #include "render/invalid_samples.h"
 #include "render/replay.h"
+#include "render/replayed_later.h"
 #include <algorithm>
 
 namespace umbel {
@@ -56,6 +57,7 @@ Float Render::tensor() const {
 
 Radiance Render::primal_of(const Samples &s) const {
     ad::SuspendGrad none;
+    ReplayedLater later;
     SampleStream sampler = s.sampler; // the derivative starts from the same numbers
     return integrator().sample(m_scene, sampler, s.ray, sensor().medium(), s.traced);
 }

@@ -2,6 +2,7 @@
 #include "render/nesting_integrator.h"
 #include "render/followed_camera.h"
 #include "render/further_colours.h"
+#include "render/replayed_later.h"
 #include <algorithm>
 #include <map>
 
@@ -86,6 +87,8 @@ Radiance NestingIntegrator::combined(const std::vector<Radiance> &inside, const 
 
 Radiance NestingIntegrator::sample(const Scene &scene, SampleStream &sampler, const Ray &ray,
                                    const Medium *medium, const Mask &active) const {
+    // Some differentiate all of their arithmetic, and with it whatever made the random numbers that they go on with
+    ReplayedLater none(false);
     std::vector<NestedRadiance> parts;
     std::vector<Radiance> inside;
     for (const Ref<Integrator> &i : m_inner) {

@@ -1,8 +1,12 @@
 // render/path_tracer.cpp: see render/path_tracer.h.
 #include "render/path_tracer.h"
+#include "jit/context.h"
+#include "jit/unset_array.h"
 #include "render/attached.h"
+#include "render/followed_camera.h"
 #include "render/followed_once.h"
 #include "render/hidden_lights.h"
+#include "render/replayed_later.h"
 #include <optional>
 
 namespace umbel {
@@ -25,6 +29,41 @@ struct Vertex { // where a ray ends
     Mask on_ray; // whether it stays on the ray when shapes move, else on its surface
     UMBEL_STRUCT(ray, hit, on_ray)
 };
+
+// What the first vertices of a path are, kept by the walk that finds them for the one that replays it: nothing that lanes read
+// again is nearer to them than arrays of their own, and no ray is traced twice.
+struct KeptHits {
+    std::vector<Value> fields; // of a Hit, one array each; or none, where nothing is kept
+    UMBEL_STRUCT(fields)
+
+    static KeptHits of_length(uint32_t length) {
+        KeptHits r;
+        for (jit::Type type : types())
+            r.fields.push_back(jit::unset_array(type, length));
+        return r;
+    }
+    uint32_t length() const { return fields.empty() ? 0 : fields[0].node().length; }
+    void set(const UInt32 &number, Hit hit, const Mask &active) {
+        size_t k = 0;
+        jit::visit_values(hit, [&](Value &v) {
+            fields[k] = jit::local_set(fields[k], number, v, active);
+            ++k;
+        });
+    }
+    Hit get(const UInt32 &number, const Mask &active) const {
+        Hit hit;
+        size_t k = 0;
+        jit::visit_values(hit, [&](Value &v) { v = jit::local_get(fields[k++], number, active); });
+        hit.t = select(active, hit.t, Float(std::numeric_limits<double>::infinity()));
+        return hit;
+    }
+
+private:
+    static std::array<jit::Type, 6> types() {
+        jit::Type real = variant().float_type(), number = jit::Type::U32;
+        return { real, real, real, number, number, number };
+    }
+};
 } // namespace
 
 struct PathTracer::State {
@@ -42,8 +81,9 @@ struct PathTracer::State {
     Spectrum tangent;               // of L, in forward mode
     std::vector<Vertex> trail = {}; // where shapes are followed: the last vertex, and this one
     std::vector<UInt32> noise = {}; // for auxiliary rays
+    KeptHits hits = {};             // replayed when differentiating, like `lit`
     UMBEL_STRUCT(sampler, ray, throughput, L, eta, depth, prev_p, prev_n, prev_pdf, prev_delta,
-                 valid, active, lit, tangent, trail, noise)
+                 valid, active, lit, tangent, trail, noise, hits)
 
     // How the path is differentiated; the same throughout
     std::optional<ad::Mode> mode; // vertex by vertex
@@ -83,10 +123,17 @@ Radiance PathTracer::sample(const Scene &scene, SampleStream &sampler, const Ray
     s.is_recorded = m_derivative == PathDerivative::Recorded && FollowedOnce::is_on();
     if (s.is_recorded && (scene.follows_shapes() || FollowedCamera::is_any()))
         s.trail.assign(2, { ray, scene.trace(ray, s.active, true), Mask(true) });
+    // Loops that are evaluated would hold the arrays of all lanes in memory
+    if (ReplayedLater::is_on() && m_derivative == PathDerivative::Replay && m_max_depth != 0 &&
+        jit::Context::current().has(jit::Flag::RecordLoops))
+        s.hits = KeptHits::of_length(
+            m_max_depth < 0 ? KeptVertices : std::min(uint32_t(m_max_depth), KeptVertices));
     s = jit::loop(
         s, [](const State &s) { return s.active; }, [&](State &s) { bounce(scene, s); }, "path");
     sampler = s.sampler;
-    return { s.L, s.valid, {}, { s.lit } };
+    Radiance r{ s.L, s.valid, {}, { s.lit } };
+    r.replay.insert(r.replay.end(), s.hits.fields.begin(), s.hits.fields.end());
+    return r;
 }
 
 Radiance PathTracer::sample_up_to(const Scene &scene, SampleStream &sampler, const Ray &ray,
@@ -115,6 +162,7 @@ RadianceDerivative PathTracer::differentiate(ad::Mode mode, const Scene &scene,
     if (m_derivative == PathDerivative::Replay) {
         s.L = primal.L;
         s.lit = UInt32(primal.replay.at(0));
+        s.hits.fields.assign(primal.replay.begin() + 1, primal.replay.end());
     }
     s.gradient = gradient.L;
     if (mode == ad::Mode::Forward)
@@ -132,6 +180,29 @@ RadianceDerivative PathTracer::differentiate(ad::Mode mode, const Scene &scene,
         },
         "path derivative");
     return { s.tangent, {} };
+}
+
+// A path's own rays are traced by the primal, too, which keeps what they met for who replays it.
+Hit PathTracer::next_hit(const Scene &scene, State &s, const Mask &first) const {
+    uint32_t length = s.hits.length();
+    if (!s.mode || !length) {
+        Hit hit = scene.trace(s.ray, s.active, first);
+        if (length)
+            s.hits.set(s.depth, hit, s.active);
+        return hit;
+    }
+    Mask forgotten = s.active & (s.depth >= UInt32(length));
+    Hit hit = s.hits.get(s.depth, s.active & !forgotten);
+    if (m_max_depth >= 0 && uint32_t(m_max_depth) <= length)
+        return hit;
+    Hit far = scene.trace(s.ray, forgotten);
+    auto either = [&](const auto &a, const auto &b) { return select(forgotten, a, b); };
+    return { either(far.t, hit.t),
+             either(far.u, hit.u),
+             either(far.v, hit.v),
+             either(far.prim, hit.prim),
+             either(far.geometry, hit.geometry),
+             either(far.instance, hit.instance) };
 }
 
 // Rays towards lights are traced by the primal only, which keeps what became of the first 32 of a path for who replays it.
@@ -163,8 +234,9 @@ void PathTracer::bounce(const Scene &scene, State &s) const {
     BSDFContext ctx;
     Mask first = s.depth == UInt32(0u);
     bool attached = !s.trail.empty();
-    SurfaceInteraction si =
-        attached ? attached_hit(scene, s) : scene.ray_intersect(s.ray, s.active, first);
+    SurfaceInteraction si = attached
+                                ? attached_hit(scene, s)
+                                : scene.interaction(s.ray, next_hit(scene, s, first), s.active);
     si.compute_uv_partials(s.ray, first);
     Mask hit = si.is_valid();
 

@@ -4,8 +4,9 @@
 // combined with the power heuristic [Veach 1995]. Paths end at `max_depth` or by Russian roulette.
 //
 // The derivative walks each path a second time with the same random numbers [Vicini 2021]. Since the path's radiance is known
-// by then, what still lies ahead follows by subtraction, and each bounce can be differentiated on its own: one bit a bounce
-// is kept along the way, whether it saw the light, and nothing is differentiated but emission and BSDFs.
+// by then, what still lies ahead follows by subtraction, and each bounce can be differentiated on its own. No ray is traced a
+// second time: what a bounce met is kept along the way, and in one bit whether it saw the light. Nothing is differentiated
+// but emission and BSDFs.
 //
 // Where vertices or transforms of shapes are followed, so is what moves with them. The first point of a path stays on the
 // camera's ray; all others stay where they are on their surfaces, and the density of light from one to the next is
@@ -55,9 +56,11 @@ protected:
     void set_max_depth(int depth) { m_max_depth = depth; }
 
 private:
+    static constexpr uint32_t KeptVertices = 16; // of a path that is replayed
     struct State;
     State initial_state(const SampleStream &sampler, const Ray &ray, const Mask &active) const;
     void bounce(const Scene &scene, State &s) const;
+    Hit next_hit(const Scene &scene, State &s, const Mask &first) const;
     SurfaceInteraction attached_hit(const Scene &scene, State &s) const;
     Spectrum attached_light(const Scene &scene, const SurfaceInteraction &si,
                             const SurfaceInteraction &fixed, DirectionSample &ds,

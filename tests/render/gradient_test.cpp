@@ -2,6 +2,7 @@
 #include "render/render_image.h"
 #include "support/scenes.h"
 #include <cmath>
+#include <map>
 
 namespace umbel {
 using namespace test;
@@ -147,6 +148,26 @@ TEST_P(ExactGradients, OfIndicesOfASmoothMetal) {
                  "metal.k.value");
 }
 
+// Of a closed room: what the first walk has not kept of a path is found again.
+TEST_P(ExactGradients, OfPathsLongerThanWhatIsKeptOfThem) {
+    auto expect = [](int max_depth, const char *albedo) {
+        SCOPED_TRACE(max_depth);
+        std::string room =
+            fmt::format("<shape type='sphere'><float name='radius' value='8'/><boolean "
+                        "name='flip_normals' value='true'/><bsdf type='diffuse' id='room'>"
+                        "<rgb name='reflectance' value='{0},{0},{0}'/></bsdf></shape>",
+                        albedo);
+        Ref<Scene> scene = scene_from(box_xml(room, max_depth));
+        Derivatives d = derivatives(scene, "room.reflectance.value", 0, 7, 1e-5);
+        EXPECT_GT(std::abs(d.difference), 1e-4);
+        EXPECT_NEAR(d.backward, d.difference, 1e-6 * std::abs(d.difference));
+        EXPECT_NEAR(d.forward, d.backward, 1e-9 * std::abs(d.difference));
+    };
+    expect(16, "0.95");
+    expect(24, "0.95");
+    expect(-1, "0.6");
+}
+
 // Of an integrator inside another one, and of the channels that the outer one adds.
 TEST_P(ExactGradients, OfChannelsBesideTheColour) {
     std::string xml = box_xml(""), begin = "<integrator type='prb'>", end = "</integrator>";
@@ -184,6 +205,22 @@ TEST_P(ExactGradients, OfIntegratorsInsideOthers) {
     expect(aov + direct + inner + end);
     expect("<integrator type='multichannel'>" + aov + inner + end + "<integrator type='moment'>" +
            inner + end + end);
+}
+
+TEST(Replay, TracesNoRayASecondTime) {
+    VariantScope scope(find_variant("llvm_ad_rgb"));
+    Ref<Scene> scene = scene_from(box_xml(""));
+    SceneParameters params(scene);
+    ad::enable_grad(*component(params, "red.reflectance.value", 0));
+    params.update({ "red.reflectance.value" });
+    Float image = render_image(scene, &params, {}, {});
+    ad::set_grad(image, Float(1));
+    ad::backward_from(image);
+    std::map<std::string, int> traced; // by the kernel of both walks
+    for (const jit::ExternSite &site : variant().context().last_program().externs)
+        ++traced[site.text];
+    EXPECT_EQ(traced["embree intersect"], 1) << "the second walk knows what the first one met";
+    EXPECT_EQ(traced["embree occluded"], 1) << "and whether it saw the light";
 }
 
 TEST(NestedGradients, ThatCannotBeGivenAreErrors) {

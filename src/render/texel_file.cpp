@@ -11,6 +11,7 @@
 #include <map>
 #include <mutex>
 #include <numeric>
+#include <tbb/task_arena.h>
 
 namespace umbel {
 
@@ -235,8 +236,11 @@ std::shared_ptr<const Texels> read_texels(const std::filesystem::path &file,
     auto size = std::filesystem::file_size(file, error);
     if (auto known = entry->texels.lock(); known && entry->time == time && entry->size == size)
         return known;
-    auto texels = std::make_shared<Texels>(
-        make_texels(read_understood(file, options), options, file.string()));
+    // While it waits for others to convert a part, this thread takes no task that would want the lock again
+    auto texels = tbb::this_task_arena::isolate([&] {
+        return std::make_shared<Texels>(
+            make_texels(read_understood(file, options), options, file.string()));
+    });
     entry->texels = texels;
     entry->time = time;
     entry->size = size;

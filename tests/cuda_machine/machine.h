@@ -1,7 +1,8 @@
-// tests/cuda_machine/machine.h: a machine that runs the PTX which src/jit/cuda writes, one thread after another.
+// tests/cuda_machine/machine.h: a machine that runs the PTX which src/jit/cuda writes.
 //
 // It is behind a library with the name and the functions of NVIDIA's driver, so that all of the CUDA backend but the chip can be
-// tried on any machine. Threads of a warp never run together: that is an order which a GPU may choose, too.
+// tried on any machine. Threads run one after another, or, where UMBEL_CUDA_MACHINE_THREADS is "together", those of a block an
+// instruction each in turn, which shows what depends on their order. Each has a warp of its own.
 #pragma once
 #include <cstdint>
 #include <map>

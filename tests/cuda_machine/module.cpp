@@ -1,6 +1,7 @@
 // tests/cuda_machine/module.cpp: reads the text of a module; runs its threads.
 #include "machine.h"
 #include <cctype>
+#include <cstdlib>
 #include <cstring>
 #include <stdexcept>
 #include <string_view>
@@ -258,7 +259,8 @@ void Parser::instruction(const std::string &opcode, const std::string &rest, Ins
             i.s[next++] = operand(v);
         i.d[0] = operand("%nowhere");
     } else {
-        for (const std::string &v : list(parts[0])) // "%r1|%p1": a shuffle's second result is dropped
+        for (const std::string &v :
+             list(parts[0])) // "%r1|%p1": a shuffle's second result is dropped
             i.d[next++] = operand(v.substr(0, v.find('|')));
         next = 0;
         for (size_t k = 1; k < parts.size(); ++k) {
@@ -306,7 +308,8 @@ void Parser::statement(std::string s) {
         size_t space = s.find(' ');
         i.guarded = true;
         i.guard_is_negated = s[1] == '!';
-        i.guard = operand(s.substr(i.guard_is_negated ? 2 : 1, space - (i.guard_is_negated ? 2 : 1)));
+        i.guard =
+            operand(s.substr(i.guard_is_negated ? 2 : 1, space - (i.guard_is_negated ? 2 : 1)));
         s = trimmed(s.substr(space));
     }
     size_t space = std::min(s.find(' '), s.size());
@@ -355,49 +358,110 @@ std::unique_ptr<Module> parse(const std::string &text) { return Parser(text).par
 
 // ---- Threads
 
-static void run_thread(const Module &m, uint64_t *cells, char *bytes, uint32_t begin) {
+namespace {
+
+struct Thread {
+    std::vector<uint64_t> cells, bytes;
     std::vector<uint32_t> calls;
-    for (uint32_t at = begin;;) {
-        const Ins &i = m.code[at++];
-        if (i.guarded && (cells[i.guard] != 0) == i.guard_is_negated)
-            continue;
-        switch (i.kind) {
-        case Ins::Plain: i.execute(cells, i); break;
-        case Ins::Bra: at = i.target; break;
-        case Ins::BraTable: at = i.table.at(uint32_t(cells[i.s[0]])); break;
-        case Ins::Call:
-            for (const Ins::Move &b : i.before)
-                std::memcpy(bytes + b.to, bytes + b.from, b.bytes);
-            calls.push_back(at);
-            at = i.target;
-            break;
-        case Ins::Ret:
-            if (calls.empty())
-                return;
-            at = calls.back();
-            calls.pop_back();
-            for (const Ins::Move &a : m.code[at - 1].after)
-                std::memcpy(bytes + a.to, bytes + a.from, a.bytes);
-            break;
+    uint32_t at = 0;
+};
+
+// Whether the thread goes on.
+bool step(const Module &m, Thread &t) {
+    uint64_t *cells = t.cells.data();
+    auto *bytes = reinterpret_cast<char *>(t.bytes.data());
+    const Ins &i = m.code[t.at++];
+    if (i.guarded && (cells[i.guard] != 0) == i.guard_is_negated)
+        return true;
+    switch (i.kind) {
+    case Ins::Plain: i.execute(cells, i); break;
+    case Ins::Bra: t.at = i.target; break;
+    case Ins::BraTable: t.at = i.table.at(uint32_t(cells[i.s[0]])); break;
+    case Ins::Call:
+        for (const Ins::Move &b : i.before)
+            std::memcpy(bytes + b.to, bytes + b.from, b.bytes);
+        t.calls.push_back(t.at);
+        t.at = i.target;
+        break;
+    case Ins::Ret:
+        if (t.calls.empty())
+            return false;
+        t.at = t.calls.back();
+        t.calls.pop_back();
+        for (const Ins::Move &a : m.code[t.at - 1].after)
+            std::memcpy(bytes + a.to, bytes + a.from, a.bytes);
+        break;
+    }
+    return true;
+}
+
+// A launch, in one of the orders that a GPU may choose.
+class Grid {
+public:
+    Grid(const Module &m, const Function &f, uint32_t threads, void **parameters)
+        : m_module(m), m_function(f), m_threads(threads), m_parameters(parameters) {}
+
+    void one_after_another(uint32_t blocks) {
+        Thread t = make();
+        for (uint32_t b = 0; b < blocks; ++b)
+            for (uint32_t k = 0; k < m_threads; ++k) {
+                begin(t, b, k);
+                while (step(m_module, t)) {
+                }
+            }
+    }
+
+    // An instruction of each thread of a block in turn; the last block and the last thread first.
+    void together(uint32_t blocks) {
+        std::vector<Thread> all;
+        for (uint32_t k = 0; k < m_threads; ++k)
+            all.push_back(make());
+        for (uint32_t b = blocks; b-- > 0;) {
+            std::vector<Thread *> running;
+            for (uint32_t k = m_threads; k-- > 0;) {
+                begin(all[k], b, k);
+                running.push_back(&all[k]);
+            }
+            while (!running.empty())
+                std::erase_if(running, [&](Thread *t) { return !step(m_module, *t); });
         }
     }
-}
+
+private:
+    Thread make() const {
+        Thread t;
+        t.cells = m_module.cells;
+        t.bytes.assign(m_module.bytes / 8 + 8, 0);
+        auto *base = reinterpret_cast<char *>(t.bytes.data());
+        t.cells[m_module.base] = reinterpret_cast<uintptr_t>(base);
+        t.cells[m_module.ntid] = m_threads;
+        for (size_t k = 0; k < m_function.params.size(); ++k)
+            std::memcpy(base + m_function.params[k].at, m_parameters[k],
+                        m_function.params[k].bytes);
+        return t; // moved, which leaves its bytes where they are
+    }
+    void begin(Thread &t, uint32_t block, uint32_t number) const {
+        t.at = m_function.begin;
+        t.cells[m_module.ctaid] = block;
+        t.cells[m_module.tid] = number;
+    }
+
+    const Module &m_module;
+    const Function &m_function;
+    uint32_t m_threads;
+    void **m_parameters;
+};
+
+} // namespace
 
 void run(Module &m, const std::string &function, uint32_t blocks, uint32_t threads,
          void **parameters) {
-    const Function &f = m.functions.at(function);
-    std::vector<uint64_t> cells = m.cells, bytes(m.bytes / 8 + 8);
-    auto *base = reinterpret_cast<char *>(bytes.data());
-    cells[m.base] = reinterpret_cast<uintptr_t>(base);
-    cells[m.ntid] = threads;
-    for (size_t k = 0; k < f.params.size(); ++k)
-        std::memcpy(base + f.params[k].at, parameters[k], f.params[k].bytes);
-    for (uint32_t b = 0; b < blocks; ++b)
-        for (uint32_t t = 0; t < threads; ++t) {
-            cells[m.ctaid] = b;
-            cells[m.tid] = t;
-            run_thread(m, cells.data(), base, f.begin);
-        }
+    Grid grid(m, m.functions.at(function), threads, parameters);
+    const char *order = std::getenv("UMBEL_CUDA_MACHINE_THREADS");
+    if (order && std::string_view(order) == "together")
+        grid.together(blocks);
+    else
+        grid.one_after_another(blocks);
 }
 
 } // namespace cuda_machine

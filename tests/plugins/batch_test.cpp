@@ -90,8 +90,6 @@ TEST(Batch, SaysWhatIsWrong) {
     };
     expect(film(12), { "no sensors" });
     expect(A + "</sensor>" + B + "</sensor>" + film(13), { "13 pixels", "divisible" });
-    expect(A + "</sensor><transform name='to_world'><scale value='2'/></transform>" + film(12),
-           { "to_world" });
 }
 
 } // namespace umbel

@@ -71,6 +71,7 @@ private:
 class Srgb final : public Rgb {
 public:
     void declare(Params &p) override {
+        p.example("<rgb name='value' value='0.3,0.5,0.2'/>"); // not white, beyond which nothing is
         Rgb::declare(p);
         bool unbounded = false;
         p.boolean("unbounded", unbounded, false)

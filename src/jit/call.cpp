@@ -2,6 +2,7 @@
 #include "jit/assemble.h"
 #include "jit/control.h"
 #include "jit/rebuild.h"
+#include <numeric>
 #include <unordered_map>
 #include <xxhash.h>
 
@@ -37,6 +38,7 @@ public:
     std::vector<Value> nothing();
 
 private:
+    class Groups;
     void bind_parameters();
     /// Gives up all that the record would own.
     void disown() {
@@ -482,6 +484,29 @@ std::vector<Value> CallTracer::nothing() {
     return {};
 }
 
+/// Lanes of each instance, in their order: one sort and one wait, however many instances there are.
+class CallTracer::Groups {
+public:
+    /// `instance`: from 1, or 0 for lanes that call none.
+    Groups(const UInt32 &instance, uint32_t instances) {
+        Type shortest = instances < 1u << 8 ? Type::U8 : instances < 1u << 16 ? Type::U16 : Type::U32;
+        m_order = UInt32(sort_permutation(cast(shortest, instance))); // in as many rounds as it has bits
+        UInt32 counts(full(Type::U32, 0, instances + 1));
+        scatter_reduce(ReduceOp::Add, counts, UInt32(1u), instance, Mask(true));
+        m_count = counts.read();
+        m_first.resize(m_count.size());
+        std::exclusive_scan(m_count.begin(), m_count.end(), m_first.begin(), 0u);
+    }
+    uint32_t size(uint32_t instance) const { return m_count[instance]; }
+    UInt32 lanes(uint32_t instance) const {
+        return gather(m_order, UInt32(lane_index(size(instance))) + opaque(m_first[instance]), Mask(true));
+    }
+
+private:
+    UInt32 m_order;
+    std::vector<uint32_t> m_count, m_first;
+};
+
 // Lanes are grouped by instance; each group is gathered, computed by kernels of its own, scattered back.
 std::vector<Value> CallTracer::evaluate() {
     uint32_t size = broadcast(m_name, m_id.size(), m_mask.size());
@@ -501,14 +526,16 @@ std::vector<Value> CallTracer::evaluate() {
     } restore{ *this, masks };
     std::vector<Value> results;
     bool known = false;
+    if (mask.size() != size)
+        mask = mask & Mask(literal(Type::Bool, 1, size));
+    UInt32 instance =
+        select(mask & (UInt32(m_id) <= opaque(m_count)), UInt32(m_id), UInt32(0u));
+    Groups groups(instance, m_count);
     for (uint32_t i = 0; i < m_count; ++i) {
-        Mask here = mask & (UInt32(m_id) == opaque(UInt32(i + 1))); // one kernel for all of them
-        if (here.size() != size)
-            here = here & Mask(literal(Type::Bool, 1, size));
-        Value lanes = compress(here);
-        if (lanes.size() == 0) // also because effects of size 1 would run
+        if (groups.size(i + 1) == 0) // also because effects of size 1 would run
             continue;
         if (m_args.empty()) { // what it computes with is all of the lanes', as it found it
+            Mask here = instance == opaque(i + 1); // one kernel for all of them
             c.masks = { here.id() };
             auto out = m_callee(i);
             c.masks.clear();
@@ -524,6 +551,7 @@ std::vector<Value> CallTracer::evaluate() {
             c.evaluate({});
             continue;
         }
+        UInt32 lanes = groups.lanes(i + 1);
         for (size_t k = 0; k < m_args.size(); ++k)
             *m_args[k] = m_saved[k].size() == 1 ? m_saved[k]
                                                 : gather(m_saved[k], lanes, literal(Type::Bool, 1));
@@ -535,7 +563,7 @@ std::vector<Value> CallTracer::evaluate() {
                 results.push_back(full(v.type(), 0, size));
             known = true;
         }
-        for (size_t k = 0; k < out->size() && lanes.size(); ++k)
+        for (size_t k = 0; k < out->size(); ++k)
             scatter(results[k], (*out)[k], lanes, literal(Type::Bool, 1));
         c.evaluate({});
     }

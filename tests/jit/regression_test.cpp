@@ -332,7 +332,26 @@ TEST_P(Regression, TheLeastIntegerIsItsOwnAbsoluteValue) {
     EXPECT_EQ(UInt32(abs(x) < Int32(0)).read(), (U32s{ 1, 0 }));
 }
 
+// Chosen as bits, NVIDIA's driver took it for the integer 1.
+TEST_P(Regression, TheLeastFloatOrNothingBecomesADouble) {
+    Mask m = UInt32(copy(std::vector<uint32_t>{ 1, 0 })) != 0u;
+    float least = std::numeric_limits<float>::denorm_min();
+    EXPECT_EQ(Float64(select(m, Float32(least), Float32(0.f))).read(), (std::vector<double>{ least, 0 }));
+}
+
 // ---- evaluated modes
+
+TEST_P(Regression, EvaluatedCallsOfFewAmongManyInstancesLaunchFewKernels) {
+    FlagScope evaluated(Flag::RecordCalls, false), history(Flag::History, true);
+    struct Thing : Instance<Thing> {};
+    std::vector<Thing> things(500);
+    Pointer<Thing> p(copy(std::vector<uint32_t>{ 7, 0, 400, 7 }));
+    context.take_history();
+    UInt32 r = call(
+        p, [](Thing *, const UInt32 &i) { return i * 2u + 1u; }, UInt32(copy(std::vector<uint32_t>{ 1, 2, 3, 4 })));
+    EXPECT_EQ(r.read(), (U32s{ 3, 0, 7, 9 }));
+    EXPECT_LT(context.take_history().size(), 500u); // each instance had several of its own
+}
 
 TEST_P(Regression, EvaluatedCallThatReachesNobodyHasNoEffect) {
     FlagScope evaluated(Flag::RecordCalls, false);

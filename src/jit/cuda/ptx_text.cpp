@@ -135,7 +135,10 @@ Operand Writer::select(Type t, const Operand &mask, const Operand &a, const Oper
         return b;
     if (t == Type::Bool)
         return mask_or(mask_and(mask, a), mask_and(mask_not(mask), b));
-    return make(register_class(t), fmt::format("selp.{}", bits_suffix(t)), a, b, mask);
+    // As numbers, not as bits: the driver takes the least of all floats or nothing, converted to double precision, for a
+    // choice of the integers 1 and 0
+    bool is_number = t == Type::F32 || t == Type::F64;
+    return make(register_class(t), fmt::format("selp.{}", is_number ? number_suffix(t) : bits_suffix(t)), a, b, mask);
 }
 
 std::string Writer::finish() const {

@@ -367,7 +367,7 @@ struct Names {
         of["mad.lo.u64"] = of["mad.lo.s64"] = ternary<Fma, uint64_t>;
         of["mad.wide.u32"] = mad_wide;
         of["selp.b16"] = select<uint16_t>, of["selp.b32"] = select<uint32_t>;
-        of["selp.b64"] = select<uint64_t>, of["selp.f32"] = select<uint32_t>, of["selp.f64"] = select<uint64_t>;
+        of["selp.b64"] = select<uint64_t>;
         of["mov.pred"] = move<uint8_t>, of["mov.b16"] = move<uint16_t>;
         of["mov.b32"] = of["mov.u32"] = move<uint32_t>;
         of["mov.b64"] = of["mov.u64"] = move<uint64_t>;

@@ -154,7 +154,7 @@ uint32_t Parser::operand(const std::string &t) {
         return m.ctaid;
     if (t == "%ntid.x")
         return m.ntid;
-    if (t == "%laneid" || t == "%lanemask_gt" || t == "%lanemask_lt")
+    if (t == "%laneid" || t == "%lanemask_gt" || t == "%lanemask_lt" || t == "%ctaid.z")
         return constant(0);
     if (t[0] == '%') {
         auto [it, fresh] = m_registers.emplace(t, uint32_t(m.cells.size()));

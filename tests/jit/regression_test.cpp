@@ -332,7 +332,7 @@ TEST_P(Regression, TheLeastIntegerIsItsOwnAbsoluteValue) {
     EXPECT_EQ(UInt32(abs(x) < Int32(0)).read(), (U32s{ 1, 0 }));
 }
 
-// Chosen as bits, NVIDIA's driver took it for the integer 1.
+// NVIDIA's driver took it for the integer 1.
 TEST_P(Regression, TheLeastFloatOrNothingBecomesADouble) {
     Mask m = UInt32(copy(std::vector<uint32_t>{ 1, 0 })) != 0u;
     float least = std::numeric_limits<float>::denorm_min();

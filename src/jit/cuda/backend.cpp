@@ -82,8 +82,7 @@ public:
           m_lanes(outline.lanes), m_args(std::move(outline.args)),
           m_externs(std::move(outline.externs)) {}
     ~CudaKernel() override {
-        // At the end of the process the driver may have gone before: then it refuses, and there is nothing left to unload
-        if (m_loaded.module && driver().context_set(m_device.context()) == Success) {
+        if (m_loaded.module && !driver_is_leaving() && driver().context_set(m_device.context()) == Success) {
             driver().stream_wait(m_device.stream()); // it may be queued
             driver().module_unload(m_loaded.module);
         }

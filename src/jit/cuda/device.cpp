@@ -60,7 +60,7 @@ Event::Event(const CudaDevice &device) : m_device(device) {
     need(driver().event_create(&m_event, EventWithoutTime), "making an event");
 }
 Event::~Event() {
-    if (driver().context_set(m_device.context()) == Success)
+    if (!driver_is_leaving() && driver().context_set(m_device.context()) == Success)
         driver().event_destroy(m_event);
 }
 void Event::record() { need(driver().event_record(m_event, m_device.stream()), "queueing"); }

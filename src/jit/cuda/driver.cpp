@@ -1,6 +1,8 @@
 // jit/cuda/driver.cpp: finding NVIDIA's driver.
 #include "jit/cuda/driver.h"
 #include "jit/error.h"
+#include <atomic>
+#include <cstdlib>
 #include <dlfcn.h>
 
 namespace umbel::jit::cuda {
@@ -9,6 +11,8 @@ namespace {
 
 constexpr const char *Remedy = "; the llvm variants need no GPU";
 constexpr int LeastVersion = 11000; // whose PTX has all that is used
+
+std::atomic<bool> g_is_leaving = false;
 
 Driver load() {
     void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
@@ -52,8 +56,14 @@ bool library_is_present() {
     return found;
 }
 
+bool driver_is_leaving() { return g_is_leaving; }
+
 const Driver &driver() {
-    static const Driver d = load(); // tried again after a failure
+    static const Driver d = [] {
+        Driver loaded = load(); // tried again after a failure
+        std::atexit([] { g_is_leaving = true; }); // called before what the driver has asked for
+        return loaded;
+    }();
     return d;
 }
 

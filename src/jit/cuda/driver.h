@@ -85,6 +85,8 @@ struct Driver {
 bool library_is_present();
 /// Loaded and initialized on first use; a DeviceError says what is missing.
 const Driver &driver();
+/// The process ends, and with it the driver, which frees all that it holds: asked to do so meanwhile, it may damage the heap.
+bool driver_is_leaving();
 
 /// Throws a DeviceError that names `what` unless the result is Success.
 void need(Result result, const char *what);

@@ -112,6 +112,14 @@ void Writer::jump_unless(const Operand &mask, const std::string &to) {
 // ---- Values
 
 Operand Writer::literal(Type t, uint64_t bits) {
+    // The driver takes the least float or 0, converted to another precision, for a choice of the integers 1 and 0. So it does not
+    // get to see such a number: blocks have no third coordinate.
+    if (bits == 1 && (t == Type::F32 || t == Type::F64)) {
+        Operand zero = make('r', "mov.u32", "%ctaid.z");
+        if (t == Type::F64)
+            zero = make('d', "cvt.u64.u32", zero);
+        return make(register_class(t), t == Type::F64 ? "or.b64" : "or.b32", zero, "1");
+    }
     if (t != Type::F16)
         return immediate(t, bits);
     return make('h', "mov.b16", fmt::format("0x{:04x}", uint16_t(bits)));
@@ -135,10 +143,7 @@ Operand Writer::select(Type t, const Operand &mask, const Operand &a, const Oper
         return b;
     if (t == Type::Bool)
         return mask_or(mask_and(mask, a), mask_and(mask_not(mask), b));
-    // As numbers, not as bits: the driver takes the least of all floats or nothing, converted to double precision, for a
-    // choice of the integers 1 and 0
-    bool is_number = t == Type::F32 || t == Type::F64;
-    return make(register_class(t), fmt::format("selp.{}", is_number ? number_suffix(t) : bits_suffix(t)), a, b, mask);
+    return make(register_class(t), fmt::format("selp.{}", bits_suffix(t)), a, b, mask);
 }
 
 std::string Writer::finish() const {

@@ -7,6 +7,12 @@ namespace umbel::test {
 
 class CliUntrusted : public Cli {
 protected:
+    void SetUp() override {
+#ifdef UMBEL_SANITIZED
+        GTEST_SKIP() << "the sanitizer's shadow takes more address space than --untrusted allows";
+#endif
+        Cli::SetUp();
+    }
     std::string scene_with(const std::string &more) const {
         return file("a.xml", fmt::format(R"(<scene version='3.0.0'>
   <sensor type='perspective'><film type='hdrfilm'><integer name='width' value='12'/>

@@ -15,5 +15,13 @@ void *operator new(size_t n) {
         return p;
     throw std::bad_alloc();
 }
+// The address sanitizer has its own of this one, too, which would not match
+void *operator new(size_t n, const std::nothrow_t &) noexcept {
+    try {
+        return operator new(n);
+    } catch (const std::bad_alloc &) {
+        return nullptr;
+    }
+}
 void operator delete(void *p) noexcept { std::free(p); }
 void operator delete(void *p, size_t) noexcept { std::free(p); }

@@ -93,20 +93,23 @@ def load_scene(mi, name):
 
 def load(mi, name):
     """A scene by name, the integrator that differentiates it, and the parameters to differentiate by."""
+    options = {}
     if name == "plume":
         scene, kind = plume(mi, 256), "prbvolpath"
     elif name == "ball":
-        scene, kind = ball(mi, 256), "prb_projective"
+        scene, kind, options = ball(mi, 256), "prb_projective", {"guiding": "none"}
+    elif name == "guided ball":
+        scene, kind = ball(mi, 32), "prb_projective"
     else:
         scene, kind = load_scene(mi, name), "prb"
     params = mi.traverse(scene)
     if name == "plume":
         keys = ["cube.interior_medium.sigma_t.data"]
-    elif name == "ball":
+    elif "ball" in name:
         keys = ["ball.vertex_positions"]
     else:
         keys = [k for k in params.keys() if "reflectance" in k and k.endswith((".value", ".data")) and not int(params.flags(k)) & 1]
-    return scene, mi.load_dict({"type": kind, "max_depth": DEPTH}), params, keys
+    return scene, mi.load_dict({"type": kind, "max_depth": DEPTH, **options}), params, keys
 
 
 class Iteration:
@@ -194,11 +197,11 @@ def define(mi, dr, row):
         return loaded[name]
 
     def add(name):
-        what = {"plume": "prbvolpath", "ball": "prb_projective"}.get(name, "prb")
+        what = {"plume": "prbvolpath", "ball": "prb_projective", "guided ball": "prb_projective"}.get(name, "prb")
         row(f"{name}: {what} iteration")(lambda: best(iteration(name).gradient))
         row(f"{name}: primal")(lambda: best(iteration(name).primal))
         row(f"{name}: peak memory", "B")(lambda: in_a_process("memory", name))
-    for name in (*SCENES, "plume", "ball"):
+    for name in (*SCENES, "plume", "ball", "guided ball"):
         add(name)
 
 

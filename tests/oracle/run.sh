@@ -6,4 +6,4 @@ UMBEL_CACHE=$(mktemp -d) && export UMBEL_CACHE && trap 'rm -rf "$UMBEL_CACHE"' E
 for library in "${DRJIT_LIBLLVM_PATH:-}" /usr/lib/*/libLLVM*19*.so* /usr/lib/llvm-19/lib/libLLVM*.so*; do
     [[ -f $library ]] && export DRJIT_LIBLLVM_PATH=$library && break
 done
-"$1" -B "${@:2}"
+"$1" "${@:2}"

@@ -1,6 +1,7 @@
 // core/alias_table.cpp: builds alias tables and draws from them.
 #include "core/alias_table.h"
 #include "core/distribution_tools.h"
+#include "core/filled_array.h"
 #include <algorithm>
 #include <bit>
 #include <numeric>
@@ -64,18 +65,22 @@ AliasTable::AliasTable(size_t count, size_t size, const WeightsOf &weights_of)
     if (count * size > 0x3fffffff)
         fail("discrete distribution: {} x {} values; up to 2^30 are possible: scale it down", count,
              size);
-    std::vector<uint32_t> table(2 * count * size);
-    tbb::parallel_for(tbb::blocked_range<size_t>(0, count), [&](const auto &range) {
-        Builder builder(size);
-        std::vector<double> weights(size);
-        for (size_t i = range.begin(); i < range.end(); ++i) {
-            weights_of(i, weights);
-            m_sums[i] = std::accumulate(weights.begin(), weights.end(), 0.0);
-            if (m_sums[i] > 0)
-                builder.build(weights, m_sums[i], &table[2 * size * i]);
-        }
-    });
-    m_table = jit::copy(table);
+    auto fill = [&](uint32_t *table) {
+        tbb::parallel_for(tbb::blocked_range<size_t>(0, count), [&](const auto &range) {
+            Builder builder(size);
+            std::vector<double> weights(size);
+            for (size_t i = range.begin(); i < range.end(); ++i) {
+                uint32_t *part = table + 2 * size * i;
+                weights_of(i, weights);
+                m_sums[i] = std::accumulate(weights.begin(), weights.end(), 0.0);
+                if (m_sums[i] > 0)
+                    builder.build(weights, m_sums[i], part);
+                else
+                    std::fill_n(part, 2 * size, 0u);
+            }
+        });
+    };
+    m_table = UInt32(filled_array<uint32_t>(2 * count * size, fill));
 }
 
 std::pair<UInt32, Float> AliasTable::sample_reuse(const Float &u, const Mask &active) const {

@@ -1,9 +1,11 @@
 // core/image.cpp: storage of images, and conversion between component types.
 #include "core/image.h"
 #include "core/colour.h"
+#include "core/large_pages.h"
 #include "jit/value.h"
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <tbb/parallel_for.h>
@@ -70,6 +72,20 @@ const std::array<double, 256> &srgb_codes() {
     return table;
 }
 
+/// As jit::half_to_float(), in whole numbers and masks: compilers make vectors of it.
+float float_of_half(uint16_t h) {
+    uint32_t bits = uint32_t(h & 0x7fff) << 13, exponent = bits & 0x0f800000;
+    uint32_t is_small = -uint32_t(exponent == 0), is_special = -uint32_t(exponent == 0x0f800000),
+             is_nan = -uint32_t(bits > 0x0f800000);
+    // Biases of exponents differ by 112; those of infinities and NaNs, which become quiet, by as much again
+    uint32_t normal = bits + (112u << 23) + (is_special & (112u << 23));
+    normal |= is_nan & 0x00400000;
+    // What is subnormal, on top of 2^-14 and less it
+    float small = std::bit_cast<float>(bits + (113u << 23)) - std::bit_cast<float>(113u << 23);
+    uint32_t all = (normal & ~is_small) | (std::bit_cast<uint32_t>(small) & is_small);
+    return std::bit_cast<float>(all | uint32_t(h & 0x8000) << 16);
+}
+
 } // namespace
 
 const char *name(Component c) { return Info[size_t(c)].name; }
@@ -86,6 +102,8 @@ Image::Image(size_t width, size_t height, std::vector<std::string> channels, Com
     for (size_t i = 0; i < m_channels.size(); ++i)
         if (find_channel(m_channels[i]) != int(i))
             fail("an image cannot have two channels called \"{}\"", m_channels[i]);
+    // Not by all cores, as resize_large() does: whoever reads files may hold locks that other tasks wait for
+    reserve_large(m_data, row_bytes() * m_height);
     m_data.resize(row_bytes() * m_height);
 }
 
@@ -159,7 +177,7 @@ Image convert(const Image &image, Component component, bool srgb) {
         size_t n = image.pixels() * image.channel_count();
         tbb::parallel_for(tbb::blocked_range<size_t>(0, n, 1 << 16), [&](const auto &range) {
             for (size_t i = range.begin(); i < range.end(); ++i)
-                to[i] = jit::half_to_float(from[i]);
+                to[i] = float_of_half(from[i]);
         });
         return out;
     }

@@ -3,6 +3,10 @@
 #include "core/host_array.h"
 #include "core/quadrature.h"
 #include <cmath>
+#include <map>
+#include <mutex>
+#include <tbb/parallel_for.h>
+#include <tuple>
 
 namespace umbel {
 
@@ -123,16 +127,36 @@ template <class F> std::vector<double> difference(F &&f, double x) {
 // The places of RoughCoating::transmittance, and reflectance_inside behind them.
 std::vector<double> tabulate(Microfacet::Type type, double alpha, double eta) {
     const int n = RoughCoating::Size;
-    std::vector<double> table;
+    std::vector<double> table(n + 1);
     alpha = std::max(alpha, 1e-4); // as Microfacet has it
-    for (int i = 0; i < n; ++i)
-        table.push_back(rough_transmittance(type, alpha, eta, std::max(1e-6, double(i) / (n - 1))));
     // Mitsuba takes the plain mean of 2 cos R(cos) over the same n cosines, with both ends in full: what it shows is
     // part of how plastic looks
-    table.push_back(((n - 1) * diffuse_reflectance(type, alpha, 1 / eta) +
+    tbb::parallel_for(0, n + 1, [&](int i) {
+        table[size_t(i)] =
+            i < n ? rough_transmittance(type, alpha, eta, std::max(1e-6, double(i) / (n - 1)))
+                  : ((n - 1) * diffuse_reflectance(type, alpha, 1 / eta) +
                      normal_reflectance(type, alpha, 1 / eta)) /
-                    n);
+                        n;
+    });
     return table;
+}
+
+// Many materials have the same roughness, and scenes are loaded again: a table takes milliseconds.
+std::vector<double> known_table(Microfacet::Type type, double alpha, double eta) {
+    static std::mutex mutex;
+    static std::map<std::tuple<Microfacet::Type, double, double>, std::vector<double>> known;
+    constexpr size_t Most = 1000; // half a megabyte
+    std::tuple key(type, alpha, eta);
+    {
+        std::lock_guard lock(mutex);
+        if (auto it = known.find(key); it != known.end())
+            return it->second;
+    }
+    std::vector<double> table = tabulate(type, alpha, eta);
+    std::lock_guard lock(mutex);
+    if (known.size() >= Most)
+        known.clear();
+    return known[key] = table;
 }
 
 } // namespace
@@ -188,7 +212,7 @@ RoughCoating rough_coatings(Microfacet::Type type, const std::vector<double> &al
             term.outside.insert(term.outside.end(), table.begin(), table.end() - 1);
         }
     };
-    add(Float(1), [&](double a) { return tabulate(type, a, e); });
+    add(Float(1), [&](double a) { return known_table(type, a, e); });
     if (followed && followed->grad_id())
         add(*followed - Float(followed->detached()), [&](double a) {
             return difference([&](double x) { return tabulate(type, x, e); }, a);

@@ -1,7 +1,9 @@
 // tests/core/image_test.cpp: component types, encodings, channels, alpha; operations on whole images.
 #include "core/image.h"
 #include "core/image_ops.h"
+#include "jit/value.h"
 #include "support/image_samples.h"
+#include <bit>
 #include <cmath>
 #include <gtest/gtest.h>
 
@@ -36,6 +38,17 @@ TEST(Image, SixteenBitCodesSurviveFloatsAndEightBitCodesSurviveSixteen) {
     EXPECT_EQ(d.data<uint16_t>()[255], 65535);
     Image e = convert(d, Component::U8, true);
     EXPECT_TRUE(std::equal(c.bytes(), c.bytes() + 256, e.bytes()));
+}
+
+TEST(Image, HalvesBecomeTheFloatsThatKernelsMakeOfThem) {
+    Image a(65536, 1, { "Y" }, Component::F16);
+    for (size_t i = 0; i < 65536; ++i)
+        a.data<jit::half>()[i] = jit::half{ uint16_t(i) };
+    Image b = convert(a, Component::F32, false);
+    for (size_t i = 0; i < 65536; ++i)
+        ASSERT_EQ(std::bit_cast<uint32_t>(b.data<float>()[i]),
+                  std::bit_cast<uint32_t>(jit::half_to_float(uint16_t(i))))
+            << i;
 }
 
 TEST(Image, AlphaIsNeverEncoded) {

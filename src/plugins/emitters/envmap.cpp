@@ -17,6 +17,7 @@
 // the largest.
 #include "ad/ad.h"
 #include "core/alias_table.h"
+#include "core/filled_array.h"
 #include "core/host_array.h"
 #include "core/image_io.h"
 #include "core/reads_files.h"
@@ -180,16 +181,14 @@ private:
     }
     // Colours and nothing, written where kernels read them.
     template <class T> static Value packets_of(const float *pixels, size_t width, size_t height) {
-        jit::BufferRef memory = jit::allocate(4 * sizeof(T) * width * height);
-        T *packets = static_cast<T *>(memory->data());
-        tbb::parallel_for(size_t(0), height, [&](size_t y) {
-            for (size_t i = y * width; i < (y + 1) * width; ++i) {
-                std::copy_n(pixels + 3 * i, 3, packets + 4 * i);
-                packets[4 * i + 3] = 0;
-            }
+        return filled_array<T>(4 * width * height, [&](T *packets) {
+            tbb::parallel_for(size_t(0), height, [&](size_t y) {
+                for (size_t i = y * width; i < (y + 1) * width; ++i) {
+                    std::copy_n(pixels + 3 * i, 3, packets + 4 * i);
+                    packets[4 * i + 3] = 0;
+                }
+            });
         });
-        return jit::borrow_from(variant().float_type(), packets,
-                                jit::element_count(4 * width * height), [memory] {});
     }
     // Sampling needs a row between the poles.
     static Image with_three_rows(Image image) {
@@ -296,21 +295,31 @@ private:
             if (*std::ranges::min_element(least) < 0.99 * mean)
                 less = mean;
         }
-        // At a pixel, or the same everywhere. Where the poles count for nothing, their neighbours stand for them
-        auto node = [&](size_t x, size_t y) {
-            double v = is_black ? 1 : luminance(x, y);
+        // At pixels of a row, or the same everywhere. Where the poles count for nothing, their neighbours stand for them
+        auto row_nodes = [&](size_t y) {
+            std::vector<double> row(width, 1.0);
+            if (!is_black)
+                for (size_t x = 0; x < width; ++x)
+                    row[x] = luminance(x, y);
+            auto stand_for = [&](size_t pole) {
+                for (size_t x = 0; x < width; ++x)
+                    row[x] = std::max(row[x], 0.5 * luminance(x, pole));
+            };
             if (y == 1)
-                v = std::max(v, 0.5 * luminance(x, 0));
+                stand_for(0);
             if (y == height - 2)
-                v = std::max(v, 0.5 * luminance(x, height - 1));
-            return std::max(v - less, 0.0);
+                stand_for(height - 1);
+            for (double &v : row)
+                v = std::max(v - less, 0.0);
+            return row;
         };
         std::vector<double> sines(height);
         for (size_t y = 1; y + 1 < height; ++y)
             sines[y] = std::sin(Pi * double(y) / double(height - 1));
         m_cells = AliasGrid(width, height - 1, [&](size_t y, std::span<double> means) {
+            std::vector<double> above = row_nodes(y), below = row_nodes(y + 1);
             auto column = [&](size_t x) {
-                return 0.25 * (sines[y] * node(x, y) + sines[y + 1] * node(x, y + 1));
+                return 0.25 * (sines[y] * above[x] + sines[y + 1] * below[x]);
             };
             double first = column(0), here = first;
             for (size_t x = 0; x < width; ++x) {
@@ -320,15 +329,17 @@ private:
             }
         });
         double scale = double(width * (height - 1)) / m_cells.sum();
-        auto all_nodes = [&]<class N>(std::vector<N> nodes) {
+        auto write_nodes = [&](auto *nodes) {
             each_row([&](size_t y) {
+                std::vector<double> row = row_nodes(y);
                 for (size_t x = 0; x < width; ++x)
-                    nodes[y * width + x] = N(scale * sines[y] * node(x, y));
+                    nodes[y * width + x] =
+                        std::remove_pointer_t<decltype(nodes)>(scale * sines[y] * row[x]);
             });
-            return Value(jit::copy(nodes));
         };
-        m_nodes = Float(variant().double_precision ? all_nodes(std::vector<double>(width * height))
-                                                   : all_nodes(std::vector<float>(width * height)));
+        m_nodes =
+            Float(variant().double_precision ? filled_array<double>(width * height, write_nodes)
+                                             : filled_array<float>(width * height, write_nodes));
     }
 
     template <class T>
@@ -337,7 +348,12 @@ private:
         std::vector<size_t> first_bad(height); // number of each row
         tbb::parallel_for(size_t(0), height, [&](size_t y) {
             const T *row = pixels + y * stride;
-            first_bad[y] = size_t(std::find_if(row, row + 3 * width, is_bad) - row);
+            first_bad[y] = 3 * width;
+            bool bad = false; // whether any is, is quickly found
+            for (size_t i = 0; i < 3 * width; ++i)
+                bad |= is_bad(row[i]);
+            if (bad)
+                first_bad[y] = size_t(std::find_if(row, row + 3 * width, is_bad) - row);
         });
         for (size_t y = 0; y < height; ++y)
             if (size_t i = first_bad[y]; i < 3 * width)

@@ -2,6 +2,8 @@
 #include "jit/llvm/compile.h"
 #include "jit/background.h"
 #include "jit/llvm/emit.h"
+#include <algorithm>
+#include <atomic>
 #include <cstdlib>
 #include <llvm/Analysis/TargetTransformInfo.h>
 #include <llvm/IR/LegacyPassManager.h>
@@ -34,21 +36,24 @@ struct UnitId {
     uint32_t function, unit;
 };
 
-/// Cuts the list of units into modules of about equal weight.
-std::vector<std::vector<UnitId>> distribute(const std::vector<FunctionPlan> &plans,
-                                            uint64_t module_weight) {
-    std::vector<std::vector<UnitId>> modules;
+struct ModuleUnits {
+    std::vector<UnitId> units;
     uint64_t weight = 0;
+};
+
+/// Cuts the list of units into modules of up to this weight, unless a unit has more; the heaviest comes first.
+std::vector<ModuleUnits> distribute(const std::vector<FunctionPlan> &plans,
+                                    uint64_t module_weight) {
+    std::vector<ModuleUnits> modules;
     for (uint32_t f = 0; f < plans.size(); ++f)
         for (uint32_t u = 0; u < plans[f].units.size() && !plans[f].inlined; ++u) {
             uint64_t w = plans[f].units[u].weight;
-            if (modules.empty() || weight + w > module_weight) {
+            if (modules.empty() || modules.back().weight + w > module_weight)
                 modules.emplace_back();
-                weight = 0;
-            }
-            modules.back().push_back({ f, u });
-            weight += w;
+            modules.back().units.push_back({ f, u });
+            modules.back().weight += w;
         }
+    std::ranges::stable_sort(modules, std::ranges::greater(), &ModuleUnits::weight);
     return modules;
 }
 
@@ -188,14 +193,20 @@ CompiledProgram compile_objects(const Program &program, const std::string &kerne
                       [&](size_t f) { plans[f] = make_plan(program, uint32_t(f), options); });
     uint32_t heap_bytes = place_frames(plans);
 
-    uint64_t module_weight = 2000;
+    // Light enough that all cores have work until the end; a module more costs no time that could be measured
+    uint64_t module_weight = 1000;
     if (const char *s = setting("UMBEL_MODULE_WEIGHT"))
         module_weight = std::strtoull(s, nullptr, 10);
-    std::vector<std::vector<UnitId>> modules = distribute(plans, module_weight);
+    std::vector<ModuleUnits> modules = distribute(plans, module_weight);
     std::vector<std::string> objects(modules.size());
     ModuleCompiler compiler(program, plans, kernel_name, target);
+    std::atomic<size_t> begun = 0; // a module that is begun last had better be a light one
     tbb::parallel_for(
-        size_t(0), modules.size(), [&](size_t m) { objects[m] = compiler.run(modules[m], m); },
+        size_t(0), modules.size(),
+        [&](size_t) {
+            size_t m = begun++;
+            objects[m] = compiler.run(modules[m].units, m);
+        },
         tbb::simple_partitioner());
     return { std::move(objects), heap_bytes };
 }

@@ -6,6 +6,7 @@
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
+#include <map>
 
 namespace umbel::python {
 
@@ -255,29 +256,32 @@ private:
                 as_array(h.ptr())->v[i] = *slots[i];
         return true;
     }
-    // Numbers of the host, unless derivatives of one are followed.
+    // Numbers of the host, but for those whose derivatives are followed: others would be text of a kernel of their own.
     bool set_transform(const std::string &key, const TransformSlot &slot, nb::handle h) {
-        Value numbers;
-        bool followed = false;
+        std::map<uint32_t, Value> followed;
         if (nb::hasattr(h, "_entries")) {
-            numbers = float_array(std::vector<double>(16));
             nb::list entries(h.attr("_entries")());
             for (uint32_t i = 0; i < 16; ++i) {
                 nb::object e = entries[i];
-                Value v =
-                    is_array(e.ptr()) ? as_array(e.ptr())->v[0] : Value(Float(nb::cast<double>(e)));
-                if (v.size() != 1)
+                Value v = is_array(e.ptr()) ? as_array(e.ptr())->v[0] : Value();
+                if (v.valid() && v.size() != 1)
                     fail("parameter {}: a shape has one transform, not {}", quote(key), v.size());
-                followed = followed || v.grad_id();
-                jit::scatter(numbers, Float(v), UInt32(i), Mask(true));
+                if (v.valid() && v.grad_id())
+                    followed[i] = v;
             }
         }
+        TransformData host = to_transform(h);
         bool was_followed = slot.data->valid();
-        if (followed)
-            params.assign(key, std::array<Value, 1>{ numbers });
-        else
+        if (followed.empty()) {
             *slot.data = Value();
-        return replace(*slot.host, to_transform(h)) || followed || was_followed;
+            return replace(*slot.host, host) || was_followed;
+        }
+        Value numbers = float_array(host.m);
+        for (auto &[i, v] : followed)
+            jit::scatter(numbers, Float(v), UInt32(i), Mask(true));
+        params.assign(key, std::array<Value, 1>{ numbers });
+        *slot.host = host;
+        return true;
     }
     bool set_tensor(const std::string &key, const TensorSlot &t, nb::handle h) {
         nb::object array = nb::borrow(h);

@@ -730,6 +730,26 @@ def test_making_a_plugin_again_compiles_nothing():
             assert all(k["cache_hit"] for k in dr.kernel_history([dr.KernelType.JIT]))
 
 
+def test_what_moves_compiles_nothing():
+    scene = mi.load_dict(room(sky={"type": "constant"}))
+    params = mi.traverse(scene)
+    keys = [k for k in params.keys() if k.endswith("to_world")]
+    assert len(keys) >= 2
+
+    def image(x):
+        for k in keys:
+            params[k] = mi.Transform4f().translate([x, 2 * x, 0]) @ mi.Transform4f(start[k])
+        params.update()
+        return mi.render(scene, spp=2).numpy()
+    start = {k: np.array(params[k].matrix, dtype=float).reshape(4, 4) for k in keys}
+    image(.125)
+    with dr.scoped_set_flag(dr.JitFlag.KernelHistory, True):
+        dr.kernel_history_clear()
+        image(.3)
+        if mi.variant().startswith("llvm"):
+            assert all(k["cache_hit"] for k in dr.kernel_history([dr.KernelType.JIT]))
+
+
 def test_lights_and_cameras_know_where_they_are():
     T = mi.ScalarTransform4f
     place = lambda e: np.array(e.world_transform().matrix, dtype=float).reshape(4, 4)[:3, 3]

@@ -19,21 +19,6 @@ function(umbel_isa_flags)
     endforeach()
 endfunction()
 
-# Readers of files can tell the fuzzer which code they reach. Only they: other objects are those of the release, which the
-# compiler's cache has. Not what programs of the build are made of.
-option(UMBEL_COVERAGE "Readers of files call the fuzzer's hooks (only umbel_fuzzer can be linked)" OFF)
-function(umbel_coverage_flags)
-    if(NOT UMBEL_COVERAGE OR NOT CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-        return()
-    endif()
-    foreach(file IN LISTS ARGN)
-        if(file MATCHES "/src/(core/|plugins/shapes/|plugins/bsdfs/(irawan|measured)|render/[a-z_]*(file|curve|hair|mesh|checkpoint))"
-           AND NOT file MATCHES "/(upsampling_fit|colour|cie_data)\\.cpp$")
-            set_property(SOURCE ${file} APPEND PROPERTY COMPILE_OPTIONS -fsanitize-coverage=trace-pc,trace-cmp)
-        endif()
-    endforeach()
-endfunction()
-
 # umbel_layer(NAME [WHOLE]): umbel_NAME from src/NAME/**/*.cpp. WHOLE: link every object file of it.
 macro(umbel_layer name)
     file(GLOB_RECURSE _sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${name}/*.cpp)
@@ -41,7 +26,6 @@ macro(umbel_layer name)
     if(_sources)
         set(UMBEL_HAS_${name} TRUE)
         umbel_isa_flags(${_sources})
-        umbel_coverage_flags(${_sources})
         add_library(umbel_${name} STATIC ${_sources})
         target_include_directories(umbel_${name} PUBLIC ${PROJECT_SOURCE_DIR}/src)
         target_link_libraries(umbel_${name} PUBLIC ${UMBEL_LAYERS})

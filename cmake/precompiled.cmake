@@ -7,9 +7,6 @@ set(UMBEL_STANDARD_HEADERS <algorithm> <array> <atomic> <bit> <chrono> <cmath> <
 
 # umbel_precompile(TARGET [HEADER...]): those, and further ones. Files compiled with flags of their own do without.
 function(umbel_precompile target)
-    if(UMBEL_COVERAGE)
-        return()
-    endif()
     target_precompile_headers(${target} PRIVATE ${UMBEL_STANDARD_HEADERS} ${ARGN})
     get_target_property(sources ${target} SOURCES)
     list(FILTER sources INCLUDE REGEX "_v[34]\\.cpp$")

@@ -6,12 +6,15 @@
 
 std::atomic<size_t> umbel::test::largest_block{ 0 };
 
-void *operator new(size_t n) {
+void *operator new(size_t n, const std::nothrow_t &) noexcept {
     std::atomic<size_t> &largest = umbel::test::largest_block;
     size_t most = largest;
     while (n > most && !largest.compare_exchange_weak(most, n)) {
     }
-    if (void *p = std::malloc(n ? n : 1))
+    return std::malloc(n ? n : 1);
+}
+void *operator new(size_t n) {
+    if (void *p = operator new(n, std::nothrow))
         return p;
     throw std::bad_alloc();
 }

@@ -29,8 +29,8 @@ static size_t resident_bytes() {
 }
 
 // As Render::save ends a state
-static void repair_checksum(std::string &bytes) {
-    if (bytes.size() < 8)
+void repair_checksum(const Sample &sample, std::string &bytes, uint32_t seed) {
+    if (sample.kind != Sample::Checkpoint || !(seed & 64) || bytes.size() < 8)
         return;
     size_t n = bytes.size() - 8;
     uint64_t sum =
@@ -43,8 +43,7 @@ std::string damaged(const Sample &sample, std::string bytes, uint32_t seed) {
         return std::to_string(seed);
     Mutator mutator(seed);
     bytes = sample.is_xml() ? mutator.damage_xml(bytes) : mutator.damage_bytes(bytes);
-    if (sample.kind == Sample::Checkpoint && seed & 64)
-        repair_checksum(bytes);
+    repair_checksum(sample, bytes, seed);
     return bytes;
 }
 

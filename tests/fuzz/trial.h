@@ -6,9 +6,10 @@
 
 namespace umbel::test {
 
-/// Bytes of a sample with damage, the same for the same seed. What has a checksum gets a right one half of the time: what is
-/// behind it must hold, too.
+/// Bytes of a sample with damage, the same for the same seed, and repaired.
 std::string damaged(const Sample &sample, std::string bytes, uint32_t seed);
+/// What has a checksum gets a right one half of the time: what is behind it must hold, too.
+void repair_checksum(const Sample &sample, std::string &bytes, uint32_t seed);
 
 /// What must not come of a file, as far as the program lives to tell.
 struct Finding : std::runtime_error {

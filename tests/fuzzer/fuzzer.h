@@ -21,7 +21,10 @@ struct Options {
 /// All samples, or those of a name or ending.
 std::vector<Sample> chosen_samples(const std::string &format);
 std::string short_hash(const std::string &bytes);
-/// The exit code of a worker process.
-int run_worker(const Options &options, Shared &shared, int number);
+/// A worker process, to its end.
+[[noreturn]] void run_worker(const Options &options, Shared &shared, int number);
+
+/// Where a worker notes which code was reached: Shared::reached.
+extern uint8_t *reached;
 
 } // namespace umbel::test

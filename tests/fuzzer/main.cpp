@@ -1,9 +1,10 @@
 // tests/fuzzer/main.cpp: `./umbel fuzz`: damages files of all kinds and tries them, led by what they make the readers do.
 //
-//     umbel_fuzzer --corpus FOLDER [--work FOLDER] [--minutes N] [--count N] [--format NAME] [--seed N] [--jobs N]
+//     umbel_fuzzer --corpus FOLDER --work FOLDER [--minutes N] [--count N] [--format NAME] [--seed N] [--jobs N]
 //
-// Files are tried by processes of their own. One that dies, takes more than 10 s of computing for a file, needs memory out of
-// all proportion, or finds a result that is wrong, leaves its file in the corpus, and another one takes its place.
+// Files are tried by processes of their own, one kind after the other. One that dies, takes more than 10 s of computing for a
+// file, needs memory out of all proportion, or finds a result that is wrong, leaves its file in the corpus, and another one
+// takes its place.
 #include "fuzzer/fuzzer.h"
 #include <algorithm>
 #include <chrono>
@@ -27,6 +28,7 @@ using Clock = std::chrono::steady_clock;
 namespace {
 
 constexpr double HangSeconds = 10, HangWallSeconds = 120; // of computing; of waiting
+constexpr int MostDeaths = 200;
 constexpr rlim_t AddressSpace = rlim_t(16) << 30;
 
 volatile std::sig_atomic_t interrupted = 0;
@@ -45,7 +47,7 @@ double cpu_seconds(pid_t pid) {
 
 struct Process {
     pid_t pid = 0;
-    uint64_t runs = 0; // when it was last seen to make progress ...
+    uint64_t first = 0, tries = 0; // when it began, and when it was last seen to make progress ...
     double cpu = 0;
     Clock::time_point time;
     bool hangs = false;
@@ -56,7 +58,11 @@ public:
     Fuzzer(const Options &options, Shared &shared, const std::string &file)
         : m_options(options), m_shared(shared), m_file(file), m_processes(size_t(options.jobs)) {
         m_shared.left = options.count > 0 ? options.count : int64_t(1) << 62;
-        m_shared.next_seed = options.seed;
+        // All kinds within a minute, or several times within a number; more at once needs fewer processes
+        int64_t kinds = int64_t(chosen_samples(options.format).size());
+        m_shared.turn =
+            options.count > 0 ? std::clamp<int64_t>(options.count / kinds / 2, 50, 2000) : 300;
+        m_shared.next_turn = options.seed;
     }
 
     int run() {
@@ -72,10 +78,8 @@ public:
                 alive |= look_after(i);
             if (since(said) > 30) {
                 said = Clock::now();
-                std::fprintf(stderr,
-                             "fuzz: %llu after %.0f s, %llu kept, %llu places, %zu findings\n",
-                             total(&Slot::runs), since(m_begun), total(&Slot::kept), most_places(),
-                             m_found.size());
+                std::fprintf(stderr, "fuzz: %llu after %.0f s, %zu places, %zu findings\n",
+                             total(&Slot::runs), since(m_begun), places(), m_found.size());
             }
         }
         return summary();
@@ -86,7 +90,7 @@ private:
         Process &p = m_processes[i];
         p = {};
         p.time = Clock::now();
-        p.runs = m_shared.slots[i].runs;
+        p.first = p.tries = m_shared.slots[i].tries;
         std::string number = std::to_string(i), seed = std::to_string(m_options.seed),
                     work = m_options.work.string();
         p.pid = fork();
@@ -118,19 +122,18 @@ private:
             if (!done)
                 note(i, status);
             p.pid = 0;
-            if (done || m_shared.stop || m_found.size() > 200)
+            if (m_shared.left <= 0 || m_shared.stop || m_deaths > MostDeaths)
                 return false;
-            m_shared.slots[i].runs++;
             start(i);
             return true;
         }
-        uint64_t runs = m_shared.slots[i].runs + m_shared.slots[i].kept;
+        uint64_t tries = m_shared.slots[i].tries;
         double cpu = cpu_seconds(p.pid);
-        if (runs != p.runs) {
-            p.runs = runs;
+        if (tries != p.tries) {
+            p.tries = tries;
             p.cpu = cpu;
             p.time = Clock::now();
-        } else if (cpu - p.cpu > HangSeconds + (p.runs == 0 ? 30 : 0) ||
+        } else if (cpu - p.cpu > HangSeconds + (p.tries == p.first ? 30 : 0) ||
                    since(p.time) > HangWallSeconds) {
             p.hangs = true;
             kill(p.pid, SIGKILL);
@@ -153,6 +156,7 @@ private:
             what = std::string("signal ") + strsignal(WTERMSIG(status));
         std::string bytes(s.bytes, s.size);
         m_kinds[kind]++;
+        m_deaths++;
         std::filesystem::create_directories(m_options.corpus);
         std::filesystem::path file =
             m_options.corpus / (std::string(s.sample) + "." + short_hash(bytes));
@@ -168,20 +172,16 @@ private:
             sum += m_shared.slots[i].*number;
         return sum;
     }
-    unsigned long long most_places() const {
-        unsigned long long most = 0;
-        for (size_t i = 0; i < m_processes.size(); ++i)
-            most = std::max<unsigned long long>(most, m_shared.slots[i].places);
-        return most;
+    size_t places() const {
+        return Shared::Places - size_t(std::count(m_shared.reached, std::end(m_shared.reached), 0));
     }
 
     int summary() {
-        std::printf("fuzz: %llu mutations of %zu samples in %.0f s (seed %u): %llu accepted, %llu "
-                    "kept, %llu places; "
-                    "crashes %d, hangs %d, over memory %d, wrong %d\n",
+        std::printf("fuzz: %llu mutations of %zu samples in %.0f s (seed %u): %llu accepted, %zu "
+                    "places; crashes %d, hangs %d, over memory %d, wrong %d\n",
                     total(&Slot::runs), chosen_samples(m_options.format).size(), since(m_begun),
-                    m_options.seed, total(&Slot::accepted), total(&Slot::kept), most_places(),
-                    m_kinds["crash"], m_kinds["hang"], m_kinds["memory"], m_kinds["wrong"]);
+                    m_options.seed, total(&Slot::accepted), places(), m_kinds["crash"],
+                    m_kinds["hang"], m_kinds["memory"], m_kinds["wrong"]);
         return m_found.empty() ? 0 : 1;
     }
 
@@ -190,6 +190,7 @@ private:
     const std::string m_file;
     std::vector<Process> m_processes;
     std::map<std::string, int> m_kinds;
+    int m_deaths = 0;
     std::set<std::string> m_found;
     Clock::time_point m_begun = Clock::now();
 };
@@ -252,12 +253,14 @@ int main(int argc, char **argv) {
     }
     if (worker >= 0) {
         Shared *shared = map_shared(shared_file, false);
-        return shared ? run_worker(options, *shared, worker) : 1;
+        if (shared)
+            run_worker(options, *shared, worker);
+        return 1;
     }
     if (options.count == 0 && options.minutes == 0)
         options.minutes = 1;
-    if (options.corpus.empty())
-        return misuse("--corpus is missing");
+    if (options.corpus.empty() || options.work.empty())
+        return misuse("--corpus or --work is missing");
     if (!options.format.empty() && chosen_samples(options.format).empty()) {
         std::string names;
         for (const Sample &s : chosen_samples(""))

@@ -95,6 +95,9 @@ private:
                     work = m_options.work.string();
         p.pid = fork();
         if (p.pid == 0) {
+            // A terminal sends Ctrl-C to all: the fuzzer says when to stop
+            std::signal(SIGINT, SIG_IGN);
+            std::signal(SIGTERM, SIG_IGN);
             rlimit limit{ AddressSpace, AddressSpace };
 #ifndef UMBEL_SANITIZED // whose shadow takes terabytes
             setrlimit(RLIMIT_AS, &limit);

@@ -59,8 +59,8 @@ public:
     [[noreturn]] void run() {
         attempt(m_sample.bytes);
 #ifdef UMBEL_LIBFUZZER
-        if (m_sample.kind != Sample::Program)
-            run_libfuzzer();
+        if (m_sample.kind == Sample::File || m_sample.kind == Sample::Checkpoint)
+            run_libfuzzer(); // others have no readers that tell where they are
 #endif
         for (;; ++m_seed)
             attempt_damaged(damaged(m_sample, m_sample.bytes, m_seed));

@@ -37,20 +37,34 @@ struct Workers {
     }
 };
 
+void end();
+
 Workers &workers() {
     static Workers *instance = [] {
         auto *made = new Workers; // leaked: other statics may go before threads end
-        std::atexit([] {
-            Workers &w = workers();
-            if (w.process != getpid())
-                return;
-            g_is_ending = true;
-            std::lock_guard lock(w.mutex);
-            w.join(true);
-        });
+        std::atexit(end);
         return made;
     }();
     return *instance;
+}
+
+void end() {
+    Workers &w = workers();
+    if (w.process != getpid())
+        return;
+    g_is_ending = true;
+    std::lock_guard lock(w.mutex);
+    w.join(true);
+}
+
+// What the main thread destroys first of all when the process ends. Functions given to atexit() come too late: libraries that
+// workers have loaded or begun to use since, such as NVIDIA's assembler, are undone before.
+struct EndOfMain {
+    ~EndOfMain() { end(); }
+};
+void end_with_this_thread() {
+    static thread_local EndOfMain at_its_end;
+    (void)at_its_end;
 }
 
 } // namespace
@@ -62,6 +76,8 @@ bool run_in_background(std::function<void()> work) {
     Workers &w = workers();
     if (w.process != getpid())
         return false;
+    if (getpid() == gettid())
+        end_with_this_thread();
     try {
         auto made = std::make_unique<Worker>();
         std::lock_guard lock(w.mutex);

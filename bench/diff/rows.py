@@ -160,9 +160,14 @@ def in_a_process(*words):
 def peak(): return 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
 
+def begin(mi):
+    mi.set_variant("llvm_ad_rgb")
+    mi.set_log_level(mi.LogLevel.Error)  # the rival writes warnings to where answers go
+
+
 def answer_in_process(mi, dr, words):
     """What in_a_process() asked for: peak memory of three iterations; or time and memory by depth and size."""
-    mi.set_variant("llvm_ad_rgb")
+    begin(mi)
     if words[0] == "memory":
         it = Iteration(mi, dr, load(mi, words[1]))
         for k in range(3):
@@ -186,7 +191,7 @@ def answer_in_process(mi, dr, words):
 
 def define(mi, dr, row):
     """Rows that both sides have."""
-    mi.set_variant("llvm_ad_rgb")
+    begin(mi)
     loaded = {}
 
     def iteration(name):

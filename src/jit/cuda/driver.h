@@ -85,7 +85,7 @@ struct Driver {
 bool library_is_present();
 /// Loaded and initialized on first use; a DeviceError says what is missing.
 const Driver &driver();
-/// The process ends, and with it the driver, which frees all that it holds: asked to do so meanwhile, it may damage the heap.
+/// The process ends, and with it the driver, which frees all that it holds: nobody need ask it to any more.
 bool driver_is_leaving();
 
 /// Throws a DeviceError that names `what` unless the result is Success.

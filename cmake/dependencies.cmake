@@ -49,6 +49,7 @@ find_package(OpenEXR 3.1 CONFIG REQUIRED)
 find_package(embree 3 CONFIG REQUIRED)
 find_package(CLI11 CONFIG REQUIRED)
 find_package(nlohmann_json 3 CONFIG REQUIRED) # for glTF; headers only
+find_path(UMBEL_ROBIN_MAP_INCLUDE tsl/robin_map.h REQUIRED) # hash tables; headers only, in a folder of the system
 
 # ---- OpenVDB, for files of volumes; Umbel is built without it where it is missing. Its headers need Boost's.
 find_path(UMBEL_OPENVDB_INCLUDE openvdb/openvdb.h)

@@ -7,7 +7,7 @@
 //   memory   an array that bodies gather from: scattered to
 #include "ad/control.h"
 #include <algorithm>
-#include <unordered_set>
+#include <unordered_map>
 
 namespace umbel::ad {
 
@@ -103,7 +103,7 @@ std::vector<size_t> CallOp::reached_by(const std::vector<NodeId> &roots,
     Replay probe(c, 0);
     for (const Value &v : values)
         probe.set(v.id(), v);
-    std::unordered_set<NodeId> seen;
+    tsl::robin_set<NodeId> seen;
     std::vector<NodeId> stack = roots, operands;
     std::vector<size_t> found;
     auto note = [&](NodeId id, bool lane) {

@@ -231,7 +231,7 @@ void RecordedOp::remember_originals() {
         first = std::min(first, v.node().seq);
     }
     std::vector<NodeId> stack{ construct.id() };
-    std::unordered_set<NodeId> seen;
+    tsl::robin_set<NodeId> seen;
     while (!stack.empty()) { // instances compute the same from data of their own
         NodeId id = stack.back();
         stack.pop_back();

@@ -13,10 +13,10 @@ void Originals::remember(Context &c, NodeId id) {
     if (e.users++)
         return;
     e.node = c.graph[id];
-    e.held.push_back(Value::share(c, id));
-    for (NodeId d : e.node.dep)
-        if (d)
-            e.held.push_back(Value::share(c, d));
+    e.held[0] = Value::share(c, id);
+    for (size_t k = 0; k < std::size(e.node.dep); ++k)
+        if (e.node.dep[k])
+            e.held[k + 1] = Value::share(c, e.node.dep[k]);
 }
 
 void Originals::forget(NodeId id) {
@@ -290,7 +290,7 @@ const std::vector<Value> &Replay::outputs_of(NodeId id) {
 void Replay::collect(RegionId region, const std::vector<NodeId> &roots,
                      std::vector<NodeId> &out) const {
     std::vector<NodeId> stack = roots, operands;
-    std::unordered_set<NodeId> seen;
+    tsl::robin_set<NodeId> seen;
     while (!stack.empty()) {
         NodeId id = stack.back();
         stack.pop_back();

@@ -5,8 +5,9 @@
 #pragma once
 #include "jit/control.h"
 #include "jit/record.h"
+#include <tsl/robin_map.h>
+#include <tsl/robin_set.h>
 #include <unordered_map>
-#include <unordered_set>
 
 namespace umbel::ad {
 
@@ -26,7 +27,7 @@ private:
     struct Entry {
         jit::Node node;
         uint32_t users = 0;
-        std::vector<jit::Value> held;
+        std::array<jit::Value, 5> held; // the node and its operands
     };
     std::unordered_map<jit::NodeId, Entry> m_nodes;
 };
@@ -86,13 +87,13 @@ private:
     jit::Graph &g;
     jit::RegionId m_region;
     Replay *m_outer;
-    std::unordered_map<jit::NodeId, jit::Value> m_values, m_memory;
-    std::unordered_set<jit::NodeId> m_set;
+    tsl::robin_map<jit::NodeId, jit::Value> m_values, m_memory;
+    tsl::robin_set<jit::NodeId> m_set;
     bool m_bound = false;
-    std::unordered_map<jit::NodeId, jit::NodeId> m_leaves;
+    tsl::robin_map<jit::NodeId, jit::NodeId> m_leaves;
     std::unordered_map<jit::NodeId, std::vector<jit::Value>>
         m_outputs; // of loops, calls, packets ...
-    std::unordered_map<jit::NodeId, bool> m_depends;
+    tsl::robin_map<jit::NodeId, bool> m_depends;
     std::vector<jit::Value> m_params;
 };
 

@@ -41,7 +41,7 @@ def _weights(shape):
 
 
 class Problem:
-    """A scene in which `key` depends on a number."""
+    """A scene in which `key` depends on a number. Forward mode compiles as long as reverse mode: it is asked where a kind is new."""
 
     def __init__(self, scene, key, place, spp, spp_fd):
         self.scene, self.key, self.place, self.spp, self.spp_fd = scene, key, place, spp, spp_fd
@@ -76,12 +76,12 @@ class Problem:
         dr.forward(x)
         return float(dr.grad(loss).array[0])
 
-    def check(self, step=0.02, seeds=5, slack=0.01):
+    def check(self, step=0.02, seeds=5, slack=0.01, forward=False):
         expected = np.array([self.difference(i, step) for i in range(3)])
         back = np.array([self.backward(i) for i in range(seeds)])
-        ahead = self.forward(0)  # of the same samples: others would tell nothing else
         assert abs(expected.mean()) > 0.02
-        np.testing.assert_allclose(ahead, back[0], rtol=2e-3, atol=2e-3 * np.abs(back).max())
+        if forward:  # of the same samples: others would tell nothing else
+            np.testing.assert_allclose(self.forward(0), back[0], rtol=2e-3, atol=2e-3 * np.abs(back).max())
         error = np.sqrt(expected.var(ddof=1) / len(expected) + back.var(ddof=1) / seeds)
         message = f"{self.key}: differences {expected.mean():.4f}, derivative {back.mean():.4f} +- {error:.4f}"
         print(message)
@@ -128,7 +128,7 @@ def _things(name):
 @pytest.mark.parametrize("name", ["cube", "occluded cube", "sphere", "cylinder", "disk", "rectangle"])
 def test_what_the_camera_sees_of_a_moving_shape(name):
     key = "thing.vertex_positions" if "cube" in name else "thing.to_world"
-    Problem(_scene(_things(name), max_depth=1), key, _move(0), 512, 4096).check()
+    Problem(_scene(_things(name), max_depth=1), key, _move(0), 512, 4096).check(forward=name in ("cube", "sphere", "disk"))
 
 
 def _lit(thing, light=None):
@@ -153,11 +153,11 @@ def _key(name):
 
 @pytest.mark.parametrize("name", ["cube", "sphere", "cylinder"])
 def test_a_moving_shape_and_its_shadow(name):
-    Problem(_scene(_lit(SHAPES[name]()), "direct_projective"), _key(name), _move(0), 128, 2048).check()
+    Problem(_scene(_lit(SHAPES[name]()), "direct_projective"), _key(name), _move(0), 128, 2048).check(forward=name == "cube")
 
 
 def test_light_between_a_moving_shape_and_the_floor():
-    Problem(_scene(_lit(SHAPES["sphere"]()), max_depth=3), _key("sphere"), _move(0), 256, 2048).check()
+    Problem(_scene(_lit(SHAPES["sphere"]()), max_depth=3), _key("sphere"), _move(0), 256, 2048).check(forward=True)
 
 
 @pytest.mark.parametrize("name, light", [("cube", "point"), ("sphere", "point"), ("sphere", "directional"),
@@ -175,7 +175,7 @@ def test_a_receiver_that_moves_below_a_shape_that_does_not():
 
 
 def test_a_light_that_moves():
-    Problem(_scene(_lit(SHAPES["sphere"]()), "direct_projective"), "light.to_world", _move(0), 128, 2048).check()
+    Problem(_scene(_lit(SHAPES["sphere"]()), "direct_projective"), "light.to_world", _move(0), 128, 2048).check(forward=True)
 
 
 def test_silhouettes_behind_a_light_that_the_camera_does_not_see():
@@ -186,7 +186,7 @@ def test_silhouettes_behind_a_light_that_the_camera_does_not_see():
 
 
 def test_a_camera_that_moves():
-    Problem(_scene(_lit(SHAPES["cube"]()), "direct_projective"), "camera.to_world", _move(0), 128, 2048).check()
+    Problem(_scene(_lit(SHAPES["cube"]()), "direct_projective"), "camera.to_world", _move(0), 128, 2048).check(forward=True)
 
 
 def test_guiding_changes_noise_alone():
@@ -236,7 +236,7 @@ def _instanced(shape):
 def test_instances_and_their_shadows(shape, what):
     scene = _instanced(shape)
     del scene["thing"]["bsdf"]
-    Problem(_scene(scene, "direct_projective"), what, _move(0), 128, 2048).check()
+    Problem(_scene(scene, "direct_projective"), what, _move(0), 128, 2048).check(forward=shape == "cube")
 
 
 def test_vertices_of_a_shape_in_a_group():
@@ -292,7 +292,7 @@ def _move_points(axis):
 def test_what_the_camera_sees_of_a_moving_curve(kind, axis, tmp_path):
     scene = _scene({"sky": {"type": "constant", "radiance": _rgb(.5, .6, .7)},
                     "thing": {**_curve(kind, tmp_path), "bsdf": {"type": "diffuse", "reflectance": _rgb(0, 0, 0)}}}, max_depth=1)
-    Problem(scene, "thing.control_points", _move_points(axis), 512, 4096).check()
+    Problem(scene, "thing.control_points", _move_points(axis), 512, 4096).check(forward=axis == 0)
 
 
 def _spline_in_the_sky(tmp_path, **kwargs):
@@ -366,7 +366,7 @@ def test_a_grid_and_its_shadow(key):
     scene = _scene(_lit(_sdf(normals="analytic", size=.6)), "direct_projective", sppi=1024, guiding="none")
     grid = key == "thing.grid"
     move = _shift_numbers if grid else _move(1 if "light" in key else 0)
-    Problem(scene, key, move, 256, 4096).check(step=.01 if grid else .02)
+    Problem(scene, key, move, 256, 4096).check(step=.01 if grid else .02, forward=grid)
 
 
 def test_a_grid_that_shines_on_itself_where_nothing_comes_into_sight():

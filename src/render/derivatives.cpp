@@ -62,6 +62,20 @@ Radiance Render::primal_of(const Samples &s) const {
     return integrator().sample(m_scene, sampler, s.ray, sensor().medium(), s.traced);
 }
 
+// Each launch of a derivative is traced anew, which takes longer than it runs where the image is small: those of small images
+// hold more samples of a pixel, up to as many in all as larger images have in a launch anyway.
+void Render::widen_groups() {
+    constexpr int64_t Lanes = 1 << 20;
+    int64_t most = Lanes / int64_t(m_buffer.slots());
+    bool is_divided =
+        m_options.parts > 1 || m_options.launch_pixels || integrator().samples_per_pass() > 0;
+    if (is_divided || most <= m_group_size || m_group != 0 || m_next != 0)
+        return;
+    int64_t groups = (m_spp + most - 1) / most;
+    m_group_size = int((m_spp + groups - 1) / groups);
+    m_last = int(groups);
+}
+
 // What a lane adds to the image is linear in its radiance: the film's own arithmetic, differentiated, gives the radiance's
 // gradient.
 void Render::backward(const Float &gradient) {
@@ -80,6 +94,7 @@ void Render::backward(const Float &gradient) {
     FollowedCamera camera(sensor());
     SeenBy seen(sensor());
     refuse_camera(integrator());
+    widen_groups();
     for (bool ready = make_ready() && is_continuous(); ready && !done(); advance()) {
         Samples s = start(next_band(), place_of(next_band()));
         Radiance primal = primal_of(s);
@@ -156,6 +171,7 @@ Float Render::forward() {
     FollowedCamera camera(sensor());
     SeenBy seen(sensor());
     refuse_camera(integrator());
+    widen_groups();
     for (bool ready = make_ready() && is_continuous(); ready && !done(); advance()) {
         Samples s = start(next_band(), place_of(next_band()));
         Radiance primal = primal_of(s);

@@ -187,6 +187,8 @@ private:
     /// The same for a derivative of so many samples a pixel, of which there may be none: see is_continuous().
     Render with_samples(int continuous) const;
     bool is_continuous() const;
+    /// Before the first launch of a derivative: fewer of them.
+    void widen_groups();
     /// What the integrator gives for these samples, followed by nothing.
     Radiance primal_of(const Samples &samples) const;
     std::vector<Float> film_channels(const Radiance &r, const Samples &samples) const;

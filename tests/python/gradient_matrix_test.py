@@ -84,8 +84,9 @@ def test_materials_and_lights(integrator, occluded, variant):
 @pytest.mark.parametrize("integrator, variant", [(k, "llvm_ad_rgb") for k in ("prb", "prb_basic", "prb_reparam", "direct")] +
                          [("prb", "llvm_ad_spectral"), ("prb_reparam", "llvm_ad_spectral")], indirect=["variant"])
 def test_what_moves_where_nothing_comes_into_sight(integrator, variant):
-    expected = differences(("shapes", variant), _room("path", 2, False, True), SHAPES, 2048, 4)
-    check(_room(integrator, 2, False, True), SHAPES, expected, 512 if integrator == "prb_basic" else 192, 6)
+    # Of 4 x 2,048 samples, differences by the lamp have errors of 1 %
+    expected = differences(("shapes", variant), _room("path", 2, False, True), SHAPES, 4096, 8)
+    check(_room(integrator, 2, False, True), SHAPES, expected, 4096 if integrator == "prb_basic" else 192, 6)
 
 
 @pytest.mark.parametrize("integrator", ["rb", "ad", "prb_projective", "direct_projective"])

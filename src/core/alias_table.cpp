@@ -2,10 +2,10 @@
 #include "core/alias_table.h"
 #include "core/distribution_tools.h"
 #include "core/filled_array.h"
+#include "jit/parallel.h"
 #include <algorithm>
 #include <bit>
 #include <numeric>
-#include <tbb/parallel_for.h>
 
 namespace umbel {
 
@@ -66,7 +66,7 @@ AliasTable::AliasTable(size_t count, size_t size, const WeightsOf &weights_of)
         fail("discrete distribution: {} x {} values; up to 2^30 are possible: scale it down", count,
              size);
     auto fill = [&](uint32_t *table) {
-        tbb::parallel_for(tbb::blocked_range<size_t>(0, count), [&](const auto &range) {
+        jit::parallel_for(tbb::blocked_range<size_t>(0, count), [&](const auto &range) {
             Builder builder(size);
             std::vector<double> weights(size);
             for (size_t i = range.begin(); i < range.end(); ++i) {

@@ -2,13 +2,13 @@
 #include "core/image.h"
 #include "core/colour.h"
 #include "core/large_pages.h"
+#include "jit/parallel.h"
 #include "jit/value.h"
 #include <algorithm>
 #include <array>
 #include <bit>
 #include <cmath>
 #include <cstring>
-#include <tbb/parallel_for.h>
 
 namespace umbel {
 
@@ -175,13 +175,13 @@ Image convert(const Image &image, Component component, bool srgb) {
         const auto *from = reinterpret_cast<const uint16_t *>(image.bytes());
         auto *to = reinterpret_cast<float *>(out.bytes());
         size_t n = image.pixels() * image.channel_count();
-        tbb::parallel_for(tbb::blocked_range<size_t>(0, n, 1 << 16), [&](const auto &range) {
+        jit::parallel_for(tbb::blocked_range<size_t>(0, n, 1 << 16), [&](const auto &range) {
             for (size_t i = range.begin(); i < range.end(); ++i)
                 to[i] = float_of_half(from[i]);
         });
         return out;
     }
-    tbb::parallel_for(tbb::blocked_range<size_t>(0, image.height(), 16), [&](const auto &rows) {
+    jit::parallel_for(tbb::blocked_range<size_t>(0, image.height(), 16), [&](const auto &rows) {
         std::vector<double> row(image.width() * image.channel_count());
         for (size_t y = rows.begin(); y < rows.end(); ++y) {
             image.read_row(y, row.data(), recode);

@@ -5,11 +5,11 @@
 // it is.
 #include "core/image_exr_zip.h"
 #include "jit/error.h"
+#include "jit/parallel.h"
 #include <algorithm>
 #include <bit>
 #include <cstring>
 #include <numeric>
-#include <tbb/parallel_for.h>
 #include <zlib.h>
 
 namespace umbel {
@@ -76,7 +76,7 @@ std::vector<std::string> exr_zip_blocks(const Image &image, int level) {
     std::sort(channels.begin(), channels.end(),
               [&](size_t a, size_t b) { return image.channels()[a] < image.channels()[b]; });
     std::vector<std::string> blocks((image.height() + ExrZipRows - 1) / ExrZipRows);
-    tbb::parallel_for(size_t(0), blocks.size(), [&](size_t i) {
+    jit::parallel_for(size_t(0), blocks.size(), [&](size_t i) {
         size_t begin = i * ExrZipRows, end = std::min(begin + ExrZipRows, image.height());
         blocks[i] = zip(rows_of(image, channels, begin, end), level);
     });

@@ -1,7 +1,7 @@
 // core/large_pages.cpp: see core/large_pages.h.
 #include "core/large_pages.h"
+#include "jit/parallel.h"
 #include <algorithm>
-#include <tbb/parallel_for.h>
 
 namespace umbel {
 
@@ -12,7 +12,7 @@ void fetch_pages(void *begin, size_t bytes) {
         return;
     uintptr_t first = (uintptr_t(begin) + Piece - 1) / Piece * Piece,
               end = (uintptr_t(begin) + bytes) / Piece * Piece;
-    tbb::parallel_for(size_t(0), size_t(end - first) / Piece, [&](size_t i) {
+    jit::parallel_for(size_t(0), size_t(end - first) / Piece, [&](size_t i) {
         // Where the system knows no such advice, whoever writes fetches them
         madvise(reinterpret_cast<void *>(first + i * Piece), Piece, MADV_POPULATE_WRITE);
     });

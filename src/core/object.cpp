@@ -3,13 +3,13 @@
 #include "core/limits.h"
 #include "core/nearest_name.h"
 #include "core/reads_files.h"
+#include "jit/parallel.h"
 #include <algorithm>
 #include <cstdlib>
 #include <dlfcn.h>
 #include <malloc.h>
 #include <mutex>
 #include <set>
-#include <tbb/task_group.h>
 
 namespace umbel {
 
@@ -144,7 +144,7 @@ std::string Object::where() const {
 /// Objects that were declared, in this order, and what is being read for them.
 struct Loader::Queue {
     std::vector<Ref<Object>> objects;
-    tbb::task_group reading;
+    jit::TaskGroup reading;
 };
 
 Ref<Object> Loader::load(const PropertiesPtr &properties) {

@@ -3,6 +3,7 @@
 #include "jit/all_streams.h"
 #include "jit/error.h"
 #include "jit/finish_later.h"
+#include "jit/parallel.h"
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -11,9 +12,7 @@
 #include <deque>
 #include <exception>
 #include <mutex>
-#include <tbb/blocked_range.h>
 #include <tbb/global_control.h>
-#include <tbb/parallel_for.h>
 #include <tbb/task_arena.h>
 #include <thread>
 #include <unistd.h>
@@ -355,7 +354,8 @@ InterruptibleWaits::~InterruptibleWaits() { t_look = m_previous; }
 
 void run_in_arena(const std::function<void()> &fn) {
     std::shared_ptr<Arena> arena = pool().get();
-    arena->arena.execute(fn);
+    HandedOver work;
+    arena->arena.execute([&] { work.run(fn); });
 }
 
 void parallel_blocks(uint64_t n, uint64_t block,
@@ -367,7 +367,7 @@ void parallel_blocks(uint64_t n, uint64_t block,
     }
     uint64_t count = (n + block - 1) / block;
     bool can_be_cancelled = t_in_job;
-    tbb::parallel_for(tbb::blocked_range<uint64_t>(0, count), [&](const auto &range) {
+    jit::parallel_for(tbb::blocked_range<uint64_t>(0, count), [&](const auto &range) {
         for (uint64_t i = range.begin(); i < range.end() && !(can_be_cancelled && g_cancelled); ++i)
             fn(i * block, std::min(n, (i + 1) * block));
     });

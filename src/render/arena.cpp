@@ -3,6 +3,7 @@
 #include "ad/ad.h"
 #include "core/host_array.h"
 #include "core/warning.h"
+#include "jit/parallel.h"
 #include "render/accelerator.h"
 #include "render/followed_once.h"
 #include "render/follows_data.h"
@@ -12,7 +13,6 @@
 #include <cstdlib>
 #include <malloc.h>
 #include <numeric>
-#include <tbb/parallel_for.h>
 
 namespace umbel {
 
@@ -256,7 +256,7 @@ namespace {
 template <class T> void pack_vertices(const Mesh &mesh, size_t stride, T *to) {
     const std::vector<double> &p = mesh.positions, &n = mesh.normals, &uv = mesh.uvs;
     double sign = mesh.flips_normals() ? -1 : 1;
-    tbb::parallel_for(tbb::blocked_range<size_t>(0, p.size() / 3, 4096), [&](const auto &range) {
+    jit::parallel_for(tbb::blocked_range<size_t>(0, p.size() / 3, 4096), [&](const auto &range) {
         for (size_t i = range.begin(); i < range.end(); ++i) {
             T *v = to + stride * i;
             std::fill_n(v, stride, T(0));
@@ -288,7 +288,7 @@ void Arena::add_mesh(const Mesh &mesh, uint32_t number, HostRecords &to) const {
                      (mesh.uvs.empty() ? PackedMeshes::NoUvBit : 0u);
     auto *triangles = static_cast<uint32_t *>(m.triangles->data()) + 4 * to.triangles;
     mesh.indices.get(); // before threads share them
-    tbb::parallel_for(tbb::blocked_range<size_t>(0, mesh.triangle_count(), 4096),
+    jit::parallel_for(tbb::blocked_range<size_t>(0, mesh.triangle_count(), 4096),
                       [&](const auto &range) {
                           for (size_t t = range.begin(); t < range.end(); ++t) {
                               for (size_t k = 0; k < 3; ++k)

@@ -3,11 +3,11 @@
 #include "core/host_array.h"
 #include "core/large_pages.h"
 #include "core/warp.h"
+#include "jit/parallel.h"
 #include "render/emitter.h"
 #include "render/packed_meshes.h"
 #include <algorithm>
 #include <cmath>
-#include <tbb/parallel_for.h>
 #include <thread>
 
 namespace umbel {
@@ -102,7 +102,7 @@ double rough_acos(double x) {
 template <class F> double ordered_sum(size_t n, F &&f) {
     constexpr size_t Block = 1 << 14;
     std::vector<double> sums((n + Block - 1) / Block);
-    tbb::parallel_for(size_t(0), sums.size(), [&](size_t b) {
+    jit::parallel_for(size_t(0), sums.size(), [&](size_t b) {
         for (size_t i = b * Block; i < std::min(n, (b + 1) * Block); ++i)
             sums[b] += f(i);
     });
@@ -116,7 +116,7 @@ template <class F> double ordered_sum(size_t n, F &&f) {
 
 void Mesh::to_world_space() {
     auto each = [](std::vector<double> &list, auto &&f) {
-        tbb::parallel_for(tbb::blocked_range<size_t>(0, list.size() / 3, 4096),
+        jit::parallel_for(tbb::blocked_range<size_t>(0, list.size() / 3, 4096),
                           [&](const auto &range) {
                               for (size_t i = range.begin(); i < range.end(); ++i) {
                                   double *v = &list[3 * i];
@@ -155,7 +155,7 @@ void Mesh::smooth_normals() {
     size_t parts =
                triangle_count() < 20'000 ? 1 : std::max(1u, std::thread::hardware_concurrency()),
            each = vertex_count() / parts + 1;
-    tbb::parallel_for(size_t(0), parts, [&](size_t part) {
+    jit::parallel_for(size_t(0), parts, [&](size_t part) {
         uint32_t begin = uint32_t(part * each), n = uint32_t(each);
         for (size_t t = 0; t + 2 < index.size(); t += 3) {
             bool is_mine[3];

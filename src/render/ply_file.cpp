@@ -2,9 +2,9 @@
 #include "render/ply_file.h"
 #include "core/properties.h"
 #include "jit/error.h"
+#include "jit/parallel.h"
 #include <charconv>
 #include <cmath>
-#include <tbb/parallel_for.h>
 
 namespace umbel {
 
@@ -177,7 +177,7 @@ bool PlyFile::read_records(const Element &e, const std::vector<Target> &targets)
         m_at = m_end;
         bad("the file ends too early; get a complete copy");
     }
-    tbb::parallel_for(tbb::blocked_range<size_t>(0, e.count, 4096), [&](const auto &range) {
+    jit::parallel_for(tbb::blocked_range<size_t>(0, e.count, 4096), [&](const auto &range) {
         for (size_t k = 0; k < targets.size(); ++k)
             if (const Target &t = targets[k])
                 with_type(e.properties[k].type, [&]<class T>(T) {

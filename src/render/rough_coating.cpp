@@ -2,10 +2,10 @@
 #include "render/rough_coating.h"
 #include "core/host_array.h"
 #include "core/quadrature.h"
+#include "jit/parallel.h"
 #include <cmath>
 #include <map>
 #include <mutex>
-#include <tbb/parallel_for.h>
 #include <tuple>
 
 namespace umbel {
@@ -131,7 +131,7 @@ std::vector<double> tabulate(Microfacet::Type type, double alpha, double eta) {
     alpha = std::max(alpha, 1e-4); // as Microfacet has it
     // Mitsuba takes the plain mean of 2 cos R(cos) over the same n cosines, with both ends in full: what it shows is
     // part of how plastic looks
-    tbb::parallel_for(0, n + 1, [&](int i) {
+    jit::parallel_for(0, n + 1, [&](int i) {
         table[size_t(i)] =
             i < n ? rough_transmittance(type, alpha, eta, std::max(1e-6, double(i) / (n - 1)))
                   : ((n - 1) * diffuse_reflectance(type, alpha, 1 / eta) +

@@ -2,6 +2,7 @@
 #include "jit/llvm/compile.h"
 #include "jit/background.h"
 #include "jit/llvm/emit.h"
+#include "jit/parallel.h"
 #include <algorithm>
 #include <atomic>
 #include <cstdlib>
@@ -13,7 +14,6 @@
 #include <llvm/Target/TargetMachine.h>
 #include <llvm/Transforms/IPO/AlwaysInliner.h>
 #include <llvm/Transforms/Scalar.h>
-#include <tbb/parallel_for.h>
 // After LLVM, which has functions called `check`.
 #include "jit/error.h"
 
@@ -189,7 +189,7 @@ CompiledProgram compile_objects(const Program &program, const std::string &kerne
                                 const Target &target) {
     PlanOptions options = plan_options(program, target.width);
     std::vector<FunctionPlan> plans(program.functions.size());
-    tbb::parallel_for(size_t(0), plans.size(),
+    jit::parallel_for(size_t(0), plans.size(),
                       [&](size_t f) { plans[f] = make_plan(program, uint32_t(f), options); });
     uint32_t heap_bytes = place_frames(plans);
 
@@ -201,7 +201,7 @@ CompiledProgram compile_objects(const Program &program, const std::string &kerne
     std::vector<std::string> objects(modules.size());
     ModuleCompiler compiler(program, plans, kernel_name, target);
     std::atomic<size_t> begun = 0; // a module that is begun last had better be a light one
-    tbb::parallel_for(
+    jit::parallel_for(
         size_t(0), modules.size(),
         [&](size_t) {
             size_t m = begun++;

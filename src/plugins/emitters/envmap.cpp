@@ -25,6 +25,7 @@
 #include "core/upsampling.h"
 #include "core/warp.h"
 #include "jit/element_count.h"
+#include "jit/parallel.h"
 #include "render/colour_value.h"
 #include "render/emitter.h"
 #include "render/rotation_of.h"
@@ -32,7 +33,6 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
-#include <tbb/parallel_for.h>
 
 namespace umbel {
 
@@ -182,7 +182,7 @@ private:
     // Colours and nothing, written where kernels read them.
     template <class T> static Value packets_of(const float *pixels, size_t width, size_t height) {
         return filled_array<T>(4 * width * height, [&](T *packets) {
-            tbb::parallel_for(size_t(0), height, [&](size_t y) {
+            jit::parallel_for(size_t(0), height, [&](size_t y) {
                 for (size_t i = y * width; i < (y + 1) * width; ++i) {
                     std::copy_n(pixels + 3 * i, 3, packets + 4 * i);
                     packets[4 * i + 3] = 0;
@@ -276,7 +276,7 @@ private:
                    y_of[2] * double(pixel[2]);
         };
         auto each_row = [&](auto &&f) {
-            tbb::parallel_for(size_t(0), height, [&](size_t y) { f(y); });
+            jit::parallel_for(size_t(0), height, [&](size_t y) { f(y); });
         };
         check_pixels(pixels, stride, width, height);
         std::vector<double> sums(height), least(height);
@@ -346,7 +346,7 @@ private:
     void check_pixels(const T *pixels, size_t stride, size_t width, size_t height) const {
         auto is_bad = [](T v) { return !(v >= 0 && v <= std::numeric_limits<T>::max()); };
         std::vector<size_t> first_bad(height); // number of each row
-        tbb::parallel_for(size_t(0), height, [&](size_t y) {
+        jit::parallel_for(size_t(0), height, [&](size_t y) {
             const T *row = pixels + y * stride;
             first_bad[y] = 3 * width;
             bool bad = false; // whether any is, is quickly found

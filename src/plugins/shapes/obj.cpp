@@ -13,6 +13,7 @@
 #include "core/mtl_file.h"
 #include "core/reads_files.h"
 #include "core/scene_file.h"
+#include "jit/parallel.h"
 #include "render/mesh_creases.h"
 #include "render/shape_list.h"
 #include <algorithm>
@@ -22,7 +23,6 @@
 #include <cstring>
 #include <map>
 #include <mutex>
-#include <tbb/parallel_for.h>
 
 namespace umbel {
 
@@ -179,7 +179,7 @@ struct Parsed {
             at = line ? static_cast<const char *>(line) + 1 : end;
         }
         pieces.resize(ends.size());
-        tbb::parallel_for(size_t(0), ends.size(), [&](size_t i) {
+        jit::parallel_for(size_t(0), ends.size(), [&](size_t i) {
             pieces[i].parse(i ? ends[i - 1] : text.data(), ends[i]);
         });
         for (const Piece &p : pieces)
@@ -403,7 +403,7 @@ private:
         resize_large(p, 3 * n);
         resize_large(uv, any_uv ? 2 * n : 0);
         resize_large(normal, any_normal ? 3 * n : 0);
-        tbb::parallel_for(tbb::blocked_range<size_t>(0, n, 4096), [&](const auto &range) {
+        jit::parallel_for(tbb::blocked_range<size_t>(0, n, 4096), [&](const auto &range) {
             for (size_t i = range.begin(); i < range.end(); ++i) {
                 std::copy_n(&lists[0][3 * size_t(places[i] - 1)], 3, &p[3 * i]);
                 if (any_uv && made[i].uv) {

@@ -12,12 +12,12 @@
 #include "core/host_array.h"
 #include "core/large_pages.h"
 #include "core/reads_files.h"
+#include "jit/parallel.h"
 #include "render/mesh_creases.h"
 #include "render/ply_file.h"
 #include <algorithm>
 #include <atomic>
 #include <deque>
-#include <tbb/parallel_for.h>
 
 namespace umbel {
 
@@ -166,7 +166,7 @@ private:
         std::atomic<bool> differs = false;
         with_type(corners->type, [&]<class T>(T) {
             auto vertices = double(vertex_count());
-            tbb::parallel_for(tbb::blocked_range<size_t>(0, e.count, 4096), [&](const auto &range) {
+            jit::parallel_for(tbb::blocked_range<size_t>(0, e.count, 4096), [&](const auto &range) {
                 for (size_t i = range.begin(); i < range.end(); ++i) {
                     const char *at = m_at + bytes * i, *list = at + head;
                     if (count_at(at) != count) {

@@ -65,6 +65,7 @@ Radiance Render::primal_of(const Samples &s) const {
 // Each launch of a derivative is traced anew, which takes longer than it runs where the image is small: those of small images
 // hold more samples of a pixel, up to as many in all as larger images have in a launch anyway.
 void Render::widen_groups() {
+    m_is_small = false;
     constexpr int64_t Lanes = 1 << 20;
     int64_t most = Lanes / int64_t(m_buffer.slots());
     bool is_divided =

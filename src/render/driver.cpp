@@ -103,9 +103,13 @@ void Render::begin() {
     if (m_launch_seconds > 0) {
         m_launch_pixels = std::min(most, std::max(first, 1u) * FilmBuffer::TilePixels);
         // Each size is traced, and cores wait between launches: no second one for what it may hold in any case
-        if (slots <= MostGrowth * m_launch_pixels)
+        if (slots > m_launch_pixels && slots <= MostGrowth * m_launch_pixels)
             m_launch_pixels = std::min(most, slots);
     }
+    // Lanes of one group would not be worth a launch
+    m_is_small = m_repeats && !splats() && integrator().samples_per_pass() <= 0 &&
+                 uint64_t(slots) * uint64_t(m_group_size) * 2 <= FirstLanes &&
+                 m_spp > 64 * m_group_size;
     m_is_single = m_options.is_lazy && slots <= m_launch_pixels && m_spp <= m_group_size &&
                   !m_options.estimate_error && !splats() && !in_order;
 }
@@ -153,19 +157,33 @@ void Render::step() {
     m_overhead = std::min(m_overhead, std::chrono::duration<double>(after - before).count());
     if (m_under_way == 0)
         m_since = after;
-    m_under_way += next_band().count;
+    Band band = next_band();
+    m_under_way += band.count * band.groups;
     advance();
 }
 
 Render::Band Render::next_band() const {
-    return { m_next, std::min(m_launch_pixels, m_buffer.slots() - m_next) };
+    return { m_next, std::min(m_launch_pixels, m_buffer.slots() - m_next), next_groups() };
+}
+
+// Full ones, no more than an eighth of what there is, lest an image come in jumps; and of few numbers, since each is traced.
+uint32_t Render::next_groups() const {
+    if (!m_is_small || m_next != 0)
+        return 1;
+    int left = std::min(m_last, m_spp / m_group_size) - m_group, done = m_group - m_first;
+    uint32_t groups = 1, most = std::min(m_launch_pixels / m_buffer.slots(),
+                                         uint32_t(std::max(std::min(left, done / 8), 0)));
+    while (groups * 8 <= most)
+        groups *= 8;
+    return groups;
 }
 
 void Render::advance() {
-    m_next += next_band().count;
+    Band band = next_band();
+    m_next += band.count;
     if (m_next == m_buffer.slots()) {
         m_next = 0;
-        ++m_group;
+        m_group += int(band.groups);
     }
 }
 
@@ -179,6 +197,8 @@ void Render::wait() {
     // Not too fast, lest a few easy pixels promise too much; and of few sizes, since each is traced. Where there are
     // so many objects that starting a launch takes long, it must be worth it.
     double wanted = std::max(m_launch_seconds, 4 * m_overhead);
+    if (pixels < m_launch_pixels && time.count() < wanted)
+        return; // no launch of that size
     double ideal = pixels * std::clamp(wanted / std::max(time.count(), 1e-6), 0.1, MostGrowth);
     if (ideal > 0.5 * m_launch_pixels && ideal < 2.2 * m_launch_pixels)
         return;
@@ -215,12 +235,17 @@ std::shared_ptr<const RayNeighbours> Render::neighbours_of(const CameraSample &c
 
 Render::Samples Render::start(const Band &band, const Place &place) const {
     auto data = [](uint32_t v) { return jit::opaque(v); };
-    uint32_t lanes = band.count * uint32_t(m_group_size);
+    uint32_t lanes = band.count * band.groups * uint32_t(m_group_size);
 
     // The pixel and the sample that a lane stands for
     UInt32 lane(jit::lane_index(lanes)), group_size = data(uint32_t(m_group_size));
     UInt32 slot = lane / group_size, in_group = lane - slot * group_size;
     UInt32 sample = in_group + place.sample;
+    if (m_is_small) { // one group after the other
+        UInt32 count = data(band.count), group = slot / count;
+        slot = slot - group * count;
+        sample = sample + group * group_size;
+    }
     FilmBuffer::Pixels in_crop = m_buffer.pixels(slot + place.first);
     Mask active = (sample < data(uint32_t(m_spp))) & in_crop.inside;
     UInt32 x = in_crop.x + data(uint32_t(crop().x)), y = in_crop.y + data(uint32_t(crop().y));
@@ -275,6 +300,7 @@ void Render::share(size_t members, std::function<std::optional<Numbers>(const Re
         integrator().complain("has launches that depend on the whole image, or on those before: "
                               "several devices cannot share that; name one");
     m_launch_seconds = 0; // all of one size
+    m_is_small = false;
     uint32_t tile = FilmBuffer::TilePixels, slots = m_buffer.slots();
     auto portion = uint32_t((slots + members - 1) / members);
     m_launch_pixels = std::min(m_most_pixels, (portion + tile - 1) / tile * tile);
@@ -286,6 +312,7 @@ void Render::follow(const Position &p) {
     m_next = p.next;
     m_launch_pixels = p.launch_pixels;
     m_launch_seconds = 0;
+    m_is_small = false;
 }
 
 std::vector<Float> Render::compute() {
@@ -335,7 +362,7 @@ std::vector<Float> Render::compute(const Band &band) {
     const jit::Context &context = jit::Context::current();
     bool recorded = context.has(jit::Flag::RecordLoops) && context.has(jit::Flag::RecordCalls);
     bool replay = m_repeats && !m_is_single && recorded && !jit::Recorder::of(context);
-    for (Value &v : replay ? m_launches->run(band.count, inputs, trace) : trace())
+    for (Value &v : replay ? m_launches->run(band.count * band.groups, inputs, trace) : trace())
         results.emplace_back(std::move(v));
     return results;
 }
@@ -398,19 +425,38 @@ void Render::collect(const Band &band, std::vector<Float> values) {
                               film().filter());
         return;
     }
+    Float n = opaque_float(m_group - m_first + 1);
+    if (band.groups > 1) {
+        eval_all(values);
+        UInt32 slot(jit::lane_index(band.count));
+        m_buffer.add_in_turn(
+            band.first, band.count, band.groups,
+            [&](const UInt32 &k, const std::vector<Float> &before) {
+                UInt32 at = k * jit::opaque(band.count) + slot;
+                std::vector<Float> group;
+                for (const Float &v : values)
+                    group.emplace_back(jit::gather(v, at, Mask(true)));
+                return numbers_of(std::move(group), before, n + Float(k));
+            });
+        return;
+    }
     if (m_options.estimate_error && next_group_is_small())
         values.emplace_back( // it is no sum like the others
             jit::full(variant().float_type(), 0, band.count));
-    else if (m_options.estimate_error) {
-        // Deviations from the mean without and with this group [Welford 1962]
-        int n = m_group - m_first + 1;
-        Float sum = film().brightness(values),
-              before = film().brightness(m_buffer.at(band.first, band.count));
-        Float without = before * opaque_float(n > 1 ? 1.0 / (n - 1) : 0);
-        Float with = (before + sum) * opaque_float(1.0 / n);
-        values.push_back((sum - without) * (sum - with));
-    }
+    else if (m_options.estimate_error)
+        values = numbers_of(std::move(values), m_buffer.at(band.first, band.count), n);
     m_buffer.add(band.first, band.count, values, m_is_single);
+}
+
+// Deviations from the mean without and with this group [Welford 1962]
+std::vector<Float> Render::numbers_of(std::vector<Float> group, const std::vector<Float> &before,
+                                      const Float &n) const {
+    if (!m_options.estimate_error)
+        return group;
+    Float sum = film().brightness(group), sums = film().brightness(before);
+    Float without = select(n > 1, sums / (n - 1), Float(0)), with = (sums + sum) / n;
+    group.push_back((sum - without) * (sum - with));
+    return group;
 }
 
 // What lies before the next launch has a group more than the rest.

@@ -1,9 +1,9 @@
 // render/driver.h: renders an image, launch by launch.
 //
-// A launch computes a group of samples of every pixel of a band: a packet holds samples of one pixel, or of a small tile of
-// pixels where there are fewer samples than lanes. A group is summed, then added to the film; groups, and with them the
-// order of all sums, depend on the image and the sample count alone. So threads, passes, interruptions and resumption leave
-// the image as it is to the bit.
+// A launch computes a group of samples of every pixel of a band, or several groups where the image is small: a packet holds
+// samples of one pixel, or of a small tile of pixels where there are fewer samples than lanes. A group is summed, then added
+// to the film; groups, and with them the order of all sums, depend on the image and the sample count alone. So threads,
+// passes, interruptions and resumption leave the image as it is to the bit.
 #pragma once
 #include "core/image.h"
 #include "render/film_buffer.h"
@@ -130,6 +130,7 @@ public:
 private:
     struct Band {              // pixels of a launch
         uint32_t first, count; // slots of the film's buffer
+        uint32_t groups;       // of samples; several only of a small image's slots, all of them
     };
     struct Samples {              // of the lanes of a launch
         FilmBuffer::Pixels pixel; // of the crop window
@@ -176,12 +177,16 @@ private:
     std::vector<Float> results_of(const Radiance &r, const Samples &samples) const;
     /// Adds them to the film.
     void collect(const Band &band, std::vector<Float> results);
+    /// What is added for group `n` of the render, counted from 1, to what there is `before`.
+    std::vector<Float> numbers_of(std::vector<Float> group, const std::vector<Float> &before,
+                                  const Float &n) const;
     void splat(const Vector2 &place, const Spectrum &L, const Wavelengths &wavelengths,
                SampleStream &sampler, const Mask &active);
     /// Paths from lights so far, over the number of pixels.
     double light_samples() const;
     void refuse_splats() const;
     Band next_band() const;
+    uint32_t next_groups() const;
     void advance();
     BoundaryPass boundary_pass(ad::Mode mode, const Float &gradient) const;
     /// The same for a derivative of so many samples a pixel, of which there may be none: see is_continuous().
@@ -218,7 +223,8 @@ private:
     int m_spp, m_group_size;  // samples a pixel of one launch
     uint32_t m_seed;
     UInt32 m_seed_value;
-    uint32_t m_most_pixels, m_launch_pixels; // of a launch, at most and at present
+    uint32_t m_most_pixels, m_launch_pixels; // of a launch, at most and at present, times its groups
+    bool m_is_small = false;                 // so that launches may hold several groups
     double m_launch_seconds = 0;
     double m_overhead = 1e9; // seconds that starting a launch takes, at best
     std::chrono::steady_clock::time_point

@@ -105,6 +105,29 @@ void FilmBuffer::add(uint32_t first, uint32_t count, const std::vector<Float> &v
     store(first, numbers);
 }
 
+void FilmBuffer::add_in_turn(
+    uint32_t first, uint32_t count, uint32_t times,
+    const std::function<std::vector<Float>(const UInt32 &, const std::vector<Float> &)> &values) {
+    struct Turns {
+        UInt32 k;
+        std::vector<Float> numbers;
+        UMBEL_STRUCT(k, numbers)
+    };
+    UInt32 end = data(times);
+    Turns turns{ UInt32(0u), stored(first, count) };
+    turns = jit::loop(
+        turns, [&](const Turns &t) { return t.k < end; },
+        [&](Turns &t) {
+            std::vector<Float> before(t.numbers.begin(), t.numbers.begin() + m_numbers),
+                added = values(t.k, before);
+            check(added.size() == m_numbers);
+            add_to(t.numbers, added);
+            t.k = t.k + UInt32(1u);
+        },
+        "groups");
+    store(first, turns.numbers);
+}
+
 namespace {
 struct FilterWalk { // over the samples in reach of a pixel
     Int32 x, y;     // the pixel whose samples come next ...

@@ -97,6 +97,41 @@ TEST_P(BackendDriver, ImagesAreTheSameHoweverLongLaunchesTake) {
     }
 }
 
+// Meters of one pixel take a million samples: a launch for each group of them would do little but start launches.
+TEST_P(BackendDriver, LaunchesOfSmallImagesHoldSeveralGroupsAndTheSameSums) {
+    constexpr int Samples = 600 * 16 + 5;
+    Ref<Scene> scene = scene_from(scene_xml(Box, 2, Samples));
+    auto image_of = [&](RenderOptions options, int &steps) {
+        options.estimate_error = true;
+        Render render(*scene, options);
+        for (steps = 0; !render.done(); ++steps) {
+            int before = render.samples_done();
+            render.step();
+            EXPECT_LE(render.samples_done() - before, std::max(16, before / 8));
+        }
+        EXPECT_EQ(render.samples_done(), Samples);
+        return std::pair(render.image(), render.relative_error());
+    };
+    int single, several, half;
+    auto [reference, error] = image_of({ .launch_pixels = 16 }, single);
+    EXPECT_EQ(single, 601);
+    auto [image, same_error] = image_of({}, several);
+    EXPECT_EQ(several, 64 + 56 + 1 + 3 + 1); // groups of 1, 8, 64, 8 and the last, of five samples
+    EXPECT_TRUE(same_pixels(reference, image));
+    EXPECT_EQ(error, same_error);
+    auto [halved, half_error] = image_of({ .launch_pixels = 16 * 8 }, half);
+    EXPECT_GT(half, several);
+    EXPECT_TRUE(same_pixels(reference, halved));
+
+    Render first(*scene); // and where it is interrupted in between
+    for (int i = 0; i < 70; ++i)
+        first.step();
+    Render second(*scene);
+    second.restore(first.save());
+    second.run();
+    EXPECT_TRUE(same_pixels(reference, second.image()));
+}
+
 TEST_P(BackendDriver, ACancelledRenderReturnsWhatItHas) {
     Ref<Scene> scene = scene_from(scene_xml(Box, 16, 64));
     Render render(*scene);

@@ -9,6 +9,10 @@
 #include <utility>
 #ifdef __SANITIZE_THREAD__
 #include <sanitizer/tsan_interface.h>
+/// A closure that oneTBB has copied, which is looked at before work is taken.
+#define UMBEL_COPIED_TASK __attribute__((no_sanitize("thread")))
+#else
+#define UMBEL_COPIED_TASK
 #endif
 
 namespace umbel::jit {
@@ -56,7 +60,7 @@ class TaskGroup {
 public:
     template <class Fn> void run(Fn fn) {
         m_to.give();
-        m_tasks.run([this, fn] {
+        m_tasks.run([this, fn]() UMBEL_COPIED_TASK {
             GiveAtEnd end{ m_from };
             m_to.take();
             fn();
@@ -78,7 +82,7 @@ template <class Index, class Fn, class... Partitioner>
 void parallel_for(Index first, Index last, const Fn &fn, Partitioner &&...partitioner) {
     HandedOver work;
     tbb::parallel_for(
-        first, last, [&](Index i) { work.run([&] { fn(i); }); },
+        first, last, [&](Index i) UMBEL_COPIED_TASK { work.run([&] { fn(i); }); },
         std::forward<Partitioner>(partitioner)...);
 }
 
@@ -86,7 +90,7 @@ void parallel_for(Index first, Index last, const Fn &fn, Partitioner &&...partit
 template <class Number, class Fn>
 void parallel_for(const tbb::blocked_range<Number> &range, const Fn &fn) {
     HandedOver work;
-    tbb::parallel_for(range, [&](const tbb::blocked_range<Number> &part) {
+    tbb::parallel_for(range, [&](const tbb::blocked_range<Number> &part) UMBEL_COPIED_TASK {
         work.run([&] { fn(part); });
     });
 }

@@ -355,7 +355,7 @@ InterruptibleWaits::~InterruptibleWaits() { t_look = m_previous; }
 void run_in_arena(const std::function<void()> &fn) {
     std::shared_ptr<Arena> arena = pool().get();
     HandedOver work;
-    arena->arena.execute([&] { work.run(fn); });
+    arena->arena.execute([&]() UMBEL_COPIED_TASK { work.run(fn); });
 }
 
 void parallel_blocks(uint64_t n, uint64_t block,

@@ -1,7 +1,7 @@
 // vdb/vdb_reader.cpp: grids of OpenVDB files, as all voxels of a box, or as bricks; see vdb_reader.h.
 #include "vdb/vdb_reader.h"
+#include "jit/parallel.h"
 #include <openvdb/openvdb.h>
-#include <tbb/parallel_for.h>
 
 #include <array>
 #include <bit>
@@ -87,7 +87,7 @@ template <class Number, class T> void store(Number *to, const openvdb::math::Vec
 template <class Number, class Grid>
 void fill(const Grid &grid, const CoordBBox &box, size_t channels, void *data) {
     auto n = box.dim();
-    tbb::parallel_for(0, n.z(), [&](int z) {
+    umbel::jit::parallel_for(0, n.z(), [&](int z) {
         auto values = grid.getConstAccessor();
         auto *out =
             static_cast<Number *>(data) + size_t(z) * size_t(n.y()) * size_t(n.x()) * channels;
@@ -159,7 +159,7 @@ void fill_bricks(const Contents<Grid> &contents, const CoordBBox &box, size_t ch
                  void *data) {
     auto *to = static_cast<Number *>(data);
     size_t leaves = contents.leaves.size();
-    tbb::parallel_for(size_t(0), contents.stored(), [&](size_t i) {
+    umbel::jit::parallel_for(size_t(0), contents.stored(), [&](size_t i) {
         Number *out = to + i * BrickVoxels * channels;
         for (int z = 0; z < Width; ++z)
             for (int y = 0; y < Width; ++y)

@@ -45,8 +45,8 @@ void Render::begin() {
     int spp = m_options.spp > 0 ? m_options.spp : m_sampler->sample_count();
     // Scripts may hold the scene, and the scene would hold them
     bool scripted = sensor().is_scripted() || film().is_scripted() || m_sampler->is_scripted();
-    m_repeats =
-        integrator().repeats() && !integrator().splats() && !integrator().carries() && !scripted;
+    bool alike = integrator().repeats() && !integrator().carries() && !scripted; // all launches
+    m_repeats = alike && !integrator().splats();
     m_crop = m_options.window.value_or(film().crop());
     if (m_crop.width < 1 || m_crop.height < 1 || m_crop.x < 0 || m_crop.y < 0 ||
         m_crop.x + m_crop.width > film().width() || m_crop.y + m_crop.height > film().height())
@@ -107,7 +107,7 @@ void Render::begin() {
             m_launch_pixels = std::min(most, slots);
     }
     // Lanes of one group would not be worth a launch
-    m_is_small = m_repeats && !splats() && integrator().samples_per_pass() <= 0 &&
+    m_is_small = alike && !splats() && integrator().samples_per_pass() <= 0 &&
                  uint64_t(slots) * uint64_t(m_group_size) * 2 <= FirstLanes &&
                  m_spp > 64 * m_group_size;
     m_is_single = m_options.is_lazy && slots <= m_launch_pixels && m_spp <= m_group_size &&

@@ -85,6 +85,38 @@ TEST_P(BackendLightTracer, HasTheSameBitsForAnyNumberOfThreadsAndWhenResumed) {
                 0.1 * channel_mean(reference, 0).mean);
 }
 
+// A launch for each 16 samples of a few pixels would do little but start launches.
+TEST_P(BackendLightTracer, LaunchesOfSmallImagesHoldSeveralGroups) {
+    constexpr int Samples = 200 * 16 + 5;
+    Ref<Scene> scene =
+        scene_from(scene_xml(std::string(Room) + Metal + Lamp, 2, Samples, "ptracer"));
+    auto image_of = [&](const RenderOptions &options, int &steps, bool interrupted = false) {
+        auto render = std::make_unique<Render>(*scene, options);
+        for (steps = 0; !render->done(); ++steps) {
+            if (interrupted && steps == 70) {
+                std::string state = render->save();
+                render = std::make_unique<Render>(*scene, options);
+                render->restore(state);
+            }
+            render->step();
+        }
+        EXPECT_EQ(render->samples_done(), Samples);
+        return render->image();
+    };
+    int single, several, resumed;
+    Image reference = image_of({ .launch_pixels = 16 }, single), image = image_of({}, several);
+    EXPECT_EQ(single, 201);
+    EXPECT_EQ(several, 64 + 17 + 1); // of one group, of eight, and the last, of five samples
+    // The same paths, whose light is added bounce by bounce of a launch: rounding of some 10,000 sums
+    for (size_t y = 0; y < 2; ++y)
+        for (size_t x = 0; x < 2; ++x)
+            for (size_t c = 0; c < 3; ++c)
+                EXPECT_NEAR(image.get(x, y, c), reference.get(x, y, c),
+                            1e-4 * reference.get(x, y, c));
+    EXPECT_TRUE(same_pixels(image, image_of({}, resumed, true)));
+    EXPECT_EQ(resumed, several);
+}
+
 TEST(LightTracer, SaysWhatItCannotDo) {
     VariantScope scope(find_variant("llvm_ad_rgb"));
     Ref<Scene> scene = scene_from(scene_xml(std::string(Room) + Metal + Lamp, 4, 1, "ptracer"));

@@ -92,6 +92,13 @@ const FovCamera::Extent &FovCamera::extent() const {
     return m_extent;
 }
 
+// As sample_ray() has it: distances are those of the scene, whatever the camera's scale.
+Sensor::Reach FovCamera::reach(const DirectionSample &ds, const Mask &active) const {
+    Transform to_local = m_transform.at(ds.time, active).inverse();
+    Float cosine = normalize(to_local.vector(-ds.d)).z;
+    return { m_near_clip / cosine, m_far_clip / cosine };
+}
+
 // ---- pinholes
 
 BoundingBox PinholeCamera::bounds() const { // of its keyframes

@@ -36,6 +36,7 @@ public:
     void declare(Params &p) override;
     void changed(std::span<const std::string> names) override;
     void configure() override;
+    Reach reach(const DirectionSample &ds, const Mask &active) const override;
 
 protected:
     /// x / z and y / z of what a pinhole shows at a place of the film, and back. x of the image goes right, x of camera space left.

@@ -20,11 +20,9 @@ Ray past_lights(const Scene &scene, const Ray &ray, const Mask &active) {
         [&](State &s) {
             SurfaceInteraction si = scene.ray_intersect(s.ray, s.active, true);
             s.active = s.active & si.is_valid() & (si.emitter != UInt32(0u));
-            // As far beyond as rays begin that leave the surface, and on the ray itself: silhouettes are near
-            Float ahead =
-                si.t + norm(si.spawn_ray(s.ray.d).o - si.p) * rsqrt(squared_norm(s.ray.d));
-            s.ray.o = select(s.active, s.ray(ahead), s.ray.o);
-            s.ray.maxt = select(s.active, s.ray.maxt - ahead, s.ray.maxt);
+            Ray behind = si.behind(s.ray); // on the ray itself: silhouettes are near
+            s.ray.o = select(s.active, behind.o, s.ray.o);
+            s.ray.maxt = select(s.active, behind.maxt, s.ray.maxt);
         },
         "past lights");
     Ray beyond = ray;

@@ -29,6 +29,12 @@ Ray Interaction::spawn_ray_to(const Vector3 &target) const {
     return { o, d / dist, dist * (1 - 10 * ray_epsilon()), time, wavelengths };
 }
 
+Ray SurfaceInteraction::behind(const Ray &ray) const {
+    // As far as rays begin that leave the surface
+    Float ahead = t + norm(offset_point(*this, ray.d) - p) * rsqrt(squared_norm(ray.d));
+    return { ray(ahead), ray.d, ray.maxt - ahead, ray.time, ray.wavelengths };
+}
+
 // Where the neighbours meet the tangent plane, in terms of dp_du and dp_dv.
 void SurfaceInteraction::compute_uv_partials(const Ray &ray, const Mask &active) {
     if (!ray.neighbours)

@@ -57,6 +57,9 @@ struct SurfaceInteraction : Interaction {
     UMBEL_STRUCT(t, p, n, time, wavelengths, shape, bsdf, bsdf_flags, emitter, shape_number,
                  instance, prim, uv, object_p, sh_frame, dp_du, dp_dv, wi)
 
+    /// The rest of the ray that has met the surface, from behind it on: not a little aside, as a ray that leaves it is.
+    Ray behind(const Ray &ray) const;
+
     /// How texture coordinates change from pixel to pixel, where that is known; else invalid.
     Vector2 duv_dx = {}, duv_dy = {};
     /// Finds them out in lanes that see the surface along such a ray; in others they become zero.

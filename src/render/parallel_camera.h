@@ -16,6 +16,11 @@ public:
         Sensor::configure();
         configure_clip(0);
     }
+    Reach reach(const DirectionSample &ds, const Mask &active) const override {
+        Vector3 axis = m_transform.at(ds.time, active).vector({ 0, 0, 1 });
+        Float step = squared_norm(axis) / dot(-ds.d, axis); // by which z grows by 1
+        return { m_near_clip * step, m_far_clip * step };
+    }
 
 protected:
     /// In camera space, and back.

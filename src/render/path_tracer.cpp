@@ -291,12 +291,12 @@ void PathTracer::bounce(const Scene &scene, State &s) const {
     }
 
     // Surfaces that let the ray pass are not there
-    Mask there = hit;
+    Mask passes(false);
     if (scene.has_null_surfaces()) {
-        UInt32 passes = bsdf.sample.sampled_type & UInt32(uint32_t(BSDFFlags::Null));
-        there = hit & !(next & (passes != UInt32(0u)));
+        UInt32 null = bsdf.sample.sampled_type & UInt32(uint32_t(BSDFFlags::Null));
+        passes = next & (null != UInt32(0u));
     }
-    s.valid = s.valid | there;
+    s.valid = s.valid | (hit & !passes);
 
     // Direct light, if nothing is in the way
     if (!m_is_basic) {
@@ -322,6 +322,12 @@ void PathTracer::bounce(const Scene &scene, State &s) const {
     s.eta *= select(next, bs.eta, Float(1));
     Ray arrived = s.ray;
     s.ray = fixed.spawn_ray(d);
+    if (scene.has_null_surfaces()) { // without a step aside: it may be close to a silhouette
+        Ray behind = fixed.behind(arrived);
+        s.ray.o = select(passes, behind.o, s.ray.o);
+        s.ray.d = select(passes, behind.d, s.ray.d);
+        s.ray.maxt = select(passes, behind.maxt, s.ray.maxt);
+    }
     s.prev_p = fixed.p;
     s.prev_n = fixed.n;
     s.prev_pdf = bs.pdf;

@@ -180,9 +180,9 @@ Float ProjectiveTracer::boundary(const BoundaryPass &pass) const {
 }
 
 // Lights that the camera does not see hide nothing from it.
-Mask ProjectiveTracer::sees(const Scene &scene, const Ray &ray, const Mask &active) const {
-    return active &
-           !scene.ray_test(m_hide_emitters ? past_lights(scene, ray, active) : ray, active);
+Scene::Passage ProjectiveTracer::sight(const Scene &scene, const Ray &ray,
+                                       const Mask &active) const {
+    return scene.passage(m_hide_emitters ? past_lights(scene, ray, active) : ray, active);
 }
 
 // ---- silhouettes that the camera sees
@@ -227,15 +227,15 @@ void ProjectiveTracer::primary_launch(const BoundaryPass &pass, const Silhouette
     Mask active = at.valid & (ds.pdf > 0) & any_nonzero(importance);
     Vector3 edge = outwards(at, -ds.d), n = unit(edge);
     active = active & (squared_norm(edge) > 0);
+    Sensor::Reach reach = sensor.reach(ds, active);
     auto beside_by = [&](const Float &side) {
         Float by = select(side > 0, ds.dist * Beside, max(ds.dist * Beside, at.depth));
-        Vector3 way = fma(n, side * by, at.p) - ds.p;
-        return Ray{ ds.p, normalize(way), Float(std::numeric_limits<double>::infinity()), s.time,
-                    s.wavelengths };
+        Vector3 d = normalize(fma(n, side * by, at.p) - ds.p);
+        return Ray{ fma(d, reach.near, ds.p), d, reach.far - reach.near, s.time, s.wavelengths };
     };
     Ray test = beside_by(Float(1));
-    test.maxt = ds.dist * (1 - 1e-3);
-    active = sees(pass.scene, test, active);
+    test.maxt = (ds.dist - reach.near) * (1 - 1e-3);
+    active = active & any_nonzero(sight(pass.scene, test, active).weight);
 
     // What is seen on this side of it
     Radiance r = sample(pass.scene, s.sampler, beside_by(select(is_outside, Float(1), Float(-1))),
@@ -401,30 +401,7 @@ Float ProjectiveTracer::indirect_launch(const BoundaryPass &pass, const Silhouet
     Hit near = scene.trace(to_camera, active), far = scene.trace(to_light_ray, active);
     active = active & near.is_valid();
 
-    // Light that passes the silhouette
-    Spectrum L;
-    SurfaceInteraction end = scene.interaction(to_light_ray, far, active);
-    if (to_light) {
-        Mask lit = far.t >= s.light_dist * (1 - 1e-3);
-        lit = select(s.is_far, !far.is_valid(),
-                     lit & (s.is_point | (end.is_valid() & (end.emitter == s.emitter))));
-        active = active & lit;
-        L = s.light;
-    } else {
-        UInt32 budget =
-            max_depth() < 0 ? UInt32(0x7fffffffu) : UInt32(uint32_t(max_depth())) - segments;
-        L = sample_up_to(scene, sampler, to_light_ray, budget, active).L;
-        if (share_of(1, true)) { // the rest of what a light emits itself comes from samples of it
-            auto [emitted, pdf] = scene.eval_emitter_pdf(
-                place(s.reference, start.time, start.wavelengths), end, active);
-            Mask on_surface = end.is_valid() & !edges.is_edge(s.piece);
-            pdf = select(on_surface, pdf * turned(end.n, end.p, s.reference, s.at.p), pdf);
-            L = L - emitted * (pdf / (pdf + s.direction_pdf));
-        }
-    }
-    active = active & any_nonzero(L);
-
-    // From there to the camera
+    // To the camera
     Walk walk{ sampler, to_camera, Spectrum(1).dense(), segments, active };
     if (most > 1)
         walk = jit::loop(
@@ -454,11 +431,42 @@ Float ProjectiveTracer::indirect_launch(const BoundaryPass &pass, const Silhouet
     Vector3 wo = si.to_local(ds.d);
     auto bsdf = scene.eval_and_sample_bsdf(ctx, si, wo, Float(0), { Float(0), Float(0) }, active);
     Spectrum value = walk.throughput * bsdf.value * importance * adjoint(si, in, ds.d, wo) *
-                     start.weight * L * (s.weight / chance);
+                     start.weight * (s.weight / chance);
     active = active & any_nonzero(value);
     if (m_hide_emitters)
         active = active & (si.emitter == UInt32(0u));
-    active = sees(scene, si.spawn_ray_to(ds.p), active);
+    Vector3 begin_of_sight = fma(ds.d, -sensor.reach(ds, active).near, ds.p);
+    Scene::Passage seen_by = sight(scene, si.spawn_ray_to(begin_of_sight), active);
+    value = value * seen_by.weight;
+    active = active & any_nonzero(value);
+
+    // Light that passes the silhouette
+    UInt32 budget(0x7fffffffu); // of segments, those up to the silhouette's own come first
+    if (max_depth() >= 0) {
+        UInt32 used = segments + seen_by.surfaces;
+        active = active & (used < UInt32(uint32_t(max_depth())));
+        budget = UInt32(uint32_t(max_depth())) - used;
+    }
+    Spectrum L;
+    SurfaceInteraction end = scene.interaction(to_light_ray, far, active);
+    if (to_light) {
+        Mask lit = far.t >= s.light_dist * (1 - 1e-3);
+        lit = select(s.is_far, !far.is_valid(),
+                     lit & (s.is_point | (end.is_valid() & (end.emitter == s.emitter))));
+        active = active & lit;
+        L = s.light;
+    } else {
+        L = sample_up_to(scene, walk.sampler, to_light_ray, budget, active).L;
+        if (share_of(1, true)) { // the rest of what a light emits itself comes from samples of it
+            auto [emitted, pdf] = scene.eval_emitter_pdf(
+                place(s.reference, start.time, start.wavelengths), end, active);
+            Mask on_surface = end.is_valid() & !edges.is_edge(s.piece);
+            pdf = select(on_surface, pdf * turned(end.n, end.p, s.reference, s.at.p), pdf);
+            L = L - emitted * (pdf / (pdf + s.direction_pdf));
+        }
+    }
+    value = value * L;
+    active = active & any_nonzero(value);
 
     if (!target) { // as bright as it may become if things move by as much as they are wide
         *places = { place_in_cube.x, place_in_cube.yz.x, place_in_cube.yz.y };

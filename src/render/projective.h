@@ -36,8 +36,8 @@ private:
     struct Target;
     struct Seed;
     struct Walk;
-    /// Whether nothing stands between the camera and what a ray leads to, or comes from.
-    Mask sees(const Scene &scene, const Ray &ray, const Mask &active) const;
+    /// How much gets through between the camera and what a ray leads to, or comes from.
+    Scene::Passage sight(const Scene &scene, const Ray &ray, const Mask &active) const;
     int samples(int own, const BoundaryPass &pass) const { return own < 0 ? pass.spp : own; }
     void primary(const BoundaryPass &pass, const Silhouettes &edges, Target &target) const;
     void indirect(const BoundaryPass &pass, const Silhouettes &edges, Target &target) const;

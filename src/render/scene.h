@@ -105,6 +105,12 @@ public:
     uint32_t number_of(const Medium *medium) const;
     /// Whether light passes through surfaces in a straight line.
     bool has_null_surfaces() const { return m_has_null; }
+    /// How much of it gets from one end of a ray to the other, past how many surfaces; media are none of its business.
+    struct Passage {
+        Spectrum weight;
+        UInt32 surfaces;
+    };
+    Passage passage(const Ray &ray, const Mask &active) const;
     /// The medium that a ray enters which leaves a surface along `d`: the one it was in, unless the surface separates two.
     UInt32 medium_beyond(const SurfaceInteraction &si, const Vector3 &d, const UInt32 &medium,
                          const Mask &active) const;

@@ -96,6 +96,31 @@ Spectrum Scene::null_transmission(const SurfaceInteraction &si, const Mask &acti
     return si.to_world_mueller(value, si.wi, si.wi);
 }
 
+Scene::Passage Scene::passage(const Ray &ray, const Mask &active) const {
+    if (!m_has_null)
+        return { select(active & !ray_test(ray, active), Spectrum(1), Spectrum(0)), UInt32(0u) };
+    struct State {
+        Ray ray;
+        Spectrum weight;
+        UInt32 surfaces;
+        Mask active;
+        UMBEL_STRUCT(ray, weight, surfaces, active)
+    };
+    State s = jit::loop(
+        State{ ray, Spectrum(1).dense(), UInt32(0u), active },
+        [](const State &s) { return s.active; },
+        [&](State &s) {
+            SurfaceInteraction si = ray_intersect(s.ray, s.active);
+            s.active = s.active & si.is_valid();
+            s.weight = select(s.active, s.weight * null_transmission(si, s.active), s.weight);
+            s.active = s.active & any_nonzero(s.weight);
+            s.surfaces = select(s.active, s.surfaces + UInt32(1u), s.surfaces);
+            s.ray = si.behind(s.ray);
+        },
+        "passage");
+    return { select(active, s.weight, Spectrum(0)), s.surfaces };
+}
+
 Spectrum Scene::transmittance(const Interaction &from, const DirectionSample &ds,
                               const UInt32 &medium, SampleStream &sampler, const Mask &active,
                               const Tracing &how, Spectrum *of_media) const {

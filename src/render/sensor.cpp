@@ -139,6 +139,10 @@ void Sensor::measure_for(const Sensor &whole) {
     m_film_of_all = whole.m_film;
 }
 
+Sensor::Reach Sensor::reach(const DirectionSample &, const Mask &) const {
+    return { Float(0), Float(std::numeric_limits<double>::infinity()) };
+}
+
 Vector3 Sensor::up(const Float &time) const {
     return normalize(m_transform.at(time).vector({ 0, 1, 0 }));
 }

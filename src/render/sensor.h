@@ -56,6 +56,13 @@ public:
     const Float &followed_to_world() const { return m_followed; }
     void changed(std::span<const std::string> names) override;
 
+    struct Reach {
+        Float near, far;
+        UMBEL_STRUCT(near, far)
+    };
+    /// Between which distances from ds.p on it sees things along -ds.d: nothing nearer hides what is behind it.
+    virtual Reach reach(const DirectionSample &ds, const Mask &active) const;
+
     /// The direction that is up in the image.
     Vector3 up(const Float &time) const;
 

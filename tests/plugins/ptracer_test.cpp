@@ -64,6 +64,27 @@ TEST(BackendLightTracerFilter, DrawsFromTheFilter) {
     }
 }
 
+TEST_P(BackendLightTracer, PassesWhatTheCameraSeesThrough) {
+    const char *Pane =
+        "<shape type='rectangle'><transform name='to_world'><translate x='.3' z='2.3'/></transform>"
+        "<bsdf type='mask'><rgb name='opacity' value='.3,.5,.8'/><bsdf type='diffuse'/></bsdf>"
+        "</shape>";
+    std::string body = std::string(Room) + Metal + Bulb + Pane;
+    expect_same_image(scene_xml(body, 16, 256, "path"), scene_xml(body, 16, 256, "ptracer"));
+}
+
+TEST_P(BackendLightTracer, IsNotHiddenByWhatIsTooNearToBeSeen) {
+    const char *Near = "<shape type='rectangle'><transform name='to_world'><scale value='.3'/>"
+                       "<translate x='.3' z='3.6'/></transform><bsdf type='diffuse'/></shape>";
+    std::string body = std::string(Room) + Metal + Lamp + Near,
+                clip = "<float name='near_clip' value='1'/>";
+    auto xml = [&](const char *integrator) {
+        std::string text = scene_xml(body, 16, 64, integrator);
+        return text.insert(text.find("<transform", text.find("<sensor")), clip);
+    };
+    expect_same_image(xml("path"), xml("ptracer"));
+}
+
 TEST_P(BackendLightTracer, HasTheSameBitsForAnyNumberOfThreadsAndWhenResumed) {
     Ref<Scene> scene = scene_from(scene_xml(std::string(Room) + Metal + Lamp, 24, 40, "ptracer"));
     Image reference = render_image(*scene);

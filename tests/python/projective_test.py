@@ -185,6 +185,21 @@ def test_silhouettes_behind_a_light_that_the_camera_does_not_see():
     Problem(scene, _key("sphere"), _move(0), 128, 2048).check()
 
 
+def test_silhouettes_behind_what_is_nearer_than_the_camera_sees():
+    pane = {"type": "rectangle", "to_world": mi.ScalarTransform4f().translate([0, .8, 4.2]).scale(.3), "emitter": _glow(.05)}
+    scene = _scene({"pane": pane, **_things("cube")}, camera=_camera(near_clip=1.5), max_depth=1)
+    Problem(scene, "thing.vertex_positions", _move(0), 512, 4096).check()
+
+
+@pytest.mark.parametrize("glows", [True, False])
+def test_silhouettes_behind_a_pane_that_lets_light_pass(glows):
+    half = {"type": "mask", "opacity": 0.5, "inner": {"type": "diffuse", "reflectance": _rgb(0.1, 0.2, 0.3)}}
+    pane = {"type": "rectangle", "to_world": mi.ScalarTransform4f().translate([0, .6, 3]).scale(.8), "bsdf": half}
+    things = _things("cube") if glows else _lit(SHAPES["cube"]())
+    scene = _scene({"pane": pane, **things}, max_depth=2 if glows else 3)
+    Problem(scene, "thing.vertex_positions", _move(0), 512, 4096).check(step=.03)
+
+
 def test_a_camera_that_moves():
     Problem(_scene(_lit(SHAPES["cube"]()), "direct_projective"), "camera.to_world", _move(0), 128, 2048).check(forward=True)
 

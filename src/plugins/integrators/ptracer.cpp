@@ -115,7 +115,12 @@ private:
 
         Spectrum value = s.throughput * bsdf.value * importance * adjoint(si, in, ds.d, wo);
         Mask seen = hit & (ds.pdf > 0) & any_nonzero(value);
-        seen = seen & !scene.ray_test(si.spawn_ray_to(ds.p), seen);
+        Vector3 camera = fma(ds.d, -pass.sensor.reach(ds, seen).near, ds.p);
+        Scene::Passage sight = scene.passage(si.spawn_ray_to(camera), seen);
+        value = value * sight.weight;
+        seen = seen & any_nonzero(value);
+        if (m_max_depth >= 0) // surfaces that are passed count
+            seen = seen & (sight.surfaces + jit::opaque(bounce) < UInt32(uint32_t(m_max_depth)));
         pass.splat(ds.uv, value, s.ray.wavelengths, s.sampler, seen);
 
         // On along the sampled direction

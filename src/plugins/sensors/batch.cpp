@@ -121,6 +121,10 @@ public:
             });
         return value * (inv_part() / m_count);
     }
+    Reach reach(const DirectionSample &ds, const Mask &active) const override {
+        return ask<Reach>(shown_by(ds), active,
+                          [&](const Sensor &s, const Mask &mine) { return s.reach(ds, mine); });
+    }
 
 private:
     /// One of the sensors, and the number anew: all are as likely.

@@ -49,7 +49,7 @@ struct Geometry {
     }
     const InstanceTable *table = nullptr; // the same, for lanes
     bool is_rebuilt = false; // after a change, as optimizations of shapes do it in every iteration
-    bool robust = false;     // Embree: slower tests, by which no ray passes between triangles
+    bool robust = false;     // slower tests, by which no ray passes between triangles
 
     BoundingBox triangle_bounds(const Part &part, size_t triangle) const;
     /// Corner k of a triangle, at a step of a part that deforms.

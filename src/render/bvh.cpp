@@ -13,7 +13,7 @@ namespace {
 
 class BvhAccelerator final : public Accelerator {
 public:
-    explicit BvhAccelerator(const Geometry &g) : m_instances(*g.table) {
+    explicit BvhAccelerator(const Geometry &g) : m_robust(g.robust), m_instances(*g.table) {
         BvhTree tree = build_bvh(g);
         if (tree.prims.empty())
             return;
@@ -166,6 +166,42 @@ private:
         pop(s, s.current, s.active, false);
     }
 
+    struct Meeting { // with a triangle's plane
+        Float t, u, v;
+        Mask within; // the triangle
+    };
+    // [Moeller 1997]
+    static Meeting meet(const Ray &ray, const Vector3 &p0, const Vector3 &e1, const Vector3 &e2) {
+        Vector3 q = cross(ray.d, e2), o = ray.o - p0, w = cross(o, e1);
+        Float inv_det = rcp(dot(e1, q));
+        Float u = dot(o, q) * inv_det, v = dot(ray.d, w) * inv_det, t = dot(e2, w) * inv_det;
+        return { t, u, v, (u >= 0) & (v >= 0) & (u + v <= 1) };
+    }
+    // By the sides on which the ray passes the edges, in Pluecker's coordinates. An edge that two triangles share has the same number
+    // in both but for its sign, to the bit: no ray passes between them.
+    static Meeting meet_robustly(const Ray &ray, const Vector3 &p0, const Vector3 &p1,
+                                 const Vector3 &p2) {
+        // Fused in one way, whatever an assembler would like better
+        auto apart = [](const Float &a, const Float &b, const Float &c, const Float &d) {
+            return fma(a, b, -(c * d));
+        };
+        auto side = [&](const Vector3 &a, const Vector3 &b) {
+            Vector3 e = b - a, s = a + b;
+            return fma(
+                apart(e.y, s.z, e.z, s.y), ray.d.x,
+                fma(apart(e.z, s.x, e.x, s.z), ray.d.y, apart(e.x, s.y, e.y, s.x) * ray.d.z));
+        };
+        Vector3 a = p0 - ray.o, b = p1 - ray.o, c = p2 - ray.o;
+        Float of_a = side(b, c), of_b = side(c, a), of_c = side(a, b), sum = of_a + of_b + of_c;
+        Float least = abs(sum) * epsilon();
+        Mask within =
+            (min(of_a, min(of_b, of_c)) >= -least) | (max(of_a, max(of_b, of_c)) <= least);
+        Vector3 normal = cross(b - a, c - a);
+        Float inv_sum = rcp(sum);
+        auto weight = [&](const Float &x) { return clamp(x * inv_sum, Float(0), Float(1)); };
+        return { dot(normal, a) / dot(normal, ray.d), weight(of_b), weight(of_c), within };
+    }
+
     void intersect(const Ray &ray, const UInt32 &prim, Hit &hit, How how) const {
         std::vector<Value> r = jit::gather_packet(m_prims, prim, BvhTree::PrimSize, Mask(true));
         auto vec = [&](size_t i) { return Vector3(Float(r[i]), Float(r[i + 1]), Float(r[i + 2])); };
@@ -173,12 +209,9 @@ private:
         if (m_keys.valid() && !how.scene)
             deform(ray.time, r);
         Float far = far_end(ray, hit);
-        // [Moeller 1997]
-        Vector3 p0 = vec(0), e1 = vec(3), e2 = vec(6);
-        Vector3 q = cross(ray.d, e2), o = ray.o - p0, w = cross(o, e1);
-        Float inv_det = rcp(dot(e1, q));
-        Float u = dot(o, q) * inv_det, v = dot(ray.d, w) * inv_det, t = dot(e2, w) * inv_det;
-        Mask found = (u >= 0) & (v >= 0) & (u + v <= 1) & (t >= 0) & (t < far);
+        auto [t, u, v, within] = m_robust ? meet_robustly(ray, vec(0), vec(3), vec(6))
+                                          : meet(ray, vec(0), vec(3), vec(6));
+        Mask found = within & (t >= 0) & (t < far);
         UInt32 geometry = uint32_t(TriangleGeometry), instance(0u);
         if (!m_analytic.empty()) {
             Mask analytic = kind == UInt32(uint32_t(AnalyticGeometry));
@@ -235,6 +268,7 @@ private:
 
     static double epsilon() { return variant().double_precision ? 0x1p-52 : 0x1p-23; }
 
+    bool m_robust;
     UInt32 m_root;
     Float m_nodes, m_prims;
     Float m_keys; // only if triangles deform, which they do inside of instances

@@ -62,8 +62,8 @@ void PartView::write_triangle(uint32_t triangle, size_t step, double *record) co
         p[k] = g.corner(part, triangle, k, step);
     for (size_t j = 0; j < 3; ++j) {
         record[j] = p[0][j];
-        record[3 + j] = p[1][j] - p[0][j];
-        record[6 + j] = p[2][j] - p[0][j];
+        record[3 + j] = g.robust ? p[1][j] : p[1][j] - p[0][j];
+        record[6 + j] = g.robust ? p[2][j] : p[2][j] - p[0][j];
     }
 }
 

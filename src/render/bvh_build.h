@@ -5,8 +5,9 @@
 namespace umbel {
 
 /// A node is one record of 16 numbers: the boxes of both children, and what they are. Leaves name a run of primitives; a
-/// primitive is a record of 12: a triangle's corner and edges, its number, and its geometry (TriangleGeometry and so on). In
-/// place of a corner, analytic primitives have the number of their shape, from 1 on, and theirs in it.
+/// primitive is a record of 12: a triangle's corner and edges (its corners, where tests are robust), its number, and its
+/// geometry (TriangleGeometry and so on). In place of a corner, analytic primitives have the number of their shape, from 1 on,
+/// and theirs in it.
 struct BvhTree {
     static constexpr int StackSize = 64, NodeSize = 16, PrimSize = 12;
     /// In the place of TriangleGeometry: one that deforms. In the place of its corner, the first of its keys, how many there

@@ -61,8 +61,8 @@ void Scene::declare(Params &p) {
              "lights on")
         .fixed();
     p.boolean("embree_use_robust_intersections", m_robust, false)
-        .doc("Whether Embree, which traces rays in single precision on CPUs, takes more time to see "
-             "to it that none passes between neighbouring triangles");
+        .doc("Whether tracing rays takes more time to see to it that none passes between "
+             "neighbouring triangles, by Embree or otherwise");
     p.object("integrator", m_integrator).doc("The method of rendering; `path` if absent");
     if (!p.loading()) {
         p.objects("emitter", m_free_emitters).doc("Lights that are not part of a shape");

@@ -5,6 +5,7 @@
 // depends on the render's size alone, not on what was rendered before: where edges are hit to the last bit, trees differ.
 #include "core/before_changes.h"
 #include "jit/host_pointer.h"
+#include "jit/parallel.h"
 #include "render/accelerator.h"
 #include "render/embree_packets.h"
 #include "render/expected_samples.h"
@@ -44,6 +45,17 @@ RTCDevice device() {
     return d;
 }
 
+// Embree's threads ask for the boxes of analytic shapes.
+struct {
+    jit::HandOver to, from;
+} build_hand_over;
+
+void commit(RTCScene scene) {
+    build_hand_over.to.give();
+    jit::TakeAtEnd end{ build_hand_over.from };
+    rtcCommitScene(scene);
+}
+
 RTCScene new_scene(bool robust) {
     RTCScene scene = rtcNewScene(device());
     if (robust)
@@ -74,7 +86,7 @@ public:
             add_curves(g, g.parts[i], parts[i]);
             if (i == 0)
                 add_instances(g);
-            rtcCommitScene(parts[i].scene);
+            commit(parts[i].scene);
         }
         if (!m_curve_prims_host.empty())
             m_curve_prims = jit::copy(m_curve_prims_host);
@@ -176,7 +188,7 @@ private:
             rtcSetSceneBuildQuality(split.scene, RTC_BUILD_QUALITY_HIGH);
             for (uint32_t id : parts[0].geometries)
                 rtcAttachGeometryByID(split.scene, rtcGetGeometry(parts[0].scene, id), id);
-            rtcCommitScene(split.scene);
+            commit(split.scene);
         }
     };
 
@@ -316,6 +328,8 @@ private:
     }
 
     static void analytic_bounds(const RTCBoundsFunctionArguments *a) {
+        jit::GiveAtEnd end{ build_hand_over.from };
+        build_hand_over.to.take();
         auto *part = static_cast<Part *>(a->geometryUserPtr);
         const Part::Primitive &p = part->analytic[a->primID];
         BoundingBox b = p.shape->primitive_bounds(p.primitive);

@@ -13,11 +13,10 @@ UInt32 VisibilityWarp::noise_of(SampleStream sampler) {
     return mix_bits(mix_bits(to_uint(u.x * Many)) ^ to_uint(u.y * Many));
 }
 
-// Two points of one surface, as far as their normals tell: the way from one to the other is about at right angles to them.
-static Mask differ(const Vector3 &way, const Vector3 &n, const Vector3 &m) {
-    constexpr double Steep = 0.3;
-    Float along2 = max(sqr(dot(way, n)), sqr(dot(way, m)));
-    return along2 > (Steep * Steep) * squared_norm(way);
+// Whether two points are farther from each other than those of one surface, seen so far apart, at the cosines of its normals there: on
+// a ball, even next to its silhouette, the way times the greater cosine is at most twice the distance across the rays.
+static Mask is_gap(const Float &way, const Float &cosine, const Float &across) {
+    return way * cosine > 3 * across;
 }
 
 Float VisibilityWarp::factor(const Scene &scene, const Segment &segment, UInt32 &noise,
@@ -71,7 +70,12 @@ std::vector<VisibilityWarp::Aside> VisibilityWarp::asides(const Scene &scene,
         // On the near side of a silhouette, points are carried along with it, but for those on rays of the camera
         Mask jumps = segment.is_of_camera ? nearer | ends : nearer;
         Vector3 p = detached(si.p), n = detached(si.n);
-        jumps = active & jumps & (differ(p - to, detached(segment.n), n) | !(met & ends));
+        Vector3 n_to = detached(segment.n);
+        Mask differ = is_gap(norm(p - to), max(abs_dot(n_to, frame.n), abs_dot(n, other.d)),
+                             norm(aside) * min(hit.t, dist));
+        if (segment.is_of_camera) // shading jumps where facets meet
+            differ = differ | (dot(n_to, n) < 0.9);
+        jumps = active & jumps & (differ | !(met & ends));
 
         Vector3 there = direction_of(si.p, hit.t, met);
         Vector3 speed;

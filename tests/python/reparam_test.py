@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import umbel as mi
-from projective_test import SHAPES, Problem, _camera, _key, _lit, _move, _scene, _things
+from projective_test import SHAPES, Problem, _camera, _glow, _key, _lit, _move, _scene, _things
 
 
 @pytest.fixture(autouse=True)
@@ -15,10 +15,10 @@ def variant():
         yield "llvm_ad_rgb"
 
 
-def _compare(things, key, place, depth, step=.02, camera=None, bias=.1):
+def _compare(things, key, place, depth, step=.02, camera=None, bias=.1, kappa=4000., spp=256):
     def problem(kind, **kwargs):
-        return Problem(_scene(things, kind, camera, max_depth=depth, **kwargs), key, place, 256, 2048)
-    ours = problem("prb_reparam", reparam_kappa=4000.)
+        return Problem(_scene(things, kind, camera, max_depth=depth, **kwargs), key, place, spp, 8 * spp)
+    ours = problem("prb_reparam", reparam_kappa=kappa)
     expected = np.array([ours.difference(i, step) for i in range(3)])
     back, ahead = np.array([ours.backward(i) for i in range(6)]), ours.forward(0)
     assert ahead == pytest.approx(back[0], rel=2e-3, abs=2e-3 * np.abs(back).max())
@@ -37,8 +37,17 @@ def test_what_the_camera_sees_of_a_moving_shape(name):
     _compare(_things(name), "thing.vertex_positions" if "cube" in name else "thing.to_world", _move(0), 1)
 
 
-def test_a_moving_shape_and_its_shadow():
-    _compare(_lit(SHAPES["sphere"]()), _key("sphere"), _move(0), 2)
+@pytest.mark.parametrize("name", ["sphere", "cube"])
+def test_shapes_before_a_floor_that_is_seen_at_a_low_angle(name):
+    T = mi.ScalarTransform4f
+    floor = {"type": "rectangle", "to_world": T().translate([0, -.8, 0]).rotate([1, 0, 0], -90).scale(4), "emitter": _glow()}
+    thing = {"type": "cube", "to_world": T().rotate([0, 1, 0], 20).scale(.42)} if name == "cube" else SHAPES[name]()
+    _compare({"floor": floor, "thing": {**thing, "emitter": _glow(.1)}}, _key(name), _move(0), 1)
+
+
+@pytest.mark.parametrize("depth", [2, 3])
+def test_a_moving_shape_its_shadow_and_what_is_reflected(depth):
+    _compare(_lit(SHAPES["sphere"]()), _key("sphere"), _move(0), depth, kappa=1e5, spp=2048)
 
 
 def test_segments_without_auxiliary_rays_are_those_of_prb():

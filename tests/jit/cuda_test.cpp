@@ -138,6 +138,30 @@ TEST_F(Ptx, MessagesGoThroughTheLog) {
     EXPECT_GT(test::occurrences(ptx_of_last_program(context), "atom.global.add.u32"), 0);
 }
 
+TEST_F(Ptx, AssertionsNeedNoRoomInTheLog) {
+    assert_lanes(arange<uint32_t>(4) < opaque(4u), "too large");
+    eval();
+    synchronize();
+    std::string text = ptx_of_last_program(context);
+    EXPECT_EQ(test::occurrences(text, "atom.global.add.u32"), 0); // which asks for some
+    EXPECT_EQ(test::occurrences(text, "red.global.max.u32"), 1);
+}
+
+// Lanes without number would count it past 2^32, and write over what others have told.
+TEST_F(Ptx, LanesThatSeeAFullLogLeaveItAlone) {
+    print("lane {}", Mask(true), arange<uint32_t>(4));
+    set_print_sink([](const std::string &) {});
+    eval();
+    synchronize();
+    set_print_sink(nullptr);
+    std::string text = ptx_of_last_program(context);
+    size_t seen = text.find("ld.relaxed.gpu.global.b32"), asked = text.find("atom.global.add.u32");
+    ASSERT_NE(seen, std::string::npos);
+    ASSERT_NE(asked, std::string::npos);
+    EXPECT_LT(seen, asked);
+    EXPECT_LT(text.find("bra", seen), asked);
+}
+
 // ---- With a device; see cuda_machine.memory in tests/CMakeLists.txt
 
 TEST(CudaMemory, CachesAreFreedBeforeMemoryIsSaidToBeMissing) {

@@ -385,6 +385,28 @@ TEST_P(EvalTest, MessagesOfTheFirstLanesAreShownAndTheOthersCounted) {
     EXPECT_EQ(printed.lines[Most], fmt::format("({} more lines are not shown)", Most + More));
 }
 
+/// More than the log of a device holds, where each lane tells so many numbers: some 33,000.
+constexpr uint32_t ManyTellers = 60'000;
+std::vector<Value> many_numbers(const Value &v) { return std::vector<Value>(30, v); }
+
+TEST_P(EvalTest, AssertionsFailAlthoughMessagesFillTheLog) {
+    Printed printed;
+    UInt32 lane = arange<uint32_t>(ManyTellers);
+    print("{}", many_numbers(lane), literal(Type::Bool, 1));
+    assert_lanes(lane < ManyTellers - 7u, "too large");
+    std::string message = test::user_error([&] {
+        context.evaluate({});
+        synchronize();
+    });
+    EXPECT_NE(message.find("lane 59993 (7 in all): too large"), std::string::npos) << message;
+    // All messages are there, or counted
+    size_t shown = printed.lines.size(), more = 0;
+    ASSERT_GT(shown, 0u);
+    if (std::sscanf(printed.lines.back().c_str(), "(%zu more lines are not shown)", &more) == 1)
+        --shown;
+    EXPECT_EQ(shown + more, ManyTellers);
+}
+
 TEST_P(EvalTest, MessagesComeInTheOrderOfLanes) {
     Printed printed;
     UInt32 lane = arange<uint32_t>(3000);

@@ -24,8 +24,6 @@ struct Record {
 
 void carry_out(const Record &r, const ExternSite &site, LaunchLog &log) {
     int32_t mask = -1;
-    if (site.kind == ExternSite::Assert)
-        return log.assertion(r.site, r.lane, 1, &mask);
     const char *from = r.inputs + (site.kind == ExternSite::Function ? 16 : 0);
     std::string frame; // one lane's inputs, end to end
     for (Type t : site.in_types) {
@@ -36,6 +34,20 @@ void carry_out(const Record &r, const ExternSite &site, LaunchLog &log) {
         return log.print(r.site, r.lane, 1, &mask, frame.data());
     auto fn = reinterpret_cast<ExternFn>(read<uint64_t>(r.inputs));
     fn(reinterpret_cast<void *>(read<uint64_t>(r.inputs + 8)), r.lane, 1, &mask, frame.data());
+}
+
+// That there are more than what `log` was told.
+void tell_missing(uint32_t site, uint64_t count, LaunchLog &log) {
+    if (auto *collecting = dynamic_cast<CollectingLog *>(&log); collecting && count)
+        collecting->missed(site, count);
+}
+
+void tell_failures(uint32_t site, const ptx::LogTally &tally, LaunchLog &log) {
+    if (!tally.first_lane)
+        return;
+    int32_t mask = -1;
+    log.assertion(site, uint32_t(~tally.first_lane), 1, &mask);
+    tell_missing(site, std::max(tally.count, 1u) - 1, log); // 0 if it has wrapped around
 }
 
 } // namespace
@@ -69,13 +81,16 @@ void LaunchedLog::deliver(LaunchLog &log) const {
     auto header = read<ptx::LogHeader>(head.data());
     std::vector<uint64_t> missing(sites.size());
     uint64_t wanted = 0;
-    for (size_t s = 0; s < sites.size(); ++s)
-        wanted += missing[s] = read<uint32_t>(head.data() + sizeof(header) + 4 * s);
+    for (size_t s = 0; s < sites.size(); ++s) {
+        auto tally = read<ptx::LogTally>(head.data() + sizeof(header) + sizeof(ptx::LogTally) * s);
+        if (sites[s].kind == ExternSite::Assert)
+            tell_failures(uint32_t(s), tally, log);
+        else
+            wanted += missing[s] = tally.count;
+    }
     if (!wanted)
         return;
-    // Once it has overflowed, `used` may have wrapped around
-    bool is_full = header.used > header.capacity || wanted * ptx::LogRecordBytes > header.capacity;
-    std::string text(is_full ? header.capacity : header.used, 0);
+    std::string text(std::min(header.used, header.capacity), 0);
     device.download(text.data(), address + head.size(), text.size());
     std::vector<Record> records;
     for (size_t at = 0; at + ptx::LogRecordBytes <= text.size();) {
@@ -91,9 +106,8 @@ void LaunchedLog::deliver(LaunchLog &log) const {
                      [](const Record &a, const Record &b) { return a.lane < b.lane; });
     for (const Record &r : records)
         carry_out(r, sites[r.site], log);
-    if (auto *collecting = dynamic_cast<CollectingLog *>(&log))
-        for (size_t s = 0; s < sites.size(); ++s)
-            collecting->missed(uint32_t(s), missing[s]);
+    for (size_t s = 0; s < sites.size(); ++s)
+        tell_missing(uint32_t(s), missing[s], log);
 }
 
 } // namespace umbel::jit::cuda

@@ -1,5 +1,6 @@
 // jit/cuda/ptx_call.cpp: polymorphic calls, messages to the host, and whole modules.
 #include "jit/cuda/ptx_function.h"
+#include <cstddef>
 
 namespace umbel::jit::ptx {
 
@@ -180,17 +181,31 @@ void FunctionWriter::emit_extern(uint32_t i) {
         return;
     std::string done = m_w.label();
     m_w.jump_unless(mask, done);
-    bool function = site.kind == ExternSite::Function;
-    size_t inputs = assertion ? 0 : site.inputs.size() + (function ? 2 : 0);
-    uint32_t bytes = LogRecordBytes + 8 * uint32_t(inputs);
     Operand log = argument(m_program.args.size(), Type::Ptr);
-    m_w.line("red.global.add.u32 [{}+{}], 1", log, sizeof(LogHeader) + 4 * inst(i).imm);
+    uint64_t tally = sizeof(LogHeader) + sizeof(LogTally) * inst(i).imm;
+    m_w.line("red.global.add.u32 [{}+{}], 1", log, tally + offsetof(LogTally, count));
+    if (assertion) {
+        // The first lane: only those before all that were seen to fail write
+        std::string first = fmt::format("[{}+{}]", log, tally + offsetof(LogTally, first_lane));
+        Operand own = m_w.make('r', "not.b32", m_lane),
+                seen = m_w.make('r', "ld.relaxed.gpu.global.b32", first),
+                is_earlier = m_w.make('p', "setp.lt.u32", seen, own);
+        m_w.line("@{} red.global.max.u32 {}, {}", is_earlier, first, own);
+        m_w.place(done);
+        return;
+    }
+    bool function = site.kind == ExternSite::Function;
+    size_t inputs = site.inputs.size() + (function ? 2 : 0);
+    uint32_t bytes = LogRecordBytes + 8 * uint32_t(inputs);
+    // Lanes ask for room where they see some: a full log is only read
+    Operand room = m_w.make('r', "ld.global.b32", "[" + log + "+4]");
+    auto leave_without_room = [&](const Operand &used) {
+        Operand end = m_w.make('r', "add.u32", used, std::to_string(bytes));
+        m_w.line("@{} bra {}", m_w.make('p', "setp.gt.u32", end, room), done);
+    };
+    leave_without_room(m_w.make('r', "ld.relaxed.gpu.global.b32", "[" + log + "]"));
     Operand at = m_w.make('r', "atom.global.add.u32", "[" + log + "]", std::to_string(bytes));
-    Operand room = m_w.make('r', "ld.global.b32", "[" + log + "+4]"),
-            end = m_w.make('r', "add.u32", at, std::to_string(bytes));
-    // What wrapped around is past the capacity, too
-    m_w.line("@{} bra {}", m_w.make('p', "setp.gt.u32", end, room), done);
-    m_w.line("@{} bra {}", m_w.make('p', "setp.lt.u32", end, at), done);
+    leave_without_room(at);
     Operand place = m_w.element_address(log, at, 1);
     uint32_t offset = log_header_bytes(m_program.externs.size());
     auto put = [&](Type t, const Operand &v) {
@@ -210,9 +225,8 @@ void FunctionWriter::emit_extern(uint32_t i) {
         put_value(site.fn);
         put_value(site.user);
     }
-    if (!assertion)
-        for (uint32_t v : site.inputs)
-            put_value(v);
+    for (uint32_t v : site.inputs)
+        put_value(v);
     m_w.place(done);
 }
 

@@ -9,17 +9,23 @@
 
 namespace umbel::jit::ptx {
 
-/// What kernels write messages, failed assertions and calls of host functions to that return nothing: records of 16 bytes
+/// What kernels write messages and calls of host functions to that return nothing: records of 16 bytes
 /// {u32 site, u32 bytes of the record, u64 lane} and the inputs, 8 bytes each.
 struct LogHeader {
-    uint32_t used =
-        0; // bytes that lanes asked for, this header not counted; may exceed the capacity
+    // Bytes that lanes asked for, this header not counted. Lanes that see no room ask for none: it exceeds the capacity by what lanes
+    // ask for at one time, at most, and cannot wrap around.
+    uint32_t used = 0;
     uint32_t capacity = 0;
 };
 constexpr uint32_t LogRecordBytes = 16;
-/// The header, then how many records lanes wanted to write for each of the program's sites (u32), whether there was room or not.
+/// Of each of the program's sites, whether there is room or not. Failed assertions have no record: this is all that there is to say.
+struct LogTally {
+    uint32_t count = 0;      // of messages, calls, failures
+    uint32_t first_lane = 0; // that failed, all its bits turned around; 0: none
+};
+/// The header and the tallies.
 constexpr uint32_t log_header_bytes(size_t sites) {
-    return uint32_t((sizeof(LogHeader) + 4 * sites + 15) / 16 * 16);
+    return uint32_t((sizeof(LogHeader) + sizeof(LogTally) * sites + 15) / 16 * 16);
 }
 
 struct Text {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <functional>
+#include <map>
 
 namespace umbel::jit {
 
@@ -37,7 +38,24 @@ std::string format_element(Type t, const void *array, uint32_t i) {
     }
     return "?";
 }
+
+std::mutex g_missed_mutex;
+using TellMissed = void (*)(uint64_t);
+std::map<std::string, TellMissed> &tellers() {
+    static auto *map = new std::map<std::string, TellMissed>; // kernels may outlive static objects
+    return *map;
+}
+TellMissed teller_of(const std::string &name) {
+    std::lock_guard lock(g_missed_mutex);
+    auto it = tellers().find(name);
+    return it == tellers().end() ? nullptr : it->second;
+}
 } // namespace
+
+void allow_missed_calls(const std::string &name, void (*tell)(uint64_t)) {
+    std::lock_guard lock(g_missed_mutex);
+    tellers()[name] = tell;
+}
 
 void set_print_sink(std::function<void(const std::string &)> sink) {
     std::lock_guard lock(g_sink_mutex);
@@ -95,14 +113,21 @@ void CollectingLog::assertion(uint32_t site, uint64_t first_lane, uint32_t lanes
 }
 
 void CollectingLog::missed(uint32_t site, uint64_t count) {
+    if (!count)
+        return;
+    const ExternSite &s = m_sites[site];
+    TellMissed tell = s.kind == ExternSite::Function ? teller_of(s.text) : nullptr;
+    if (tell)
+        return tell(count);
     std::lock_guard lock(m_mutex);
-    if (m_sites[site].kind == ExternSite::Print)
+    if (s.kind == ExternSite::Print)
         m_dropped += count;
-    else if (m_sites[site].kind == ExternSite::Assert)
+    else if (s.kind == ExternSite::Assert)
         m_failures += count;
-    else if (count)
-        throw DeviceError(fmt::format("{} calls of the function \"{}\" of the host found no room in the "
-                                      "log of a kernel", count, m_sites[site].text));
+    else if (m_missed.empty())
+        m_missed = fmt::format("{} calls of the function \"{}\" of the host found no room in the log of "
+                               "a kernel: launches of fewer lanes have room for all of theirs",
+                               count, s.text);
 }
 
 void CollectingLog::error(const std::string &message) {
@@ -130,6 +155,8 @@ void CollectingLog::finish() {
                                     m_failures, m_sites[m_failed_site].text));
     if (!m_error.empty())
         throw UserError(m_error);
+    if (!m_missed.empty())
+        throw DeviceError(m_missed);
 }
 
 } // namespace umbel::jit

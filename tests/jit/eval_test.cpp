@@ -407,6 +407,35 @@ TEST_P(EvalTest, AssertionsFailAlthoughMessagesFillTheLog) {
     EXPECT_EQ(shown + more, ManyTellers);
 }
 
+TEST_P(EvalTest, CallsWithoutRoomInTheLogAreCountedOrAnError) {
+    static std::atomic<uint64_t> calls;
+    ExternFn count = [](void *, uint64_t, uint32_t lanes, const int32_t *mask, void *) {
+        for (uint32_t i = 0; i < lanes; ++i)
+            calls += mask[i] != 0;
+    };
+    auto launch = [&](const char *name) {
+        calls = 0;
+        UInt32 lane = arange<uint32_t>(ManyTellers);
+        call_host(name, count, nullptr, many_numbers(lane), {}, lane > 0u, true);
+        // A later site, which is told all the same
+        assert_lanes(lane != opaque(ManyTellers), "never");
+        context.evaluate({});
+        synchronize();
+    };
+    allow_missed_calls("count or miss", [](uint64_t missed) { calls += missed; });
+    launch("count or miss");
+    EXPECT_EQ(calls, ManyTellers - 1);
+    if (!context.backend().device())
+        return;
+    try {
+        launch("count");
+        FAIL() << "nothing was thrown";
+    } catch (const DeviceError &e) {
+        EXPECT_GT(test::occurrences(e.what(), "\"count\""), 0) << e.what();
+    }
+    EXPECT_GT(calls, 0u); // what had room was carried out
+}
+
 TEST_P(EvalTest, MessagesComeInTheOrderOfLanes) {
     Printed printed;
     UInt32 lane = arange<uint32_t>(3000);

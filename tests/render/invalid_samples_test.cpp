@@ -1,4 +1,5 @@
 // tests/render/invalid_samples_test.cpp: samples that are NaN or infinite are told, and left out where asked.
+#include "jit/launch_log.h"
 #include "render/render_image.h"
 #include "support/scenes.h"
 #include "support/warnings.h"
@@ -82,6 +83,25 @@ TEST_P(BackendInvalidSamples, OrdinaryImagesAreNotWarnedOf) {
     Warnings warnings;
     render_image(*scene_from(scene_xml("<shape type='sphere'/><emitter type='constant'/>", 8, 4)));
     EXPECT_EQ(warnings.text, "");
+}
+
+// As where a GPU has found more of them than its log has room for.
+TEST_P(BackendInvalidSamples, AreCountedWhereTheirPlacesAreNotKnown) {
+    std::vector<jit::ExternSite> sites(1);
+    sites[0].text = "invalid samples";
+    jit::CollectingLog log(sites);
+    Ref<Scene> scene = scene_from(too_bright());
+    Warnings told; // which is also where the first render's go
+    render_image(*scene);
+    told.text.clear();
+    log.missed(0, 1000);
+    log.finish();
+    report_invalid_samples(5, true);
+    EXPECT_EQ(told.text, "1000 samples were NaN or infinite, and left out\n");
+    log.missed(0, 1'000'000);
+    render_image(*scene);
+    EXPECT_TRUE(told.tell("; one of them is sample ")) << told.text;
+    EXPECT_TRUE(told.tell("1000")) << told.text; // and some
 }
 
 class BackendInvalidDerivatives : public VariantTest {};

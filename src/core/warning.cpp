@@ -1,5 +1,6 @@
 // core/warning.cpp: see core/warning.h.
 #include "core/warning.h"
+#include "jit/remark.h"
 #include <cstdio>
 #include <mutex>
 
@@ -8,6 +9,8 @@ namespace umbel {
 namespace {
 std::mutex g_mutex;
 std::function<void(const std::string &)> g_sink;
+// The compiler's remarks go the same way
+[[maybe_unused]] const bool g_has_remarks = (jit::set_remark_sink(warn), true);
 } // namespace
 
 void warn(const std::string &text) noexcept {

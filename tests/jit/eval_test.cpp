@@ -2,6 +2,7 @@
 #include "jit/control.h"
 #include "jit/launch.h"
 #include "jit/launch_log.h"
+#include "jit/remark.h"
 #include "support/backend_fixture.h"
 #include <array>
 #include <atomic>
@@ -405,6 +406,28 @@ TEST_P(EvalTest, AssertionsFailAlthoughMessagesFillTheLog) {
     if (std::sscanf(printed.lines.back().c_str(), "(%zu more lines are not shown)", &more) == 1)
         --shown;
     EXPECT_EQ(shown + more, ManyTellers);
+}
+
+TEST_P(EvalTest, SumsOfDevicesThatAreNotExactAreTold) {
+    static std::string told;
+    set_remark_sink([](const std::string &text) noexcept { told += text; });
+    auto add = [](uint32_t cells) {
+        told.clear();
+        Float64 target = opaque(zeros<double>(cells));
+        auto s = loop(
+            std::tuple(zeros<uint32_t>(100)), [](const auto &s) { return std::get<0>(s) < 2u; },
+            [&](auto &s) {
+                scatter_add(target, Float64(0.5), arange<uint32_t>(100) & 1u);
+                std::get<0>(s) += 1u;
+            });
+        EXPECT_EQ(item(target, 1), 50.0);
+        return told;
+    };
+    bool on_device = context.backend().device();
+    EXPECT_EQ(add(1000), "");
+    EXPECT_EQ(test::occurrences(add(4'000'000), "4000000 f64"), on_device ? 1 : 0) << told;
+    EXPECT_EQ(add(4'000'000), ""); // once
+    set_remark_sink(nullptr);
 }
 
 TEST_P(EvalTest, CallsWithoutRoomInTheLogAreCountedOrAnError) {

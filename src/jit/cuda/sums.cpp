@@ -5,7 +5,9 @@
 #include "jit/cuda/module.h"
 #include "jit/cuda/ptx_sum.h"
 #include "jit/error.h"
+#include "jit/remark.h"
 #include <algorithm>
+#include <atomic>
 #include <bit>
 
 namespace umbel::jit::cuda {
@@ -22,6 +24,17 @@ uint64_t copies_of(const SumTarget &t) {
 uint64_t digit_bytes(const SumTarget &t) { return t.cells * ptx::cell_bytes(t.type); }
 uint64_t all_bytes(const SumTarget &t) {
     return ptx::SumHeaderBytes + copies_of(t) * digit_bytes(t);
+}
+
+// Once a process: an optimization would tell it in every iteration.
+void tell_inexact(const SumTarget &t) {
+    static std::atomic<bool> is_told{ false };
+    if (is_told.exchange(true))
+        return;
+    remark(fmt::format("a launch adds to an array of {} {} on a GPU, for whose exact sums, of {} bytes a cell, {} GiB "
+                       "a launch do not suffice: last bits of such sums may differ from run to run; "
+                       "smaller arrays keep theirs, and so do those of fewer sums in one launch",
+                       t.cells, name(t.type), ptx::cell_bytes(t.type), MostBytes >> 30));
 }
 
 } // namespace
@@ -76,8 +89,10 @@ std::vector<uint64_t> CudaDevice::begin_sums(std::span<const SumTarget> targets)
     for (size_t k : order) {
         const SumTarget &t = targets[k];
         total += all_bytes(t);
-        if (total > MostBytes || t.cells > 1u << 31)
+        if (total > MostBytes || t.cells > 1u << 31) {
+            tell_inexact(t);
             break;
+        }
         uint64_t address = allocate(all_bytes(t)), copies = copies_of(t);
         need(driver().clear(address, 0, all_bytes(t), m_stream), "clearing sums");
         uint32_t header[2] = { uint32_t(copies - 1), copies > 1 ? uint32_t(digit_bytes(t)) : 0 };

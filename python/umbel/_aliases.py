@@ -45,8 +45,8 @@ class _Finder(importlib.abc.MetaPathFinder):
         package, *parts = name.split(".")
         if package != "umbel" or not parts:
             return None
-        from ._variants import variants
-        if parts[0] != "python" and parts[0] not in variants():
+        from ._variants import is_variant
+        if parts[0] != "python" and not is_variant(parts[0]):
             return None
         return importlib.machinery.ModuleSpec(name, _Loader(parts), is_package=True)
 

@@ -26,9 +26,10 @@ def set_variant(*names):
     global _scalar
     if not names:
         raise TypeError("set_variant: which? variants() lists them all")
-    before, known = variant(), variants()
-    name = next((n for n in names if n in known), names[0])
-    scalar = name in known and name.startswith("scalar_")
+    before = variant()
+    # A single name needs no list, for which a GPU's driver is started
+    name = names[0] if len(names) == 1 else next((n for n in names if n in variants()), names[0])
+    scalar = name.startswith("scalar_") and "_ad_" not in name
     _core.choose_variant(name.replace("scalar", "interp", 1) if scalar else name)
     _scalar = scalar
     variant_changed(before, variant())
@@ -47,11 +48,16 @@ def variants():
     return names + [n.replace("interp", "scalar", 1) for n in names if n.startswith("interp_") and "_ad_" not in n]
 
 
+def is_variant(name):
+    """Whether it is one of variants(), which are asked for only where it may be."""
+    return name.startswith(("llvm_", "interp_", "cuda_", "scalar_")) and name in variants()
+
+
 def public_type(name):
     """mi.Float, mi.Vector3f ...: what the name means to scripts in the variant in use."""
     if _scalar and name in _numbers:
         return _numbers[name]
-    if name == "python" or name in variants():  # umbel.llvm_ad_rgb: see _aliases.py
+    if name == "python" or is_variant(name):  # umbel.llvm_ad_rgb: see _aliases.py
         return importlib.import_module(f"umbel.{name}")
     found = resolve(name)
     return _core.host_of(found) if _scalar and _core.is_array_type(found) else found

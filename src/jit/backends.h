@@ -12,7 +12,7 @@ struct BackendEntry {
     int rank; // in lists
     /// Made on first use, alive until the process ends. A DeviceError says what is missing on this machine.
     Backend &(*open)();
-    /// Whether it is worth trying to open it on this machine; quick.
+    /// Whether this machine can run its kernels; to find out may start a driver.
     bool (*is_present)() = [] { return true; };
     bool has_variants = true; // of the renderer
     /// Of backends that can have several devices: that of a number, alive as long.

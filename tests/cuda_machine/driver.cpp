@@ -20,6 +20,7 @@ enum : Result {
     Success = 0,
     InvalidValue = 1,
     OutOfMemory = 2,
+    NoDevice = 100,
     InvalidPtx = 218,
     NotFound = 500,
     NotReady = 600,
@@ -27,6 +28,12 @@ enum : Result {
 };
 
 constexpr size_t MostBytes = size_t(1) << 30; // of a device
+
+// UMBEL_CUDA_MACHINE: a machine that something is wrong with
+bool is(const char *what) {
+    const char *machine = std::getenv("UMBEL_CUDA_MACHINE");
+    return machine && std::strcmp(machine, what) == 0;
+}
 
 class Queue {
 public:
@@ -120,13 +127,13 @@ Queue &queue_of(void *stream) {
 
 #define API extern "C" __attribute__((visibility("default"))) Result
 
-API cuInit(unsigned) { return Success; }
+API cuInit(unsigned) { return is("no device") ? NoDevice : Success; }
 API cuDriverGetVersion(int *version) {
-    *version = 12040;
+    *version = is("old driver") ? 10020 : 12040;
     return Success;
 }
 API cuDeviceGetCount(int *count) {
-    *count = 2;
+    *count = is("none visible") ? 0 : 2;
     return Success;
 }
 API cuDeviceGet(int *device, int ordinal) {
@@ -138,7 +145,7 @@ API cuDeviceGetName(char *name, int length, int) {
     return Success;
 }
 API cuDeviceGetAttribute(int *value, int attribute, int) {
-    *value = attribute == 75 ? 9 : attribute == 76 ? 0 : attribute == 16 ? 4 : 0;
+    *value = attribute == 75 ? (is("old card") ? 6 : 9) : attribute == 76 ? 0 : attribute == 16 ? 4 : 0;
     return Success;
 }
 API cuDevicePrimaryCtxRetain(void **context, int device) {

@@ -10,15 +10,14 @@
 using namespace umbel;
 using namespace umbel::jit;
 
-TEST(Cuda, MachinesWithoutADriverSayWhatIsMissing) {
+TEST(Cuda, MachinesWithoutADeviceSayWhatIsMissing) {
     if (cuda_is_present())
-        GTEST_SKIP() << "this machine has a driver";
+        GTEST_SKIP() << "this machine has a device";
     try {
         find_backend("cuda");
         FAIL() << "nothing was thrown";
     } catch (const DeviceError &e) {
-        EXPECT_GT(test::occurrences(e.what(), "libcuda.so.1"), 0);
-        EXPECT_GT(test::occurrences(e.what(), "llvm variants need no GPU"), 0);
+        EXPECT_GT(test::occurrences(e.what(), "llvm variants need no GPU"), 0) << e.what();
     }
 }
 

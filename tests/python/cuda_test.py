@@ -49,26 +49,66 @@ def variant():  # the process that the test starts has its own
     pass
 
 
-def test_arrays_are_computed_and_shared_on_the_device():
+def run(script, only_on_the_machine=False, **variables):
+    """A script on the machine of the tests, or on this one's GPU; it must print "passed"."""
     import umbel
     machine = pathlib.Path(umbel.__file__).parents[2] / "cuda-machine"
-    environment = dict(os.environ, UMBEL_CACHE="")
+    environment = dict(os.environ, UMBEL_CACHE="", **variables)
     if (machine / "libcuda.so.1").exists():
         environment["LD_LIBRARY_PATH"] = str(machine)
-    result = subprocess.run([sys.executable, "-c", SCRIPT], env=environment, capture_output=True, text=True, timeout=120)
-    if "libcuda.so.1" in result.stderr:
-        pytest.skip("neither a driver nor the machine of the tests")
+    elif only_on_the_machine:
+        pytest.skip("no machine of the tests")
+    result = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True, timeout=120)
+    if not only_on_the_machine and "llvm variants need no GPU" in result.stderr:
+        pytest.skip("neither a GPU nor the machine of the tests")
     assert result.returncode == 0 and "passed" in result.stdout, result.stderr
+
+
+def test_arrays_are_computed_and_shared_on_the_device():
+    run(SCRIPT)
+
+
+REFUSED = """
+import os
+import umbel as mi
+import umbel.jit as dr
+from umbel.jit.cuda import Float  # scripts may import what they do not use
+
+mi.set_variant("llvm_ad_rgb")
+try:
+    mi.set_variant("cuda_ad_rgb")
+    raise AssertionError("nothing was raised")
+except dr.DeviceError as e:
+    message = str(e)
+assert os.environ["EXPECTED"] in message and "the llvm variants need no GPU" in message, message
+assert not dr.has_backend("cuda") and not any(v.startswith("cuda") for v in mi.variants())
+try:
+    Float(1)
+    raise AssertionError("nothing was raised")
+except dr.DeviceError as e:
+    assert "umbel.jit.llvm or auto" in str(e)
+assert mi.variant() == "llvm_ad_rgb" and dr.sum(dr.arange(mi.Float, 4))[0] == 6
+mi.set_variant("cuda_ad_rgb", "interp_rgb")  # the first of those that exist
+assert mi.variant() == "interp_rgb"
+print("passed")
+"""
+
+
+@pytest.mark.parametrize("machine, message", [("no device", "no CUDA device"), ("none visible", "the driver knows 0"),
+                                              ("old driver", "is for CUDA 10.2, and 11.0 is the least"),
+                                              ("old card", "has compute capability 6.0, and 7.0 is the least")])
+def test_machines_that_cannot_run_kernels_say_why_and_go_on_without(machine, message):
+    run(REFUSED, only_on_the_machine=True, UMBEL_CUDA_MACHINE=machine, EXPECTED=message)
 
 
 def test_a_variant_without_its_device_leaves_the_one_before():
     import umbel.jit as dr
     if dr.has_backend("cuda"):
-        pytest.skip("this machine has a driver")
+        pytest.skip("this machine has a device")
     script = ("import umbel as mi, umbel.jit as dr\n"
               "mi.set_variant('llvm_ad_rgb')\n"
               "try: mi.set_variant('cuda_ad_rgb')\n"
               "except dr.DeviceError as e: print(e)\n"
               "print(mi.variant(), dr.sum(dr.arange(mi.Float, 4)))\n")
     out = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=120).stdout
-    assert "libcuda.so.1" in out and "llvm_ad_rgb [6]" in out
+    assert "llvm variants need no GPU" in out and "llvm_ad_rgb [6]" in out

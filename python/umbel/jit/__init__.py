@@ -93,37 +93,34 @@ for _name in ("auto", "llvm", "interp"):
 llvm, interp = _sys.modules["umbel.jit.llvm"], _sys.modules["umbel.jit.interp"]
 
 
-class _Absent(_modules.ModuleType):
-    """A module of array types whose backend is not there: it can be imported, its types cannot be used."""
-
-    def __getattr__(self, name):
-        if name.startswith("_") or name not in _core.classes and not hasattr(auto, name):
-            raise AttributeError(f"module '{self.__name__}' has no attribute '{name}'")
-        backend = self.__name__.split(".")[2]
-
-        def refuse(*args, **kwargs):
-            raise DeviceError(f"{self.__name__}.{name}: the backend '{backend}' is not there; use umbel.jit.llvm or auto")
-        cls = type(name, (), {"__new__": lambda cls, *a, **k: refuse(), "__module__": self.__name__,
-                              "__doc__": f"An array type of the backend {backend}, which is not there."})
-        setattr(self, name, cls)
-        return cls
-
-
 class _Device(_modules.ModuleType):
-    """The types of umbel.jit.auto; the first use of one makes the backend that of new arrays, if the script has chosen none."""
+    """The types of umbel.jit.auto; the first use of one makes the backend that of new arrays, if the script has chosen none.
+
+    Where the backend is not there, the module can be imported, and its types cannot be used.
+    """
 
     def __getattr__(self, name):
         if name.startswith("_") or not hasattr(auto, name):
             raise AttributeError(f"module '{self.__name__}' has no attribute '{name}'")
-        if _core.variant() == "llvm_rgb":
-            set_backend(self.__name__.split(".")[2])
-        setattr(self, name, getattr(auto, name))
-        return getattr(auto, name)
+        backend = self.__name__.split(".")[2]
+        if not has_backend(backend):  # asked for now: most scripts import umbel for other backends, and need no driver started
+            cls = self._absent(name, backend)
+        else:
+            if _core.variant() == "llvm_rgb":
+                set_backend(backend)
+            cls = getattr(auto, name)
+        setattr(self, name, cls)
+        return cls
+
+    def _absent(self, name, backend):
+        def refuse(*args, **kwargs):
+            raise DeviceError(f"{self.__name__}.{name}: the backend '{backend}' is not there; use umbel.jit.llvm or auto")
+        return type(name, (), {"__new__": lambda cls, *a, **k: refuse(), "__module__": self.__name__,
+                               "__doc__": f"An array type of the backend {backend}, which is not there."})
 
 
 for _name in ("cuda", "cuda.ad", "metal", "metal.ad"):
-    _kind = _Device if _name.startswith("cuda") and _core.has_cuda() else _Absent
-    _sys.modules["umbel.jit." + _name] = _kind("umbel.jit." + _name)
+    _sys.modules["umbel.jit." + _name] = _Device("umbel.jit." + _name)
 for _name in ("cuda", "metal"):
     globals()[_name] = _sys.modules["umbel.jit." + _name]
     globals()[_name].ad = _sys.modules[f"umbel.jit.{_name}.ad"]

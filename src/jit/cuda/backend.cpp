@@ -344,7 +344,7 @@ int chosen_device() {
 } // namespace
 } // namespace cuda
 
-bool cuda_is_present() { return cuda::library_is_present(); }
+bool cuda_is_present() { return cuda::device_is_present(); }
 
 // Never destroyed: kernels may outlive static objects.
 static Backend &cuda_device(int number) {
@@ -361,7 +361,7 @@ void list_cuda_backends(std::vector<BackendEntry> &list) {
     list.push_back({ .name = "cuda",
                      .rank = 3,
                      .open = []() -> Backend & { return cuda_device(cuda::chosen_device()); },
-                     .is_present = cuda::library_is_present,
+                     .is_present = cuda::device_is_present,
                      .open_device = cuda_device });
 }
 

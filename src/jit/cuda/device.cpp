@@ -19,29 +19,59 @@ uint64_t capacity_for(uint64_t bytes) {
 }
 
 constexpr uint64_t HalfBytes = 4 << 20; // of memory that copies go through
+constexpr int LeastCapability = 70;     // 7.0
+
+int count_devices() {
+    int count = 0;
+    need(driver().device_count(&count), "counting devices");
+    return count;
+}
+
+DeviceNumber find_device(int number) {
+    DeviceNumber device;
+    need(driver().device_get(&device, number), "finding the device");
+    return device;
+}
+
+int capability_of(DeviceNumber device) {
+    int parts[2] = {};
+    for (int k : { 0, 1 })
+        need(driver().device_attribute(&parts[k], k ? AttributeMinor : AttributeMajor, device),
+             "asking for the device's capability");
+    return 10 * parts[0] + parts[1];
+}
 
 } // namespace
 
+bool device_is_present() {
+    static const bool found = [] {
+        try {
+            for (int k = 0; k < count_devices(); ++k)
+                if (capability_of(find_device(k)) >= LeastCapability)
+                    return true;
+        } catch (const DeviceError &) { // whoever opens a device hears of it
+        }
+        return false;
+    }();
+    return found;
+}
+
 CudaDevice::CudaDevice(int number) : m_number(number) {
     const Driver &d = driver();
-    int count = 0;
-    need(d.device_count(&count), "counting devices");
+    int count = count_devices();
     if (number < 0 || number >= count)
-        throw DeviceError(
-            fmt::format("there is no CUDA device {}: the driver knows {}", number, count));
-    DeviceNumber device;
-    need(d.device_get(&device, number), "finding the device");
+        throw DeviceError(fmt::format("there is no CUDA device {}: the driver knows {}{}", number,
+                                      count, count ? "" : "; the llvm variants need no GPU"));
+    DeviceNumber device = find_device(number);
     char name[256] = {};
     need(d.device_name(name, sizeof(name), device), "asking for the device's name");
     m_name = name;
-    int major = 0, minor = 0;
-    need(d.device_attribute(&major, AttributeMajor, device), "asking for the device's capability");
-    need(d.device_attribute(&minor, AttributeMinor, device), "asking for the device's capability");
-    m_capability = 10 * major + minor;
-    if (m_capability < 70)
-        throw DeviceError(fmt::format(
-            "{} has compute capability {}.{}, and 7.0 is the least; the llvm variants need no GPU",
-            m_name, major, minor));
+    m_capability = capability_of(device);
+    if (m_capability < LeastCapability)
+        throw DeviceError(fmt::format("{} has compute capability {}.{}, and {}.{} is the least; "
+                                      "the llvm variants need no GPU",
+                                      m_name, m_capability / 10, m_capability % 10,
+                                      LeastCapability / 10, LeastCapability % 10));
     need(d.context_retain(&m_context, device), "opening the device");
     make_current();
     need(d.stream_create(&m_stream, StreamNonBlocking), "making a queue");

@@ -29,6 +29,9 @@ private:
     EventHandle *m_event = nullptr;
 };
 
+/// Whether there is a device that can be opened; starts the driver.
+bool device_is_present();
+
 class CudaDevice final : public SummingDevice {
 public:
     /// A DeviceError where there is none of that number.

@@ -51,11 +51,6 @@ Driver load() {
 
 } // namespace
 
-bool library_is_present() {
-    static const bool found = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL) != nullptr;
-    return found;
-}
-
 bool driver_is_leaving() { return g_is_leaving; }
 
 const Driver &driver() {

@@ -82,7 +82,6 @@ struct Driver {
     int version = 0; // 12040 for 12.4
 };
 
-bool library_is_present();
 /// Loaded and initialized on first use; a DeviceError says what is missing.
 const Driver &driver();
 /// The process ends, and with it the driver, which frees all that it holds: nobody need ask it to any more.

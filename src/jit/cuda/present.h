@@ -1,9 +1,9 @@
-// jit/cuda/present.h: whether it is worth asking for a GPU.
+// jit/cuda/present.h: whether there is a GPU.
 #pragma once
 
 namespace umbel::jit {
 
-/// Whether there is a driver of NVIDIA's; it may still find no GPU.
+/// Whether there is one that kernels can run on, with a driver that can; starts the driver.
 bool cuda_is_present();
 
 } // namespace umbel::jit

@@ -197,8 +197,15 @@ nb::object memory(nb::handle h, std::vector<size_t> shape, bool numpy) {
     return nb::cast(nb::ndarray<>(data, shape.size(), shape.data(), owner, nullptr, dtype));
 }
 
-// The same on the GPU that it was computed on, for libraries that compute there, too. All that was queued has run.
-nb::object device_memory(nb::handle h, std::vector<size_t> shape) {
+struct Lent {
+    jit::BufferRef buffer;
+    jit::Device &device;
+    jit::OthersQueue queue;
+};
+
+// The same on the GPU that it was computed on, for libraries that compute there, too. All that was queued has run. Once they let it go,
+// it is used again after what they have queued.
+nb::object device_memory(nb::handle h, std::vector<size_t> shape, bool on_default_stream, bool copy) {
     Object *o = array_of(h);
     Value v = o->v[0];
     if (v.is_literal()) {
@@ -206,12 +213,22 @@ nb::object device_memory(nb::handle h, std::vector<size_t> shape) {
         o->v[0] = v;
     }
     jit::about_to_read(v.context(), "the memory of an array");
+    if (copy)
+        v = jit::gather(v, jit::lane_index(v.size()), jit::literal(Type::Bool, 1));
     evaluate_and_wait(v);
-    auto *buffer = new jit::BufferRef(v.context().data(v.id()));
-    nb::capsule owner(buffer, [](void *p) noexcept { delete static_cast<jit::BufferRef *>(p); });
-    wait_for(v.context());
     jit::Device &device = *v.context().backend().device();
-    auto *data = reinterpret_cast<void *>((*buffer)->device_address(device));
+    auto *lent = new Lent{ v.context().data(v.id()), device,
+                           on_default_stream ? jit::OthersQueue::Default : jit::OthersQueue::Any };
+    nb::capsule owner(lent, [](void *p) noexcept {
+        auto *lent = static_cast<Lent *>(p);
+        {
+            nb::gil_scoped_release others_may_run; // what is waited for may call Python
+            jit::follow_others(lent->device, lent->queue);
+        }
+        delete lent;
+    });
+    wait_for(v.context());
+    auto *data = reinterpret_cast<void *>(lent->buffer->device_address(device));
     return nb::cast(nb::ndarray<>(data, shape.size(), shape.data(), owner, nullptr,
                                   dlpack_type(v.type()), nb::device::cuda::value,
                                   jit::cuda_device_number(device)));

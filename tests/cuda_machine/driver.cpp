@@ -10,6 +10,7 @@
 #include <mutex>
 #include <string>
 #include <thread>
+#include <vector>
 
 using namespace cuda_machine;
 
@@ -37,14 +38,18 @@ bool is(const char *what) {
 
 class Queue {
 public:
-    Queue() : m_thread([this] { work(); }) {}
-    ~Queue() {
+    Queue() : m_thread([this] { work(); }) {
+        std::lock_guard lock(all().mutex);
+        all().queues.push_back(this);
+    }
+    static void wait_for_all() {
+        std::vector<Queue *> queues;
         {
-            std::lock_guard lock(m_mutex);
-            m_quit = true;
+            std::lock_guard lock(all().mutex);
+            queues = all().queues;
         }
-        m_changed.notify_all();
-        m_thread.join();
+        for (Queue *q : queues)
+            q->wait();
     }
     void add(std::function<void()> job) {
         {
@@ -59,12 +64,19 @@ public:
     }
 
 private:
+    // Queues are never destroyed: the process may end while they work.
+    struct All {
+        std::mutex mutex;
+        std::vector<Queue *> queues;
+    };
+    static All &all() {
+        static All *a = new All;
+        return *a;
+    }
     void work() {
         std::unique_lock lock(m_mutex);
         while (true) {
-            m_changed.wait(lock, [&] { return m_quit || !m_jobs.empty(); });
-            if (m_jobs.empty())
-                return;
+            m_changed.wait(lock, [&] { return !m_jobs.empty(); });
             auto job = std::move(m_jobs.front());
             m_jobs.pop_front();
             m_running = true;
@@ -79,7 +91,7 @@ private:
     std::mutex m_mutex;
     std::condition_variable m_changed;
     std::deque<std::function<void()>> m_jobs;
-    bool m_running = false, m_quit = false;
+    bool m_running = false;
     std::thread m_thread;
 };
 
@@ -94,6 +106,7 @@ struct Event {
     std::condition_variable changed;
     uint64_t recorded = 0, reached = 0;
 };
+using EventRef = std::shared_ptr<Event>; // queues keep what was destroyed until they have got there
 struct Loaded {
     std::unique_ptr<Module> module;
     std::vector<std::unique_ptr<std::pair<Loaded *, std::string>>> functions;
@@ -117,7 +130,6 @@ bool is_pinned(const void *p) {
     --it;
     return static_cast<const char *>(p) < it->first + it->second;
 }
-// Queues are never destroyed: the process may end while they work.
 Queue &queue_of(void *stream) {
     static Queue *common = new Queue;
     return stream ? *static_cast<Queue *>(stream) : *common;
@@ -158,6 +170,10 @@ API cuCtxSetCurrent(void *context) {
 }
 API cuCtxGetCurrent(void **context) {
     *context = t_current;
+    return Success;
+}
+API cuCtxSynchronize() {
+    Queue::wait_for_all();
     return Success;
 }
 API cuMemGetInfo_v2(size_t *free, size_t *total) {
@@ -253,15 +269,15 @@ API cuStreamSynchronize(void *stream) {
     return Success;
 }
 API cuEventCreate(void **event, unsigned) {
-    *event = new Event;
+    *event = new EventRef(new Event);
     return Success;
 }
 API cuEventDestroy_v2(void *event) {
-    delete static_cast<Event *>(event);
+    delete static_cast<EventRef *>(event);
     return Success;
 }
 API cuEventRecord(void *event, void *stream) {
-    auto *e = static_cast<Event *>(event);
+    EventRef e = *static_cast<EventRef *>(event);
     std::lock_guard lock(e->mutex);
     queue_of(stream).add([e, n = ++e->recorded] {
         std::lock_guard lock(e->mutex);
@@ -271,18 +287,18 @@ API cuEventRecord(void *event, void *stream) {
     return Success;
 }
 API cuEventQuery(void *event) {
-    auto *e = static_cast<Event *>(event);
+    EventRef e = *static_cast<EventRef *>(event);
     std::lock_guard lock(e->mutex);
     return e->reached >= e->recorded ? Success : NotReady;
 }
 API cuEventSynchronize(void *event) {
-    auto *e = static_cast<Event *>(event);
+    EventRef e = *static_cast<EventRef *>(event);
     std::unique_lock lock(e->mutex);
     e->changed.wait(lock, [&] { return e->reached >= e->recorded; });
     return Success;
 }
 API cuStreamWaitEvent(void *stream, void *event, unsigned) {
-    auto *e = static_cast<Event *>(event);
+    EventRef e = *static_cast<EventRef *>(event);
     std::lock_guard lock(e->mutex);
     queue_of(stream).add([e, n = e->recorded] {
         std::unique_lock lock(e->mutex);

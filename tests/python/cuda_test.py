@@ -68,6 +68,103 @@ def test_arrays_are_computed_and_shared_on_the_device():
     run(SCRIPT)
 
 
+SHARED = """
+import ctypes
+import time
+import numpy as np
+import umbel as mi
+import umbel.jit as dr
+
+mi.set_variant("cuda_ad_rgb")
+N = 1 << 16
+cuda = ctypes.CDLL("libcuda.so.1")  # whose memory is the host's
+
+# What the user has queued reads the memory although the capsule is gone, and something else wants it
+Work, kept = ctypes.CFUNCTYPE(None, ctypes.c_void_p), []
+for stream in (None, 1, 0x77):  # of numbers that are no default stream nothing can be asked later: all are waited for
+    a = dr.arange(mi.UInt, N) + 7
+    capsule = a.__dlpack__(stream=stream)
+    ctypes.pythonapi.PyCapsule_GetPointer.restype = ctypes.c_void_p
+    ctypes.pythonapi.PyCapsule_GetPointer.argtypes = [ctypes.py_object, ctypes.c_char_p]
+    tensor = ctypes.pythonapi.PyCapsule_GetPointer(capsule, b"dltensor")
+    address = ctypes.cast(tensor, ctypes.POINTER(ctypes.c_void_p))[0]  # the first field: the data
+    seen = []
+
+    @Work
+    def read(_):
+        time.sleep(0.05)
+        seen.append(np.frombuffer(ctypes.string_at(address, 4 * N), np.uint32))
+    kept.append(read)
+    cuda.cuLaunchHostFunc(None, read, None)
+    del a, capsule
+    b = dr.full(mi.UInt, 3, N) + dr.opaque(mi.UInt, 1)
+    dr.eval(b)
+    assert b.numpy()[0] == 4
+    while not seen:
+        time.sleep(0.001)
+    assert np.array_equal(seen[0], np.arange(N) + 7), stream
+
+# Memory of others goes back when kernels have read it
+class Tensor(ctypes.Structure):
+    _fields_ = [("data", ctypes.c_void_p), ("kind", ctypes.c_int), ("device", ctypes.c_int), ("ndim", ctypes.c_int),
+                ("code", ctypes.c_uint8), ("bits", ctypes.c_uint8), ("lanes", ctypes.c_uint16),
+                ("shape", ctypes.POINTER(ctypes.c_int64)), ("strides", ctypes.c_void_p), ("offset", ctypes.c_uint64),
+                ("context", ctypes.c_void_p), ("deleter", Work)]
+
+memory, shape, gone = np.arange(N, dtype=np.uint32), (ctypes.c_int64 * 1)(N), []
+
+@Work
+def deleter(_):
+    memory[:] = 1  # somebody else's now
+    gone.append(True)
+
+class Other:
+    tensor = Tensor(memory.ctypes.data, 2, 0, 1, 1, 32, 1, shape, None, 0, None, deleter)
+    def __dlpack_device__(self): return (2, 0)
+    def __dlpack__(self, stream=None):
+        new = ctypes.pythonapi.PyCapsule_New
+        new.restype, new.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
+        return new(ctypes.addressof(self.tensor), b"dltensor", None)
+
+shared = mi.UInt(Other())
+x = dr.zeros(mi.UInt, N)
+for i in range(64):
+    x = x + shared * dr.opaque(mi.UInt, i)
+dr.eval(x)
+del shared
+while not gone:
+    mi.UInt(np.zeros(3, np.uint32))  # takes something, and lets go of what nobody holds any more
+assert np.array_equal(x.numpy(), np.arange(N, dtype=np.uint32) * np.uint32(63 * 32))
+
+# What is asked for, and what there is not
+a = dr.arange(mi.Float, 4) + 1
+n = np.from_dlpack(type("Host", (), {"__dlpack__": lambda s, **k: a.__dlpack__(dl_device=(1, 0)), "__dlpack_device__": lambda s: (1, 0)})())
+assert n.tolist() == [1, 2, 3, 4]
+class Copy:
+    def __dlpack_device__(self): return a.__dlpack_device__()
+    def __dlpack__(self, stream=None): return a.__dlpack__(stream=stream, copy=True)
+other = mi.Float(Copy())
+dr.scatter(other, 9, mi.UInt(0))
+assert other.numpy()[0] == 9 and a.numpy()[0] == 1
+for wrong in ({"dl_device": (2, 1)}, {"dl_device": (1, 0), "copy": False}):
+    try:
+        a.__dlpack__(**wrong)
+        raise AssertionError(wrong)
+    except BufferError:
+        pass
+try:
+    a.__dlpack__(stream="1")
+    raise AssertionError("a stream that is none")
+except TypeError:
+    pass
+print("passed")
+"""
+
+
+def test_shared_memory_is_used_again_when_its_users_are_done():
+    run(SHARED, only_on_the_machine=True)
+
+
 REFUSED = """
 import os
 import umbel as mi

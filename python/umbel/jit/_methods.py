@@ -52,13 +52,26 @@ def __array__(self, dtype=None, copy=None):
     return a.astype(dtype) if dtype is not None and a.dtype != dtype else a.copy() if copy else a
 
 
-def __dlpack__(self, stream=None, **kwargs):
-    """A DLPack capsule: of one array in place, on the device that computes it. All that was queued for it has run."""
-    if __dlpack_device__(self)[0] == _cuda and kwargs.get("dl_device") in (None, __dlpack_device__(self)):
-        return _core.device_memory(self, list(_core.shape(self)))
-    if is_tensor_v(self) or not describe(type(self))[3]:
+def __dlpack__(self, stream=None, dl_device=None, copy=None, **kwargs):
+    """A DLPack capsule: of one array in place, on the device that computes it, unless a copy or the host is asked for.
+
+    All that was queued for it has run, so that no stream has to wait. `stream`, on GPUs: where the capsule's user computes, by
+    DLPack's numbers. Its memory is used again after what the user has queued when it lets the capsule go.
+    """
+    here = __dlpack_device__(self)
+    there = here if dl_device is None else tuple(int(n) for n in dl_device)
+    if there not in (here, (_cpu, 0)):
+        raise BufferError(f"__dlpack__(): the array is on the device {here}, and can be had there or on the host, {_cpu, 0}, "
+                          f"not on {there}")
+    if copy is False and there != here:
+        raise BufferError(f"__dlpack__(): the array is on the device {here}, and on {there} is a copy; ask for copy=None")
+    if stream is not None and (isinstance(stream, bool) or not isinstance(stream, int)):
+        raise TypeError(f"__dlpack__(): stream is a number or None, not '{type(stream).__name__}'")
+    if there[0] == _cuda:
+        return _core.device_memory(self, list(_core.shape(self)), stream in (None, 0, 1), bool(copy))
+    if (is_tensor_v(self) or not describe(type(self))[3]) and not copy and there == here:
         return _core.memory(self, list(_core.shape(self)), False)
-    return numpy(self).__dlpack__()
+    return (numpy(self).copy() if copy or there != here else numpy(self)).__dlpack__()
 
 
 _cpu, _cuda = 1, 2  # DLPack's numbers of kinds of devices

@@ -44,6 +44,7 @@ enum : int {
     X(device_attribute, "cuDeviceGetAttribute", (int *value, int attribute, DeviceNumber device))  \
     X(context_retain, "cuDevicePrimaryCtxRetain", (ContextHandle **context, DeviceNumber device))  \
     X(context_set, "cuCtxSetCurrent", (ContextHandle *context))                                    \
+    X(context_wait, "cuCtxSynchronize", ())                                                         \
     X(memory_info, "cuMemGetInfo_v2", (size_t *free, size_t *total))                               \
     X(allocate, "cuMemAlloc_v2", (DeviceAddress *address, size_t bytes))                           \
     X(free, "cuMemFree_v2", (DeviceAddress address))                                               \
@@ -56,6 +57,7 @@ enum : int {
     X(fill_columns, "cuMemsetD2D32Async", (DeviceAddress address, size_t pitch, unsigned value, size_t width, size_t height, StreamHandle *stream)) \
     X(stream_create, "cuStreamCreate", (StreamHandle **stream, unsigned flags))                    \
     X(stream_wait, "cuStreamSynchronize", (StreamHandle *stream))                                  \
+    X(stream_wait_event, "cuStreamWaitEvent", (StreamHandle *stream, EventHandle *event, unsigned flags)) \
     X(event_create, "cuEventCreate", (EventHandle **event, unsigned flags))                        \
     X(event_destroy, "cuEventDestroy_v2", (EventHandle *event))                                    \
     X(event_record, "cuEventRecord", (EventHandle *event, StreamHandle *stream))                   \

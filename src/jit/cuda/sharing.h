@@ -9,4 +9,11 @@ int cuda_device_number(Device &device);
 /// Waits for what libraries queued before on the driver's default stream.
 void wait_for_default_stream(Device &device);
 
+/// Which of the driver's queues another library uses memory in.
+enum class OthersQueue { Default, Any };
+/// What is launched from now on comes after all that others have queued so far: memory that they have let go can be used again.
+void follow_others(Device &device, OthersQueue queue) noexcept;
+/// Waits for what was launched so far: memory of others can be given back. Errors of kernels are those of who reads their results.
+void wait_for_launched(Device &device) noexcept;
+
 } // namespace umbel::jit

@@ -311,11 +311,19 @@ uint64_t Buffer::device_address(Device &device, bool is_overwritten) {
 }
 
 void Buffer::fetch() const {
-    if (!m_data) // memory of a device that belongs to others
-        const_cast<Buffer *>(this)->m_data =
-            std::aligned_alloc(Alignment, (m_bytes + BufferPadding + Alignment - 1) & ~(Alignment - 1));
-    if (!m_data)
-        throw std::bad_alloc();
+    if (!m_data) { // memory of a device that belongs to others
+        uint64_t capacity = (m_bytes + BufferPadding + Alignment - 1) & ~(Alignment - 1);
+        void *data = std::aligned_alloc(Alignment, capacity);
+        if (!data) {
+            trim();
+            data = std::aligned_alloc(Alignment, capacity);
+        }
+        if (!data)
+            throw DeviceError(fmt::format(
+                "out of memory: cannot allocate {:.1f} MiB of the host for an array of a device",
+                double(m_bytes) / MiB));
+        const_cast<Buffer *>(this)->m_data = data;
+    }
     m_copy->device->download(m_data, m_copy->address, m_bytes);
     m_copy->is_newer = false;
 }

@@ -28,7 +28,11 @@ enum : Result {
     IllegalAddress = 700,
 };
 
-constexpr size_t MostBytes = size_t(1) << 30; // of a device
+// Of a device; UMBEL_CUDA_MACHINE_MEMORY: so many MiB
+const size_t MostBytes = [] {
+    const char *mib = std::getenv("UMBEL_CUDA_MACHINE_MEMORY");
+    return (mib ? size_t(std::strtoul(mib, nullptr, 10)) : 1024) << 20;
+}();
 
 // UMBEL_CUDA_MACHINE: a machine that something is wrong with
 bool is(const char *what) {
@@ -119,6 +123,14 @@ struct Link {
 
 Device g_devices[2] = { { 0, {}, {}, 0 }, { 1, {}, {}, 0 } };
 thread_local Device *t_current = nullptr;
+// Drivers need some of a device's memory for themselves.
+bool is_full() {
+    if (!t_current)
+        return false;
+    std::lock_guard lock(t_current->mutex);
+    return MostBytes - t_current->used < size_t(1) << 20;
+}
+
 std::mutex g_pinned_mutex;
 std::map<const char *, size_t> g_pinned;
 
@@ -204,6 +216,8 @@ API cuMemFree_v2(uint64_t address) {
     return Success;
 }
 API cuMemHostAlloc(void **p, size_t bytes, unsigned) {
+    if (is_full())
+        return OutOfMemory;
     *p = std::aligned_alloc(64, (bytes + 63) / 64 * 64);
     std::lock_guard lock(g_pinned_mutex);
     g_pinned[static_cast<const char *>(*p)] = bytes;
@@ -261,6 +275,8 @@ API cuMemsetD2D32Async(uint64_t address, size_t pitch, unsigned value, size_t wi
     return Success;
 }
 API cuStreamCreate(void **stream, unsigned) {
+    if (is_full())
+        return OutOfMemory;
     *stream = new Queue;
     return Success;
 }
@@ -269,6 +285,8 @@ API cuStreamSynchronize(void *stream) {
     return Success;
 }
 API cuEventCreate(void **event, unsigned) {
+    if (is_full())
+        return OutOfMemory;
     *event = new EventRef(new Event);
     return Success;
 }
@@ -352,6 +370,8 @@ API cuLinkDestroy(void *link) {
     return Success;
 }
 API cuModuleLoadData(void **module, const void *image) {
+    if (is_full())
+        return OutOfMemory;
     try {
         *module = new Loaded{ parse(static_cast<const char *>(image)), {} };
     } catch (const std::exception &) {

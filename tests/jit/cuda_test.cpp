@@ -186,3 +186,44 @@ TEST(CudaMemory, CachesAreFreedBeforeMemoryIsSaidToBeMissing) {
     }
     EXPECT_EQ(last_of(48), 48 * (MiB / 4));
 }
+
+TEST(CudaMemory, DriversThatLackMemoryForKernelsAreAskedAgainWithoutTheCache) {
+    if (!std::getenv("UMBEL_CUDA_MACHINE_MEMORY"))
+        GTEST_SKIP() << "UMBEL_CUDA_MACHINE_MEMORY=64 makes the machine of the tests small";
+    Context context(find_backend("cuda"));
+    ContextScope scope(context);
+    Device &device = *context.backend().device();
+    std::vector<std::pair<uint64_t, uint64_t>> blocks;
+    auto take_all = [&] {
+        for (uint64_t bytes = 16 << 20; bytes >= 4096; bytes /= 2)
+            try {
+                while (true)
+                    blocks.push_back({ device.allocate(bytes), bytes });
+            } catch (const DeviceError &) {
+            }
+    };
+    auto let_go = [&] {
+        for (auto [address, bytes] : blocks)
+            device.release(address, bytes);
+        blocks.clear();
+    };
+    auto last_of_kernel = [](uint32_t k) { // one for each number
+        UInt32 x = arange<uint32_t>(8) * k;
+        eval(x);
+        return item(x, 7);
+    };
+    take_all();
+    let_go();
+    EXPECT_EQ(last_of_kernel(3), 21u);
+    take_all();
+    try {
+        last_of_kernel(5);
+        FAIL() << "nothing was thrown";
+    } catch (const DeviceError &e) {
+        EXPECT_GT(test::occurrences(e.what(), "out of memory: loading a kernel of "), 0)
+            << e.what();
+        EXPECT_GT(test::occurrences(e.what(), " KiB failed on emulated; "), 0) << e.what();
+    }
+    let_go();
+    EXPECT_EQ(last_of_kernel(7), 49u);
+}

@@ -124,9 +124,8 @@ CudaKernel::Loaded CudaKernel::loaded() const {
     if (m_loaded.module)
         return m_loaded;
     const Driver &d = driver();
-    m_device.make_current();
     Loaded l;
-    need(d.module_load(&l.module, image.data()), "loading a kernel");
+    l.module = load_module(m_device, image);
     size_t bytes = 0;
     Result result = d.module_function(&l.function, l.module, m_entry.c_str());
     if (result == Success)
@@ -204,9 +203,12 @@ void CudaKernel::run_on_device(const DeviceLaunch &launch) const {
     void *parameters[] = { &size };
     uint64_t lanes = uint64_t(BlockLanes) * m_lanes; // of a block
     auto blocks = unsigned((launch.size + lanes - 1) / lanes);
-    need(d.launch(kernel.function, blocks, 1, 1, BlockLanes, 1, 1, 0, device.stream(), parameters,
-                  nullptr),
-         "launching a kernel");
+    device.need_memory( // for local arrays of as many lanes as run at a time
+        [&] {
+            return d.launch(kernel.function, blocks, 1, 1, BlockLanes, 1, 1, 0, device.stream(),
+                            parameters, nullptr);
+        },
+        "launching a kernel");
     lock.unlock();
     device.note_queued();
     if (m_externs.empty())
@@ -285,8 +287,10 @@ std::string assemble_image(CudaDevice &device, const std::string &ptx) {
     int keys[] = { JitErrorLog, JitErrorLogBytes, JitThreads };
     void *values[] = { log, reinterpret_cast<void *>(uintptr_t(sizeof(log))), nullptr };
     LinkHandle *link = nullptr;
-    need(d.link_create(d.version >= JitThreadsVersion ? 3 : 2, keys, values, &link),
-         "starting the assembler");
+    const std::string what = fmt::format("assembling a kernel of {} KiB", ptx.size() >> 10);
+    device.need_memory(
+        [&] { return d.link_create(d.version >= JitThreadsVersion ? 3 : 2, keys, values, &link); },
+        what);
     struct Close {
         LinkHandle *link;
         ~Close() { driver().link_destroy(link); }
@@ -297,10 +301,19 @@ std::string assemble_image(CudaDevice &device, const std::string &ptx) {
                                "kernel", 0, nullptr, nullptr);
     if (result == Success)
         result = d.link_complete(link, &image, &bytes);
+    if (result == OutOfMemory) // of the host: caches of the device are of no help
+        need(result, what.c_str());
     if (result != Success)
         throw InternalError(
             fmt::format("the assembler of the CUDA driver refused a kernel: {}", log));
     return { static_cast<const char *>(image), bytes };
+}
+
+ModuleHandle *load_module(CudaDevice &device, const std::string &image) {
+    ModuleHandle *module = nullptr;
+    device.need_memory([&] { return driver().module_load(&module, image.data()); },
+                       fmt::format("loading a kernel of {} KiB", image.size() >> 10));
+    return module;
 }
 
 namespace {

@@ -73,8 +73,7 @@ CudaDevice::CudaDevice(int number) : m_number(number) {
                                       m_name, m_capability / 10, m_capability % 10,
                                       LeastCapability / 10, LeastCapability % 10));
     need(d.context_retain(&m_context, device), "opening the device");
-    make_current();
-    need(d.stream_create(&m_stream, StreamNonBlocking), "making a queue");
+    need_memory([&] { return d.stream_create(&m_stream, StreamNonBlocking); }, "making a queue");
 }
 
 void CudaDevice::wait() const {
@@ -86,8 +85,9 @@ void CudaDevice::note_queued() {
     finish_later("the device", [this] { wait(); }, this);
 }
 
-Event::Event(const CudaDevice &device) : m_device(device) {
-    need(driver().event_create(&m_event, EventWithoutTime), "making an event");
+Event::Event(CudaDevice &device) : m_device(device) {
+    m_device.need_memory([&] { return driver().event_create(&m_event, EventWithoutTime); },
+                         "making an event");
 }
 Event::~Event() {
     if (!driver_is_leaving() && driver().context_set(m_device.context()) == Success)
@@ -126,16 +126,10 @@ uint64_t CudaDevice::allocate(uint64_t bytes) {
             address = allocate_from_driver(capacity);
         }
     }
-    if (!address) {
-        size_t free = 0, total = 0;
-        driver().memory_info(&free, &total);
-        throw DeviceError(fmt::format("out of memory: cannot allocate {:.1f} MiB on {}; {:.1f} MiB "
-                                      "are in use, and {:.1f} of its {:.1f} MiB are free{}",
-                                      double(bytes) / (1 << 20), m_name,
-                                      double(m_in_use) / (1 << 20), double(free) / (1 << 20),
-                                      double(total) / (1 << 20),
+    if (!address)
+        throw DeviceError(fmt::format("out of memory: cannot allocate {:.1f} MiB on {}; {}{}",
+                                      double(bytes) / (1 << 20), m_name, state_of_memory(),
                                       m_limit == ~0ull ? "" : "; UMBEL_DEVICE_MEMORY allows no more"));
-    }
     m_in_use += capacity;
     return address;
 }
@@ -162,6 +156,28 @@ void CudaDevice::free_cached() noexcept {
     m_cached = 0;
 }
 
+std::string CudaDevice::state_of_memory() const {
+    size_t free = 0, total = 0;
+    driver().memory_info(&free, &total);
+    return fmt::format("{:.1f} MiB are in use, and {:.1f} of its {:.1f} MiB are free",
+                       double(m_in_use) / (1 << 20), double(free) / (1 << 20),
+                       double(total) / (1 << 20));
+}
+
+void CudaDevice::need_memory(const std::function<Result()> &request, const std::string &what) {
+    make_current();
+    Result result = request();
+    if (result == OutOfMemory) {
+        std::lock_guard lock(m_mutex);
+        free_cached();
+        result = request();
+        if (result == OutOfMemory)
+            throw DeviceError(fmt::format("out of memory: {} failed on {}; {}", what, m_name,
+                                          state_of_memory()));
+    }
+    need(result, what.c_str());
+}
+
 char *CudaDevice::allocate_pinned() {
     std::lock_guard lock(m_staging_mutex);
     if (!m_pinned.empty()) {
@@ -169,10 +185,7 @@ char *CudaDevice::allocate_pinned() {
         m_pinned.pop_back();
         return data;
     }
-    make_current();
-    void *data = nullptr;
-    need(driver().host_allocate(&data, PinnedBytes, 0), "allocating memory of the host");
-    return static_cast<char *>(data);
+    return pinned(PinnedBytes);
 }
 
 void CudaDevice::free_pinned(char *data) noexcept {
@@ -183,9 +196,10 @@ void CudaDevice::free_pinned(char *data) noexcept {
     }
 }
 
-char *CudaDevice::pinned_half() {
+char *CudaDevice::pinned(uint64_t bytes) {
     void *data = nullptr;
-    need(driver().host_allocate(&data, HalfBytes, 0), "allocating memory of the host");
+    need_memory([&] { return driver().host_allocate(&data, bytes, 0); },
+                fmt::format("allocating {} KiB of the host's memory for copies", bytes >> 10));
     return static_cast<char *>(data);
 }
 
@@ -197,7 +211,7 @@ void CudaDevice::upload(uint64_t to, const void *from, uint64_t bytes) {
     for (auto *p = static_cast<const char *>(from); bytes;) {
         Staging &half = m_staging[m_half];
         if (!half.data) {
-            half.data = pinned_half();
+            half.data = pinned(HalfBytes);
             half.read = std::make_unique<Event>(*this);
         }
         if (half.used == HalfBytes) {
@@ -235,7 +249,7 @@ void CudaDevice::download(void *to, uint64_t from, uint64_t bytes) {
         Landing &half = m_landing[k];
         take(half);
         if (!half.data) {
-            half.data = pinned_half();
+            half.data = pinned(HalfBytes);
             half.filled = std::make_unique<Event>(*this);
         }
         uint64_t n = std::min(bytes, HalfBytes);

@@ -3,6 +3,7 @@
 #include "jit/cuda/driver.h"
 #include "jit/size_variable.h"
 #include "jit/summing_device.h"
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -17,7 +18,7 @@ class CopyKernel;
 /// A place in the queue.
 class Event {
 public:
-    explicit Event(const class CudaDevice &device);
+    explicit Event(class CudaDevice &device);
     ~Event();
     Event(const Event &) = delete;
     void record();
@@ -25,7 +26,7 @@ public:
     void wait() const;
 
 private:
-    const CudaDevice &m_device;
+    CudaDevice &m_device;
     EventHandle *m_event = nullptr;
 };
 
@@ -57,6 +58,9 @@ public:
     StreamHandle *stream() const { return m_stream; }
     /// Driver calls of this thread are for this device from now on.
     void make_current() const { need(driver().context_set(m_context), "choosing a device"); }
+    /// Calls `request`, which asks the driver for memory, and once more without the cache where there was none. A DeviceError says
+    /// what could not be done, which names the bytes.
+    void need_memory(const std::function<Result()> &request, const std::string &what);
     /// Until all that was queued has run.
     void wait() const;
     /// Something was queued: whoever synchronizes with the stream whose job this is waits for it.
@@ -70,9 +74,10 @@ public:
 
 private:
     uint64_t allocate_from_driver(uint64_t capacity);
-    char *pinned_half();
+    char *pinned(uint64_t bytes);
     SumKernels &sum_kernels();
     void free_cached() noexcept;
+    std::string state_of_memory() const;
 
     ContextHandle *m_context = nullptr;
     StreamHandle *m_stream = nullptr;

@@ -6,5 +6,7 @@ namespace umbel::jit::cuda {
 
 /// What the driver's assembler makes of a module's text; an InternalError says what it did not like.
 std::string assemble_image(CudaDevice &device, const std::string &ptx);
+/// What it makes, in the device's memory.
+ModuleHandle *load_module(CudaDevice &device, const std::string &image);
 
 } // namespace umbel::jit::cuda

@@ -54,7 +54,7 @@ public:
         std::string image =
             assemble_image(device, fmt::format(".version {}\n.target {}\n.address_size 64\n{}",
                                                ptx::PtxVersion, ptx::TargetArchitecture, Text));
-        need(driver().module_load(&m_module, image.data()), "loading a kernel");
+        m_module = load_module(device, image);
         need(driver().module_function(&m_function, m_module, "copy_each"), "finding a kernel");
     }
     FunctionHandle *function() const { return m_function; }

@@ -43,7 +43,7 @@ class SumKernels {
 public:
     explicit SumKernels(CudaDevice &device) {
         std::string image = assemble_image(device, ptx::sum_kernels());
-        need(driver().module_load(&m_module, image.data()), "loading a kernel");
+        m_module = load_module(device, image);
         m_merge = function("merge");
         for (Type t : { Type::F16, Type::F32, Type::F64 })
             m_finish[int(t)] = function(fmt::format("finish_{}", name(t)));

@@ -295,7 +295,13 @@ void bind_lights(nb::module_ &m) {
         .def("eval", &Endpoint::eval, nb::arg("si"), nb::arg("active") = true,
              "What leaves a point of it towards si.wi.")
         .def("_sample_wavelengths", &Endpoint::sample_wavelengths)
-        .def("_bounds", [](const Endpoint &e) { return std::pair(e.bounds().min, e.bounds().max); })
+        .def("_bounds",
+             [](const Endpoint &e) {
+                 // What a script's own bbox() may ask its base class for
+                 auto *written = dynamic_cast<const PyEmitter *>(&e);
+                 BoundingBox b = written ? written->Emitter::bounds() : e.bounds();
+                 return std::pair(b.min, b.max);
+             })
         .def(
             "get_shape",
             [](const Endpoint &e) {

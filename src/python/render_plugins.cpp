@@ -4,6 +4,7 @@
 #include "python/helpers.h"
 #include "python/render_records.h"
 #include <algorithm>
+#include <cmath>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -87,6 +88,20 @@ uint32_t PyEmitter::flags() const {
     if (nb::object f = method("is_environment"); f.is_valid() && nb::cast<bool>(f()))
         return EndpointFlags::Infinite;
     return endpoint_flags(python());
+}
+BoundingBox PyEmitter::bounds() const {
+    nb::object f = method("bbox");
+    if (!f.is_valid())
+        return Emitter::bounds();
+    nb::object box = f();
+    BoundingBox b;
+    for (size_t i = 0; i < 3; ++i) {
+        b.min[i] = nb::cast<double>(nb::float_(box.attr("min")[i]));
+        b.max[i] = nb::cast<double>(nb::float_(box.attr("max")[i]));
+        if (!(b.min[i] <= b.max[i]) || !std::isfinite(b.max[i] - b.min[i]))
+            return {};
+    }
+    return b;
 }
 std::pair<Ray, Spectrum> PyEmitter::sample_ray(const Float &time, const Float &wavelength,
                                                const Vector2 &position, const Vector2 &direction,

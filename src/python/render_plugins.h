@@ -126,6 +126,9 @@ public:
                         const Mask &active) const override;
     uint32_t flags() const override;
     void attach(const Shape *shape) override { m_shape = shape; }
+    bool sends_rays() const override { return method("sample_ray").is_valid(); }
+    /// What bbox() says, if the class has its own: nothing where that has no end.
+    BoundingBox bounds() const override;
     std::pair<Ray, Spectrum> sample_ray(const Float &time, const Float &wavelength,
                                         const Vector2 &position, const Vector2 &direction,
                                         const Mask &active) const override;

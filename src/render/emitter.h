@@ -22,6 +22,8 @@ public:
     /// Whether no ray can hit it by chance: points, directions.
     bool is_delta() const { return has(EndpointFlags::Delta); }
     double sampling_weight() const { return m_sampling_weight; }
+    /// Whether sample_ray() is defined; scripts may leave it out.
+    virtual bool sends_rays() const { return true; }
 
 protected:
     /// sample_wavelengths() of light that a texture describes.

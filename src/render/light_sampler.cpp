@@ -5,6 +5,8 @@
 #include "render/light_tree.h"
 #include <algorithm>
 #include <bit>
+#include <cmath>
+#include <limits>
 #include <numeric>
 
 namespace umbel {
@@ -87,18 +89,31 @@ static std::vector<double> emitted_power(const Table<Emitter> &lights, uint32_t 
 
 std::vector<double> emitted_power(const Table<Emitter> &lights) {
     ad::SuspendGrad fixed;
-    size_t n = lights.objects().size();
+    std::vector<size_t> told; // lights of which rays tell
+    for (size_t i = 0; i < lights.objects().size(); ++i)
+        if (lights.objects()[i]->sends_rays())
+            told.push_back(i);
+    size_t n = told.size();
     uint32_t rays = uint32_t(std::clamp<size_t>((1u << 18) / std::max<size_t>(n, 1), 1, 64));
     // Some at a time: what is computed of a light's numbers alone are nodes, of which all lights would have many at once
     constexpr size_t AtOnce = 1024;
-    std::vector<double> out;
+    constexpr double Unknown = std::numeric_limits<double>::quiet_NaN();
+    std::vector<double> out(lights.objects().size(), Unknown);
     for (size_t first = 0; first < n; first += AtOnce) {
         Table<Emitter> some;
         for (size_t i = first; i < std::min(n, first + AtOnce); ++i)
-            some.append(lights.objects()[i]);
+            some.append(lights.objects()[told[i]]);
         std::vector<double> watts = emitted_power(some, rays);
-        out.insert(out.end(), watts.begin(), watts.end());
+        for (size_t i = 0; i < watts.size(); ++i)
+            out[told[first + i]] = watts[i];
     }
+    double sum = 0, known = 0;
+    for (double w : out)
+        if (std::isfinite(w))
+            sum += w, ++known;
+    for (double &w : out)
+        if (!std::isfinite(w))
+            w = known > 0 ? sum / known : 1;
     return out;
 }
 
@@ -117,9 +132,9 @@ std::vector<LightSummary> LightChoice::summarize(const Table<Emitter> &lights, b
         l.weight = e->sampling_weight();
         if (power) {
             l.weight *= std::max(watts[out.size()], least);
-            l.is_local = !e->has(EndpointFlags::Infinite | EndpointFlags::DeltaDirection);
-            if (l.is_local)
+            if (!e->has(EndpointFlags::Infinite | EndpointFlags::DeltaDirection))
                 l.box = e->bounds();
+            l.is_local = !l.box.is_empty(); // scripts need not say where their lights are
             if (e->shape() && !e->shape()->motion()) // of what turns, they may be all
                 l.normals = e->shape()->normal_cone();
         }

@@ -35,7 +35,8 @@ public:
     virtual Float source_pmf(const UInt32 &emitter, const Mask &active) const = 0;
 };
 
-/// Watts that each light sends out, over all channels or wavelengths alike: an estimate where the emission varies.
+/// Watts that each light sends out, over all channels or wavelengths alike: an estimate where the emission varies, and the mean of
+/// all others where a light cannot tell.
 std::vector<double> emitted_power(const Table<Emitter> &lights);
 
 /// The words that scenes choose by.

@@ -111,6 +111,8 @@ public:
         UInt32 surfaces;
     };
     Passage passage(const Ray &ray, const Mask &active) const;
+    /// What a surface lets pass in a straight line of the light that arrives at si.wi; 0 in other lanes.
+    Spectrum null_transmission(const SurfaceInteraction &si, const Mask &active) const;
     /// The medium that a ray enters which leaves a surface along `d`: the one it was in, unless the surface separates two.
     UInt32 medium_beyond(const SurfaceInteraction &si, const Vector3 &d, const UInt32 &medium,
                          const Mask &active) const;
@@ -165,7 +167,6 @@ private:
     void prepare_subsurfaces() const;
     Spectrum medium_transmittance(const UInt32 &medium, const Ray &ray, SampleStream &sampler,
                                   const Mask &active, const Tracing &how) const;
-    Spectrum null_transmission(const SurfaceInteraction &si, const Mask &active) const;
     void build_arena();
     void add_links(const Hit &hit, const Mask &active, SurfaceInteraction &si) const;
 

@@ -23,6 +23,23 @@ const char *Bulb = "<emitter type='point'><point name='position' x='1' y='1' z='
                    "<rgb name='intensity' value='3,4,5'/></emitter>";
 const char *Sky = "<emitter type='constant'><rgb name='radiance' value='.2,.3,.4'/></emitter>";
 
+const char *Pane =
+    "<shape type='rectangle'><transform name='to_world'><translate x='.3' z='2.3'/></transform>"
+    "<bsdf type='mask'><rgb name='opacity' value='.3,.5,.8'/><bsdf type='diffuse'/></bsdf>"
+    "</shape>";
+// As large as the image.
+const char *VisibleLamp =
+    "<shape type='rectangle'><transform name='to_world'><scale value='3'/></transform>"
+    "<emitter type='area'><rgb name='radiance' value='4,3,2'/></emitter></shape>";
+// Lets a quarter of the light pass, and throws nothing back.
+std::string dark_pane(int z) {
+    return fmt::format("<shape type='rectangle'><transform name='to_world'><scale value='4'/>"
+                       "<translate z='{}'/></transform><bsdf type='mask'><float name='opacity' "
+                       "value='.75'/><bsdf type='diffuse'><rgb name='reflectance' value='0'/>"
+                       "</bsdf></bsdf></shape>",
+                       z);
+}
+
 std::string with_filter(std::string xml, const std::string &filter) {
     std::string box = "<rfilter type='box'/>";
     return xml.replace(xml.find(box), box.size(), filter);
@@ -65,12 +82,60 @@ TEST(BackendLightTracerFilter, DrawsFromTheFilter) {
 }
 
 TEST_P(BackendLightTracer, PassesWhatTheCameraSeesThrough) {
-    const char *Pane =
-        "<shape type='rectangle'><transform name='to_world'><translate x='.3' z='2.3'/></transform>"
-        "<bsdf type='mask'><rgb name='opacity' value='.3,.5,.8'/><bsdf type='diffuse'/></bsdf>"
-        "</shape>";
     std::string body = std::string(Room) + Metal + Bulb + Pane;
     expect_same_image(scene_xml(body, 16, 256, "path"), scene_xml(body, 16, 256, "ptracer"));
+}
+
+TEST_P(BackendLightTracer, ShowsLampsBehindWhatTheCameraSeesThrough) {
+    const char *Lamp = "<shape type='rectangle'><transform name='to_world'><scale value='.3'/>"
+                       "<translate x='-.3' y='.4' z='1'/></transform>"
+                       "<emitter type='area'><rgb name='radiance' value='4,3,2'/></emitter></shape>";
+    std::string body = std::string(Room) + Metal + Bulb + Lamp + Pane;
+    expect_same_image(scene_xml(body, 16, 256, "path"), scene_xml(body, 16, 256, "ptracer"));
+
+    // Each surface that is passed is one segment
+    for (auto [depth, panes, part] : { std::tuple(1, 0, 1.0),
+                                       { 1, 1, 0.0 },
+                                       { 2, 1, 0.25 },
+                                       { -1, 1, 0.25 },
+                                       { 2, 2, 0.0 },
+                                       { 3, 2, 0.0625 } }) {
+        std::string xml = scene_xml(VisibleLamp, 4, 16, "ptracer"), plain = "type='ptracer'/>";
+        xml.replace(xml.find(plain), plain.size(),
+                    fmt::format("type='ptracer'><integer name='max_depth' value='{}'/>"
+                                "</integrator>",
+                                depth));
+        for (int i = 0; i < panes; ++i)
+            xml.insert(xml.find("</scene>"), dark_pane(2 - i));
+        Image image = render_image(*scene_from(xml));
+        // Four wavelengths of a sample stand for a colour
+        double tolerance = variant().colour == Colour::Spectral ? 0.2 : 1e-4;
+        EXPECT_NEAR(channel_mean(image, 0).mean, 4 * part, tolerance * 4 * part)
+            << depth << " segments, " << panes << " panes";
+    }
+}
+
+TEST_P(BackendLightTracer, CoversWhatPathsCover) {
+    const char *Far = "<emitter type='point'><point name='position' z='-9'/></emitter>";
+    for (auto [body, hides, alpha] : { std::tuple(std::string(Far), false, 0.0),
+                                       { std::string(Sky), false, 1.0 },
+                                       { std::string(Sky), true, 0.0 },
+                                       { std::string(VisibleLamp), false, 1.0 },
+                                       { std::string(VisibleLamp), true, 0.0 },
+                                       { std::string(Far) + dark_pane(2), false, 0.75 },
+                                       { std::string(VisibleLamp) + dark_pane(2), false, 1.0 } })
+        for (const char *integrator : { "path", "ptracer" }) {
+            std::string xml = scene_xml(body, 16, 64, integrator), plain = "'/>",
+                        film = "<rfilter";
+            xml.replace(xml.find(plain), plain.size(),
+                        fmt::format("'><boolean name='hide_emitters' value='{}'/></integrator>",
+                                    hides));
+            xml.insert(xml.find(film), "<string name='pixel_format' value='rgba'/>");
+            Image image = render_image(*scene_from(xml));
+            // 16,384 samples of a coin that falls to one side three times of four: a deviation of 0.0034
+            EXPECT_NEAR(channel_mean(image, 3).mean, alpha, 0.02)
+                << integrator << ": " << body << ", hide_emitters " << hides;
+        }
 }
 
 TEST_P(BackendLightTracer, IsNotHiddenByWhatIsTooNearToBeSeen) {

@@ -1,10 +1,11 @@
 // ptracer: follows light from the lights, and connects each surface that it meets to the camera.
 //
 // Good at caustics that a camera's paths find by chance only; poor at what is seen in mirrors, which it cannot connect to.
-// Lights that the camera sees directly, or through nothing but the air, come from the camera's own rays.
+// Lights that the camera sees directly, or through surfaces that let its rays pass, come from the camera's own rays.
 //
 // A bounce is a launch: so lanes add to the image in their order, and it has the same bits every time.
 #include "jit/recording.h"
+#include "render/hidden_lights.h"
 #include "render/integrator.h"
 
 namespace umbel {
@@ -69,12 +70,44 @@ private:
         jit::detail::unflatten(s, std::move(values));
     }
 
+    // What the camera sees of lights themselves, also through surfaces that let its rays pass: no path of light can be connected
+    // to it there.
     void add_visible_lights(Pass &pass) const {
-        SurfaceInteraction si = pass.scene.ray_intersect(pass.ray, pass.active, true);
-        Spectrum L = black();
-        if (!m_hide_emitters)
-            L = select(pass.active, pass.scene.eval_emitter(si, pass.active), L);
-        pass.add({ L, pass.active & si.is_valid(), {} });
+        const Scene &scene = pass.scene;
+        struct Sight {
+            Ray ray;
+            Spectrum L, weight;
+            UInt32 surfaces; // that the ray has met
+            Mask active;
+            UMBEL_STRUCT(ray, L, weight, surfaces, active)
+        };
+        Sight s{ m_hide_emitters ? past_lights(scene, pass.ray, pass.active) : pass.ray, black(),
+                 Spectrum(1).dense(), UInt32(0u), pass.active };
+        auto meet = [&](Sight &s, const Mask &coherent) {
+            SurfaceInteraction si = scene.ray_intersect(s.ray, s.active, coherent);
+            if (!m_hide_emitters)
+                s.L += select(s.active, s.weight * scene.eval_emitter(si, s.active), black());
+            Mask hit = s.active & si.is_valid();
+            s.surfaces = select(hit, s.surfaces + UInt32(1u), s.surfaces);
+            s.active = hit;
+            if (m_max_depth >= 0)
+                s.active = s.active & (s.surfaces < UInt32(uint32_t(m_max_depth)));
+            Spectrum passes = scene.null_transmission(si, s.active);
+            s.weight = select(hit, select(s.active, s.weight * passes, black()), s.weight);
+            s.active = s.active & any_nonzero(s.weight);
+            s.ray = si.behind(s.ray);
+        };
+        Mask covered(covers_background(scene, m_hide_emitters));
+        if (!scene.has_null_surfaces()) {
+            meet(s, true);
+            covered = covered | (s.surfaces != UInt32(0u));
+        } else {
+            s = jit::loop(
+                s, [](const Sight &s) { return s.active; },
+                [&](Sight &s) { meet(s, s.surfaces == UInt32(0u)); }, "visible lights");
+            covered = covered | (pass.sampler.next_1d() >= mean(s.weight)); // a part of all samples
+        }
+        pass.add({ s.L, pass.active & covered, {} });
     }
 
     State start(Pass &pass) const {

@@ -1,5 +1,6 @@
 // tests/plugins/ptracer_test.cpp: images made from the lights' side are those made from the camera's.
 #include "support/same_image.h"
+#include "support/warnings.h"
 #include <tbb/global_control.h>
 
 namespace umbel {
@@ -201,6 +202,28 @@ TEST_P(BackendLightTracer, LaunchesOfSmallImagesHoldSeveralGroups) {
                             1e-4 * reference.get(x, y, c));
     EXPECT_TRUE(same_pixels(image, image_of({}, resumed, true)));
     EXPECT_EQ(resumed, several);
+}
+
+TEST(LightTracer, SaysWhatItLeavesOut) {
+    VariantScope scope(find_variant("llvm_rgb"));
+    auto warnings = [](const std::string &body) {
+        Warnings w;
+        Ref<Scene> scene = scene_from(scene_xml(body + Lamp, 4, 1, "ptracer"));
+        render_image(*scene);
+        std::string first = std::exchange(w.text, "");
+        render_image(*scene);
+        EXPECT_EQ(w.text, "") << "what was told already";
+        return first;
+    };
+    EXPECT_EQ(warnings(""), "");
+    std::string fog = warnings("<shape type='cube'><bsdf type='null'/><medium type='homogeneous' "
+                               "name='interior' id='fog'/></shape>");
+    EXPECT_NE(fog.find("fog"), std::string::npos) << fog;
+    EXPECT_NE(fog.find("volpath"), std::string::npos) << fog;
+    std::string wax = warnings("<shape type='cube'><subsurface type='dipole'><spectrum "
+                               "name='sigma_t' value='3'/><spectrum name='albedo' value='.5'/>"
+                               "</subsurface></shape>");
+    EXPECT_NE(wax.find("ptracer leaves out light below surfaces"), std::string::npos) << wax;
 }
 
 TEST(LightTracer, SaysWhatItCannotDo) {

@@ -2,11 +2,16 @@
 //
 // Good at caustics that a camera's paths find by chance only; poor at what is seen in mirrors, which it cannot connect to.
 // Lights that the camera sees directly, or through surfaces that let its rays pass, come from the camera's own rays.
+// Media and light below surfaces are left out; a warning says so.
 //
 // A bounce is a launch: so lanes add to the image in their order, and it has the same bits every time.
+#include "core/warning.h"
 #include "jit/recording.h"
 #include "render/hidden_lights.h"
 #include "render/integrator.h"
+#include "render/subsurface.h"
+#include <algorithm>
+#include <utility>
 
 namespace umbel {
 
@@ -21,6 +26,17 @@ public:
             .doc("Russian roulette ends paths from this depth on");
     }
     bool splats() const override { return true; }
+
+    bool prepare(const Scene &scene, const Progress &) const override {
+        if (std::exchange(m_told_of, &scene) == &scene)
+            return true; // whatever has changed since
+        if (!scene.media().empty())
+            warn_of(scene.media().objects().front()->where(), "media", "volpath");
+        auto is_deep = [](const Shape *s) { return s->subsurface() != nullptr; };
+        if (auto s = std::ranges::find_if(scene.surfaces(), is_deep); s != scene.surfaces().end())
+            warn_of((*s)->subsurface()->where(), "light below surfaces", "path");
+        return true;
+    }
 
     void render(Pass &pass) const override {
         if (variant().polarized)
@@ -47,6 +63,11 @@ public:
     }
 
 private:
+    static void warn_of(const std::string &where, const char *what, const char *remedy) {
+        warn(fmt::format("{}: ptracer leaves out {}, whose light is missing in the image; use {}",
+                         where, what, remedy));
+    }
+
     struct State { // of a path of light
         SampleStream sampler;
         Ray ray;
@@ -182,6 +203,7 @@ private:
     }
 
     int m_max_depth = -1, m_rr_depth = 5;
+    mutable const Scene *m_told_of = nullptr; // what is left out
 };
 
 UMBEL_PLUGIN(Integrator, LightTracer, "ptracer")

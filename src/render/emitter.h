@@ -22,6 +22,8 @@ public:
     /// Whether no ray can hit it by chance: points, directions.
     bool is_delta() const { return has(EndpointFlags::Delta); }
     double sampling_weight() const { return m_sampling_weight; }
+    /// Whether paths that arrive at a place can be connected to it: to a beam they cannot.
+    virtual bool is_connectable() const { return true; }
     /// Whether sample_ray() is defined; scripts may leave it out.
     virtual bool sends_rays() const { return true; }
 

@@ -117,6 +117,31 @@ std::vector<double> emitted_power(const Table<Emitter> &lights) {
     return out;
 }
 
+// Power says little about what surrounds the scene: each such light counts as much as all lamps together, times what its sampling
+// weight is to theirs. Lamps without a place count by their power.
+static void set_shares(const Table<Emitter> &lights, std::span<LightSummary> summaries) {
+    auto surrounds = [](const Emitter &e) { return e.has(EndpointFlags::Infinite); };
+    double lamps = 0, sampling_weights = 0, weights = 0, local = 0;
+    for (size_t i = 0; i < summaries.size(); ++i) {
+        const Emitter &e = *lights.objects()[i];
+        if (surrounds(e) || !e.is_connectable())
+            continue;
+        ++lamps;
+        sampling_weights += e.sampling_weight();
+        weights += summaries[i].weight;
+        local += summaries[i].is_local ? summaries[i].weight : 0;
+    }
+    double unit = local > 0 ? local : weights > 0 ? weights : 1,
+           lamp = lamps > 0 && sampling_weights > 0 ? sampling_weights / lamps : 1;
+    for (size_t i = 0; i < summaries.size(); ++i) {
+        const Emitter &e = *lights.objects()[i];
+        double all = weights > 0 ? weights / unit : 1;
+        summaries[i].share = !e.is_connectable() ? 0
+                             : surrounds(e)      ? e.sampling_weight() / lamp * all
+                                                 : summaries[i].weight / unit;
+    }
+}
+
 std::vector<LightSummary> LightChoice::summarize(const Table<Emitter> &lights, bool power) const {
     std::vector<LightSummary> out;
     std::vector<double> watts;
@@ -140,6 +165,8 @@ std::vector<LightSummary> LightChoice::summarize(const Table<Emitter> &lights, b
         }
         out.push_back(l);
     }
+    if (power)
+        set_shares(lights, out);
     return out;
 }
 
@@ -154,6 +181,7 @@ static uint64_t hash(std::span<const LightSummary> lights, bool tree) {
         add(l.weight);
         add(l.is_local);
         add(l.normals.cosine);
+        add(l.share);
         for (size_t j = 0; j < 3; ++j) {
             add(l.box.min[j]);
             add(l.box.max[j]);

@@ -13,6 +13,8 @@ struct LightSummary {
         false; // lies in a box; what surrounds the scene, or shines along one direction, does not
     BoundingBox box;
     NormalCone normals; // of surfaces that emit to the front; those of a point are all
+    /// Of one that is not local: how often connections choose it, for each time that they choose one that is.
+    double share = 1;
 };
 
 class LightSampler {

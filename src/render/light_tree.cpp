@@ -24,8 +24,7 @@ public:
         for (const LightSummary &l : lights) {
             if (l.is_local && l.weight > 0)
                 near.push_back(uint32_t(far.size()));
-            // Power says little about what surrounds the scene: each such light counts as much as all in the tree
-            far.push_back(!l.is_local && l.weight > 0 ? 1.0 : 0.0);
+            far.push_back(!l.is_local && l.weight > 0 ? l.share : 0.0);
         }
         m_has_near = !near.empty();
         double far_count = std::accumulate(far.begin(), far.end(), 0.0),
@@ -36,11 +35,11 @@ public:
                 w /= all;
             m_far_pmf = float_array(far);
         }
-        m_near_pmf = opaque_float(m_has_near / all);
-        if (near.size() == 1)
-            m_only = jit::opaque(near[0]);
-        if (near.size() <= 1)
+        m_near_pmf = opaque_float(all > 0 ? m_has_near / all : 0);
+        if (near.size() <= 1) {
+            m_only = jit::opaque(near.empty() ? 0u : near[0]);
             return;
+        }
         LightTree tree = build_light_tree(lights, near);
         m_nodes = float_array(tree.nodes);
         m_trails = jit::copy(tree.trails);
@@ -153,7 +152,7 @@ private:
 
     Choice descend(const Interaction &it, const Float &u, const Mask &active) const {
         if (!m_nodes.valid())
-            return { m_only, Float(1), u };
+            return { m_only, Float(m_has_near ? 1 : 0), u };
         Place at = place(it);
         struct State {
             UInt32 node, emitter;
@@ -225,7 +224,7 @@ private:
     std::unique_ptr<LightSampler> m_sources;
     Float m_nodes;
     UInt32 m_trails;
-    UInt32 m_only; // in place of a tree of one light
+    UInt32 m_only; // in place of a tree of one light, or of none
     bool m_has_near = false;
     Float m_near_pmf;
     AliasTable m_far; // empty if all lights are near

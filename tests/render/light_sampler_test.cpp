@@ -143,6 +143,38 @@ TEST_P(BackendLightSampler, KnowsLightsWithoutAPlace) {
     EXPECT_EQ(pmf[5], 0);
 }
 
+TEST_P(BackendLightSampler, CountsLightsWithoutAPlaceByTheirWeights) {
+    std::string points;
+    for (int i = 0; i < 20; ++i)
+        points += fmt::format("<emitter type='point'><point name='position' x='{}' z='2'/>"
+                              "<float name='sampling_weight' value='2'/></emitter>",
+                              i);
+    const char *Others =
+        "<emitter type='constant'><float name='sampling_weight' value='6'/></emitter>"
+        "<emitter type='directional'><float name='sampling_weight' value='1'/></emitter>";
+    const char *Beams = "<emitter type='collimated'/>"
+                        "<shape type='rectangle'><emitter type='directionalarea'/></shape>";
+    LightChoice choice;
+    choice.kind = "tree";
+    Ref<Scene> scene = scene_from(scene_xml(points + Others + Beams, 4, 1));
+    choice.update(scene->emitters(), *scene);
+    Interaction it = place(0, 0, 0, { 0, 0, 1 });
+    expect_consistent(*choice.operator->(), it, 24);
+    auto pmf = probabilities(*choice.operator->(), it, 24);
+    EXPECT_NEAR(pmf[20], 3 / 4.5, 1e-6); // three times as often as any point
+    EXPECT_NEAR(pmf[21], 0.5 / 4.5, 1e-6);
+    EXPECT_EQ(pmf[22], 0) << "no connection leads to a beam";
+    EXPECT_EQ(pmf[23], 0);
+    for (uint32_t beam : { 23, 24 }) // but light leaves it
+        EXPECT_GT(read_floats(choice->source_pmf(UInt32(beam), true))[0], 0);
+
+    scene = scene_from(scene_xml(Beams, 4, 1));
+    choice.update(scene->emitters(), *scene);
+    LightSampler::Choice none = choice->choose(it, Float(0.5), true);
+    EXPECT_EQ(read_floats(none.pmf)[0], 0);
+    EXPECT_EQ(jit::item(none.emitter), 0u);
+}
+
 TEST(LightTree, IsNeverDeeperThanATrailIsLong) {
     std::vector<LightSummary> lights; // each twice as far away as the last: splits take off one
     std::vector<uint32_t> numbers;

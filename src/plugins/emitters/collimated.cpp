@@ -27,6 +27,7 @@ public:
     uint32_t flags() const override {
         return EndpointFlags::DeltaPosition | EndpointFlags::DeltaDirection;
     }
+    bool is_connectable() const override { return false; }
     BoundingBox bounds() const override {
         BoundingBox b;
         b.extend(m_to_world.apply_point({ 0, 0, 0 }));

@@ -26,6 +26,8 @@ public:
                (m_radiance->is_spatially_varying() ? uint32_t(EndpointFlags::SpatiallyVarying) : 0);
     }
 
+    bool is_connectable() const override { return false; }
+
     std::pair<DirectionSample, Spectrum> sample_direction(const Interaction &it, const Vector2 &u,
                                                           const Mask &active) const override {
         DirectionSample ds = m_shape->sample_direction(it, u, active);

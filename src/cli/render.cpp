@@ -236,13 +236,18 @@ void render_one(const Options &o, const std::string &path) {
                            .parts = parts,
                            .progress = prepared,
                            .label = label,
-                           .skip_invalid = o.skip_invalid };
+                           .skip_invalid = o.skip_invalid,
+                           .go_on = [] {
+                               jit::synchronize();
+                               return !stop_requested();
+                           } };
     Render render(*scene, options);
     if (!o.merged.empty())
         return merge_parts(o, render, film, out);
     std::unique_ptr<DeviceTeam> team;
     if (o.devices.size() > 1) {
         options.progress = {};
+        options.go_on = {};
         team = std::make_unique<DeviceTeam>(o.devices, [&o, &path, options] {
             VariantScope scope(find_variant(o.variant));
             LoadWarnings heard_before;

@@ -73,8 +73,59 @@ void wait_for_recorder() {
         g_recorder = &t_epoch;
 }
 
+// ---- threads that wait in the middle of an operation
+
+static void check_signals() {
+    nb::gil_scoped_acquire lock;
+    if (PyErr_CheckSignals() != 0)
+        throw PythonError();
+}
+
+namespace {
+std::vector<const uint64_t *> g_inside; // by their t_epoch
+uint64_t g_choice = 1;                  // of variants
+thread_local uint64_t t_choice = 0;     // that this thread knows
+
+bool another_is_inside() {
+    return std::ranges::any_of(g_inside, [](const uint64_t *t) { return t != &t_epoch; });
+}
+void let_others_run_while(auto &&condition) {
+    while (condition()) {
+        {
+            OthersMayRun scope;
+            std::this_thread::sleep_for(std::chrono::microseconds(200));
+        }
+        leave_if_ending();
+        check_signals();
+    }
+}
+} // namespace
+
+void wait_inside(Context &c) {
+    struct Inside {
+        Inside() {
+            g_inside.push_back(&t_epoch);
+            bool is_known = t_epoch == g_epoch;
+            ++g_epoch; // others find out at their next operation
+            if (is_known)
+                t_epoch = g_epoch;
+        }
+        ~Inside() { g_inside.erase(std::ranges::find(g_inside, &t_epoch)); }
+    } inside;
+    wait_for(c);
+    // What goes on must not be recorded into a body of another thread's
+    let_others_run_while([&] { return c.region != 0 && g_recorder != &t_epoch; });
+}
+
 void choose_context() {
     leave_if_ending();
+    bool records = g_context && g_context->region != 0 && g_recorder == &t_epoch;
+    if (!records) // whose end the other one waits for
+        let_others_run_while(another_is_inside);
+    if (t_choice == g_choice) {
+        t_epoch = g_epoch;
+        return;
+    }
     g_threads.insert(PyThread_get_thread_ident());
     share_contexts();
     if (!g_variant)
@@ -84,6 +135,7 @@ void choose_context() {
     t_scope.reset();
     t_scope = std::make_unique<jit::ContextScope>(*g_context);
     t_epoch = g_epoch;
+    t_choice = g_choice;
 }
 
 Context &context() {
@@ -97,6 +149,7 @@ void choose_variant(const char *name) {
         return;
     const Variant *before = std::exchange(g_variant, &v);
     ++g_epoch;
+    ++g_choice;
     try {
         enter();
     } catch (...) { // there is no such device: what was chosen before stays
@@ -106,12 +159,6 @@ void choose_variant(const char *name) {
 }
 
 // ---- waiting, and the end of the process
-
-static void check_signals() {
-    nb::gil_scoped_acquire lock;
-    if (PyErr_CheckSignals() != 0)
-        throw PythonError();
-}
 
 namespace {
 struct LeavesKernel final : PythonError, jit::Interrupted {};

@@ -7,6 +7,7 @@
 #include "python/waiting.h"
 #include "render/hidden_lights.h"
 #include "render/render_image.h"
+#include <functional>
 #include <mutex>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
@@ -111,6 +112,29 @@ void check_spp(const char *name, int spp) {
         fail("{}={}: samples a pixel are a positive number, or 0 for what the scene says", name,
              spp);
 }
+/// Raises what signals do, and ends threads at the end of the process.
+void hear_signals() {
+    try {
+        leave_if_ending();
+        if (PyErr_CheckSignals() != 0)
+            throw PythonError();
+    } catch (const PythonError &) { // no error may be set while destructors run
+        throw nb::python_error();
+    }
+}
+// Where a step or a derivative is between its kernels: other threads cannot cancel it while this one holds Python's lock.
+std::function<bool()> waiting_inside(const Scene &scene) {
+    return [&variant = scene.scene_variant()] {
+        try {
+            wait_inside(variant.context());
+        } catch (const PythonError &) {
+            throw nb::python_error();
+        }
+        hear_signals();
+        return true;
+    };
+}
+
 Options options_of(const Ref<Scene> &scene, nb::handle sensor, nb::handle integrator,
                    nb::handle seed, int spp) {
     Options o;
@@ -132,6 +156,7 @@ Options options_of(const Ref<Scene> &scene, nb::handle sensor, nb::handle integr
              o.primal.sensor);
     set_seed(o.primal, seed);
     o.primal.spp = spp;
+    o.primal.go_on = waiting_inside(*scene);
     o.film =
         (o.primal.from ? *o.primal.from : *scene->sensors()[size_t(o.primal.sensor)]).film_ref();
     o.integrator = std::const_pointer_cast<Integrator>(o.primal.integrator ? o.primal.integrator
@@ -202,23 +227,25 @@ nb::object render(const Ref<Scene> &scene, uintptr_t params, nb::object sensor,
         return true;
     };
     auto between = [&](Render &r) {
-        try {
-            // A launch may be long: what a signal raises does not wait for its end
-            wait_for(scene->scene_variant().context());
-            r.wait(); // sizes the next one
-            leave_if_ending();
-            if (PyErr_CheckSignals() != 0)
-                throw PythonError();
-        } catch (const PythonError &) {
-            nb::python_error e; // progress is Python, too: it must not run with an error set
-            progress.attr("stop")();
-            throw e;
-        }
+        // A launch may be long: what a signal raises does not wait for its end
+        wait_for(scene->scene_variant().context());
+        r.wait(); // sizes the next one
+        hear_signals();
         progress(r.progress(), nb::cpp_function([&r] { return r.image(); }));
     };
     std::array<size_t, 3> shape;
-    Float image = render_image(scene, reinterpret_cast<const SceneParameters *>(params), primal,
-                               gradient, &shape, between);
+    Float image;
+    try {
+        image = render_image(scene, reinterpret_cast<const SceneParameters *>(params), primal,
+                             gradient, &shape, between);
+    } catch (const nb::python_error &) {
+        progress.attr("stop")();
+        throw;
+    } catch (const PythonError &) {
+        nb::python_error e; // progress is Python, too: it must not run with an error set
+        progress.attr("stop")();
+        throw e;
+    }
     VariantScope scope(
         scene->scene_variant()); // scripts may have chosen another one since they loaded it
     std::vector<size_t> dims(shape.begin(), shape.end());

@@ -6,6 +6,8 @@ namespace umbel::python {
 
 /// Until all kernels of the context have run. Signals are heard meanwhile: Ctrl-C raises KeyboardInterrupt, and the kernels go on.
 void wait_for(Context &c);
+/// The same in the middle of an operation: other threads run, but those that would use arrays wait until the operation goes on.
+void wait_inside(Context &c);
 /// From now on, Ctrl-C raises KeyboardInterrupt also while a kernel is compiled, which goes on in the background.
 void hear_interrupts();
 /// Waits for the kernels of all contexts, or cancels them: at once, or when a signal raises an exception. Other threads end

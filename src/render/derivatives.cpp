@@ -77,6 +77,12 @@ void Render::widen_groups() {
     m_last = int(groups);
 }
 
+void Render::must_go_on() const {
+    if (!goes_on())
+        integrator().complain("was told to stop: the derivative of the image is not complete, and "
+                              "is given up");
+}
+
 // What a lane adds to the image is linear in its radiance: the film's own arithmetic, differentiated, gives the radiance's
 // gradient.
 void Render::backward(const Float &gradient) {
@@ -96,7 +102,9 @@ void Render::backward(const Float &gradient) {
     SeenBy seen(sensor());
     refuse_camera(integrator());
     widen_groups();
-    for (bool ready = make_ready() && is_continuous(); ready && !done(); advance()) {
+    if (!make_ready())
+        must_go_on();
+    for (bool is_first = true, more = is_continuous(); more && !done(); advance()) {
         Samples s = start(next_band(), place_of(next_band()));
         Radiance primal = primal_of(s);
         leave_out_invalid(s, primal, crop());
@@ -123,6 +131,8 @@ void Render::backward(const Float &gradient) {
             by.aovs.push_back(gradient_of(v));
         integrator().differentiate(ad::Mode::Backward, m_scene, s.sampler, s.ray, sensor().medium(),
                                    primal, by, s.traced);
+        if (!std::exchange(is_first, false))
+            must_go_on(); // the launch before runs while this one is traced
         jit::eval();
     }
     integrator().boundary(boundary_pass(ad::Mode::Backward, gradient));
@@ -140,7 +150,8 @@ BoundaryPass Render::boundary_pass(ad::Mode mode, const Float &gradient) const {
              gradient,
              *m_sampler,
              (m_seed_value.valid() ? m_seed_value : UInt32(jit::opaque(m_seed))) ^ UInt32(Other),
-             m_options.boundary_spp > 0 ? m_options.boundary_spp : spp() };
+             m_options.boundary_spp > 0 ? m_options.boundary_spp : spp(),
+             [this] { must_go_on(); } };
 }
 
 Render Render::with_samples(int continuous) const {
@@ -173,13 +184,17 @@ Float Render::forward() {
     SeenBy seen(sensor());
     refuse_camera(integrator());
     widen_groups();
-    for (bool ready = make_ready() && is_continuous(); ready && !done(); advance()) {
+    if (!make_ready())
+        must_go_on();
+    for (bool is_first = true, more = is_continuous(); more && !done(); advance()) {
         Samples s = start(next_band(), place_of(next_band()));
         Radiance primal = primal_of(s);
         leave_out_invalid(s, primal, crop());
         RadianceDerivative by =
             integrator().differentiate(ad::Mode::Forward, m_scene, s.sampler, s.ray,
                                        sensor().medium(), primal, { Spectrum(1), {} }, s.traced);
+        if (!std::exchange(is_first, false))
+            must_go_on();
         Radiance tangent{ by.L, Mask(false), by.aovs };
         tangent.aovs.resize(integrator().aov_names().size(), Float(0));
         {

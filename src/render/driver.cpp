@@ -124,6 +124,12 @@ bool Render::make_ready() const {
     return false;
 }
 
+bool Render::goes_on() const {
+    if (m_options.go_on && !m_options.go_on())
+        integrator().cancel();
+    return !integrator().should_stop();
+}
+
 std::vector<std::string> Render::channel_names() const {
     return film().channel_names(integrator().aov_names());
 }
@@ -152,7 +158,15 @@ void Render::step() {
         return;
     using Clock = std::chrono::steady_clock;
     Clock::time_point before = Clock::now();
+    // What is splatted goes into a copy, as the launch may be given up; those of frozen functions are not
+    bool may_end = integrator().splats() && !jit::Recorder::of(jit::Context::current());
+    FilmBuffer light = may_end ? m_light : FilmBuffer();
     launch(next_band());
+    if (m_is_given_up) {
+        if (may_end)
+            m_light = std::move(light);
+        return;
+    }
     Clock::time_point after = Clock::now();
     m_overhead = std::min(m_overhead, std::chrono::duration<double>(after - before).count());
     if (m_under_way == 0)
@@ -280,6 +294,10 @@ public:
                SampleStream &stream, const Mask &lanes) override {
         m_render.splat(place, L, wavelengths, stream, lanes);
     }
+    bool go_on() override {
+        m_render.m_is_given_up = !m_render.goes_on();
+        return !m_render.m_is_given_up;
+    }
 
     std::vector<Float> results; // empty if the integrator adds nothing to pixels
 
@@ -328,6 +346,7 @@ std::vector<Float> Render::compute() {
 }
 
 void Render::launch(const Band &band) {
+    m_is_given_up = false;
     std::vector<Float> results;
     if (std::optional<Numbers> numbers = m_others ? m_others(*this) : std::nullopt)
         for (const std::vector<char> &bytes : *numbers) {
@@ -336,6 +355,8 @@ void Render::launch(const Band &band) {
         }
     else
         results = compute(band);
+    if (m_is_given_up)
+        return;
     if (!results.empty())
         collect(band, std::move(results));
     if (m_carried.empty())
@@ -354,7 +375,8 @@ std::vector<Float> Render::compute(const Band &band) {
         Launch pass(*this, band, place);
         integrator().render(pass);
         check(pass.carried.empty() || integrator().carries());
-        m_carried = std::move(pass.carried);
+        if (!m_is_given_up)
+            m_carried = std::move(pass.carried);
         return std::vector<Value>(pass.results.begin(), pass.results.end());
     };
     const Value inputs[] = { place.first, place.sample, place.seed, place.skip_invalid };

@@ -42,6 +42,9 @@ struct RenderOptions {
     bool skip_invalid = false;
     /// The image is asked for by tensor() alone: a render of one launch is then computed together with it.
     bool is_lazy = false;
+    /// Called where a step or a derivative is between kernels that may take long: waits for those under way, and may throw.
+    /// False: the integrator is told to stop.
+    std::function<bool()> go_on = {};
 };
 
 /// The bytes of a state are not those that were saved.
@@ -65,7 +68,8 @@ public:
     double progress() const;
     uint64_t total_samples() const;
 
-    /// Starts the next launch; does not wait for it.
+    /// Starts the next launch; does not wait for it, unless the integrator asks between its kernels whether to go on. If not,
+    /// nothing of that launch counts.
     void step();
     /// Until all launches are done; sizes the next one by how long that took.
     void wait();
@@ -160,6 +164,9 @@ private:
     /// Sets up all that depends on the camera.
     void begin();
     bool make_ready() const;
+    bool goes_on() const;
+    /// The same for derivatives: UserError if not.
+    void must_go_on() const;
     /// Where a launch's samples are: what differs between launches of the same size.
     struct Place {
         UInt32 first;  // slot
@@ -240,6 +247,7 @@ private:
     int m_group = 0;             // the first that not all pixels have
     uint32_t m_next = 0;         // the slot that the next launch begins with
     std::function<std::optional<Numbers>(const Render &)> m_others; // see share()
+    bool m_is_given_up = false;                                     // the launch under way
 };
 
 } // namespace umbel

@@ -63,6 +63,9 @@ public:
     /// of recorded loops.
     virtual void splat(const Vector2 &place, const Spectrum &L, const Wavelengths &wavelengths,
                        SampleStream &sampler, const Mask &active) = 0;
+    /// To be asked between kernels of a launch that takes several, with nothing recorded left to be evaluated: waits for those
+    /// under way. False: return; nothing that the launch has done counts.
+    virtual bool go_on() { return true; }
 };
 
 /// What a derivative's second pass needs: see Integrator::boundary.
@@ -76,6 +79,13 @@ struct BoundaryPass {
     const Sampler &sampler;
     UInt32 seed; // not that of the first pass
     int spp;     // samples a pixel that the image was asked for with
+    std::function<void()> pause = {}; // see between()
+
+    /// To be called between launches: waits for those under way, and may throw.
+    void between() const {
+        if (pause)
+            pause();
+    }
 
     /// Random numbers of lanes that stand for samples of whatever is numbered.
     SampleStream stream(const UInt32 &number, const UInt32 &sample) const {
@@ -133,7 +143,8 @@ public:
     /// Whether it computes a colour; if not, the channels beyond are all that scripts get.
     virtual bool has_colour() const { return true; }
 
-    /// Ends renders by it between two launches, from any thread; their images are of what has been collected so far.
+    /// Ends renders by it between two launches, from any thread; their images are of what has been collected so far. Derivatives,
+    /// of which a part is of no use, end with a UserError.
     void cancel() const { m_is_cancelled = true; }
     bool should_stop() const { return m_is_cancelled; }
     /// A render begins.

@@ -155,6 +155,7 @@ struct ProjectiveTracer::Target {
                 sum += values[c] * Float(jit::gather(pass.gradient, first + UInt32(c), active));
             differentiate_values(pass.mode, { motion }, { select(active, sum, Float(0)) });
         }
+        pass.between();
         jit::eval();
     }
     Float tangent() const {
@@ -525,6 +526,7 @@ void ProjectiveTracer::indirect(const BoundaryPass &pass, const Silhouettes &edg
         uint64_t part = share_of(total, to_light);
         if (part == 0)
             continue;
+        pass.between(); // else where the first guide is read, which waits for all that was started
         SampleGuide guide;
         for (int round = 0; round < m_guiding_rounds && kind != SampleGuide::Kind::None; ++round) {
             std::vector<Float> places;

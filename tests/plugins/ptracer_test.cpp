@@ -172,6 +172,22 @@ TEST_P(BackendLightTracer, HasTheSameBitsForAnyNumberOfThreadsAndWhenResumed) {
                 0.1 * channel_mean(reference, 0).mean);
 }
 
+// A launch follows light for many bounces: whoever stops it does not wait for the last one, and sees nothing of the others.
+TEST_P(BackendLightTracer, ALaunchThatIsGivenUpLeavesTheImageAsItWas) {
+    Ref<Scene> scene = scene_from(scene_xml(std::string(Room) + Metal + Lamp, 12, 48, "ptracer"));
+    int asked = 0, most = 1 << 30;
+    Render render(*scene, { .go_on = [&] { return asked++ < most; } });
+    render.step();
+    EXPECT_GT(asked, 2) << "once a bounce";
+    Image before = render.image();
+    most = asked + 2;
+    render.run();
+    EXPECT_EQ(asked, most + 1);
+    EXPECT_TRUE(render.stopped());
+    EXPECT_EQ(render.samples_done(), 16);
+    EXPECT_TRUE(same_pixels(before, render.image()));
+}
+
 // A launch for each 16 samples of a few pixels would do little but start launches.
 TEST_P(BackendLightTracer, LaunchesOfSmallImagesHoldSeveralGroups) {
     constexpr int Samples = 200 * 16 + 5;

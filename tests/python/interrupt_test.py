@@ -1,11 +1,17 @@
 # tests/python/interrupt_test.py: Ctrl-C stops a render, and the process goes on.
+import contextlib
 import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 
+import numpy as np
 import pytest
+
+import umbel as mi
+import umbel.jit as dr
 
 SCRIPT = """
 import sys
@@ -58,6 +64,75 @@ print(integrator.should_stop())
 def test_another_thread_cancels_a_render(variant):
     r = subprocess.run([sys.executable, "-B", "-c", CANCELLED, variant], capture_output=True, text=True, timeout=300)
     assert r.stdout == "True True\nFalse\n", r.stderr
+
+
+@contextlib.contextmanager
+def cancelling(integrator):
+    """Again and again, as a render that only begins would not hear it."""
+    done = threading.Event()
+
+    def work():
+        while not done.wait(.05):
+            integrator.cancel()
+    t = threading.Thread(target=work)
+    t.start()
+    try:
+        yield
+    finally:
+        done.set()
+        t.join()
+
+
+def small_scene(integrator):
+    return mi.load_dict({"type": "scene", "integrator": {"type": integrator}, "light": {"type": "point", "position": [3, 3, 5]},
+                         "ball": {"type": "sphere", "bsdf": {"type": "diffuse"}},
+                         "sensor": {"type": "perspective", "fov": 30,
+                                    "to_world": mi.ScalarTransform4f().look_at([0, 0, 5], [0, 0, 0], [0, 1, 0]),
+                                    "film": {"type": "hdrfilm", "width": 64, "height": 64}}})
+
+
+def test_another_thread_cancels_light_tracing(variant):
+    scene = small_scene("ptracer")
+    mi.render(scene, spp=1).numpy()
+    with cancelling(scene.integrator()):
+        image = mi.render(scene, spp=1 << 20).numpy()  # would take many minutes
+    assert scene.integrator().should_stop() and np.isfinite(image).all()
+
+
+def test_another_thread_cancels_a_derivative_which_is_an_error(variant):
+    scene = small_scene("prb")
+    params = mi.traverse(scene)
+    key = "ball.bsdf.reflectance.value"
+    dr.enable_grad(params[key])
+    params.update()
+    gradient = dr.ones(mi.TensorXf, (64, 64, 3))
+    with cancelling(scene.integrator()), pytest.raises(dr.UserError, match="was told to stop"):
+        scene.integrator().render_backward(scene, params, gradient, spp=1 << 20)
+
+
+def test_threads_that_use_arrays_meanwhile_wait_for_the_derivative(variant):
+    # Its gradients are on a tape that all threads share
+    def derivative():
+        scene = small_scene("prb")
+        params = mi.traverse(scene)
+        key = "ball.bsdf.reflectance.value"
+        gradient = dr.ones(mi.TensorXf, (64, 64, 3))
+        dr.enable_grad(params[key])
+        params.update()
+        scene.integrator().render_backward(scene, params, gradient, spp=1024)
+        return np.array(dr.grad(params[key]))
+    want, sums = derivative(), []
+
+    def adds():
+        x = dr.arange(mi.Float, 100)
+        dr.enable_grad(x)
+        dr.backward(dr.sum(x * x))
+        sums.append(dr.sum(dr.grad(x))[0])
+    other = threading.Thread(target=lambda: [adds() for _ in range(20)])
+    other.start()
+    found = derivative()
+    other.join()
+    assert np.array_equal(want, found) and sums == [9900] * 20
 
 
 WAITING = """
@@ -116,10 +191,22 @@ except KeyboardInterrupt:
 """
 
 
-def test_an_interrupt_does_not_wait_for_a_long_launch(variant):
+LONG_BOUNCES = LONG.replace('"room"', '"lamp": {"type": "point"}, "room"').replace('"path"', '"ptracer"')
+LONG_DERIVATIVE = LONG.replace('"path"', '"prb"').replace("    mi.render(scene, spp=16)", """
+    import umbel.jit as dr
+    params = mi.traverse(scene)
+    key = next(k for k in params.keys() if k.endswith("reflectance.value"))
+    dr.enable_grad(params[key])
+    params.update()
+    scene.integrator().render_backward(scene, params, dr.ones(mi.TensorXf, (256, 256, 3)), spp=64)
+""")
+
+
+@pytest.mark.parametrize("script", [LONG, LONG_BOUNCES, LONG_DERIVATIVE], ids=["path", "ptracer", "derivative"])
+def test_an_interrupt_does_not_wait_for_a_long_launch(variant, script):
     if variant != "interp_rgb":
         pytest.skip("the one in which launches are long, and nothing is compiled")
-    child = subprocess.Popen([sys.executable, "-B", "-c", LONG, variant], stdout=subprocess.PIPE,
+    child = subprocess.Popen([sys.executable, "-B", "-c", script, variant], stdout=subprocess.PIPE,
                              stderr=subprocess.PIPE, text=True)
     try:
         assert child.stdout.readline() == "ready\n"

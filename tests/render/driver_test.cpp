@@ -149,6 +149,30 @@ TEST_P(BackendDriver, ACancelledRenderReturnsWhatItHas) {
     EXPECT_FALSE(scene->integrator()->should_stop());
 }
 
+// What some launches of a derivative have added is no derivative.
+TEST(RenderDerivatives, AreGivenUpWithAnErrorWhenTheyAreToStop) {
+    VariantScope scope(find_variant("llvm_ad_rgb"));
+    Ref<Scene> scene = scene_from(scene_xml(Box, 16, 16, "prb"));
+    SceneParameters params(scene);
+    for (Float *v : std::get<std::array<Float *, 3>>(
+             params.at("white.reflectance.value").param.slot))
+        ad::enable_grad(*v);
+    params.update({ "white.reflectance.value" });
+    for (bool is_forward : { false, true }) {
+        int asked = 0;
+        RenderOptions options{ .launch_pixels = 64, .go_on = [&] { return ++asked < 2; } };
+        std::string m = user_error([&] {
+            Render render(*scene, options);
+            if (is_forward)
+                render.forward();
+            else
+                render.backward(Float(jit::full(variant().float_type(), 1, 16 * 16 * 3)));
+        });
+        EXPECT_NE(m.find("was told to stop"), std::string::npos) << m;
+        EXPECT_EQ(asked, 2) << "of four launches, before the second and the third";
+    }
+}
+
 TEST_P(BackendDriver, TheSamplersSeedCounts) {
     auto seeded = [](int seed) {
         std::string xml = scene_xml(Box, 8, 16), at = "<integer name='sample_count'";

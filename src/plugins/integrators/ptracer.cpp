@@ -55,6 +55,8 @@ public:
         State s = start(pass);
         for (int bounce = 1; bounce < m_max_depth || m_max_depth < 0; ++bounce) {
             compute(s);
+            if (!frozen && !pass.go_on())
+                return;
             if (!frozen && !jit::any(s.active))
                 break;
             follow(pass, s, uint32_t(bounce));

@@ -2,6 +2,7 @@
 #include "ad/ad.h"
 #include "ad/tracker.h"
 #include <algorithm>
+#include <exception>
 
 namespace umbel::ad {
 
@@ -237,7 +238,7 @@ void SuspendGrad::enter(std::initializer_list<const Value *> values, bool suspen
 
 SuspendGrad::~SuspendGrad() { tape().scopes().pop_back(); }
 
-IsolateGrad::IsolateGrad() {
+IsolateGrad::IsolateGrad() : m_exceptions(std::uncaught_exceptions()) {
     Tape &t = tape();
     ScopeState s = t.scopes().back();
     s.isolate = true;
@@ -246,7 +247,9 @@ IsolateGrad::IsolateGrad() {
     t.scopes().push_back(std::move(s));
 }
 
-IsolateGrad::~IsolateGrad() noexcept(false) { tape().leave_isolation(); }
+IsolateGrad::~IsolateGrad() noexcept(false) {
+    tape().leave_isolation(std::uncaught_exceptions() > m_exceptions);
+}
 
 std::string listing() { return tape().listing(); }
 std::string dot() { return tape().dot(); }

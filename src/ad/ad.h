@@ -80,11 +80,14 @@ public:
     explicit ResumeGrad(std::initializer_list<const Value *> values = {})
         : SuspendGrad(values, false) {}
 };
-/// Traversals inside stop one step beyond the scope; they go on when it ends.
+/// Traversals inside stop one step beyond the scope; they go on when it ends, unless an exception ends it.
 class IsolateGrad {
 public:
     IsolateGrad();
     ~IsolateGrad() noexcept(false);
+
+private:
+    int m_exceptions;
 };
 
 /// What is left of the graph of derivatives, a line a node; empty after a backward pass with default

@@ -631,9 +631,22 @@ std::vector<ScopeState> &Tape::scopes() const {
     return *t_scopes;
 }
 
-void Tape::leave_isolation() {
+void Tape::leave_isolation(bool is_given_up) {
     auto postponed = std::move(scopes().back().postponed);
     scopes().pop_back();
+    if (is_given_up) {
+        std::vector<GradId> all;
+        for (auto [e, mode] : postponed) {
+            Edge &edge = m_edges[e];
+            edge.marked = false;
+            if (mode == Mode::Backward)
+                m_nodes[edge.target].grad = Value();
+            all.insert(all.end(), { edge.source, edge.target });
+        }
+        for (GradId id : all)
+            release(id);
+        return;
+    }
     ScopeState *outer = isolation();
     std::vector<GradId> held;
     for (Mode mode : { Mode::Backward, Mode::Forward }) {

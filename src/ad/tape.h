@@ -161,8 +161,9 @@ public:
     /// A node made inside a scope that follows a chosen few is followed, too.
     void note_new(GradId id);
     uint64_t sequence() const { return m_seq; }
-    /// Ends the innermost isolation; what it postponed is traversed now, or postponed by the next one.
-    void leave_isolation();
+    /// Ends the innermost isolation; what it postponed is traversed now, or postponed by the next one. `is_given_up`: nobody
+    /// will traverse it, and gradients that wait there, of which some are missing, are dropped.
+    void leave_isolation(bool is_given_up = false);
     Context &context() { return m_context; }
 
 private:

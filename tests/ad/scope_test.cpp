@@ -148,6 +148,24 @@ TEST_P(Scopes, AnIsolationHoldsThroughOtherScopes) {
     EXPECT_EQ(grad(x).read(), (List{ 32, 108 }));
 }
 
+// Traversing what it postponed would spread a part of a gradient, and an error there would end the process.
+TEST_P(Scopes, AnIsolationThatAnExceptionEndsSpreadsNothing) {
+    Float64 a = x * x;
+    try {
+        IsolateGrad scope;
+        backward(a * a);
+        fail("half of it");
+    } catch (const UserError &) {
+    }
+    EXPECT_EQ(grad(a).read(), (List{ 0, 0 }));
+    EXPECT_EQ(grad(x).read(), (List{ 0, 0 }));
+    {
+        IsolateGrad scope;
+        backward(a * a);
+    }
+    EXPECT_EQ(grad(x).read(), (List{ 32, 108 }));
+}
+
 TEST_P(Scopes, AnIsolationThatNothingCrossesChangesNothing) {
     IsolateGrad scope;
     Float64 a = copy(List{ 1, 2 });

@@ -6,43 +6,83 @@
 #include <cstdio>
 #include <cstring>
 #include <fcntl.h>
-#include <memory>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 namespace umbel {
 
+namespace {
+
+/// A regular file that is open, and its size. Of one thing, whatever happens to the name meanwhile; a pipe without a writer would
+/// keep whoever opens it waiting.
+struct OpenFile {
+    explicit OpenFile(const std::filesystem::path &path)
+        : number(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
+        struct stat facts;
+        if (number < 0 || fstat(number, &facts) != 0) {
+            int reason = errno;
+            drop();
+            fail("{}: cannot be read: {}", path.string(), std::strerror(reason));
+        }
+        if (!S_ISREG(facts.st_mode)) {
+            drop();
+            fail("{}: cannot be read: it is a {}; name a regular file", path.string(),
+                 S_ISDIR(facts.st_mode) ? "folder" : "device or a pipe");
+        }
+        size = uintmax_t(facts.st_size);
+    }
+    OpenFile(const OpenFile &) = delete;
+    ~OpenFile() { drop(); }
+    void drop() {
+        if (number >= 0)
+            close(number);
+        number = -1;
+    }
+    /// All of it, or what is left of it by now.
+    std::string text(const std::filesystem::path &path) const {
+        std::string text(size, '\0');
+        size_t done = 0;
+        while (done < size) {
+            ssize_t n = read(number, text.data() + done, size - done);
+            if (n < 0 && errno == EINTR)
+                continue;
+            if (n < 0)
+                fail("{}: reading failed: {}", path.string(), std::strerror(errno));
+            if (n == 0)
+                break;
+            done += size_t(n);
+        }
+        text.resize(done);
+        return text;
+    }
+
+    int number;
+    uintmax_t size = 0;
+};
+
+} // namespace
+
 std::string read_text_file(const std::filesystem::path &path, size_t most) {
-    std::unique_ptr<FILE, int (*)(FILE *)> file(std::fopen(path.c_str(), "rb"), &std::fclose);
-    std::error_code error;
-    auto size = std::filesystem::file_size(path, error);
-    if (!file || error)
-        fail("{}: cannot be read: {}", path.string(),
-             error ? error.message() : std::strerror(errno));
-    if (size > most)
-        fail("{}: has {} MiB, more than the limit of {}", path.string(), size >> 20, most >> 20);
-    std::string text(size, '\0');
-    text.resize(std::fread(text.data(), 1, size, file.get()));
-    if (std::ferror(file.get()))
-        fail("{}: reading failed: {}", path.string(), std::strerror(errno));
-    return text;
+    OpenFile file(path);
+    if (file.size > most)
+        fail("{}: has {} MiB, more than the limit of {}", path.string(), file.size >> 20,
+             most >> 20);
+    return file.text(path);
 }
 
 FileBytes::FileBytes(const std::filesystem::path &path) {
     constexpr uintmax_t MapFrom = 1 << 20;
-    std::error_code error;
-    auto size = std::filesystem::file_size(path, error);
-    if (!error && size >= MapFrom)
-        if (int file = open(path.c_str(), O_RDONLY | O_CLOEXEC); file >= 0) {
-            void *data = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file, 0);
-            close(file);
-            if (data != MAP_FAILED) {
-                m_is_mapped = true;
-                m_view = { static_cast<const char *>(data), size_t(size) };
-                return;
-            }
+    OpenFile file(path);
+    if (file.size >= MapFrom) {
+        void *data = mmap(nullptr, file.size, PROT_READ, MAP_PRIVATE, file.number, 0);
+        if (data != MAP_FAILED) {
+            m_is_mapped = true;
+            m_view = { static_cast<const char *>(data), size_t(file.size) };
+            return;
         }
-    m_text = read_text_file(path);
+    }
+    m_text = file.text(path);
     m_view = m_text;
 }
 

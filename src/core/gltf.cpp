@@ -225,6 +225,10 @@ struct GltfFile::Data {
         std::filesystem::path p = path.parent_path() / name;
         if (files && !files->allows(p))
             bad("names {}, which lies outside of the allowed folders", quote(name));
+        std::error_code error;
+        if (std::filesystem::exists(p, error) && !std::filesystem::is_regular_file(p, error))
+            bad("names {}, which is a folder, a device or a pipe; name a regular file",
+                quote(name));
         return p;
     }
 

@@ -4,6 +4,7 @@
 #include "support/mesh_files.h"
 #include "support/surface.h"
 #include <cstring>
+#include <sys/stat.h>
 
 namespace umbel {
 using namespace test;
@@ -111,6 +112,24 @@ TEST_F(GltfFiles, SayWhatIsWrong) {
     says(good, "\"scene\": 0", "\"extensionsRequired\": [\"KHR_draco_mesh_compression\"]", "draco");
     says(good, "\"mesh\": 0}", "\"children\": [0]}", "themselves");
     says(good, "\"byteLength\": 66", "\"byteLength\": 99", "should have 99");
+}
+
+// A pipe without a writer kept the reader waiting for ever, and a device may have no end
+TEST_F(GltfFiles, OnlyRegularFilesAreRead) {
+    std::string name = write("bytes.bin", "");
+    std::filesystem::remove(name);
+    ASSERT_EQ(mkfifo(name.c_str(), 0600), 0);
+    for (const std::string &uri : { std::string("bytes.bin"), std::string("/dev/zero"),
+                                    std::string(".") }) {
+        std::string text = gltf_triangle(), from = "data:application/octet-stream;base64,";
+        size_t at = text.find(from);
+        text.replace(at, text.find('"', at) - at, uri);
+        std::string complaint = user_error([&] { GltfFile(write("x.gltf", text)); });
+        EXPECT_NE(complaint.find("x.gltf: names \"" + uri), std::string::npos) << complaint;
+        EXPECT_NE(complaint.find("name a regular file"), std::string::npos) << complaint;
+    }
+    std::string complaint = user_error([&] { GltfFile file(name); });
+    EXPECT_NE(complaint.find("it is a device or a pipe"), std::string::npos) << complaint;
 }
 
 // What damaged files did: read or ask for memory that is not there

@@ -264,8 +264,7 @@ Properties gltf_scene(const std::filesystem::path &path, const SceneFileOptions 
         files->add_folder(f);
     if (!options.allowed_folders.empty()) {
         std::vector<std::filesystem::path> allowed = options.allowed_folders;
-        allowed.push_back(
-            std::filesystem::absolute(path).parent_path()); // where the file itself is
+        allowed.push_back(path); // itself, which its shapes name, and not what lies beside it
         files->restrict_to(allowed);
     }
     std::shared_ptr<const GltfFile> file = GltfFile::open(path, files);

@@ -1,6 +1,7 @@
 // tests/cli/untrusted_test.cpp: scenes of others: the fence around files, and limits.
 #include "cli/program.h"
 #include "core/image_io.h"
+#include "support/gltf_file.h"
 #include <chrono>
 
 namespace umbel::test {
@@ -55,6 +56,27 @@ TEST_F(CliUntrusted, EveryCommandThatReadsScenesHasTheFence) {
     for (const std::string &c : { "info " + s, fmt::format("upgrade {} {}", s, path("new.xml")) })
         EXPECT_EQ(umbel(fmt::format("{} --untrusted --restrict-paths {}", c, path("."))).code, 0)
             << c;
+}
+
+// The folder of the file itself was always allowed.
+TEST_F(CliUntrusted, GltfFilesHaveTheSameFence) {
+    std::filesystem::create_directory(folder / "in");
+    std::filesystem::create_directory(folder / "other");
+    std::string apart = gltf_triangle(), whole = apart, from = "data:application";
+    size_t at = apart.find(from);
+    apart.replace(at, apart.find('"', at) - at, "t.bin");
+    const float rows[] = { -1, -1, 0, 1, -1, 0, 0, 1, 0, 0, 0, 1, 0, 0.5f, 1 };
+    const uint16_t corners[] = { 0, 1, 2 };
+    file("in/t.bin", std::string(reinterpret_cast<const char *>(rows), sizeof rows) +
+                         std::string(reinterpret_cast<const char *>(corners), sizeof corners));
+    std::string s = file("in/a.gltf", apart), alone = file("in/whole.gltf", whole);
+    std::string elsewhere = "info --restrict-paths " + path("other") + " ";
+    expect_output(umbel(elsewhere + s), 1,
+                  "names \"t.bin\", which lies outside of the allowed folders");
+    expect_output(umbel("info --restrict-paths " + path("in") + " " + s), 0, "shapes      1");
+    // The scene file itself is the caller's choice, also where its shapes name it
+    expect_output(umbel(elsewhere + alone), 0, "shapes      1");
+    expect_output(umbel("info --untrusted " + s), 0, "shapes      1");
 }
 
 TEST_F(CliUntrusted, OrdinaryScenesRenderAsEver) {

@@ -126,7 +126,8 @@ void add_scene_options(CLI::App &c, SceneOptions &o) {
                            "of others")
                   ->delimiter(';')
                   ->allow_extra_args(false);
-    c.add_option("--max-scene", o.max_scene, "Most bytes of the scene's XML and spectra: 4G")
+    c.add_option("--max-scene", o.max_scene,
+                 "Most bytes of the scene's XML and spectra, or of a glTF file's JSON: 4G")
         ->check(NotEmpty);
     add_read_options(c, o);
 }

@@ -63,6 +63,7 @@ std::string decode_uri(std::string_view uri) {
 struct GltfFile::Data {
     std::filesystem::path path;
     std::shared_ptr<const FileResolver> files;
+    size_t most_text = SIZE_MAX;
     std::unique_ptr<FileBytes> bytes;
     json root;
     std::string_view chunk; // of a binary file
@@ -171,6 +172,10 @@ struct GltfFile::Data {
             if (text.data() == all.data())
                 bad("offset {}: the file has no JSON; get a complete copy", all.size());
         }
+        if (text.size() > most_text)
+            bad("has {} bytes of JSON, more than the limit of {}; raise the limit with "
+                "--max-scene or UMBEL_MAX_SCENE if this is intended",
+                text.size(), most_text);
         try {
             root = json::parse(text);
         } catch (const json::parse_error &e) {
@@ -491,10 +496,12 @@ struct GltfFile::Data {
     }
 };
 
-GltfFile::GltfFile(const std::filesystem::path &path, std::shared_ptr<const FileResolver> files)
+GltfFile::GltfFile(const std::filesystem::path &path, std::shared_ptr<const FileResolver> files,
+                   size_t most_text)
     : m(std::make_unique<Data>()) {
     m->path = path;
     m->files = std::move(files);
+    m->most_text = most_text;
     try {
         m->read();
     } catch (const json::exception &e) {
@@ -504,7 +511,8 @@ GltfFile::GltfFile(const std::filesystem::path &path, std::shared_ptr<const File
 GltfFile::~GltfFile() = default;
 
 std::shared_ptr<const GltfFile> GltfFile::open(const std::filesystem::path &path,
-                                               std::shared_ptr<const FileResolver> files) {
+                                               std::shared_ptr<const FileResolver> files,
+                                               size_t most_text) {
     struct Entry {
         std::weak_ptr<const GltfFile> file;
         std::filesystem::file_time_type time;
@@ -517,7 +525,7 @@ std::shared_ptr<const GltfFile> GltfFile::open(const std::filesystem::path &path
     auto time = std::filesystem::last_write_time(path, error);
     if (auto known = e.file.lock(); known && e.time == time)
         return known;
-    auto file = std::make_shared<GltfFile>(path, std::move(files));
+    auto file = std::make_shared<GltfFile>(path, std::move(files), most_text);
     e = { file, time };
     return file;
 }

@@ -5,6 +5,7 @@
 // requires) is an error. Animations, skins and morph targets are passed over: things stand as the file has them.
 #pragma once
 #include "core/image.h"
+#include "core/limits.h"
 #include "core/properties.h"
 #include <filesystem>
 #include <memory>
@@ -16,13 +17,16 @@ struct SceneFileOptions;
 
 class GltfFile {
 public:
-    /// UserError for what cannot be read, with the place in the file. `files` says where else it may read.
+    /// UserError for what cannot be read, with the place in the file. `files` says where else it may read; `most_text`, how many
+    /// bytes its JSON may have, with what is written into it.
     explicit GltfFile(const std::filesystem::path &path,
-                      std::shared_ptr<const FileResolver> files = nullptr);
+                      std::shared_ptr<const FileResolver> files = nullptr,
+                      size_t most_text = read_limits().scene_bytes);
     ~GltfFile();
     /// The same, shared while anyone uses it and the file is what it was.
     static std::shared_ptr<const GltfFile> open(const std::filesystem::path &path,
-                                                std::shared_ptr<const FileResolver> files);
+                                                std::shared_ptr<const FileResolver> files,
+                                                size_t most_text = read_limits().scene_bytes);
 
     struct Node {
         std::string name;

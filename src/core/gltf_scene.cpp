@@ -267,7 +267,7 @@ Properties gltf_scene(const std::filesystem::path &path, const SceneFileOptions 
         allowed.push_back(path); // itself, which its shapes name, and not what lies beside it
         files->restrict_to(allowed);
     }
-    std::shared_ptr<const GltfFile> file = GltfFile::open(path, files);
+    std::shared_ptr<const GltfFile> file = GltfFile::open(path, files, options.max_bytes);
     Converter c(*file, path, files);
     Properties scene = c.make("scene", "scene");
     bool has_camera = false, has_light = false;

@@ -106,6 +106,9 @@ TEST_F(CliUntrusted, ImagesAndScenesHaveLimitsThatOptionsRaise) {
     std::string large = scene_with(fmt::format("<!-- {} -->", std::string(100000, 'x')));
     expect_output(umbel("info --max-scene 90K " + large), 1, "--max-scene or UMBEL_MAX_SCENE");
     expect_output(umbel("info --max-scene 0.1M " + large), 0, "emitters    1");
+    std::string gltf = file("a.gltf", gltf_triangle() + std::string(100000, ' '));
+    expect_output(umbel("info --max-scene 90K " + gltf), 1, "--max-scene or UMBEL_MAX_SCENE");
+    expect_output(umbel("info --max-scene 0.1M " + gltf), 0, "shapes      1");
     std::string huge = scene_with(fmt::format("<!-- {} -->", std::string(65 << 20, 'x')));
     expect_output(umbel("info --untrusted " + huge), 1, "more than the limit of 67108864");
     expect_output(umbel("info " + huge), 0, "emitters    1");

@@ -154,6 +154,7 @@ def spectrum_from_file(filename):
     """(wavelengths, values) of a file: text (.spd) with one of each in a line, or binary (.spb)."""
     from ._logging import file_resolver
     path = str(file_resolver().resolve(filename))
+    _core.check_allowed(path)
     if path.endswith(".spb"):
         from ._streams import FileStream
         f = FileStream(path)

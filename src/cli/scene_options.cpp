@@ -1,13 +1,8 @@
 // cli/scene_options.cpp: options about scenes, above all about those of others.
 #include "cli/scene_options.h"
-#include "core/limits.h"
 #include "jit/error.h"
 #include <algorithm>
 #include <cmath>
-#include <csignal>
-#include <sys/resource.h>
-#include <sys/time.h>
-#include <unistd.h>
 #undef check // of jit/error.h; it is a method of the parser's options here
 
 namespace umbel {
@@ -26,30 +21,6 @@ CLI::Validator number_check(const char *what, bool zero_is_good) {
         "NUMBER");
 }
 
-void limit_memory(size_t bytes) {
-    rlimit limit{ bytes, bytes }, before{};
-    if (getrlimit(RLIMIT_DATA, &before) == 0) // what is less already stays
-        limit = { std::min(before.rlim_cur, rlim_t(bytes)),
-                  std::min(before.rlim_max, rlim_t(bytes)) };
-    if (setrlimit(RLIMIT_DATA, &limit) != 0)
-        throw DeviceError(
-            fmt::format("--max-memory: the limit cannot be set: {}", std::strerror(errno)));
-}
-
-/// Whatever the process is doing then, it ends.
-void limit_time(double seconds) {
-    std::signal(SIGALRM, [](int) {
-        constexpr std::string_view Message = "\numbel: stopped by --max-time, which holds for the "
-                                             "whole command\n";
-        (void)!write(STDERR_FILENO, Message.data(), Message.size());
-        std::_Exit(2);
-    });
-    itimerval timer{};
-    timer.it_value.tv_sec = time_t(seconds);
-    timer.it_value.tv_usec = std::max<suseconds_t>(1, suseconds_t(std::fmod(seconds, 1) * 1e6));
-    setitimer(ITIMER_REAL, &timer, nullptr);
-}
-
 } // namespace
 
 const CLI::Validator NotEmpty(
@@ -60,31 +31,6 @@ const CLI::Validator NotEmpty(
     "NAME");
 const CLI::Validator Positive = number_check("a positive, finite number", false),
                      NotNegative = number_check("a finite number from 0 on", true);
-
-void ReadOptions::apply() {
-    ReadLimits &limits = read_limits();
-    size_t memory = 0;
-    if (untrusted) {
-        using U = UntrustedLimits;
-        limits = { std::min(limits.scene_bytes, U::SceneBytes),
-                   std::min(limits.image_bytes, U::ImageBytes), false };
-        memory = U::Memory;
-        if (max_pixels == 0)
-            max_pixels = U::Pixels;
-        if (max_time == 0)
-            max_time = U::Seconds;
-    }
-    if (!max_scene.empty())
-        limits.scene_bytes = parse_bytes(max_scene, "--max-scene");
-    if (!max_image.empty())
-        limits.image_bytes = parse_bytes(max_image, "--max-image");
-    if (!max_memory.empty())
-        memory = parse_bytes(max_memory, "--max-memory");
-    if (memory)
-        limit_memory(memory);
-    if (max_time > 0)
-        limit_time(max_time);
-}
 
 SceneFileOptions SceneOptions::for_scene(const std::string &path,
                                          std::vector<std::string> *warnings) const {

@@ -15,6 +15,24 @@ struct ReadLimits {
 /// To be changed before there are threads. UserError where a variable holds no size.
 ReadLimits &read_limits();
 
+/// Of `--untrusted`, each of which an option of its own changes; without it there is none but those for files.
+struct UntrustedLimits {
+    static constexpr size_t SceneBytes = size_t(64) << 20, ImageBytes = size_t(256) << 20,
+                            Memory = size_t(8) << 30, Pixels = size_t(1) << 26;
+    static constexpr double Seconds = 600;
+};
+
+/// What a command that reads scenes or images may be told about files of others.
+struct ReadOptions {
+    bool untrusted = false;
+    std::string max_scene, max_image, max_memory; // as given: 500M
+    size_t max_pixels = 0;                        // of the image that is rendered; 0: no limit
+    double max_time = 0;                          // seconds of the whole process; 0: no limit
+
+    /// Makes them the process's; to be called once, first of all.
+    void apply();
+};
+
 /// Of text such as `500M` or `2.5GiB`: K, M, G and T are powers of 1024. UserError that begins with `where`.
 size_t parse_bytes(std::string_view text, const std::string &where);
 /// `512 B`, `1.5 GiB`

@@ -40,6 +40,8 @@ PropertyValue value_from(nb::handle h, const std::string &key, const Plugin &own
 /// The object of properties that come from no file: references are resolved, and files looked for in the folders of
 /// umbel.file_resolver().
 nb::object load_resolved(Properties &root);
+/// UserError where `umbel optimize` is told not to read that file; see render_loading.cpp.
+void check_allowed(const std::filesystem::path &path);
 /// How files are read, with definitions by name.
 SceneFileOptions options_from(nb::dict definitions);
 /// Tells all scenes that some shape has changed.

@@ -192,6 +192,7 @@ void bind_bitmap(nb::module_ &m) {
     });
     m.def("bitmap_copy", [](const Image &i) { return i; });
     m.def("bitmap_read", [](const std::string &path) {
+        check_allowed(path);
         nb::gil_scoped_release release;
         return read_image(path);
     });

@@ -23,6 +23,12 @@ std::vector<std::filesystem::path> search_folders() {
     return folders;
 }
 
+// Folders in which all files must lie that are read from now on; none: everywhere. For jobs of others.
+std::vector<std::filesystem::path> &allowed_folders() {
+    static std::vector<std::filesystem::path> list;
+    return list;
+}
+
 void set_files(Properties &p, const std::shared_ptr<const FileResolver> &files) {
     if (p.files)
         return;
@@ -286,8 +292,22 @@ PropertyValue value_from(nb::handle h, const std::string &key, const Plugin &own
          nb::cast<std::string>(nb::repr(h)));
 }
 
+void check_allowed(const std::filesystem::path &path) {
+    FileResolver fence;
+    fence.restrict_to(allowed_folders());
+    if (!fence.allows(path))
+        fail("{}: is outside the allowed folders; move it or allow its folder with "
+             "--restrict-paths",
+             path.string());
+    std::error_code error;
+    if (!allowed_folders().empty() && std::filesystem::exists(path, error) &&
+        !std::filesystem::is_regular_file(path, error))
+        fail("{}: is a folder, a device or a pipe; name a regular file", path.string());
+}
+
 SceneFileOptions options_from(nb::dict definitions) {
     SceneFileOptions o;
+    o.allowed_folders = allowed_folders();
     o.search_folders = search_folders();
     for (auto [key, value] : definitions)
         o.definitions[nb::cast<std::string>(key)] = nb::cast<std::string>(nb::str(value));
@@ -323,6 +343,7 @@ nb::object load_resolved(Properties &root) {
     auto files = std::make_shared<FileResolver>();
     for (const std::filesystem::path &folder : search_folders())
         files->add_folder(folder);
+    files->restrict_to(allowed_folders());
     set_files(root, files);
     return load(std::move(root)); // which nobody asks for again
 }
@@ -415,6 +436,18 @@ template <class Parse> static nb::object load_text(nb::dict definitions, const P
 }
 
 void bind_loading(nb::module_ &m) {
+    m.def("restrict_paths", [](const std::vector<std::string> &folders) {
+        FileResolver().restrict_to({ folders.begin(), folders.end() }); // complains of empty names
+        allowed_folders().assign(folders.begin(), folders.end());
+    });
+    m.def("check_allowed", [](const std::string &path) { check_allowed(path); });
+    // Those of the command line, by name; returns how many pixels an image may have, or 0
+    m.def("limit_process", [](bool untrusted, const std::string &scene, const std::string &image,
+                              const std::string &memory, size_t pixels, double seconds) {
+        ReadOptions o{ untrusted, scene, image, memory, pixels, seconds };
+        o.apply();
+        return o.max_pixels;
+    });
     m.def("load_file", [](nb::object path, nb::kwargs definitions) {
         return load_text(definitions, [&](const SceneFileOptions &options) {
             return parse_scene_file(nb::cast<std::string>(nb::str(path)), options);

@@ -149,3 +149,55 @@ def test_the_command_line_explains_itself(folder):
     assert code == 1 and "there is no such file" in said
     code, said = run(folder / "scene.xml")
     assert code == 1 and "ends in .toml or .py" in said
+
+
+# ---- jobs of others
+
+@pytest.fixture
+def fenced(folder, tmp_path):
+    """A folder with the job, of which nothing but its files may be read, in this process."""
+    from umbel import _core
+    for name in ("scene.xml", "target.exr", "job.toml"):
+        (tmp_path / name).write_bytes((folder / name).read_bytes())
+    _core.restrict_paths([str(tmp_path)])
+    yield tmp_path
+    _core.restrict_paths([])
+
+
+def test_a_fence_holds_for_all_that_a_job_names(folder, fenced):
+    from umbel.ad import jobs
+    jobs.load(str(fenced / "job.toml"))  # what is inside is read
+    (folder / "s.spd").write_text("400 1\n700 1\n")
+    (fenced / "link.exr").symlink_to(folder / "target.exr")
+    os.mkfifo(fenced / "pipe.exr")
+    outside = os.path.relpath(folder, fenced)
+    texture = f"""<scene version="3.0.0"><shape type="sphere"><bsdf type="diffuse"><texture type="bitmap" name="reflectance">
+        <string name="filename" value="{folder}/target.exr"/></texture></bsdf></shape></scene>"""
+    (fenced / "texture.xml").write_text(texture)
+    for old, new in (('"scene.xml"', f'"{outside}/scene.xml"'), ('"scene.xml"', '"texture.xml"'),
+                     ('"target.exr"', f'"{outside}/target.exr"'), ('"target.exr"', f'"{folder}/target.exr"'),
+                     ('"target.exr"', '"link.exr"')):
+        (fenced / "bad.toml").write_text(JOB.replace(old, new, 1))
+        with pytest.raises(mi.jit.UserError, match="outside the allowed folders"):
+            jobs.load(str(fenced / "bad.toml"))
+    (fenced / "bad.toml").write_text(JOB.replace('"target.exr"', '"pipe.exr"', 1))
+    with pytest.raises(mi.jit.UserError, match="name a regular file"):
+        jobs.load(str(fenced / "bad.toml"))
+    for named in ({"type": "bitmap", "filename": str(folder / "target.exr")}, {"type": "spectrum", "filename": str(folder / "s.spd")}):
+        with pytest.raises(mi.jit.UserError, match="outside the allowed folders"):
+            mi.load_dict(named)  # as the integrator of a job is
+    (fenced / "job.py").write_text("job = 1")
+    with pytest.raises(mi.jit.UserError, match="a script is a program"):
+        jobs.load(str(fenced / "job.py"), scripts=False)
+
+
+def test_jobs_have_the_limits_of_renders(folder):
+    # As much memory as the shadow of a sanitizer takes
+    code, said = run(folder / "job.toml", "--untrusted", "--max-memory", "1000T", "-o", folder / "fenced", "-n", 1, "-q")
+    assert code == 0 and said == "", said
+    for options, message in ((["--max-pixels", "63"], "8 x 8 = 64 pixels, more than the 63"), (["--max-scene", "90"], "UMBEL_MAX_SCENE"),
+                             (["--max-image", "100"], "UMBEL_MAX_IMAGE"), (["--restrict-paths", ""], "is empty")):
+        code, said = run(folder / "job.toml", *options, "-o", folder / "refused")
+        assert code == 1 and message in said, said
+    code, said = run(folder / "job.toml", "--max-time", ".5", "-n", 10**7, "-q", "-o", folder / "refused")
+    assert code == 2 and "stopped by --max-time" in said, said

@@ -18,6 +18,7 @@ import time
 
 import umbel as mi
 
+from .. import _core
 from .. import jit as dr
 from . import losses as loss_functions
 from . import regularizers, schedules
@@ -237,7 +238,9 @@ def from_toml(path):
             raise dr.UserError(f'{path}: "{needed}" is missing')
     mi.set_variant(data.get("variant", "llvm_ad_rgb"))
     here = os.path.dirname(os.path.abspath(path))
-    scene = mi.load_file(os.path.join(here, data["scene"]), **data.get("define", {}))
+    file = os.path.join(here, data["scene"])
+    _core.check_allowed(file)
+    scene = _core.load_file(file, **data.get("define", {}))  # whatever the names of its definitions
     views = []
     for v in data["view"]:
         _known(f"{path}: view", v, ["sensor", "target"])
@@ -281,13 +284,16 @@ def from_python(path):
     return found
 
 
-def load(path):
-    """The job of a file, by the end of its name."""
+def load(path, *, scripts=True):
+    """The job of a file, by the end of its name. `scripts`: whether it may be one of Python."""
     if not os.path.exists(path):
         raise dr.UserError(f"{path}: there is no such file")
     if str(path).endswith(".toml"):
         return from_toml(path)
     if str(path).endswith(".py"):
+        if not scripts:
+            raise dr.UserError(f"{path}: a script is a program, which no fence holds; --untrusted and --restrict-paths are for jobs "
+                               "in TOML")
         return from_python(path)
     raise dr.UserError(f"{path}: a job is a file that ends in .toml or .py")
 
@@ -311,6 +317,27 @@ class _Bar:
             print(text, file=self._stream, flush=True)
 
 
+def _apply_limits(o):
+    """Those of the command line for jobs of others, before anything is read. Returns how many pixels an image may have, or 0."""
+    if o.restrict_paths is not None:
+        _core.restrict_paths(o.restrict_paths.split(";"))  # complains of empty names
+    elif o.untrusted:
+        _core.restrict_paths([os.path.dirname(o.job) or "."])
+    if not (math.isfinite(o.max_time) and o.max_time >= 0 and o.max_pixels >= 0):
+        raise dr.UserError("--max-time and --max-pixels are positive, finite numbers")
+    return _core.limit_process(o.untrusted, o.max_scene, o.max_image, o.max_memory, o.max_pixels, o.max_time)
+
+
+def _check_pixels(job, most):
+    sensors = job.scene.sensors()
+    for number, _ in job.views:
+        if most and isinstance(number, int) and 0 <= number < len(sensors):  # others are told of where they are rendered
+            width, height = (int(n) for n in sensors[number].film().crop_size())
+            if width * height > most:
+                raise dr.UserError(f"the image of sensor {number} has {width} x {height} = {width * height} pixels, more than the {most} "
+                                   "that are allowed; --max-pixels raises that")
+
+
 def main(arguments=None):
     """`umbel optimize`."""
     parser = argparse.ArgumentParser(prog="umbel optimize", description="Finds parameters of a scene from images of it.")
@@ -320,9 +347,19 @@ def main(arguments=None):
     parser.add_argument("--every", type=int, help="iterations between states and pictures")
     parser.add_argument("--restart", action="store_true", help="begin anew, although the folder has a state")
     parser.add_argument("-q", "--quiet", action="store_true", help="say nothing but errors")
+    others = parser.add_argument_group("jobs of others (docs/security.md)")
+    others.add_argument("--untrusted", action="store_true", help="limits of all kinds, no plugins, and no files outside of the job's folder")
+    others.add_argument("--restrict-paths", metavar="DIR;DIR", help="folders in which all files that the job and its scene name must lie")
+    others.add_argument("--max-scene", metavar="SIZE", default="", help="most bytes of the scene's XML and spectra: 4G")
+    others.add_argument("--max-image", metavar="SIZE", default="", help="most memory for an image that is read: 8G")
+    others.add_argument("--max-memory", metavar="SIZE", default="", help="most memory for all: 4G")
+    others.add_argument("--max-pixels", metavar="N", type=int, default=0, help="most pixels of the images that are rendered")
+    others.add_argument("--max-time", metavar="SECONDS", type=float, default=0, help="seconds after which the command ends, come what may")
     options = parser.parse_args(arguments)
     try:
-        job = load(options.job)
+        most_pixels = _apply_limits(options)
+        job = load(options.job, scripts=not options.untrusted and options.restrict_paths is None)
+        _check_pixels(job, most_pixels)
         for name in ("iterations", "every"):
             value = getattr(options, name)
             if value is not None:
@@ -337,6 +374,9 @@ def main(arguments=None):
     except KeyboardInterrupt:
         print("\numbel: stopped; the same command goes on from here", file=sys.stderr)
         return 130
+    except MemoryError:
+        print("umbel: out of memory; smaller images, or fewer samples and views an iteration, need less", file=sys.stderr)
+        return 2
     except (RuntimeError, ValueError, KeyError, TypeError, OSError, ImportError) as error:
         print(f"umbel: {error.args[0] if isinstance(error, KeyError) and error.args else error}", file=sys.stderr)
         return 1

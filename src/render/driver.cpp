@@ -48,11 +48,7 @@ void Render::begin() {
     bool alike = integrator().repeats() && !integrator().carries() && !scripted; // all launches
     m_repeats = alike && !integrator().splats();
     m_crop = m_options.window.value_or(film().crop());
-    if (m_crop.width < 1 || m_crop.height < 1 || m_crop.x < 0 || m_crop.y < 0 ||
-        m_crop.x + m_crop.width > film().width() || m_crop.y + m_crop.height > film().height())
-        fail("{}: the window of {} x {} pixels at ({}, {}) does not lie in the image of {} x {}",
-             film().where(), m_crop.width, m_crop.height, m_crop.x, m_crop.y, film().width(),
-             film().height());
+    film().check_part(m_crop);
     Launches::Source source{ m_integrator, m_sensor, m_sampler, {}, spp, m_options.estimate_error };
     source.window = { m_crop.x, m_crop.y, m_crop.width, m_crop.height };
     m_launches = m_repeats ? m_scene.launches().find(source) : std::make_shared<Launches>(source);

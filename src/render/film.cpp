@@ -15,8 +15,8 @@ namespace umbel {
 void Film::declare(Params &p) { declare_film(p, 768, 576, "gaussian"); }
 
 void Film::declare_film(Params &p, int width, int height, const char *filter) {
-    p.integer("width", m_width, width, 1, 1 << 20).doc("Width of the image in pixels");
-    p.integer("height", m_height, height, 1, 1 << 20).doc("Height of the image in pixels");
+    p.integer("width", m_width, width, 1, MostSide).doc("Width of the image in pixels");
+    p.integer("height", m_height, height, 1, MostSide).doc("Height of the image in pixels");
     Crop c;
     p.integer("crop_offset_x", c.x, 0, 0).doc("Left edge of the part that is rendered");
     p.integer("crop_offset_y", c.y, 0, 0).doc("Top edge of the part that is rendered");
@@ -41,8 +41,7 @@ void Film::declare_film(Params &p, int width, int height, const char *filter) {
 }
 
 void Film::changed(std::span<const std::string> names) {
-    if (m_width < 1 || m_height < 1)
-        complain("an image cannot have {} x {} pixels", m_width, m_height);
+    check_size(m_width, m_height);
     // Another size alone is of the whole image
     bool is_resized = names.size() == 1 && names[0] == "size";
     if (is_resized)
@@ -51,19 +50,32 @@ void Film::changed(std::span<const std::string> names) {
         set_crop(m_crop);
 }
 
+void Film::check_size(int width, int height) const {
+    if (width < 1 || height < 1 || width > MostSide || height > MostSide)
+        complain("an image cannot have {} x {} pixels; each side has from 1 to {}", width, height,
+                 MostSide);
+}
+
 void Film::set_size(int width, int height) {
+    check_size(width, height);
     m_width = width;
     m_height = height;
     m_crop = { 0, 0, width, height };
     note_change(*this);
 }
 
-void Film::set_crop(const Crop &c) {
-    if (c.width < 1 || c.height < 1 || c.x < 0 || c.y < 0 || c.x + c.width > m_width ||
-        c.y + c.height > m_height)
+void Film::check_part(const Crop &c) const {
+    // Without sums, which could be too large for their type
+    bool is_inside = c.width >= 1 && c.height >= 1 && c.x >= 0 && c.y >= 0 && c.x < m_width &&
+                     c.y < m_height && c.width <= m_width - c.x && c.height <= m_height - c.y;
+    if (!is_inside)
         fail("{}: the crop window of {} x {} pixels at ({}, {}) does not lie in the image of {} x "
-             "{}",
+             "{}; its offset and its size must add up to no more than that",
              where(), c.width, c.height, c.x, c.y, m_width, m_height);
+}
+
+void Film::set_crop(const Crop &c) {
+    check_part(c);
     m_crop = c;
     note_change(*this);
 }

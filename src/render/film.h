@@ -42,6 +42,8 @@ public:
     /// Changes the size; the crop window becomes the whole image.
     void set_size(int width, int height);
     void set_crop(const Crop &crop);
+    /// UserError where a part does not lie in the image, whatever its numbers are.
+    void check_part(const Crop &part) const;
 
     // ---- what is collected
     /// What it is sensitive to, by wavelength; null: to what the eye sees.
@@ -99,11 +101,13 @@ protected:
     static std::filesystem::path with_extension(const std::filesystem::path &path,
                                                 const char *extension);
 
+    static constexpr int MostSide = 1 << 20; // pixels
     int m_width = 768, m_height = 576;
     Crop m_crop;
     Ref<Filter> m_filter;
 
 private:
+    void check_size(int width, int height) const;
     const FilterAxis &axis(int number, int size) const;
     struct KnownAxis {
         FilterAxis axis;

@@ -3,6 +3,7 @@
 #include "render/film_buffer.h"
 #include "support/scenes.h"
 #include <cstdlib>
+#include <limits>
 
 namespace umbel {
 using namespace test;
@@ -228,6 +229,30 @@ TEST_P(BackendFilm, PassesOfFewSamplesComputeTheSameSamples) {
         few.find(path), path.size(),
         "<integrator type='path'><integer name='samples_per_pass' value='5'/></integrator>");
     expect_near(render_image(*scene_from(few)), render_image(*scene_from(xml)), 1e-5);
+}
+
+// An offset and a size whose sum did not fit into its type passed as a window of the image.
+TEST(Film, PartsThatDoNotLieInTheImageAreRefused) {
+    VariantScope scope(find_variant("interp_rgb"));
+    Ref<Scene> scene = scene_from(scene_xml(Ball, 8, 1));
+    Film &film = scene->sensors()[0]->film();
+    constexpr int Most = std::numeric_limits<int>::max(), Least = std::numeric_limits<int>::min();
+    for (Film::Crop c : { Film::Crop{ 1, 0, Most, 8 }, Film::Crop{ 0, 1, 8, Most },
+                          Film::Crop{ Most, 0, 8, 8 }, Film::Crop{ Most, Most, Most, Most },
+                          Film::Crop{ Least, 0, 8, 8 }, Film::Crop{ -1, 0, 8, 8 },
+                          Film::Crop{ 0, 0, Least, 8 }, Film::Crop{ 0, 0, 0, 8 },
+                          Film::Crop{ 8, 0, 1, 8 }, Film::Crop{ 0, 0, 9, 8 } }) {
+        for (const std::string &said :
+             { user_error([&] { film.set_crop(c); }),
+               user_error([&] { Render render(*scene, { .window = c }); }) })
+            EXPECT_NE(said.find("does not lie in the image of 8 x 8; its offset"),
+                      std::string::npos)
+                << c.x << " " << c.y << " " << c.width << " " << c.height << ": " << said;
+        EXPECT_EQ(film.crop().width, 8);
+    }
+    film.set_crop({ 7, 7, 1, 1 });
+    std::string large = user_error([&] { film.set_size(Most, 8); });
+    EXPECT_NE(large.find("an image cannot have 2147483647 x 8 pixels"), std::string::npos);
 }
 
 } // namespace umbel

@@ -4,6 +4,7 @@
 #include "core/nearest_name.h"
 #include "core/properties.h"
 #include "core/variant.h"
+#include "core/warning.h"
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
@@ -66,6 +67,7 @@ int main(int argc, char **argv) {
     using namespace umbel;
     open_closed_streams();
     std::signal(SIGXFSZ, SIG_IGN); // beyond `ulimit -f`, writing fails as on a full disk
+    set_warning_sink([](const std::string &text) { say("umbel: " + text); }); // around the bar
     CLI::App app{ "Umbel: a retargetable, differentiable renderer" };
     app.set_version_flag("--version", "umbel " UMBEL_VERSION);
     app.require_subcommand(1);

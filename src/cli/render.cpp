@@ -6,6 +6,7 @@
 #include "core/file_text.h"
 #include "core/load_warnings.h"
 #include "core/scene_file.h"
+#include "core/warning.h"
 #include "render/device_team.h"
 #include "render/strips.h"
 #include <algorithm>
@@ -307,6 +308,8 @@ int render_command(const Options &given) {
     o.run.is_part = !o.part.empty();
     if (o.run.keep_checkpoint && o.run.checkpoint.empty())
         fail("--keep-checkpoint: name the file with --checkpoint");
+    if (o.run.quiet)
+        set_warning_sink([](const std::string &) {});
     o.read.apply();
     install_signal_handlers();
     PluginRegistry::instance().load_libraries(); // before there are threads

@@ -4,6 +4,7 @@
 #include "jit/background_kernel.h"
 #include "jit/error.h"
 #include "jit/size_variable.h"
+#include "jit/warning.h"
 #include <algorithm>
 #include <atomic>
 #include <cctype>
@@ -340,11 +341,9 @@ void KernelFiles::shrink() {
 /// Needs the lock.
 void KernelFiles::warn(const std::string &message) {
     if (!std::exchange(m_warned, true))
-        std::fputs(fmt::format("umbel: kernel cache \"{}\": {}; kernels are not kept (set "
-                               "UMBEL_CACHE to another folder, or to nothing)\n",
-                               m_folder, message)
-                       .c_str(),
-                   stderr); // which may be closed, or full: no reason to end
+        jit::warn(fmt::format("kernel cache \"{}\": {}; kernels are not kept (set UMBEL_CACHE to "
+                              "another folder, or to nothing)",
+                              m_folder, message));
 }
 
 // ---- The cache

@@ -136,6 +136,19 @@ TEST_F(CliFaults, ARelativeHomeIsNone) {
     EXPECT_FALSE(std::filesystem::exists(path("rel")));
 }
 
+// Warnings of lower layers took a way of their own, past -q and into the bar.
+TEST_F(CliFaults, QuietHoldsForAllWarnings) {
+    std::string far = contents(scene), near = "origin='0,0,4'";
+    far.replace(far.find(near), near.size(), "origin='0,0,1e25'");
+    std::string command = fmt::format("render {} -m llvm_rgb -z --spp 1 -o {}",
+                                      file("far.xml", far), path("far.pfm")),
+                cache = "UMBEL_CACHE=/proc/none";
+    EXPECT_EQ(umbel(command + " -q", cache).output, "");
+    Ran r = umbel(command, cache);
+    expect_output(r, 0, "sensor (perspective): it is at 1e+25");
+    expect_output(r, 0, "umbel: kernel cache \"/proc/none\": ");
+}
+
 TEST_F(CliFaults, BytesThatCommandTerminalsAreShown) {
     std::string bad = file("b.xml", "<scene version='3.0.0'><shape type='sph\x1b[31mere'>"
                                     "<float name='\xc2\x9b' value='\x07'/></shape></scene>");

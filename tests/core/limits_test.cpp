@@ -2,7 +2,9 @@
 #include "core/file_resolver.h"
 #include "core/limits.h"
 #include "core/printable.h"
+#include "core/warning.h"
 #include "jit/error.h"
+#include "jit/warning.h"
 #include <gtest/gtest.h>
 
 namespace umbel {
@@ -49,6 +51,16 @@ TEST(Printable, ShowsWhatCommandsTerminalsAndLeavesTextAlone) {
               "\\x9b31m");                                                       // no UTF-8
     EXPECT_EQ(printable("\xc0\x9b \xe0\x80\x9b"), "\\xc0\\x9b \\xe0\\x80\\x9b"); // too long a form
     EXPECT_EQ(printable("\xe2\x82"), "\\xe2\\x82");                              // cut
+}
+
+// All layers warn in one place, and names of files in what they say do not command a terminal.
+TEST(Warnings, HaveOneSink) {
+    std::string text;
+    set_warning_sink([&](const std::string &t) { text += t + "\n"; });
+    warn("a name\x1b[2J");
+    jit::warn("a cache");
+    set_warning_sink({});
+    EXPECT_EQ(text, "a name\\x1b[2J\na cache\n");
 }
 
 } // namespace umbel

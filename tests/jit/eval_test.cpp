@@ -2,7 +2,7 @@
 #include "jit/control.h"
 #include "jit/launch.h"
 #include "jit/launch_log.h"
-#include "jit/remark.h"
+#include "jit/warning.h"
 #include "support/backend_fixture.h"
 #include <array>
 #include <atomic>
@@ -410,7 +410,7 @@ TEST_P(EvalTest, AssertionsFailAlthoughMessagesFillTheLog) {
 
 TEST_P(EvalTest, SumsOfDevicesThatAreNotExactAreTold) {
     static std::string told;
-    set_remark_sink([](const std::string &text) noexcept { told += text; });
+    set_warning_sink([](const std::string &text) { told += text; });
     auto add = [](uint32_t cells) {
         told.clear();
         Float64 target = opaque(zeros<double>(cells));
@@ -427,7 +427,7 @@ TEST_P(EvalTest, SumsOfDevicesThatAreNotExactAreTold) {
     EXPECT_EQ(add(1000), "");
     EXPECT_EQ(test::occurrences(add(4'000'000), "4000000 f64"), on_device ? 1 : 0) << told;
     EXPECT_EQ(add(4'000'000), ""); // once
-    set_remark_sink(nullptr);
+    set_warning_sink(nullptr);
 }
 
 TEST_P(EvalTest, CallsWithoutRoomInTheLogAreCountedOrAnError) {

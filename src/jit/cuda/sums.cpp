@@ -5,7 +5,7 @@
 #include "jit/cuda/module.h"
 #include "jit/cuda/ptx_sum.h"
 #include "jit/error.h"
-#include "jit/remark.h"
+#include "jit/warning.h"
 #include <algorithm>
 #include <atomic>
 #include <bit>
@@ -31,7 +31,7 @@ void tell_inexact(const SumTarget &t) {
     static std::atomic<bool> is_told{ false };
     if (is_told.exchange(true))
         return;
-    remark(fmt::format("a launch adds to an array of {} {} on a GPU, for whose exact sums, of {} bytes a cell, {} GiB "
+    warn(fmt::format("a launch adds to an array of {} {} on a GPU, for whose exact sums, of {} bytes a cell, {} GiB "
                        "a launch do not suffice: last bits of such sums may differ from run to run; "
                        "smaller arrays keep theirs, and so do those of fewer sums in one launch",
                        t.cells, name(t.type), ptx::cell_bytes(t.type), MostBytes >> 30));

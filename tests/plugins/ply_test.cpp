@@ -1,6 +1,7 @@
 // tests/plugins/ply_test.cpp: what is particular to Stanford's files; see also tests/render/mesh_test.cpp.
 #include "support/mesh_files.h"
 #include <algorithm>
+#include <cmath>
 
 namespace umbel {
 using namespace test;
@@ -123,6 +124,24 @@ TEST_F(PlyFiles, GroupsOfPropertiesBecomeAttributes) {
     EXPECT_EQ(attribute(s, "vertex_color"), (std::vector<double>{ 1, 2, 3, 4, 5, 6, 7, 8, 9 }));
     EXPECT_EQ(attribute(s, "vertex_heat"), (std::vector<double>{ 10, 11, 12 }));
     EXPECT_EQ(attribute(s, "face_tint_color"), (std::vector<double>{ 0.5, 0.25, 0.125 }));
+}
+
+// They were taken as they are: white was a reflectance of 255
+TEST_F(PlyFiles, ColoursOfBytesArePartsOf255InSrgb) {
+    const char *rgb = "property uchar red\nproperty uchar green\nproperty uchar blue\n";
+    Ref<Shape> s = read(rgb, { "255 0 188", "255 255 255", "0 0 0" },
+                        "property uchar r\nproperty uchar g\nproperty uchar b\n", "0 188 255");
+    std::vector<double> colours = attribute(s, "vertex_color"), face = attribute(s, "face_color");
+    double grey = std::pow((188 / 255.0 + 0.055) / 1.055, 2.4);
+    const double expected[] = { 1, 0, grey, 1, 1, 1, 0, 0, 0 };
+    ASSERT_EQ(colours.size(), 9u);
+    for (size_t i = 0; i < 9; ++i)
+        EXPECT_NEAR(colours[i], expected[i], 1e-6) << i; // of single precision
+    ASSERT_EQ(face.size(), 3u);
+    EXPECT_NEAR(face[1], grey, 1e-6);
+    // What is no colour stays
+    EXPECT_EQ(attribute(read("property uchar heat_0\n", { "7", "8", "9" }), "vertex_heat"),
+              (std::vector<double>{ 7, 8, 9 }));
 }
 
 TEST_F(PlyFiles, SaysWhatIsWrong) {

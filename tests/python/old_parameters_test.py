@@ -70,11 +70,13 @@ def test_colours_of_ply_files_may_be_encoded(tmp_path):
     colour = lambda mesh: np.array(mi.traverse(mesh)["vertex_color"])[:3]
     load = lambda **more: mi.load_dict({"type": "ply", "filename": str(path), **more})
     linear = ((128 / 255 + .055) / 1.055) ** 2.4
-    assert np.allclose(colour(load()), [255, 128, 0])  # as in Mitsuba 3
+    assert np.allclose(colour(load()), [1, linear, 0], atol=1e-6)  # as in Mitsuba 3
     assert np.allclose(colour(load(srgb=True)), [1, linear, 0], atol=1e-6)
     old = '<shape version="0.5.0" type="ply"><string name="filename" value="%s"/>%s</shape>'
     assert np.allclose(colour(mi.load_string(old % (path, ""))), [1, linear, 0], atol=1e-6)
-    assert np.allclose(colour(mi.load_string(old % (path, '<boolean name="srgb" value="false"/>'))), [255, 128, 0])
+    assert np.allclose(colour(mi.load_string(old % (path, '<boolean name="srgb" value="false"/>'))), [1, 128 / 255, 0])
+    path.write_text(PLY.replace("uchar", "ushort", 3).replace("255 128 0", "65535 32896 0"))
+    assert np.allclose(colour(load()), [1, linear, 0], atol=1e-6)
     path.write_text(PLY.replace("uchar red", "float red").replace("uchar green", "float green").replace("uchar blue", "float blue")
                     .replace("255 128 0", "1 .5 0"))
     assert np.allclose(colour(load(srgb=True)), [1, ((.5 + .055) / 1.055) ** 2.4, 0], atol=1e-6)

@@ -6,6 +6,8 @@
 // tint_b is vertex_tint_color. The rest are one each, of their own name: quality is vertex_quality. Lists of other names, and
 // other elements, are passed over.
 //
+// Colours that are integers are parts of the largest of their type, 255 for bytes, and encoded as sRGB, as in Mitsuba 3.
+//
 // Records of one size, as most binary files have them, are read by all cores where they are.
 #include "core/colour.h"
 #include "core/file_text.h"
@@ -18,6 +20,7 @@
 #include <algorithm>
 #include <atomic>
 #include <deque>
+#include <limits>
 
 namespace umbel {
 
@@ -32,8 +35,10 @@ public:
         p.boolean("flip_tex_coords", m_flip_v, false).doc("Turns the texture's v axis over");
         p.boolean("srgb", m_srgb, false)
             .fixed()
-            .doc("Colours of vertices and faces are encoded as sRGB, bytes as parts of 255; if "
-                 "not, they are the file's numbers");
+            .doc("Colours of vertices and faces are encoded as sRGB; integers are if the scene says "
+                 "nothing");
+        if (p.loading())
+            m_integers_are_srgb = m_srgb || !p.properties()->has("srgb");
     }
 
     void read_files() override {
@@ -46,7 +51,7 @@ public:
         if (indices.empty())
             fail("{}: the file holds no faces", m_file.string());
         for (Extra &e : m_extras)
-            if (m_srgb && e.size == 3 && e.name.ends_with("_color"))
+            if (e.size == 3 && e.name.ends_with("_color"))
                 decode(e);
         if (m_face_normals || m_creases.given())
             normals.clear();
@@ -78,13 +83,16 @@ private:
         std::string name;
         uint32_t size;
         std::vector<double> values;
-        bool is_bytes = false;
+        Type type = Type::F32;
     };
-    // In place of numbers as they stand in the file.
-    static void decode(Extra &e) {
-        double scale = e.is_bytes ? 1.0 / 255 : 1;
+    // Colours, in place of numbers as they stand in the file.
+    void decode(Extra &e) const {
+        double largest = with_type(e.type, []<class T>(T) {
+            return std::is_integral_v<T> ? double(std::numeric_limits<T>::max()) : 1.0;
+        });
+        bool is_encoded = largest > 1 ? m_integers_are_srgb : m_srgb;
         for (double &v : e.values)
-            v = srgb_decode(v * scale);
+            v = is_encoded ? srgb_decode(v / largest) : v / largest;
     }
     void read_vertices(const Element &e) {
         // Each takes a byte at least: a damaged count must not allocate.
@@ -299,8 +307,7 @@ private:
             for (const Extra &x : m_extras)
                 taken |= x.name == full;
             if (!taken) {
-                m_extras.push_back(
-                    { full, uint32_t(count), {}, e.properties[at].type == Type::U8 });
+                m_extras.push_back({ full, uint32_t(count), {}, e.properties[at].type });
                 for (size_t k = 0; k < count; ++k)
                     targets[at + k] = { &m_extras.back().values, count, k };
             }
@@ -324,7 +331,7 @@ private:
 
     std::filesystem::path m_file;
     Creases m_creases;
-    bool m_flip_v = false, m_srgb = false;
+    bool m_flip_v = false, m_srgb = false, m_integers_are_srgb = true;
     bool m_normals_came_along = false;
     std::deque<Extra> m_extras; // lists keep their places
 };

@@ -42,6 +42,23 @@ TEST_F(GltfFiles, NodesPutMeshesInTheirPlaces) {
                 3, 1e-9);
 }
 
+// They became smooth, as those of other formats do
+TEST_F(GltfFiles, MeshesWithoutNormalsAreFaceted) {
+    Ref<Shape> s = make_object<Shape>(
+        Properties("shape", "gltf").set("filename", write("x.gltf", gltf_triangle()))
+            .set("mesh", int64_t(0)));
+    EXPECT_TRUE(mesh(s).normals.empty());
+    EXPECT_TRUE(mesh(s).has_face_normals());
+}
+
+TEST_F(GltfFiles, MirrorsLeaveTheOutsideOutside) {
+    VariantScope scope(find_variant("interp_rgb_double"));
+    std::string text = body(gltf_triangle(R"({"mesh": 0, "scale": [-2, 1, 1]})"));
+    SurfacePoint p = seen_along(text, { 0, 0, 5 }, { 0, 0, -1 });
+    EXPECT_NEAR(p.t, 5, 1e-9);
+    expect_vector(p.n, { 0, 0, 1 });
+}
+
 TEST_F(GltfFiles, TextAndBinaryAreTheSame) {
     std::string text = gltf_triangle();
     GltfFile a(write("a.gltf", text)), b(write("b.glb", glb(text)));

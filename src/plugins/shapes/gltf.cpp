@@ -10,6 +10,9 @@
 
 namespace umbel {
 
+static const char *const FaceNormals =
+    "Makes the mesh look faceted, as one without normals is in any case";
+
 class GltfMesh final : public Mesh, public ReadsFiles {
 public:
     void declare(Params &p) override {
@@ -17,7 +20,7 @@ public:
         p.file("filename", m_file).doc("The file to read");
         p.integer("mesh", m_mesh, 0, 0).doc("Which mesh; all of the scene if absent");
         p.integer("primitive", m_primitive, 0, 0).doc("Which part of it");
-        declare_normals(p);
+        p.boolean("face_normals", m_face_normals, false).doc(FaceNormals);
         if (p.loading())
             m_resolver = p.properties()->files;
     }
@@ -31,19 +34,17 @@ public:
         if (!data || data->indices.empty())
             complain("{}: mesh {} has no triangles there", m_file.string(), m_mesh);
         positions = std::move(data->positions);
+        m_face_normals |= data->normals.empty(); // as the format has it
         normals = m_face_normals ? std::vector<double>() : std::move(data->normals);
         uvs = std::move(data->uvs);
         indices = std::move(data->indices);
         m_colours = std::move(data->colours);
         m_colour_size = data->colour_size;
-        m_normals_came_along = !normals.empty();
         to_world_space();
-        if (!m_face_normals && !m_normals_came_along)
-            smooth_normals();
     }
     void configure() override {
         take_files();
-        finish_mesh(m_normals_came_along);
+        finish_mesh(true); // nodes that mirror leave outside what is outside
         if (m_colour_size) {
             std::vector<double> rgb;
             for (size_t i = 0; i < m_colours.size(); ++i)
@@ -58,7 +59,6 @@ private:
     std::filesystem::path m_file;
     std::shared_ptr<const FileResolver> m_resolver;
     int m_mesh = 0, m_primitive = 0;
-    bool m_normals_came_along = false;
     std::vector<double> m_colours; // while it is being loaded
     uint32_t m_colour_size = 0;
 };
@@ -76,9 +76,7 @@ public:
             p.integer("mesh", mesh, 0)
                 .doc("One mesh of the file; all that its scene shows if absent");
             p.integer("primitive", primitive, 0).doc("Which part of that mesh");
-            p.boolean("face_normals", facets, false)
-                .doc("Makes the mesh look faceted. Without it, a mesh without normals gets smooth "
-                     "ones");
+            p.boolean("face_normals", facets, false).doc(FaceNormals);
             return;
         }
         auto file = GltfFile::open(m_file, p.properties()->files);

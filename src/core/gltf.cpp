@@ -384,8 +384,12 @@ struct GltfFile::Data {
         t.scale = get<double>(j, "scale", 1);
         if (auto s = get<int64_t>(info, "sampler", -1); s >= 0) {
             const json &sampler = item("samplers", s);
-            auto wrap = get<int64_t>(sampler, "wrapS", 10497);
-            t.wrap = wrap == 33071 ? "clamp" : wrap == 33648 ? "mirror" : "repeat";
+            auto wrap = [&](const char *axis) {
+                auto code = get<int64_t>(sampler, axis, 10497);
+                return code == 33071 ? "clamp" : code == 33648 ? "mirror" : "repeat";
+            };
+            t.wrap_u = wrap("wrapS");
+            t.wrap_v = wrap("wrapT");
             if (get<int64_t>(sampler, "magFilter", 9729) == 9728)
                 t.filter = "nearest";
         }

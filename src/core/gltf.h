@@ -38,7 +38,7 @@ public:
 
     struct Texture {
         int image = -1;
-        std::string wrap = "repeat", filter = "bilinear";
+        std::string wrap_u = "repeat", wrap_v = "repeat", filter = "bilinear";
         std::optional<TransformData> to_uv;
         double scale = 1; // of normals
     };

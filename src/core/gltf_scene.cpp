@@ -161,7 +161,8 @@ private:
     Properties texture(const GltfFile::Texture &t, Image picture, bool raw) const {
         Properties p = make("texture", "bitmap");
         p.set("bitmap", std::shared_ptr<const Image>(std::make_shared<Image>(std::move(picture))))
-            .set("wrap_mode", t.wrap)
+            .set("wrap_mode_u", t.wrap_u)
+            .set("wrap_mode_v", t.wrap_v)
             .set("filter_type", t.filter)
             .set("raw", raw);
         if (t.to_uv)

@@ -1,5 +1,6 @@
 // tests/plugins/gltf_test.cpp: shapes and scenes of glTF files.
 #include "core/gltf.h"
+#include "core/image_io.h"
 #include "support/gltf_file.h"
 #include "support/mesh_files.h"
 #include "support/surface.h"
@@ -16,6 +17,25 @@ protected:
                            write("x.gltf", text), more);
     }
     Properties scene(const std::string &text) { return parse_scene_file(write("x.gltf", text)); }
+    /// What the triangle is made of.
+    PropertiesPtr material(const std::string &says, const std::string &more = "") {
+        return scene(gltf_triangle(R"({"mesh": 0})", says, more))
+            .objects("shape")[0]
+            ->objects("bsdf")[0];
+    }
+    static PropertiesPtr inside(const PropertiesPtr &object, const char *name) {
+        const Property *p = object->find(name);
+        EXPECT_TRUE(p && p->object()) << name;
+        return p && p->object() ? *p->object() : std::make_shared<Properties>();
+    }
+    /// Two by two pixels, as image 0 of a file, and textures with this text.
+    std::string picture(const std::string &textures, const std::string &more = "") {
+        Image image(2, 2, { "R", "G", "B" }, Component::U8, true);
+        for (size_t i = 0; i < 12; ++i)
+            image.bytes()[i] = uint8_t(20 * i);
+        write("p.png", encode_image("png", image));
+        return R"(, "images": [{"uri": "p.png"}], "textures": [)" + textures + "]" + more;
+    }
 };
 
 TEST_F(GltfFiles, NodesPutMeshesInTheirPlaces) {
@@ -111,6 +131,16 @@ TEST_F(GltfFiles, MaterialsMayEmitLightAndHaveHoles) {
     PropertiesPtr mask = holes.objects("shape")[0]->objects("bsdf")[0];
     EXPECT_EQ(mask->type, "mask");
     EXPECT_EQ(mask->get<double>("opacity"), 0.25);
+}
+
+TEST_F(GltfFiles, TexturesWrapAlongEachAxisAsTheirSamplersSay) {
+    PropertiesPtr bsdf =
+        material(R"("pbrMetallicRoughness": {"baseColorTexture": {"index": 0}})",
+                 picture(R"({"source": 0, "sampler": 0})",
+                         R"(, "samplers": [{"wrapS": 33071, "wrapT": 33648}])"));
+    PropertiesPtr colour = inside(bsdf, "base_color");
+    EXPECT_EQ(colour->get<std::string>("wrap_mode_u"), "clamp");
+    EXPECT_EQ(colour->get<std::string>("wrap_mode_v"), "mirror");
 }
 
 TEST_F(GltfFiles, SayWhatIsWrong) {

@@ -145,6 +145,13 @@ struct GltfFile::Data {
         return l[size_t(i)];
     }
 
+    const json &primitive(int mesh, int i) const {
+        const json &all = list(item("meshes", mesh), "primitives");
+        if (i < 0 || size_t(i) >= all.size())
+            bad("mesh {} has {} primitives, and number {} is asked for", mesh, all.size(), i);
+        return all[size_t(i)];
+    }
+
     // ---- the file and what it is made of
 
     void read() {
@@ -565,12 +572,12 @@ std::array<std::array<double, 3>, 2> GltfFile::bounds_of(int mesh) const {
     return out;
 }
 
+bool GltfFile::has_triangles(int mesh, int primitive) const {
+    return m->get<int64_t>(m->primitive(mesh, primitive), "mode", 4) >= 4;
+}
+
 std::optional<GltfFile::Primitive> GltfFile::primitive(int mesh, int primitive) const {
-    const json &all = m->list(m->item("meshes", mesh), "primitives");
-    if (primitive < 0 || size_t(primitive) >= all.size())
-        m->bad("mesh {} has {} primitives, and number {} is asked for", mesh, all.size(),
-               primitive);
-    const json &j = all[size_t(primitive)], &attributes = Data::child(j, "attributes");
+    const json &j = m->primitive(mesh, primitive), &attributes = Data::child(j, "attributes");
     auto mode = m->get<int64_t>(j, "mode", 4);
     if (mode < 4)
         return std::nullopt;

@@ -50,6 +50,11 @@ public:
         std::string alpha_mode = "OPAQUE";
         bool double_sided = false;
         Texture base_colour_texture, metallic_roughness_texture, normal_texture, emission_texture;
+
+        std::vector<const Texture *> textures() const {
+            return { &base_colour_texture, &metallic_roughness_texture, &normal_texture,
+                     &emission_texture };
+        }
     };
     const std::vector<Material> &materials() const;
 
@@ -77,6 +82,8 @@ public:
         uint32_t colour_size = 0;
         std::vector<uint32_t> indices;
     };
+    /// Not points or lines.
+    bool has_triangles(int mesh, int primitive) const;
     /// Triangles, strips and fans as triangles; null for points and lines.
     std::optional<Primitive> primitive(int mesh, int primitive) const;
     Image image(int i) const;

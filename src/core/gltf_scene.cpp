@@ -1,8 +1,7 @@
 // core/gltf_scene.cpp: what a glTF file shows, as Properties.
 //
-// Materials are of the metallic-roughness kind: `principled`. Numbers of lights are taken as they are: candela and lux of the
-// file are units of radiant intensity and irradiance here.
-#include "core/gltf.h"
+// Numbers of lights are taken as they are: candela and lux of the file are units of radiant intensity and irradiance here.
+#include "core/gltf_material.h"
 #include "core/object.h"
 #include "core/scene_file.h"
 #include <algorithm>
@@ -18,14 +17,10 @@ class Converter {
 public:
     Converter(const GltfFile &file, std::filesystem::path path,
               std::shared_ptr<const FileResolver> files)
-        : m_file(file), m_path(std::move(path)), m_files(std::move(files)),
-          m_materials(file.materials().size() + 1) {}
+        : m_file(file), m_path(path), m_materials(file, std::move(path), std::move(files)) {}
 
     Properties make(const char *kind, const char *type) const {
-        Properties p(kind, type);
-        p.where.file = std::make_shared<std::string>(m_path.string());
-        p.files = m_files;
-        return p;
+        return m_materials.make(kind, type);
     }
 
     PropertiesPtr shape(const GltfFile::Node &node, int primitive, const TransformData &to_world) {
@@ -35,55 +30,21 @@ public:
             .set("primitive", int64_t(primitive))
             .set("to_world", to_world * node.to_world);
         int material = m_file.material_of(node.mesh, primitive);
-        PropertiesPtr &bsdf = m_materials[size_t(material + 1)];
-        if (!bsdf)
-            bsdf = std::make_shared<Properties>(this->bsdf(
-                material < 0 ? GltfFile::Material() : m_file.materials()[size_t(material)]));
-        p.set("", bsdf);
-        if (material >= 0)
-            add_emission(m_file.materials()[size_t(material)], p);
+        p.set("", m_materials.bsdf(material));
+        m_materials.add_emission(material, p);
         return std::make_shared<Properties>(std::move(p));
     }
 
-    // ---- materials: the one place where glTF's become Umbel's
-
-    Properties bsdf(const GltfFile::Material &m) const {
-        Properties p = make("bsdf", "principled");
-        set_colour(p, "base_color", m);
-        set_channel(p, "roughness", m.metallic_roughness_texture, 1, m.roughness);
-        set_channel(p, "metallic", m.metallic_roughness_texture, 2, m.metallic);
-        if (m.normal_texture.image >= 0) {
-            Properties normal = make("bsdf", "normalmap");
-            normal.set("normalmap",
-                       texture(m.normal_texture, normal_image(m.normal_texture), true));
-            normal.set("", std::move(p));
-            p = std::move(normal);
-        }
-        if (m.double_sided) {
-            Properties both = make("bsdf", "twosided");
-            both.set("", std::move(p));
-            p = std::move(both);
-        }
-        if (m.alpha_mode != "OPAQUE") {
-            Properties mask = make("bsdf", "mask");
-            set_opacity(mask, m);
-            mask.set("", std::move(p));
-            p = std::move(mask);
-        }
-        return p;
-    }
-
-    void add_emission(const GltfFile::Material &m, Properties &shape) const {
-        if (*std::max_element(m.emission.begin(), m.emission.end()) <= 0)
-            return;
-        Properties area = make("emitter", "area");
-        if (m.emission_texture.image < 0)
-            area.set("radiance",
-                     SpectrumData::from_rgb({ m.emission[0], m.emission[1], m.emission[2] }));
-        else
-            area.set("radiance", texture(m.emission_texture,
-                                         scaled(image(m.emission_texture), m.emission), false));
-        shape.set("", std::move(area));
+    /// Of the nodes' meshes, moved by a transform.
+    std::vector<PropertiesPtr> shapes(const TransformData &to_world) {
+        std::set<int> materials;
+        for (auto [node, primitive] : shown())
+            materials.insert(m_file.material_of(node->mesh, primitive));
+        m_materials.decode(materials);
+        std::vector<PropertiesPtr> out;
+        for (auto [node, primitive] : shown())
+            out.push_back(shape(*node, primitive, to_world));
+        return out;
     }
 
     // ---- cameras and lights look along -z
@@ -125,98 +86,20 @@ public:
     }
 
 private:
-    Image image(const GltfFile::Texture &t) const { return m_file.image(t.image); }
-
-    /// The picture without alpha, times a colour.
-    template <class C> static Image scaled(const Image &picture, const C &factor) {
-        Image rgb = to_model(picture, ColourModel::Rgb, false);
-        if (factor[0] == 1 && factor[1] == 1 && factor[2] == 1)
-            return rgb;
-        Image out = convert(rgb, Component::F32, false);
-        for (size_t i = 0; i < 3 * out.pixels(); ++i)
-            out.data<float>()[i] *= float(factor[i % 3]);
+    /// Parts of meshes that are made of triangles.
+    std::vector<std::pair<const GltfFile::Node *, int>> shown() const {
+        std::vector<std::pair<const GltfFile::Node *, int>> out;
+        for (const GltfFile::Node &n : m_file.nodes())
+            for (int i = 0; n.mesh >= 0 && i < int(m_file.primitive_count(n.mesh)); ++i)
+                if (m_file.has_triangles(n.mesh, i))
+                    out.emplace_back(&n, i);
         return out;
-    }
-    /// One channel as numbers, times a factor.
-    static Image channel(const Image &picture, size_t c, double factor) {
-        Image out(picture.width(), picture.height(), { "Y" }, Component::F32);
-        c = std::min(c, picture.channel_count() - 1);
-        for (size_t y = 0; y < out.height(); ++y)
-            for (size_t x = 0; x < out.width(); ++x)
-                out.set(x, y, 0, picture.get(x, y, c) * factor);
-        return out;
-    }
-    Image normal_image(const GltfFile::Texture &t) const {
-        Image rgb = to_model(image(t), ColourModel::Rgb, false);
-        rgb.set_srgb(false);
-        if (t.scale == 1)
-            return rgb;
-        Image out = convert(rgb, Component::F32, false);
-        for (size_t i = 0; i < 3 * out.pixels(); ++i)
-            if (float &v = out.data<float>()[i]; i % 3 < 2)
-                v = 0.5f + (v - 0.5f) * float(t.scale);
-        return out;
-    }
-
-    Properties texture(const GltfFile::Texture &t, Image picture, bool raw) const {
-        Properties p = make("texture", "bitmap");
-        p.set("bitmap", std::shared_ptr<const Image>(std::make_shared<Image>(std::move(picture))))
-            .set("wrap_mode_u", t.wrap_u)
-            .set("wrap_mode_v", t.wrap_v)
-            .set("filter_type", t.filter)
-            .set("raw", raw);
-        if (t.to_uv)
-            p.set("to_uv", *t.to_uv);
-        return p;
-    }
-    void set_colour(Properties &p, const char *name, const GltfFile::Material &m) const {
-        if (m.base_colour_texture.image >= 0)
-            p.set(name, texture(m.base_colour_texture,
-                                scaled(image(m.base_colour_texture), m.base_colour), false));
-        else
-            p.set(name,
-                  SpectrumData::from_rgb({ m.base_colour[0], m.base_colour[1], m.base_colour[2] }));
-    }
-    void set_channel(Properties &p, const char *name, const GltfFile::Texture &t, size_t c,
-                     double factor) const {
-        if (t.image >= 0)
-            p.set(name, texture(t, channel(image(t), c, factor), true));
-        else
-            p.set(name, factor);
-    }
-    void set_opacity(Properties &p, const GltfFile::Material &m) const {
-        const GltfFile::Texture &t = m.base_colour_texture;
-        double factor = m.base_colour[3];
-        bool is_mask = m.alpha_mode == "MASK";
-        auto opacity = [&](double v) { return is_mask ? double(v >= m.alpha_cutoff) : v; };
-        Image picture;
-        if (t.image >= 0)
-            picture = image(t);
-        if (t.image < 0 || !has_alpha(picture)) {
-            p.set("opacity", opacity(factor));
-            return;
-        }
-        Image alpha = channel(picture, picture.channel_count() - 1, factor);
-        for (size_t i = 0; i < alpha.pixels(); ++i)
-            alpha.data<float>()[i] = float(opacity(alpha.data<float>()[i]));
-        p.set("opacity", texture(t, std::move(alpha), true));
     }
 
     const GltfFile &m_file;
     std::filesystem::path m_path;
-    std::shared_ptr<const FileResolver> m_files;
-    std::vector<PropertiesPtr> m_materials; // the first: of what has none
+    GltfMaterials m_materials;
 };
-
-std::vector<PropertiesPtr> shapes_of(Converter &c, const GltfFile &file,
-                                     const TransformData &to_world) {
-    std::vector<PropertiesPtr> out;
-    for (const GltfFile::Node &n : file.nodes())
-        for (int i = 0; n.mesh >= 0 && i < int(file.primitive_count(n.mesh)); ++i)
-            if (file.primitive(n.mesh, i))
-                out.push_back(c.shape(n, i, to_world));
-    return out;
-}
 
 // Around all that is there, seen from the front and a little from above.
 Properties default_camera(const Converter &c, const GltfFile &file) {
@@ -255,7 +138,7 @@ std::vector<PropertiesPtr> gltf_shapes(const GltfFile &file, const std::filesyst
                                        std::shared_ptr<const FileResolver> files,
                                        const TransformData &to_world) {
     Converter c(file, path, std::move(files));
-    return shapes_of(c, file, to_world);
+    return c.shapes(to_world);
 }
 
 Properties gltf_scene(const std::filesystem::path &path, const SceneFileOptions &options) {
@@ -282,7 +165,7 @@ Properties gltf_scene(const std::filesystem::path &path, const SceneFileOptions 
             has_light = true;
         }
     }
-    for (const PropertiesPtr &s : shapes_of(c, *file, {})) {
+    for (const PropertiesPtr &s : c.shapes({})) {
         for (const PropertiesPtr &o : s->objects("emitter"))
             has_light |= o != nullptr;
         scene.set("", s);

@@ -143,6 +143,24 @@ TEST_F(GltfFiles, TexturesWrapAlongEachAxisAsTheirSamplersSay) {
     EXPECT_EQ(colour->get<std::string>("wrap_mode_v"), "mirror");
 }
 
+// Each parameter of each material decoded its image, and had a texture of its own
+TEST_F(GltfFiles, TexturesThatAreTheSameAreOneObject) {
+    std::string pbr = R"("pbrMetallicRoughness": {"baseColorTexture": {"index": 0},
+        "metallicRoughnessTexture": {"index": 1}})",
+                text = gltf_triangle(R"({"mesh": 0}, {"mesh": 1})", pbr + "}, {" + pbr,
+                                     picture(R"({"source": 0}, {"source": 0})"));
+    std::string first = R"("indices": 2, "material": 0}]})",
+                second = R"({"primitives": [{"attributes": {"POSITION": 0}, "material": 1}]})";
+    text.replace(text.find(first), first.size(), first + ", " + second);
+    std::vector<PropertiesPtr> shapes = scene(text).objects("shape");
+    ASSERT_EQ(shapes.size(), 2u);
+    PropertiesPtr a = shapes[0]->objects("bsdf")[0], b = shapes[1]->objects("bsdf")[0];
+    EXPECT_NE(a, b);
+    for (const char *name : { "base_color", "roughness", "metallic" })
+        EXPECT_EQ(inside(a, name), inside(b, name)) << name;
+    EXPECT_NE(inside(a, "roughness"), inside(a, "metallic"));
+}
+
 TEST_F(GltfFiles, SayWhatIsWrong) {
     auto says = [&](std::string text, const std::string &from, const std::string &to,
                     const char *what) {

@@ -1,0 +1,56 @@
+// core/gltf_material.h: materials of glTF files as Properties.
+#pragma once
+#include "core/gltf.h"
+#include <functional>
+#include <map>
+#include <set>
+
+namespace umbel {
+
+/// The one place where a file's materials become Umbel's. Each image is decoded once, and textures that are the same, of whichever
+/// materials, are one object.
+class GltfMaterials {
+public:
+    GltfMaterials(const GltfFile &file, std::filesystem::path path,
+                  std::shared_ptr<const FileResolver> files);
+
+    /// An object that says in messages that it comes from the file.
+    Properties make(const char *kind, const char *type) const;
+    /// Decodes the images of these materials, by all cores.
+    void decode(const std::set<int> &materials);
+    /// -1: of what has none.
+    PropertiesPtr bsdf(int material);
+    /// The light that the surface gives off, if any.
+    void add_emission(int material, Properties &shape);
+
+private:
+    using Picture = std::function<Image(const Image &)>;
+
+    const GltfFile::Material &material(int i) const;
+    Properties make_bsdf(const GltfFile::Material &m);
+    const Image &image(const GltfFile::Texture &t);
+    PropertiesPtr texture(const GltfFile::Texture &t, bool raw, const std::string &what,
+                          const Picture &picture);
+    PropertiesPtr colour(const GltfFile::Texture &t, const std::array<double, 3> &factor);
+    void set_colour(Properties &p, const char *name, const GltfFile::Texture &t,
+                    const std::array<double, 3> &factor);
+    void set_channel(Properties &p, const char *name, const GltfFile::Texture &t, size_t c,
+                     double factor);
+    void set_normals(Properties &p, const GltfFile::Texture &t);
+    void set_opacity(Properties &p, const GltfFile::Material &m);
+
+    struct Decoded {
+        Image image;
+        std::exception_ptr error;
+    };
+    void decode(int image, Decoded &to) const;
+
+    const GltfFile &m_file;
+    std::filesystem::path m_path;
+    std::shared_ptr<const FileResolver> m_files;
+    std::vector<PropertiesPtr> m_bsdfs; // the first: of what has none
+    std::map<int, Decoded> m_images;
+    std::map<std::string, PropertiesPtr> m_textures; // by all that makes them differ
+};
+
+} // namespace umbel

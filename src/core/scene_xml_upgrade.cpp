@@ -136,7 +136,9 @@ void upgrade_bsdf(Properties &object) {
         object.set("material", std::string("none"));
     }
     if (object.type == "conductor" || object.type == "roughconductor") {
-        if (!object.has("material") && !object.has("eta") && !object.has("k"))
+        if (object.has("eta") && object.has("k"))
+            object.erase("material"); // which only supplied what they left out
+        else if (!object.has("material"))
             object.set("material", std::string("Cu"));
         if (!object.has("ext_eta"))
             object.set("ext_eta", std::string("air"));

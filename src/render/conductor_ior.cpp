@@ -28,8 +28,8 @@ SpectrumData table(const ConductorData &c, bool k) {
 
 void ConductorIor::declare(Params &p) {
     p.string("material", material, "none").doc("A preset such as Au; none: a perfect mirror");
-    p.unbounded_texture("eta", eta).doc("In place of `material`: real part of the index");
-    p.unbounded_texture("k", k).doc("In place of `material`: imaginary part of the index");
+    p.unbounded_texture("eta", eta).doc("Real part of the index, in place of `material`'s");
+    p.unbounded_texture("k", k).doc("Imaginary part of the index, in place of `material`'s");
     std::string none; // for the manual only
     if (p.traversing() && ext_eta)
         p.exposed("ext_eta", &*ext_eta).differentiable();
@@ -40,29 +40,32 @@ void ConductorIor::declare(Params &p) {
         return;
     if (p.properties()->has("ext_eta"))
         ext_eta = opaque_float(read_ior(*p.properties(), "ext_eta", "vacuum"));
-    if (bool(eta) != bool(k))
-        fail("{}: eta and k go together, and one of them is missing", p.properties()->describe());
-    if (eta)
-        return;
-    Loader &loader = *p.loader();
-    if (material == "none") { // reflects everything
-        eta = std::dynamic_pointer_cast<Texture>(
-            loader.load_spectrum(SpectrumData::uniform(0), *p.properties()));
-        k = std::dynamic_pointer_cast<Texture>(
-            loader.load_spectrum(SpectrumData::uniform(1), *p.properties()));
+    if (eta && k) {
+        if (material != "none")
+            p.properties()->fail_at(
+                *p.properties()->find("material"),
+                "material has no effect beside eta and k; remove one or the other");
         return;
     }
-    try {
-        const ConductorData &c = conductor_preset(material);
-        eta = std::dynamic_pointer_cast<Texture>(
-            loader.load_spectrum(table(c, false), *p.properties()));
-        k = std::dynamic_pointer_cast<Texture>(
-            loader.load_spectrum(table(c, true), *p.properties()));
-    } catch (const UserError &e) {
-        if (const Property *named = p.properties()->find("material"))
-            p.properties()->fail_at(*named, e.what());
-        throw;
-    }
+    // What was not given is the material's; a perfect mirror has 0 and 1.
+    SpectrumData real = SpectrumData::uniform(0), imaginary = SpectrumData::uniform(1);
+    if (material != "none")
+        try {
+            const ConductorData &c = conductor_preset(material);
+            real = table(c, false);
+            imaginary = table(c, true);
+        } catch (const UserError &e) {
+            if (const Property *named = p.properties()->find("material"))
+                p.properties()->fail_at(*named, e.what());
+            throw;
+        }
+    auto load = [&](const SpectrumData &d) {
+        return std::dynamic_pointer_cast<Texture>(p.loader()->load_spectrum(d, *p.properties()));
+    };
+    if (!eta)
+        eta = load(real);
+    if (!k)
+        k = load(imaginary);
 }
 
 } // namespace umbel

@@ -314,6 +314,14 @@ TEST(SceneFile, OldDefaultsAreKept) {
     EXPECT_TRUE(child(s, 3)->has("reflectance"));
     EXPECT_TRUE(child(s, 4)->has("normalmap"));
     EXPECT_FALSE(child(scene(R"(<bsdf type="conductor"/>)"))->has("material"));
+    // What eta and k left out was copper's, or that of the material that was named.
+    s = old_scene(R"(<bsdf type="conductor"><float name="eta" value="2"/></bsdf>
+        <bsdf type="conductor"><string name="material" value="Au"/><float name="k" value="2"/></bsdf>
+        <bsdf type="conductor"><string name="material" value="Au"/><float name="eta" value="1"/>
+            <float name="k" value="2"/></bsdf>)");
+    EXPECT_EQ(word(0, "material"), "Cu");
+    EXPECT_EQ(word(1, "material"), "Au");
+    EXPECT_FALSE(child(s, 2)->has("material"));
 }
 
 // What 0.5 wrote into images is no name of a value.

@@ -33,6 +33,22 @@ TEST_P(BackendConductor, IsAMirrorFromTheFront) {
     EXPECT_EQ(read_floats(s.pdf)[0], 0) << "from behind";
 }
 
+// What is not given is the material's, and a perfect mirror has eta = 0 and k = 1.
+TEST_P(BackendConductor, HalfAnIndexLeavesTheOtherToTheMaterial) {
+    auto reflected = [&](const std::string &inside) {
+        BSDFSample s = make(fmt::format("<bsdf type='conductor'>{}</bsdf>", inside))
+                           ->sample({}, hit_from(Vector3(0, 0, 1)), Float(0.5),
+                                    { Float(0.3), Float(0.7) }, true);
+        return read_floats(unpolarized(s.weight).c[0])[0];
+    };
+    EXPECT_NEAR(reflected("<float name='eta' value='2'/>"), (1 + 1.) / (9 + 1), 1e-6);
+    EXPECT_NEAR(reflected("<float name='k' value='3'/>"), 1, 1e-6) << "nothing is absorbed";
+    const char *au = "<string name='material' value='Au'/>";
+    // At all visible wavelengths, gold has a k above 1.5, and an eta above 0.1.
+    EXPECT_GT(reflected(fmt::format("{}<float name='eta' value='2'/>", au)), 0.25);
+    EXPECT_LT(reflected(fmt::format("{}<float name='k' value='1'/>", au)), 0.9);
+}
+
 TEST(Conductor, GoldIsYellow) {
     VariantScope scope(find_variant("interp_rgb"));
     auto bsdf =
@@ -53,7 +69,9 @@ TEST(Conductor, SaysWhatIsMissing) {
             fmt::format("<shape type='sphere'><bsdf type='conductor'>{}</bsdf></shape>", inside),
             parts);
     };
-    refuse("<float name='eta' value='1'/>", { "eta and k go together" });
+    refuse("<float name='eta' value='1'/><float name='k' value='2'/><string name='material' "
+           "value='Au'/>",
+           { "scene:1", "material has no effect beside eta and k", "remove" });
     refuse("<string name='material' value='Aux'/>", { "Aux", "Au" });
 }
 

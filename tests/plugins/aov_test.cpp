@@ -57,6 +57,38 @@ TEST_P(BackendAov, ShowsHowTextureCoordinatesChangeBetweenSamples) {
     EXPECT_GE(image.find_channel("i.I"), 0);
 }
 
+// Of a rectangle the way to its edge, of a ball the cosine at which it is seen, and 1 beside it.
+TEST_P(BackendAov, ShowsHowFarSurfacesAreFromTheirEnds) {
+    // Samples lie up to half a pixel aside: 0.16 units of a rectangle of 18
+    EXPECT_NEAR(middle(image_with("b:boundary_test,d:depth"), "b"), 0.5, 0.02);
+    auto seen = [](const std::string &shape) {
+        std::string xml = scene_xml(shape, 9, 16, "aov"), tag = "<integrator type='aov'/>";
+        xml.replace(xml.find(tag), tag.size(),
+                    "<integrator type='aov'><string name='aovs' value='b:boundary_test,u:uv'/>"
+                    "</integrator>");
+        return render_image(*scene_from(xml));
+    };
+    Image ball = seen("<shape type='sphere'/>");
+    int b = ball.find_channel("b");
+    ASSERT_GE(b, 0);
+    EXPECT_NEAR(ball.get(4, 4, size_t(b)), 1, 0.05);
+    EXPECT_NEAR(ball.get(0, 0, size_t(b)), 1, 1e-6) << "nothing is there";
+    double least = 1;
+    for (size_t x = 0; x < 9; ++x)
+        least = std::min(least, ball.get(x, 4, size_t(b)));
+    EXPECT_LT(least, 0.9) << "towards the silhouette";
+    // A face has two triangles, along whose diagonal it is 0: with smooth normals they do not count
+    EXPECT_NEAR(middle(seen("<shape type='cube'/>"), "b"), 1, 0.01);
+    EXPECT_LT(middle(seen("<shape type='cube'><boolean name='face_normals' value='true'/></shape>"),
+                     "b"),
+              0.3);
+    Image disk = seen("<shape type='disk'><transform name='to_world'><scale value='4'/></transform>"
+                      "</shape>");
+    for (size_t x = 0; x < 9; ++x)
+        EXPECT_NEAR(disk.get(x, 4, size_t(disk.find_channel("b"))),
+                    1 - disk.get(x, 4, size_t(disk.find_channel("u.U"))), 1e-5);
+}
+
 TEST_P(BackendAov, LeavesTheImageInsideAsItIs) {
     Image image = image_with("d:depth", "<integrator type='depth'/>");
     for (size_t y = 0; y < 9; ++y)

@@ -6,6 +6,10 @@
 //
 // duv_dx and duv_dy say how texture coordinates change from a pixel to the next one, over the square root of the number of
 // samples a pixel: so far do neighbouring samples lie apart.
+//
+// boundary_test is a single channel that is called as it is in the list: 0 at silhouettes and edges, more away from them, and 1
+// where nothing is seen. Triangles without normals end at each of their edges.
+#include "render/boundary_test.h"
 #include "render/further_colours.h"
 #include "render/nesting_integrator.h"
 #include <optional>
@@ -19,11 +23,12 @@ public:
             "<string name='aovs' value='d:depth,n:sh_normal,a:albedo'/><integrator type='path'/>");
         p.example(
             "<string name='aovs' value='p:position,u:uv,g:geo_normal,s:dp_du,t:dp_dv,x:duv_dx,"
-            "y:duv_dy,i:prim_index,j:shape_index'/>");
+            "y:duv_dy,i:prim_index,j:shape_index,b:boundary_test'/>");
         Integrator::declare(p);
         p.string("aovs", m_list, "")
             .doc("Such as dd:depth,nn:sh_normal; kinds: depth, position, uv, geo_normal, "
-                 "sh_normal, dp_du, dp_dv, duv_dx, duv_dy, prim_index, shape_index, albedo");
+                 "sh_normal, dp_du, dp_dv, duv_dx, duv_dy, prim_index, shape_index, albedo, "
+                 "boundary_test");
         declare_several(p,
                         "What computes the colour, black if absent; several give further images");
         if (p.loading() && !p.properties()->has("aovs"))
@@ -44,8 +49,11 @@ public:
                 complain("aovs: {} is not of the form name:kind", quote(item));
             std::string name = item.substr(0, colon), kind = item.substr(colon + 1);
             kind.erase(kind.find_last_not_of(" \n\t") + 1);
-            for (const char *c = suffixes_of(kind); *c; ++c)
-                m_names.push_back(fmt::format("{}.{}", name, *c));
+            if (kind == "boundary_test")
+                m_names.push_back(name);
+            else
+                for (const char *c = suffixes_of(kind); *c; ++c)
+                    m_names.push_back(fmt::format("{}.{}", name, *c));
             m_kinds.push_back(kind);
             if (kind.starts_with("duv_") && !m_asks)
                 m_asks.emplace();
@@ -60,13 +68,14 @@ public:
 
     Radiance sample(const Scene &scene, SampleStream &sampler, const Ray &ray, const Medium *medium,
                     const Mask &active) const override {
-        SurfaceInteraction si = scene.ray_intersect(ray, active, true);
+        Hit hit = scene.trace(ray, active, true);
+        SurfaceInteraction si = scene.interaction(ray, hit, active);
         si.compute_uv_partials(ray, active);
         Mask valid = active & si.is_valid();
         Radiance r = NestingIntegrator::sample(scene, sampler, ray, medium, active);
         if (m_inner.empty())
             r.valid = valid;
-        for (const Float &v : channels(scene, si, valid))
+        for (const Float &v : channels(scene, ray, hit, si, valid))
             r.aovs.push_back(v);
         return r;
     }
@@ -85,15 +94,15 @@ public:
         SurfaceInteraction si = scene.interaction(ray, hit, active, Scene::Follow::Ray);
         si.compute_uv_partials(ray, active);
         std::vector<Float> by(gradient.aovs.begin() + long(own), gradient.aovs.end());
-        for (const Float &v :
-             differentiate_values(mode, channels(scene, si, active & si.is_valid()), by))
+        std::vector<Float> seen = channels(scene, ray, hit, si, active & si.is_valid());
+        for (const Float &v : differentiate_values(mode, seen, by))
             out.aovs.push_back(v);
         return out;
     }
 
 private:
-    std::vector<Float> channels(const Scene &scene, const SurfaceInteraction &si,
-                                const Mask &valid) const {
+    std::vector<Float> channels(const Scene &scene, const Ray &ray, const Hit &hit,
+                                const SurfaceInteraction &si, const Mask &valid) const {
         std::vector<Float> out;
         auto put = [&](const Float &v) { out.push_back(select(valid, v, Float(0))); };
         auto put2 = [&](const Vector2 &v) { // rays of scripts have no neighbours
@@ -123,6 +132,8 @@ private:
                 put(Float(si.prim));
             else if (k == "shape_index")
                 put(Float(si.shape));
+            else if (k == "boundary_test")
+                out.push_back(m_boundary.eval(ray, hit, si, valid));
             else
                 put3(albedo(scene, si, valid));
         }
@@ -156,6 +167,7 @@ private:
     std::string m_list;
     std::vector<std::string> m_kinds, m_names;
     std::optional<AsksForPartials> m_asks; // where a channel shows them
+    BoundaryTest m_boundary;
 };
 
 UMBEL_PLUGIN(Integrator, Aov, "aov")

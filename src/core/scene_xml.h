@@ -70,6 +70,7 @@ struct Remarks {
     std::vector<Replaced> replaced;
     std::map<std::string, Places> words, unread;
     bool has_media = false;
+    std::vector<std::string> channels; // that the film names
 };
 
 /// Renames plugins and parameters and converts values, once all children have been read.

@@ -214,6 +214,31 @@ void prefer_sun_direction(Properties &object) {
             object.erase(name);
 }
 
+/// Of a list that is separated by commas.
+std::vector<std::string> words(std::string_view list) {
+    std::vector<std::string> out;
+    while (!list.empty()) {
+        std::string_view word = list.substr(0, list.find(','));
+        list.remove_prefix(std::min(list.size(), word.size() + 1));
+        word.remove_prefix(std::min(word.size(), word.find_first_not_of(" \t\n")));
+        out.emplace_back(word.substr(0, word.find_last_not_of(" \t\n") + 1));
+    }
+    return out;
+}
+
+// Names that a film had for the integrators of `multichannel`, in their order.
+void name_channels(Properties &scene, const std::vector<std::string> &channels) {
+    for (const PropertiesPtr &integrator : scene.objects("integrator")) {
+        if (integrator->type != "multichannel")
+            continue;
+        size_t i = 0;
+        for (Property &p : integrator->all())
+            if (p.object() && (*p.object())->kind == "integrator" && i < channels.size())
+                if (const std::string &name = channels[i++]; p.name.empty())
+                    p.name = name;
+    }
+}
+
 // Coefficients were those of skin where none were given.
 void upgrade_medium(Properties &object) {
     if (object.type != "homogeneous")
@@ -287,13 +312,18 @@ void upgrade_object(Properties &object, const Version &version, Remarks &remarks
         if (object.has("banner") && !object.get<bool>("banner"))
             object.erase("banner");
     }
+    if (object.kind == "scene")
+        name_channels(object, remarks.channels);
     // Enumerators changed their spelling too: luminanceAlpha.
     if (object.kind == "film")
         if (Property *p = object.find("pixel_format"))
             if (auto *format = std::get_if<std::string>(&p->value)) {
                 // Lists were for `multichannel`, whose integrators now say what their channels are
-                if (format->find(',') != std::string::npos)
+                if (format->find(',') != std::string::npos) {
+                    if (object.has("channel_names"))
+                        remarks.channels = words(object.get<std::string>("channel_names"));
                     object.erase("channel_names");
+                }
                 *format = snake_case(format->substr(0, format->find(',')));
             }
 

@@ -324,6 +324,24 @@ TEST(SceneFile, OldDefaultsAreKept) {
     EXPECT_FALSE(child(s, 2)->has("material"));
 }
 
+// As in the manual's example of `multichannel`.
+TEST(SceneFile, OldNamesOfChannelsAreThoseOfIntegrators) {
+    Properties s = old_scene(R"(<integrator type="multichannel"><integrator type="path"/>
+        <integrator type="field"><string name="field" value="shNormal"/></integrator>
+        <integrator type="field"><string name="field" value="distance"/></integrator></integrator>
+        <sensor type="perspective"><film type="hdrfilm">
+            <string name="pixelFormat" value="rgb, rgb, luminance"/>
+            <string name="channelNames" value="color, normal, distance"/></film></sensor>)");
+    std::vector<std::string> names;
+    for (const Property &p : child(s)->all())
+        if (p.object())
+            names.push_back(p.name);
+    EXPECT_EQ(names, (std::vector<std::string>{ "color", "normal", "distance" }));
+    PropertiesPtr film = child(*child(s, 1));
+    EXPECT_EQ(film->get<std::string>("pixel_format"), "rgb");
+    EXPECT_FALSE(film->has("channel_names"));
+}
+
 // What 0.5 wrote into images is no name of a value.
 TEST(SceneFile, OldAnnotationsKeepTheirKeywords) {
     const char *body = R"(<film type="x">

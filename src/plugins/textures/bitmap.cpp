@@ -4,6 +4,7 @@
 // that is known: in what the camera sees directly. The former blends two levels of a MIP map, of which the texels are as large
 // as that is long; the latter takes an elliptically weighted average [Heckbert 1989] of texels as large as it is wide. Slopes,
 // and what is seen by way of other surfaces, are those of the image itself.
+// Mitsuba 0.5 took `ewa` where a scene did not say: here, scenes of all versions have to ask for it.
 //
 // v = 0 is the image's top row. Texels stay in memory as the file has them: a byte, a half or a float for greys, and for
 // colours four bytes or packets of four halves or floats, or as a parameter has them: packets of three. Bytes become numbers in the kernel, with a table of 256 entries

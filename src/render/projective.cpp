@@ -76,6 +76,11 @@ Viewpoint viewpoint(const Sensor &sensor, const Scene &scene, const Float &time,
              .is_camera = true };
 }
 
+// Whether that is the same for all samples.
+bool has_one_viewpoint(const Sensor &sensor) {
+    return sensor.has(EndpointFlags::Delta) && !sensor.needs_time_sample() && !sensor.is_several();
+}
+
 struct Start { // of a lane
     SampleStream sampler;
     Float time;
@@ -92,7 +97,7 @@ Start start(const BoundaryPass &pass, const UInt32 &number) {
     s.time = sensor.sample_time(sensor.needs_time_sample() ? s.sampler.next_1d() : Float(0));
     Float u = variant().colour == Colour::Spectral ? s.sampler.next_1d() : Float(0);
     std::tie(s.wavelengths, s.weight) = sensor.sample_wavelengths({}, u, Mask(true));
-    if (sensor.needs_aperture_sample())
+    if (sensor.needs_position_sample())
         s.aperture = s.sampler.next_2d();
     if (!sensor.film().filter().is_box())
         s.in_filter = s.sampler.next_2d();
@@ -194,9 +199,8 @@ void ProjectiveTracer::primary(const BoundaryPass &pass, const Silhouettes &edge
     if (spp <= 0 || max_depth() == 0)
         return;
     const Sensor &sensor = pass.sensor;
-    bool is_certain = sensor.has(EndpointFlags::Delta) && !sensor.needs_time_sample();
     Viewpoint camera = viewpoint(sensor, pass.scene, sensor.sample_time(Float(0)), { 0.5, 0.5 });
-    auto pieces = edges.seen_from(camera, is_certain, FollowedCamera::is_any());
+    auto pieces = edges.seen_from(camera, has_one_viewpoint(sensor), FollowedCamera::is_any());
     if (!pieces)
         return;
     // Two lanes a sample, one on each side
@@ -220,8 +224,8 @@ void ProjectiveTracer::primary_launch(const BoundaryPass &pass, const Silhouette
     // A place on a silhouette, and the camera's ray to it
     UInt32 piece = pieces.sample(u.x);
     Float probability = pieces.eval_pmf_normalized(piece);
-    bool is_pinhole = sensor.has(EndpointFlags::Delta) && !sensor.needs_time_sample();
-    Viewpoint from = is_pinhole ? camera : viewpoint(sensor, pass.scene, s.time, s.aperture);
+    Viewpoint from =
+        has_one_viewpoint(sensor) ? camera : viewpoint(sensor, pass.scene, s.time, s.aperture);
     Silhouettes::Point at = edges.point(piece, u.y, from, Mask(true));
     auto [ds, importance] =
         sensor.sample_direction(place(at.p, s.time, s.wavelengths), s.aperture, at.valid);

@@ -26,6 +26,10 @@ public:
     void child_changed() override { configure(); } // the film's size matters
 
     virtual bool needs_aperture_sample() const { return false; }
+    /// Whether it is made of several, of which sample_position() and sample_direction() choose one.
+    virtual bool is_several() const { return false; }
+    /// Whether these two take random numbers.
+    bool needs_position_sample() const { return needs_aperture_sample() || is_several(); }
     bool needs_time_sample() const { return m_shutter_close > m_shutter_open; }
 
     /// Draws what sample_ray() needs for a pixel of the whole image: a place from the reconstruction filter around it, or, if not

@@ -405,6 +405,8 @@ std::optional<DiscreteDistribution> Silhouettes::seen_from(const Viewpoint &from
         Vector3 to_a = from.from(e.a), to_b = from.from(e.b);
         Float far2 = select(from.w > 0, sqrt(squared_norm(to_a) * squared_norm(to_b)), Float(1));
         Float angle = norm(cross(v, way)) * rsqrt(squared_norm(way)) * rsqrt(far2);
+        if (!is_certain) // what is seen end-on from here is not from elsewhere
+            angle = max(angle, norm(v) * rsqrt(far2) * 0.1);
         edges = select(seen, angle, Float(0));
     }
     std::vector<double> outlines;

@@ -80,6 +80,25 @@ TEST_P(BackendBatch, LightFromItsSourceGivesTheSameImages) {
     }
 }
 
+// Cameras without an aperture need no random numbers but to be chosen.
+TEST(BackendBatchOfPinholes, LightFromItsSourceArrivesAtBoth) {
+    VariantScope scope(find_variant("llvm_rgb"));
+    std::string sensor = Both, lens = "<sensor type='thinlens'>",
+                focus = "<float name='focus_distance' value='3'/>";
+    sensor.replace(sensor.find(lens), lens.size(), "<sensor type='perspective'>");
+    sensor.erase(sensor.find(focus), focus.size());
+    Image there = render_image(*scene_from(scene(sensor)), { .spp = 4096 }),
+          back = render_image(*scene_from(scene(sensor, "ptracer")), { .spp = 4096 });
+    for (size_t half = 0; half < 2; ++half) {
+        double a = 0, b = 0;
+        for (size_t x = 6 * half; x < 6 * half + 6; ++x)
+            for (size_t y = 0; y < 6; ++y)
+                a += there.get(x, y, 0), b += back.get(x, y, 0);
+        EXPECT_GT(a, 0.1);
+        EXPECT_NEAR(b / a, 1, 0.1) << "half " << half; // four times the noise
+    }
+}
+
 TEST(Batch, SaysWhatIsWrong) {
     VariantScope scope(find_variant("interp_rgb"));
     auto expect = [](const std::string &inside, std::initializer_list<const char *> parts) {

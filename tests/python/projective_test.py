@@ -204,6 +204,21 @@ def test_a_camera_that_moves():
     Problem(_scene(_lit(SHAPES["cube"]()), "direct_projective"), "camera.to_world", _move(0), 128, 2048).check(forward=True)
 
 
+def _side_by_side(*places):
+    """A batch of pinholes."""
+    T = mi.ScalarTransform4f
+    film = {"type": "hdrfilm", "width": SIZE * len(places), "height": SIZE, "rfilter": {"type": "box"}, "pixel_format": "rgb"}
+    inner = {f"camera{i}": {"type": "perspective", "fov": 45, "to_world": T().look_at(p, [0, 0, 0], [0, 1, 0])}
+             for i, p in enumerate(places)}
+    return {"type": "batch", "film": film, "sampler": {"type": "independent", "sample_count": 16}, **inner}
+
+
+@pytest.mark.parametrize("name", ["sphere", "cube"])
+def test_each_camera_of_a_batch_sees_its_own_silhouettes(name):
+    scene = _scene(_lit(SHAPES[name]()), "direct_projective", _side_by_side([0, 1, 5], [4, 2, -1]))
+    Problem(scene, _key(name), _move(0), 128, 2048).check()
+
+
 def test_guiding_changes_noise_alone():
     scene = _scene(_lit(SHAPES["sphere"]()), "direct_projective", guiding="grid", guiding_rounds=2)
     Problem(scene, _key("sphere"), _move(0), 256, 2048).check()

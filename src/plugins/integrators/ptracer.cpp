@@ -160,7 +160,7 @@ private:
 
         // The camera, and another direction sampled from the BSDF
         Vector2 aperture =
-            pass.sensor.needs_aperture_sample() ? s.sampler.next_2d() : Vector2{ 0.5, 0.5 };
+            pass.sensor.needs_position_sample() ? s.sampler.next_2d() : Vector2{ 0.5, 0.5 };
         auto [ds, importance] = pass.sensor.sample_direction(si, aperture, hit);
         Vector3 wo = si.to_local(ds.d);
         Float u1 = s.sampler.next_1d();

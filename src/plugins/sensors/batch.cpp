@@ -54,6 +54,7 @@ public:
         return std::any_of(m_sensors.begin(), m_sensors.end(),
                            [](const Ref<Sensor> &s) { return s->needs_aperture_sample(); });
     }
+    bool is_several() const override { return m_sensors.size() > 1; }
     BoundingBox bounds() const override {
         BoundingBox b;
         for (const Ref<Sensor> &s : m_sensors)

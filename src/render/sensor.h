@@ -51,6 +51,8 @@ public:
     /// As part of another one, whose response and film count for all of them.
     void measure_for(const Sensor &whole);
 
+    /// Whether each of its rays moves as to_world does.
+    virtual bool rays_follow_to_world() const { return true; }
     /// Whether scripts follow derivatives of to_world.
     bool follows_to_world() const { return m_to_world_array.grad_id() != 0; }
     /// Takes them up, as Arena::follow_shapes does: from where the sensor is to where it is, an identity of 12 numbers. None if

@@ -156,6 +156,20 @@ def test_errors_name_what_images_have_no_derivative_by():
     assert "sensor" not in str(error.value)
 
 
+def test_where_a_camera_is_counts_as_differentiable(capfd):
+    params = mi.traverse(lamp_over_triangle("prb"))
+    assert params.flags("sensor.to_world") == 0
+    height = mi.Float(4)
+    dr.enable_grad(height)
+    params["sensor.to_world"] = mi.Transform4f().translate([0, 0, height]).rotate([0, 1, 0], 180)
+    params.update()
+    assert "non-differentiable" not in capfd.readouterr().err
+    assert "sensor.to_world" not in mi.ad.Adam(lr=.1, params=params)  # made of what an optimizer holds
+    meter = mi.load_dict({"type": "distant", "target": [0, 0, 0],
+                          "film": {"type": "hdrfilm", "width": 1, "height": 1, "rfilter": {"type": "box"}}})
+    assert mi.traverse(meter).flags("to_world") == 1  # the target stays where it is
+
+
 def test_dielectrics_have_derivatives_of_what_they_choose():
     for name, sample in (("dielectric", [0.5, 0.5]), ("roughdielectric", [0.3, 0.4])):
         bsdf = mi.load_dict({"type": name})

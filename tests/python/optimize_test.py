@@ -126,6 +126,7 @@ job = lambda: mi.ad.jobs.Job(scene, ["card.bsdf.reflectance.value"], [(0, {str(f
     (("iterations", "iteratons"), 'unknown entry "iteratons"; did you mean "iterations"?'),
     (('"l2"', '"l3"'), 'loss: unknown entry "l3"'),
     (("card.bsdf.reflectance", "card.bsdf.reflectence"), 'did you mean "card.bsdf.reflectance.value"?'),
+    (("card.bsdf.reflectance.value", "sensor.to_world"), 'parameter "sensor.to_world" is a '),
     (("start = 0.2", "start = 0.2\nmaximum = 1"), 'parameter "card.bsdf.reflectance.value": unknown entry "maximum"'),
     (('type = "adam"', 'type = "adamm"'), 'optimizer: unknown entry "adamm"; did you mean "adam"?'),
     (("[[view]]", "[[view]"), "job-bad.toml: "),

@@ -75,6 +75,9 @@ class Job:
             s = self.settings[key] = {**_SETTINGS, **given}
             if self.params.flags(key) & 1:  # complains of names that there are not
                 raise dr.UserError(f'parameter "{key}" has no derivatives')
+            if not isinstance(self.params[key], dr.ArrayBase):
+                raise dr.UserError(f'parameter "{key}" is a {type(self.params[key]).__name__}, which is made of other numbers: a '
+                                   "script optimizes these, as examples/python/36_pose_from_an_image.py does")
             if s["start"] is not None:
                 self.params[key] = _start(self.params[key], s["start"], key)
             self.optimizer[key] = self.params[key]

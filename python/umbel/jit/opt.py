@@ -91,9 +91,11 @@ class Optimizer(MutableMapping):
             self[k] = v
 
     def _filter(self, params):
-        """Leaves out what cannot be optimized."""
+        """Leaves out what cannot be optimized: also transforms, which are functions of what is."""
         flags = getattr(params, "flags", None)
-        return params if flags is None else {k: params[k] for k in params.keys() if not int(flags(k)) & 1}
+        if flags is None:
+            return params
+        return {k: params[k] for k in params.keys() if not int(flags(k)) & 1 and isinstance(params[k], ArrayBase)}
 
     # ---- rates
     def learning_rate(self, key=None):

@@ -52,6 +52,7 @@ public:
                                                             : 0);
     }
     bool needs_aperture_sample() const override { return true; }
+    bool rays_follow_to_world() const override { return !has_target(); } // which stays
     BoundingBox bounds() const override {
         return m_has_point ? BoundingBox{ m_point, m_point }
                : m_target  ? m_target->swept_bounds()

@@ -23,6 +23,7 @@ public:
     }
     uint32_t flags() const override { return EndpointFlags::Surface; }
     bool needs_aperture_sample() const override { return true; }
+    bool rays_follow_to_world() const override { return false; } // but the surface
 
     std::pair<Ray, Spectrum> sample_ray(const Float &time, const Float &wavelength,
                                         const Vector2 &position, const Vector2 &direction,

@@ -7,6 +7,7 @@
 
 namespace umbel {
 
+class Integrator;
 struct NestedRadiance;
 
 /// What one sample contributes.
@@ -80,6 +81,8 @@ struct BoundaryPass {
     UInt32 seed; // not that of the first pass
     int spp;     // samples a pixel that the image was asked for with
     std::function<void()> pause = {}; // see between()
+    /// Whose sample() makes all channels of the image; null: the one that is asked.
+    const Integrator *whole = nullptr;
 
     /// To be called between launches: waits for those under way, and may throw.
     void between() const {

@@ -119,13 +119,6 @@ RadianceDerivative derivative_like(const Radiance &r, const std::vector<Float> &
     return out;
 }
 
-/// Rows of `to` numbers for each pixel in place of `from`: the first ones, and zeros.
-Float recut(const Float &values, uint32_t from, uint32_t to) {
-    UInt32 lane(jit::lane_index(values.size() / from * to)), pixel = lane / UInt32(to),
-                                                             k = lane - pixel * UInt32(to);
-    return Float(jit::gather(values, pixel * UInt32(from) + k, k < UInt32(from)));
-}
-
 } // namespace
 
 RadianceDerivative NestingIntegrator::differentiate(ad::Mode mode, const Scene &scene, SampleStream,
@@ -201,14 +194,10 @@ Float NestingIntegrator::boundary(const BoundaryPass &pass) const {
                 plugin());
     if (m_inner.empty() || !m_inner[0]->has_boundary() || !shows_first())
         return {};
-    auto all = uint32_t(pass.shape[2]),
-         first = all - uint32_t(aov_names().size() - m_inner[0]->aov_names().size());
     BoundaryPass part = pass;
-    part.shape[2] = first;
-    if (pass.mode == ad::Mode::Backward)
-        part.gradient = recut(pass.gradient, all, first);
-    Float tangent = m_inner[0]->boundary(part);
-    return tangent.valid() ? recut(tangent, first, all) : tangent;
+    if (!part.whole)
+        part.whole = this; // of all channels, what comes into sight is another surface's
+    return m_inner[0]->boundary(part);
 }
 
 } // namespace umbel

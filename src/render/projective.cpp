@@ -125,6 +125,7 @@ struct ProjectiveTracer::Target {
         Spectrum L;
         Float alpha;
         Wavelengths wavelengths;
+        std::vector<Float> further = {}; // channels beside the colour; zeros if absent
     };
     /// Light times the derivative of `motion`.
     void add(const Light &light, const Float &motion, double scale, Mask active) {
@@ -139,8 +140,9 @@ struct ProjectiveTracer::Target {
         UInt32 x = cx - jit::opaque(uint32_t(pass.crop.x)),
                y = cy - jit::opaque(uint32_t(pass.crop.y));
         active = active & (x < jit::opaque(uint32_t(width))) & (y < jit::opaque(uint32_t(height)));
-        std::vector<Float> further(channels - film.channel_names({}).size(), Float(0)),
-            values = film.channels({ light.L, light.wavelengths, light.alpha, further });
+        std::vector<Float> further = light.further;
+        further.resize(channels - film.channel_names({}).size(), Float(0));
+        std::vector<Float> values = film.channels({ light.L, light.wavelengths, light.alpha, further });
         Float factor = weight_x * weight_y * opaque_float(scale);
         for (Float &v : values) {
             v = v * factor;
@@ -243,8 +245,10 @@ void ProjectiveTracer::primary_launch(const BoundaryPass &pass, const Silhouette
     active = active & any_nonzero(sight(pass.scene, test, active).weight);
 
     // What is seen on this side of it
-    Radiance r = sample(pass.scene, s.sampler, beside_by(select(is_outside, Float(1), Float(-1))),
-                        sensor.medium(), active);
+    const Integrator &whole = pass.whole ? *pass.whole : *this;
+    Radiance r =
+        whole.sample(pass.scene, s.sampler, beside_by(select(is_outside, Float(1), Float(-1))),
+                     sensor.medium(), active);
     Float sign = select(is_outside, Float(-1), Float(1)) / probability;
     Spectrum weight = s.weight * importance * sign;
 
@@ -257,7 +261,10 @@ void ProjectiveTracer::primary_launch(const BoundaryPass &pass, const Silhouette
         motion = dot(edge, p);
     }
     Float alpha = select(r.valid, sign, Float(0)) * importance[0];
-    target.add({ ds.uv, s.in_filter, weight * r.L, alpha, s.wavelengths }, motion, scale, active);
+    for (Float &v : r.aovs)
+        v = v * sign * importance[0];
+    target.add({ ds.uv, s.in_filter, weight * r.L, alpha, s.wavelengths, r.aovs }, motion, scale,
+               active);
 }
 
 // ---- silhouettes between surfaces

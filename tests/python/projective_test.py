@@ -131,6 +131,12 @@ def test_what_the_camera_sees_of_a_moving_shape(name):
     Problem(_scene(_things(name), max_depth=1), key, _move(0), 512, 4096).check(forward=name in ("cube", "sphere", "disk"))
 
 
+def test_channels_beside_the_colour_know_what_comes_into_sight():
+    thing = {"thing": {"type": "sphere", "radius": 0.8, "emitter": _glow()}}  # no deeper than 0 beside it
+    scene = _scene(thing, "aov", aovs="d:depth", inner={"type": "prb_projective", "max_depth": 1})
+    Problem(scene, "thing.to_world", _move(0), 512, 4096).check(forward=True)
+
+
 def _lit(thing, light=None):
     T = mi.ScalarTransform4f
     return {

@@ -13,6 +13,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <gtest/gtest.h>
+#include <sstream>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -174,6 +175,21 @@ TEST(SlowRandomProgram, GivesTheSameResultsOnAllBackendsAndUnderAllFlags) {
 TEST(RandomProgram, IsTheSameForTheSameSeed) {
     EXPECT_EQ(describe(random_plan(5)), describe(random_plan(5)));
     EXPECT_NE(describe(random_plan(5)), describe(random_plan(6)));
+}
+
+TEST(RandomProgram, AddsFloatsOnDevicesToo) {
+    int scatters = 0, reductions = 0;
+    for (uint64_t seed = 1; seed <= 60; ++seed) {
+        std::istringstream text(describe(plan_for_devices(random_plan(seed))));
+        for (std::string line; std::getline(text, line);) {
+            auto has = [&](const std::string &part) { return line.find(part) != line.npos; };
+            std::string add = std::string(" ") + name(ReduceOp::Add) + " #";
+            scatters += has("Scatter f") && has(add);
+            reductions += has("Reduce f") && has(add);
+        }
+    }
+    EXPECT_GT(scatters, 10);
+    EXPECT_GT(reductions, 0);
 }
 
 TEST(RandomProgram, ShrinksToTheStepsThatMatter) {

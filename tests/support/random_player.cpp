@@ -2,6 +2,7 @@
 #include "jit/control.h"
 #include "support/random_program.h"
 #include "support/random_values.h"
+#include <cmath>
 
 namespace umbel::test {
 
@@ -20,7 +21,8 @@ public:
 
     std::vector<Outcome::Output> run() {
         for (const ArrayPlan &a : p.arrays)
-            m_arrays.push_back(data(a.type, a.size ? a.size : p.lanes, a.seed));
+            m_arrays.push_back(a.adds_floats() ? multiples(a)
+                                               : data(a.type, a.size ? a.size : p.lanes, a.seed));
         make<0>(m_things0);
         make<1>(m_things1);
         make<2>(m_things2);
@@ -50,6 +52,35 @@ private:
             std::memcpy(&memory[i * bytes(t)], &v, bytes(t));
         }
         return copy_from(t, memory.data(), size);
+    }
+    // One of -4 to 4 times a power of two; no zero is negative.
+    static Value multiples(const ArrayPlan &a) {
+        Random r(a.seed);
+        std::vector<uint8_t> memory(a.size * bytes(a.type));
+        for (uint32_t i = 0; i < a.size; ++i) {
+            uint64_t v = float_bits(a.type, std::ldexp(r.between(-4, 4), a.scale));
+            std::memcpy(&memory[i * bytes(a.type)], &v, bytes(a.type));
+        }
+        return copy_from(a.type, memory.data(), a.size);
+    }
+    // The same, by any number.
+    static Value multiple(Type t, const Value &of, int scale) {
+        Value small = binary(Op::Sub, cast(Type::I32, modulo(of, 9)), literal(Type::I32, 4));
+        return binary(Op::Mul, cast(t, small), literal(t, float_bits(t, std::ldexp(1.0, scale))));
+    }
+    Value added(const ArrayPlan &a, const Value &of) {
+        Value v = multiple(a.type, of, a.scale);
+        if (!a.infinite)
+            return v;
+        // Of both signs: what meets is NaN, in any order
+        auto put = [&](uint32_t remainder, double infinity) {
+            v = ternary(Op::Select,
+                        binary(Op::Eq, modulo(of, 251), literal(Type::U32, remainder)),
+                        literal(a.type, float_bits(a.type, infinity)), v);
+        };
+        put(5, INFINITY);
+        put(7, -INFINITY);
+        return v;
     }
     template <int K> void make(std::vector<std::unique_ptr<Thing<K>>> &things) {
         const ClassPlan &plan = p.classes[K];
@@ -211,7 +242,12 @@ void Player::play(const Step &s) {
     case Do::ArrayNew: give(local_array(in(0), s.number)); break;
     case Do::ArrayGet: give(local_get(in(0), in(1), in(2))); break;
     case Do::ArraySet: give(local_set(in(0), in(1), in(2), in(3))); break;
-    case Do::Scatter: scatter(m_arrays[s.number], in(3), target_index(s), in(1), s.reduce); break;
+    case Do::Scatter: {
+        const ArrayPlan &a = p.arrays[s.number];
+        scatter(m_arrays[s.number], a.adds_floats() ? added(a, in(3)) : in(3), target_index(s),
+                in(1), s.reduce);
+        break;
+    }
     case Do::Count: {
         Value index = target_index(s), rank = scatter_inc(m_arrays[s.number], index, in(1));
         scatter(m_arrays[s.number + 1], rank, index, in(1), ReduceOp::Add);
@@ -250,7 +286,9 @@ void Player::play(const Step &s) {
     }
     case Do::Snapshot: give(m_arrays[s.number]); break;
     case Do::Reduce: // over all lanes, also where the operand is a constant
-        give(reduce(s.reduce, binary(Op::Add, in(0), cast(s.type, in(1)))));
+        give(reduce(s.reduce, is_float(s.type)
+                                  ? multiple(s.type, binary(Op::Add, in(0), in(1)), 0)
+                                  : binary(Op::Add, in(0), cast(s.type, in(1)))));
         break;
     }
 }

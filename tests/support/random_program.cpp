@@ -206,7 +206,8 @@ private:
                   .type = array.type,
                   .reduce = op,
                   .number = a,
-                  .in = { index, mask, m_lane, pick(array.type) } },
+                  .in = { index, mask, m_lane,
+                          pick(array.adds_floats() ? Type::U32 : array.type) } },
                 {});
             return;
         }
@@ -403,6 +404,12 @@ private:
                       .reduce = random_reduction(t, false),
                       .in = { pick(t), m_lane } },
                     { { t } });
+            else if (is_float(t)) // as to shared arrays
+                add({ .what = Do::Reduce,
+                      .type = t == Type::F16 ? Type::F32 : t,
+                      .reduce = ReduceOp::Add,
+                      .in = { pick(Type::U32), m_lane } },
+                    { { t == Type::F16 ? Type::F32 : t } });
         }
         }
     }
@@ -458,13 +465,20 @@ private:
         for (int i = 0; i < 4; ++i)
             add_array(
                 { .type = r.of(AllTypes), .use = ArrayPlan::Exclusive, .shift = r.below(p.lanes) });
-        for (int i = 0; i < 3; ++i) {
-            Type t = r.of(AllTypes);
+        for (int i = 0; i < 4; ++i) {
+            Type t = i < 3 ? r.of(AllTypes) : r.chance(60) ? Type::F32 : Type::F64;
             if (!is_float(t))
                 add_array({ .type = t,
                             .size = 1 + r.below(40),
                             .use = ArrayPlan::Shared,
                             .reduce = random_reduction(t, false) });
+            else if (t != Type::F16) // whose sums of 2049 are not exact
+                add_array({ .type = t,
+                            .size = 1 + r.below(40),
+                            .use = ArrayPlan::Shared,
+                            .reduce = ReduceOp::Add,
+                            .scale = r.chance(30) ? 0 : r.between(t == Type::F32 ? -149 : -1074, 90),
+                            .infinite = r.chance(20) });
         }
         for (int i = 0; i < 2; ++i) {
             Type t = r.of(AllTypes);
@@ -610,7 +624,7 @@ Plan random_plan(uint64_t seed, int budget) {
 
 Plan plan_for_devices(Plan plan) {
     for_each_step(plan, [&](Step &s) {
-        if (s.what != Do::Scatter || !is_float(s.type))
+        if (s.what != Do::Scatter || !is_float(s.type) || plan.arrays[s.number].adds_floats())
             return;
         s.off |= plan.arrays[s.number].use == ArrayPlan::Top;
         if (s.reduce == ReduceOp::Add)

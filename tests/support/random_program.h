@@ -72,14 +72,18 @@ struct Slot {
 
 /// An array that is gathered from or scattered to. Elements of an exclusive target belong to one lane
 /// each, so that lane's program order decides; a shared one takes a single kind of reduction, whose order
-/// does not matter, or is written at the top level alone, where the order of lanes is fixed.
+/// does not matter, or is written at the top level alone, where the order of lanes is fixed. Floats that are
+/// added to a shared one are small multiples of one power of two: their sums are exact in any order.
 struct ArrayPlan {
     Type type;
     uint32_t size = 0; // 0: one element a lane
     uint64_t seed = 0;
     enum Use : uint8_t { Source, Exclusive, Shared, Top, Counter, Ranks } use = Source;
     ReduceOp reduce = ReduceOp::Store;
-    uint32_t shift = 0; // Exclusive: lane i owns element (i + shift) % lanes
+    uint32_t shift = 0;    // Exclusive: lane i owns element (i + shift) % lanes
+    int scale = 0;         // Shared floats: the power of two
+    bool infinite = false; // Shared floats: infinities are among what is added
+    bool adds_floats() const { return use == Shared && is_float(type); }
 };
 
 /// Instances of a class share a signature; each runs one of the class's codes on members of its own.
@@ -112,8 +116,8 @@ struct Plan {
 
 /// A plan of about `budget` operations; 0: between 20 and 300.
 Plan random_plan(uint64_t seed, int budget = 0);
-/// The same for devices, which add floats exactly, not in the order of lanes, and round once: they store the largest instead, or
-/// nothing where the order of lanes would tell.
+/// The same for devices, which add floats exactly, not in the order of lanes, and round once: where sums round, they store the largest
+/// instead, or nothing where the order of lanes would tell.
 Plan plan_for_devices(Plan plan);
 /// One line a step.
 std::string describe(const Plan &plan);

@@ -174,11 +174,11 @@ bool is_python_render(const Options &o) {
 }
 
 /// Tangents on to the scene's values, or gradients from them on to what they were computed from.
-void pass_derivatives(const Ref<Scene> &scene, bool is_forward) {
+void pass_derivatives(const Ref<Scene> &scene, const Sensor *another, bool is_forward) {
     enter();
     if (is_forward)
-        scene->follow_shapes();
-    std::vector<Value> inputs = followed_values(*scene, SceneParameters(scene));
+        scene->follow_shapes(another);
+    std::vector<Value> inputs = followed_values(*scene, SceneParameters(scene), another);
     for (const Value &v : inputs)
         ad::enqueue(ad::Mode::Backward, v); // what they depend on
     if (!inputs.empty())
@@ -189,7 +189,7 @@ nb::object render_forward(const Ref<Scene> &scene, nb::object sensor, nb::object
                           nb::object seed, int spp) {
     enter();
     Options o = options_of(scene, sensor, integrator, seed, spp);
-    pass_derivatives(scene, true);
+    pass_derivatives(scene, o.primal.from.get(), true);
     Render render(*scene, o.primal);
     std::array<size_t, 3> shape = render.tensor_shape();
     Float image = render.forward();
@@ -200,9 +200,9 @@ void render_backward(const Ref<Scene> &scene, const Float &gradient, nb::object 
                      nb::object integrator, nb::object seed, int spp) {
     enter();
     Options o = options_of(scene, sensor, integrator, seed, spp);
-    scene->follow_shapes();
+    scene->follow_shapes(o.primal.from.get());
     Render(*scene, o.primal).backward(gradient);
-    pass_derivatives(scene, false);
+    pass_derivatives(scene, o.primal.from.get(), false);
 }
 
 nb::object render(const Ref<Scene> &scene, uintptr_t params, nb::object sensor,

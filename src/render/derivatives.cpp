@@ -33,9 +33,10 @@ static Radiance fixed(Radiance r) {
 }
 
 static void refuse_camera(const Integrator &integrator) {
-    if (FollowedCamera::is_any() && !dynamic_cast<const FollowsCamera *>(&integrator))
-        integrator.complain("has no derivatives by where the camera is; use `prb_projective`, or "
-                            "`prb`, which leaves out what comes into sight");
+    const Integrator *ignores = FollowedCamera::is_any() ? integrator.ignores_camera() : nullptr;
+    if (ignores)
+        ignores->complain("has no derivatives by where the camera is; use `prb_projective`, or "
+                          "`prb`, which leaves out what comes into sight");
 }
 
 std::array<size_t, 3> Render::tensor_shape() const {

@@ -5,13 +5,7 @@
 
 namespace umbel {
 
-/// Of integrators that know how rays which leave a camera move with it.
-class FollowsCamera {
-public:
-    virtual ~FollowsCamera() = default;
-};
-
-/// While one lives, rays that leave the camera move with it: see Sensor::follow_to_world.
+/// While one lives, rays that leave the camera move with it: see Sensor::follow_to_world and Integrator::ignores_camera.
 class FollowedCamera {
 public:
     explicit FollowedCamera(const Sensor &sensor) : m_before(current()) {

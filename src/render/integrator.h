@@ -132,6 +132,9 @@ public:
                                              const Medium *medium, const Radiance &primal,
                                              const RadianceDerivative &gradient,
                                              const Mask &active) const;
+    /// Of it and those inside, the first whose differentiate() does not know that rays move with the camera; null: all know. See
+    /// FollowedCamera.
+    virtual const Integrator *ignores_camera() const { return this; }
     /// The part of the derivative that differentiate() cannot see: where shapes move, things come into sight and go out of it,
     /// which is an integral over boundaries. Called once, after differentiate() of all samples: in reverse mode, adds to the
     /// gradients of all that is followed; in forward mode, returns the tangent of the image's numbers, or nothing. Here,

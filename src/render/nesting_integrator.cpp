@@ -175,6 +175,13 @@ RadianceDerivative NestingIntegrator::differentiate(ad::Mode mode, const Scene &
     return {};
 }
 
+const Integrator *NestingIntegrator::ignores_camera() const {
+    for (const Ref<Integrator> &i : m_inner)
+        if (const Integrator *ignores = i->ignores_camera())
+            return ignores;
+    return nullptr;
+}
+
 bool NestingIntegrator::has_boundary() const {
     return std::any_of(m_inner.begin(), m_inner.end(),
                        [](const Ref<Integrator> &i) { return i->has_boundary(); });

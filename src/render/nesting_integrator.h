@@ -23,6 +23,7 @@ public:
                                      const Ray &ray, const Medium *medium, const Radiance &primal,
                                      const RadianceDerivative &gradient,
                                      const Mask &active) const override;
+    const Integrator *ignores_camera() const override;
     /// What comes into sight, by the first; UserError where another one knows of that, or where the image is not the first's.
     Float boundary(const BoundaryPass &pass) const override;
     bool has_boundary() const override;

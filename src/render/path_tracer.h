@@ -27,7 +27,7 @@ enum class PathDerivative {
     Recorded,  // all arithmetic of the loop is kept and differentiated: `ad`
 };
 
-class PathTracer : public Integrator, public FollowsCamera {
+class PathTracer : public Integrator {
 public:
     void declare(Params &p) override;
     Radiance sample(const Scene &scene, SampleStream &sampler, const Ray &ray, const Medium *medium,
@@ -36,6 +36,7 @@ public:
                                      const Ray &ray, const Medium *medium, const Radiance &primal,
                                      const RadianceDerivative &gradient,
                                      const Mask &active) const override;
+    const Integrator *ignores_camera() const override { return nullptr; }
 
 protected:
     /// `max_depth` is the default. A basic one meets lights by chance only, and paths do not end by roulette.

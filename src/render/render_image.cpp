@@ -50,8 +50,9 @@ private:
 
 } // namespace
 
-std::vector<Value> followed_values(const Scene &scene, const SceneParameters &params) {
-    std::vector<Value> out = scene.followed_shapes();
+std::vector<Value> followed_values(const Scene &scene, const SceneParameters &params,
+                                   const Sensor *another) {
+    std::vector<Value> out = scene.followed_shapes(another);
     for (Value &v : params.traced())
         if (ad::grad_enabled(v))
             out.push_back(std::move(v));
@@ -64,8 +65,8 @@ Float render_image(const Ref<Scene> &scene, const SceneParameters *params,
     VariantScope scope(scene->scene_variant());
     std::vector<Value> followed;
     if (params) {
-        scene->follow_shapes();
-        followed = followed_values(*scene, *params);
+        scene->follow_shapes(primal.from.get());
+        followed = followed_values(*scene, *params, primal.from.get());
     }
     Float image;
     {

@@ -11,8 +11,9 @@ namespace umbel {
 /// Called between the launches of a render that takes several: waits for the last one, shows progress, or throws.
 using BetweenLaunches = std::function<void(Render &)>;
 
-/// The values that carry derivatives of a scene's parameters, `params`, into its images: see Arena::follow_shapes.
-std::vector<Value> followed_values(const Scene &scene, const SceneParameters &params);
+/// The values that carry derivatives of a scene's parameters, `params`, into its images: see Scene::follow_shapes.
+std::vector<Value> followed_values(const Scene &scene, const SceneParameters &params,
+                                   const Sensor *another);
 
 /// Rows, columns and channels of the image, flat; see Render::tensor_shape(). The image is rendered with `primal`; its
 /// derivatives are computed, when asked for, with the samples of `gradient`, which should have another seed: else the errors

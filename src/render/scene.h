@@ -42,9 +42,10 @@ public:
     /// Likewise, with derivatives of whatever scripts follow of shapes: see Arena::attached.
     Arena::Attached attached(const Ray &ray, const Hit &hit, const Mask &on_ray,
                              const Mask &active) const;
-    /// See Arena::follow_shapes; and likewise of where sensors are.
-    void follow_shapes();
-    std::vector<Value> followed_shapes() const;
+    /// See Arena::follow_shapes; and likewise of where sensors are: the scene's, and another one that looks at it, or null.
+    void follow_shapes(const Sensor *another);
+    std::vector<Value> followed_shapes(const Sensor *another) const;
+    std::vector<const Sensor *> sensors_and(const Sensor *another) const; // each once
     bool follows_shapes() const { return m_arena.follows_shapes(); }
     /// Derivatives of the normal at a hit with respect to u and v: of the shading normal, or of the geometric one.
     std::pair<Vector3, Vector3> normal_partials(const Ray &ray, const Hit &hit,

@@ -1,18 +1,28 @@
 // render/scene_queries.cpp: what light transport asks of a scene, in recorded code.
 #include "ad/ad.h"
 #include "render/scene.h"
+#include <algorithm>
 
 namespace umbel {
 
-void Scene::follow_shapes() {
-    m_arena.follow_shapes();
+std::vector<const Sensor *> Scene::sensors_and(const Sensor *another) const {
+    std::vector<const Sensor *> all;
     for (const Ref<Sensor> &s : m_sensors)
+        all.push_back(s.get());
+    if (another && std::find(all.begin(), all.end(), another) == all.end())
+        all.push_back(another);
+    return all;
+}
+
+void Scene::follow_shapes(const Sensor *another) {
+    m_arena.follow_shapes();
+    for (const Sensor *s : sensors_and(another))
         s->follow_to_world();
 }
 
-std::vector<Value> Scene::followed_shapes() const {
+std::vector<Value> Scene::followed_shapes(const Sensor *another) const {
     std::vector<Value> out = m_arena.followed_shapes();
-    for (const Ref<Sensor> &s : m_sensors)
+    for (const Sensor *s : sensors_and(another))
         if (const Float &v = s->followed_to_world(); v.valid() && ad::grad_enabled(v))
             out.push_back(v);
     return out;

@@ -11,8 +11,9 @@ namespace umbel {
 void Sensor::declare(Params &p) {
     Param &place = p.animation("to_world", m_to_world)
                        .doc("From camera space (looking along +z, y up) to the scene's");
-    // Images have derivatives by it, but what a sensor says of itself has none: see followed_camera.h
-    if (rays_follow_to_world()) {
+    // Images have derivatives by it, but what a sensor says of itself has none: see followed_camera.h. A ray of several sensors
+    // does not know which one it left.
+    if (rays_follow_to_world() && !m_film_of_all) {
         place.differentiable();
         if (m_to_world.transforms.size() == 1)
             place.slot = TransformSlot{ &m_to_world_array, &m_to_world.transforms[0] };

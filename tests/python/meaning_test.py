@@ -170,6 +170,53 @@ def test_where_a_camera_is_counts_as_differentiable(capfd):
     assert mi.traverse(meter).flags("to_world") == 1  # the target stays where it is
 
 
+def follow_height(params, key, height=4.):
+    """The camera of lamp_over_triangle, as high as a number says."""
+    x = mi.Float(height)
+    dr.enable_grad(x)
+    params[key] = mi.Transform4f().translate([0, 0, x]).rotate([0, 1, 0], 180)
+    params.update()
+    return x
+
+
+def test_cameras_outside_of_the_scene_are_followed():
+    scene = lamp_over_triangle("prb")
+    film = {"type": "hdrfilm", "width": 4, "height": 4, "rfilter": {"type": "box"}}
+    camera = mi.load_dict({"type": "perspective", "fov": 20, "to_world": T().look_at([0, 0, 4], [0, 0, 0], [0, 1, 0]), "film": film})
+
+    def derivative(params, key, sensor):
+        x = follow_height(params, key)
+        dr.backward(dr.sum(mi.render(scene, params, sensor=sensor, spp=16, seed=3, seed_grad=3), axis=None))
+        params[key] = mi.ScalarTransform4f().look_at([0, 0, 4], [0, 0, 0], [0, 1, 0])
+        params.update()
+        return dr.grad(x)[0]
+    inside, outside = derivative(mi.traverse(scene), "sensor.to_world", 0), derivative(mi.traverse(camera), "to_world", camera)
+    assert abs(inside) > 1e-3 and outside == pytest.approx(inside, rel=1e-4)  # rounding
+
+
+def test_integrators_around_others_follow_the_camera():
+    def derivative(integrator):
+        scene = lamp_over_triangle("prb")
+        params = mi.traverse(scene)
+        x = follow_height(params, "sensor.to_world")
+        image = mi.render(scene, params, integrator=mi.load_dict(integrator), spp=16, seed=3, seed_grad=3)
+        dr.backward(dr.sum(image[:, :, image.shape[2] - 1], axis=None))
+        return dr.grad(x)[0]
+    assert derivative({"type": "multichannel", "a": {"type": "prb"}}) == pytest.approx(derivative({"type": "prb"}), rel=1e-4)
+    with pytest.raises(mi.UserError, match="ao.*no derivatives by where the camera is"):
+        derivative({"type": "aov", "aovs": "d:depth", "a": {"type": "ao"}})
+    # Rays to the plate are longer by 1 / cos, which differs from 1 by less than 2 % in a view of 20 degrees
+    assert derivative({"type": "aov", "aovs": "d:depth", "a": {"type": "prb"}}) == pytest.approx(16, rel=.03)
+
+
+def test_cameras_of_a_batch_count_as_not_differentiable():
+    film = {"type": "hdrfilm", "width": 4, "height": 2, "rfilter": {"type": "box"}}
+    both = {"type": "batch", "film": film, "a": {"type": "perspective"}, "b": {"type": "perspective"}}
+    params = mi.traverse(mi.load_dict(both))
+    places = [k for k in params.keys() if k.endswith("to_world")]
+    assert len(places) == 2 and all(params.flags(k) == 1 for k in places)
+
+
 def test_dielectrics_have_derivatives_of_what_they_choose():
     for name, sample in (("dielectric", [0.5, 0.5]), ("roughdielectric", [0.3, 0.4])):
         bsdf = mi.load_dict({"type": name})

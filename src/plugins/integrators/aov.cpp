@@ -10,6 +10,7 @@
 // boundary_test is a single channel that is called as it is in the list: 0 at silhouettes and edges, more away from them, and 1
 // where nothing is seen. Triangles without normals end at each of their edges.
 #include "render/boundary_test.h"
+#include "render/followed_camera.h"
 #include "render/further_colours.h"
 #include "render/nesting_integrator.h"
 #include <optional>
@@ -65,6 +66,9 @@ public:
         return names;
     }
     bool has_colour() const override { return !m_inner.empty(); }
+    const Integrator *ignores_camera() const override { // neighbours of rays are not followed
+        return m_asks ? this : NestingIntegrator::ignores_camera();
+    }
 
     Radiance sample(const Scene &scene, SampleStream &sampler, const Ray &ray, const Medium *medium,
                     const Mask &active) const override {
@@ -80,7 +84,7 @@ public:
         return r;
     }
 
-    // The channels' own arithmetic, at a point that stays on its ray while surfaces move.
+    // The channels' own arithmetic, at a point that stays on its ray while surfaces and the camera move.
     RadianceDerivative differentiate(ad::Mode mode, const Scene &scene, SampleStream sampler,
                                      const Ray &ray, const Medium *medium, const Radiance &primal,
                                      const RadianceDerivative &gradient,
@@ -91,7 +95,8 @@ public:
         out = NestingIntegrator::differentiate(mode, scene, sampler, ray, medium, primal, out,
                                                active);
         Hit hit = scene.trace(ray, active, true);
-        SurfaceInteraction si = scene.interaction(ray, hit, active, Scene::Follow::Ray);
+        Ray carried = FollowedCamera::carry(ray, active & hit.is_valid());
+        SurfaceInteraction si = scene.interaction(carried, hit, active, Scene::Follow::Ray);
         si.compute_uv_partials(ray, active);
         std::vector<Float> by(gradient.aovs.begin() + long(own), gradient.aovs.end());
         std::vector<Float> seen = channels(scene, ray, hit, si, active & si.is_valid());

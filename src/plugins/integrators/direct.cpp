@@ -7,7 +7,7 @@
 
 namespace umbel {
 
-class Direct final : public Integrator, public FollowsCamera {
+class Direct final : public Integrator {
 public:
     void declare(Params &p) override {
         Integrator::declare(p);
@@ -41,6 +41,8 @@ public:
             L += towards_sample(scene, sampler, at, valid);
         return { L, valid | covers_background(scene, m_hide_emitters), {} };
     }
+
+    const Integrator *ignores_camera() const override { return nullptr; }
 
 private:
     // What the camera sees, with derivatives of what scripts follow, and without. Where it is differentiated, what was sampled

@@ -2,6 +2,8 @@
 #include "machine.h"
 #include <bit>
 #include <cmath>
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <limits>
 
@@ -271,6 +273,81 @@ void match_any(uint64_t *r, const Ins &i) { r[i.d[0]] = 1; }
 void ballot(uint64_t *r, const Ins &i) { r[i.d[0]] = r[i.s[0]] ? 1 : 0; }
 void shuffle(uint64_t *r, const Ins &i) { r[i.d[0]] = uint32_t(r[i.s[0]]); }
 
+// ---- Warps of many: lanes that name each other in their masks, and must all be there
+
+uint32_t lanes_here(uint64_t *const *lanes) {
+    uint32_t all = 0;
+    for (uint32_t k = 0; k < WarpLanes; ++k)
+        all |= uint32_t(lanes[k] != nullptr) << k;
+    return all;
+}
+
+// Calls f(lane's cells, number, its mask), where the mask is operand `at`.
+template <class F> void for_members(uint64_t *const *lanes, const Ins &i, int at, F &&f) {
+    uint32_t here = lanes_here(lanes);
+    for (uint32_t k = 0; k < WarpLanes; ++k) {
+        if (!lanes[k])
+            continue;
+        uint32_t mask = uint32_t(lanes[k][i.s[at]]);
+        bool fits = (mask >> k & 1) && !(mask & ~here);
+        for (uint32_t j = 0; fits && j < WarpLanes; ++j)
+            fits = !(mask >> j & 1) || uint32_t(lanes[j][i.s[at]]) == mask;
+        if (!fits) {
+            std::fprintf(stderr, "lane %u waits for lanes %08x, of which %08x are there\n", k, mask,
+                         here);
+            std::abort(); // a GPU would wait for ever
+        }
+        f(k, mask);
+    }
+}
+
+void active_masks(uint64_t *const *lanes, const Ins &i) {
+    uint32_t here = lanes_here(lanes);
+    for (uint32_t k = 0; k < WarpLanes; ++k)
+        if (lanes[k])
+            lanes[k][i.d[0]] = here;
+}
+
+// Results come last: operands may be the same registers.
+struct Results {
+    uint64_t of[WarpLanes] = {};
+    void put(uint64_t *const *lanes, const Ins &i) const {
+        for (uint32_t k = 0; k < WarpLanes; ++k)
+            if (lanes[k])
+                lanes[k][i.d[0]] = of[k];
+    }
+};
+
+template <class T> void match_all_lanes(uint64_t *const *lanes, const Ins &i) {
+    Results r;
+    for_members(lanes, i, 1, [&](uint32_t k, uint32_t mask) {
+        for (uint32_t j = 0; j < WarpLanes; ++j)
+            if (mask >> j & 1 && T(lanes[j][i.s[0]]) == T(lanes[k][i.s[0]]))
+                r.of[k] |= uint64_t(1) << j;
+    });
+    r.put(lanes, i);
+}
+
+void ballots(uint64_t *const *lanes, const Ins &i) {
+    Results r;
+    for_members(lanes, i, 1, [&](uint32_t k, uint32_t mask) {
+        for (uint32_t j = 0; j < WarpLanes; ++j)
+            if (mask >> j & 1 && lanes[j][i.s[0]])
+                r.of[k] |= uint64_t(1) << j;
+    });
+    r.put(lanes, i);
+}
+
+void shuffles(uint64_t *const *lanes, const Ins &i) {
+    constexpr uint64_t Undefined = 0xbadbadba; // of lanes that are not in the mask
+    Results r;
+    for_members(lanes, i, 3, [&](uint32_t k, uint32_t mask) {
+        uint32_t from = uint32_t(lanes[k][i.s[1]]) % WarpLanes;
+        r.of[k] = mask >> from & 1 ? uint32_t(lanes[from][i.s[0]]) : Undefined;
+    });
+    r.put(lanes, i);
+}
+
 // ---- By name
 
 struct Names {
@@ -413,6 +490,15 @@ Execute find_instruction(const std::string &opcode) {
     static const Names names;
     auto it = names.of.find(opcode);
     return it == names.of.end() ? nullptr : it->second;
+}
+
+ExecuteTogether find_instruction_of_warps(const std::string &opcode) {
+    return opcode == "activemask.b32"         ? active_masks
+           : opcode == "match.any.sync.b32"   ? match_all_lanes<uint32_t>
+           : opcode == "match.any.sync.b64"   ? match_all_lanes<uint64_t>
+           : opcode == "vote.sync.ballot.b32" ? ballots
+           : opcode == "shfl.sync.idx.b32"    ? shuffles
+                                              : nullptr;
 }
 
 } // namespace cuda_machine

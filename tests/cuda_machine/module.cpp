@@ -1,5 +1,6 @@
 // tests/cuda_machine/module.cpp: reads the text of a module; runs its threads.
 #include "machine.h"
+#include <algorithm>
 #include <cctype>
 #include <cstdlib>
 #include <cstring>
@@ -41,8 +42,8 @@ uint32_t width_of(const std::string &type) { // "b32"
 class Parser {
 public:
     explicit Parser(const std::string &text) : m_text(text) {
-        m.cells.assign(4, 0);
-        m.tid = 0, m.ctaid = 1, m.ntid = 2, m.base = 3;
+        m.cells.assign(6, 0);
+        m.tid = 0, m.ctaid = 1, m.ntid = 2, m.base = 3, m.lanes_before = 4, m.lanes_after = 5;
     }
     std::unique_ptr<Module> parse();
 
@@ -154,7 +155,11 @@ uint32_t Parser::operand(const std::string &t) {
         return m.ctaid;
     if (t == "%ntid.x")
         return m.ntid;
-    if (t == "%laneid" || t == "%lanemask_gt" || t == "%lanemask_lt" || t == "%ctaid.z")
+    if (t == "%lanemask_lt")
+        return m.lanes_before;
+    if (t == "%lanemask_gt")
+        return m.lanes_after;
+    if (t == "%ctaid.z")
         return constant(0);
     if (t[0] == '%') {
         auto [it, fresh] = m_registers.emplace(t, uint32_t(m.cells.size()));
@@ -249,6 +254,7 @@ void Parser::instruction(const std::string &opcode, const std::string &rest, Ins
     i.execute = find_instruction(opcode);
     if (!i.execute)
         refuse(opcode + " " + rest);
+    i.execute_together = find_instruction_of_warps(opcode);
     auto list = [&](const std::string &t) {
         return t[0] == '{' ? split(t.substr(1, t.size() - 2)) : std::vector<std::string>{ t };
     };
@@ -427,7 +433,49 @@ public:
         }
     }
 
+    // Those of a warp that are at one instruction execute it together, the first ones in the text before others: where ways part,
+    // they meet again where these end.
+    void in_warps(uint32_t blocks) {
+        std::vector<Thread> lanes;
+        for (uint32_t k = 0; k < WarpLanes; ++k)
+            lanes.push_back(make());
+        for (uint32_t b = 0; b < blocks; ++b)
+            for (uint32_t first = 0; first < m_threads; first += WarpLanes) {
+                std::vector<uint32_t> running;
+                for (uint32_t k = 0; k < std::min(WarpLanes, m_threads - first); ++k) {
+                    begin(lanes[k], b, first + k);
+                    lanes[k].cells[m_module.lanes_before] = (uint64_t(1) << k) - 1;
+                    lanes[k].cells[m_module.lanes_after] = uint32_t(~((uint64_t(2) << k) - 1));
+                    running.push_back(k);
+                }
+                while (!running.empty())
+                    step_together(lanes, running);
+            }
+    }
+
 private:
+    void step_together(std::vector<Thread> &lanes, std::vector<uint32_t> &running) const {
+        uint32_t at = ~0u;
+        for (uint32_t k : running)
+            at = std::min(at, lanes[k].at);
+        const Ins &i = m_module.code[at];
+        if (!i.execute_together) {
+            std::erase_if(running, [&](uint32_t k) {
+                return lanes[k].at == at && !step(m_module, lanes[k]);
+            });
+            return;
+        }
+        uint64_t *here[WarpLanes] = {};
+        for (uint32_t k : running) {
+            if (lanes[k].at != at)
+                continue;
+            ++lanes[k].at;
+            uint64_t *cells = lanes[k].cells.data();
+            if (!i.guarded || (cells[i.guard] != 0) != i.guard_is_negated)
+                here[k] = cells;
+        }
+        i.execute_together(here, i);
+    }
     Thread make() const {
         Thread t;
         t.cells = m_module.cells;
@@ -460,6 +508,8 @@ void run(Module &m, const std::string &function, uint32_t blocks, uint32_t threa
     const char *order = std::getenv("UMBEL_CUDA_MACHINE_THREADS");
     if (order && std::string_view(order) == "together")
         grid.together(blocks);
+    else if (order && std::string_view(order) == "warps")
+        grid.in_warps(blocks);
     else
         grid.one_after_another(blocks);
 }

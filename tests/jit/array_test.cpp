@@ -518,6 +518,57 @@ TEST_P(ArrayTest, ScatterIncHandsOutEachRankOnce) {
     EXPECT_EQ(std::count(seen.begin(), seen.end(), 1), 4000);
 }
 
+// Of all widths, by masked lanes in a loop: those that meet in one cell of a GPU's memory go there together.
+template <class T> void expect_sums_of_integers(uint32_t cells) {
+    constexpr uint32_t N = 1000, Times = 2;
+    std::vector<T> want_sums(cells, T(5)), want_threes(cells, T(5));
+    auto cell = [&](auto lane, auto k) { return (lane * lane / 3u + k) % cells; };
+    for (uint32_t k = 0; k < Times; ++k)
+        for (uint32_t lane = 0; lane < N; ++lane) {
+            if (lane % 7 == 2)
+                continue;
+            want_sums[cell(lane, k)] = T(want_sums[cell(lane, k)] + T(lane * 37));
+            want_threes[cell(lane, k)] = T(want_threes[cell(lane, k)] + 3);
+        }
+    UInt32 lane = arange<uint32_t>(N), counter = opaque(zeros<uint32_t>(cells));
+    Array<T> sums = opaque(full(T(5), cells)), threes = opaque(full(T(5), cells)),
+             value = Array<T>(lane * 37u);
+    struct Step {
+        UInt32 k, ranks;
+        UMBEL_STRUCT(k, ranks)
+    };
+    Step s = loop(
+        Step{ zeros<uint32_t>(N), zeros<uint32_t>(N) },
+        [](const Step &s) { return s.k < Times; },
+        [&](Step &s) {
+            UInt32 index = cell(lane, s.k);
+            Mask mask = lane % 7u != 2u;
+            scatter_add(sums, value, index, mask);
+            scatter_add(threes, Array<T>(T(3)), index, mask);
+            s.ranks += scatter_inc(counter, index, mask);
+            s.k += 1u;
+        });
+    auto ranks = s.ranks.read();
+    EXPECT_EQ(sums.read(), want_sums) << name(type_of_v<T>) << ", " << cells << " cells";
+    EXPECT_EQ(threes.read(), want_threes) << name(type_of_v<T>) << ", " << cells << " cells";
+    // Each rank of a cell once
+    uint64_t all = 0, want = 0;
+    for (uint32_t r : ranks)
+        all += r;
+    for (uint64_t n : counter.read())
+        want += n * (n - 1) / 2;
+    EXPECT_EQ(all, want);
+}
+
+TEST_P(ArrayTest, IntegersOfManyLanesAreAddedToFewCells) {
+    for (uint32_t cells : { 1u, 5u, 700u }) {
+        expect_sums_of_integers<uint8_t>(cells);
+        expect_sums_of_integers<int16_t>(cells);
+        expect_sums_of_integers<uint32_t>(cells);
+        expect_sums_of_integers<int64_t>(cells);
+    }
+}
+
 // ---- local arrays
 
 // For a packet of lanes, they take more than a thread has stack.

@@ -137,6 +137,31 @@ TEST_F(Ptx, MessagesGoThroughTheLog) {
     EXPECT_GT(test::occurrences(ptx_of_last_program(context), "atom.global.add.u32"), 0);
 }
 
+TEST_F(Ptx, IntegersMeetInTheirWarpBeforeTheyMeetInMemory) {
+    struct Step {
+        UInt32 k;
+        UMBEL_STRUCT(k)
+    };
+    UInt32 lane = arange<uint32_t>(64), target = opaque(zeros<uint32_t>(64));
+    auto matches = [&](auto &&effect) { // in a loop, where effects are part of all backends' programs
+        loop(
+            Step{ lane }, [](const Step &s) { return s.k < 64u; },
+            [&](Step &s) {
+                effect(s.k);
+                s.k += 64u;
+            });
+        eval();
+        return test::occurrences(ptx_of_last_program(context), "match.any.sync");
+    };
+    EXPECT_EQ(matches([&](const UInt32 &k) { scatter_add(target, k, k % 7u); }), 1);
+    EXPECT_EQ(matches([&](const UInt32 &k) { scatter_add(target, UInt32(3u), k % 7u); }), 1);
+    EXPECT_EQ(matches([&](const UInt32 &k) { scatter_inc(target, k % 7u); }), 1);
+    // What gains nothing: lanes have cells of their own, or no sum
+    EXPECT_EQ(matches([&](const UInt32 &k) { scatter_add(target, k, lane); }), 0);
+    EXPECT_EQ(matches([&](const UInt32 &k) { scatter_reduce(ReduceOp::Min, target, k, k % 7u); }),
+              0);
+}
+
 TEST_F(Ptx, AssertionsNeedNoRoomInTheLog) {
     assert_lanes(arange<uint32_t>(4) < opaque(4u), "too large");
     eval();

@@ -1,6 +1,7 @@
 // jit/cuda/ptx_emit.cpp: functions of a program: frame, leaves, control flow.
 #include "jit/cuda/ptx_function.h"
 #include "jit/cuda/ptx_sum.h"
+#include "jit/cuda/ptx_warp.h"
 #include <algorithm>
 
 namespace umbel::jit::ptx {
@@ -247,8 +248,11 @@ void FunctionWriter::emit(uint32_t i) {
         m_value[i] = out;
         if (mask == False)
             break;
+        std::string done = m_w.label();
+        m_w.jump_unless(mask, done);
         Operand at = m_w.element_address(value(in.arg[0]), value(in.arg[1]), 4);
-        m_w.line("{}atom.global.add.u32 {}, [{}], 1", Writer::when(mask), out, at);
+        call_helper(increment_function(m_w.module()), out, { { Type::Ptr, at } });
+        m_w.place(done);
         break;
     }
     case Op::ArrayNew:
@@ -306,20 +310,47 @@ void FunctionWriter::emit_scatter(uint32_t i) {
             v = value(in.arg[2]);
     if (mask == False)
         return;
-    if (ReduceOp(in.imm) != ReduceOp::Add || !is_float(t) || !may_be_digits(in.arg[0]))
+    bool adds = ReduceOp(in.imm) == ReduceOp::Add;
+    bool is_exact = adds && is_float(t) && may_be_digits(in.arg[0]);
+    bool may_meet = adds && is_int(t) && inst(in.arg[1]).op != Op::Lane; // in one word
+    if (!is_exact && !may_meet)
         return m_w.reduce(ReduceOp(in.imm), t, m_w.element_address(base, index, bytes(t)), v, mask);
-    std::string function = sum_function(m_w.module(), t), done = m_w.label();
+    std::string done = m_w.label();
     m_w.jump_unless(mask, done);
-    m_w.raw("    {\n");
-    m_w.line(".param .b64 base");
-    m_w.line(".param .b32 index");
-    m_w.line(".param .{} v", bits_suffix(t));
-    m_w.line("st.param.b64 [base], {}", base);
-    m_w.line("st.param.b32 [index], {}", index);
-    m_w.line("st.param.{} [v], {}", bits_suffix(t), v);
-    m_w.line("call {}, (base, index, v)", function);
-    m_w.raw("    }\n");
+    if (is_exact) {
+        call_helper(sum_function(m_w.module(), t), {},
+                    { { Type::Ptr, base }, { Type::U32, index }, { t, v } });
+    } else {
+        Operand at = m_w.element_address(base, index, bytes(t));
+        const Inst &added = inst(in.arg[2]);
+        if (added.op == Op::Literal)
+            call_helper(add_function(m_w.module(), t, &added.imm), {}, { { Type::Ptr, at } });
+        else
+            call_helper(add_function(m_w.module(), t), {}, { { Type::Ptr, at }, { t, v } });
+    }
     m_w.place(done);
+}
+
+// `result` is a register of 32 bits, or empty.
+void FunctionWriter::call_helper(const std::string &name, const Operand &result,
+                                 std::initializer_list<std::pair<Type, Operand>> args) {
+    m_w.raw("    {\n");
+    std::string list;
+    int count = 0;
+    for (auto &[type, v] : args) {
+        std::string place = fmt::format("a{}", count++);
+        m_w.line(".param .{} {}", bits_suffix(type), place);
+        m_w.line("st.param.{} [{}], {}", bits_suffix(type), place, v);
+        list += (list.empty() ? "" : ", ") + place;
+    }
+    if (result.empty()) {
+        m_w.line("call {}, ({})", name, list);
+    } else {
+        m_w.line(".param .b32 r");
+        m_w.line("call (r), {}, ({})", name, list);
+        m_w.line("ld.param.b32 {}, [r]", result);
+    }
+    m_w.raw("    }\n");
 }
 
 // The first operand of a selection is its mask: the type of its values is that of the result.

@@ -61,6 +61,8 @@ private:
     bool only_read(uint32_t pointer) const;
     bool may_be_digits(uint32_t pointer) const;
     void emit_scatter(uint32_t i);
+    void call_helper(const std::string &name, const Operand &result,
+                     std::initializer_list<std::pair<Type, Operand>> args);
     void emit(uint32_t i);
     void emit_entry(const Operand &first, const Operand &threads, const Operand &size);
     void emit_packet(uint32_t i);

@@ -1,6 +1,7 @@
 // jit/cuda/ptx_sum.cpp: see jit/cuda/ptx_sum.h.
 #include "jit/cuda/ptx_sum.h"
 #include "jit/cuda/ptx_emit.h"
+#include "jit/cuda/ptx_warp.h"
 
 namespace umbel::jit::ptx {
 
@@ -36,39 +37,6 @@ Cell cell_of(Writer &w, const Operand &base, const Operand &index, Type t) {
              fmt::format("{}+{}", not_finite, umbel::jit::bytes(t)) };
 }
 
-// Lanes with the same address and one number each of 64 bits: the first of them gets the sum. `leads` is true for it.
-// [Adinets 2014]: in log2 steps, each lane takes over from the next one that still has something.
-Operand add_up_peers(Writer &w, const Operand &address, const Operand &sum) {
-    Operand active = w.fresh('r'), peers = w.fresh('r');
-    w.line("activemask.b32 {}", active);
-    w.line("match.any.sync.b64 {}, {}, {}", peers, address, active);
-    Operand below = w.make('r', "and.b32", peers, w.make('r', "mov.u32", "%lanemask_lt"));
-    Operand leads = w.make('p', "setp.eq.u32", below, "0");
-    Operand rank = w.make('r', "popc.b32", below);
-    Operand rest = w.make('r', "and.b32", peers, w.make('r', "mov.u32", "%lanemask_gt"));
-    std::string again = w.label(), done = w.label();
-    w.place(again);
-    Operand waiting = w.make('p', "setp.ne.u32", rest, "0");
-    Operand all = w.make('r', "vote.sync.ballot.b32", waiting, active);
-    w.line("@{} bra {}", w.make('p', "setp.eq.u32", all, "0"), done);
-    Operand next = w.make('r', "clz.b32", w.make('r', "brev.b32", rest)); // 32 where there is none
-    Operand from = w.make('r', "min.u32", next, "31");
-    Operand low = w.make('r', "cvt.u32.u64", sum),
-            high = w.make('r', "cvt.u32.u64", w.make('d', "shr.u64", sum, "32"));
-    Operand l = w.make('r', "shfl.sync.idx.b32", low, from, "31", active),
-            h = w.make('r', "shfl.sync.idx.b32", high, from, "31", active);
-    Operand other = w.make('d', "or.b64", w.make('d', "cvt.u64.u32", l),
-                           w.make('d', "shl.b64", w.make('d', "cvt.u64.u32", h), "32"));
-    w.line("@{} add.u64 {}, {}, {}", waiting, sum, sum, other);
-    Operand stays = w.make('p', "setp.eq.u32", w.make('r', "and.b32", rank, "1"), "0");
-    Operand left = w.make('r', "vote.sync.ballot.b32", stays, active);
-    w.line("and.b32 {}, {}, {}", rest, rest, left);
-    w.line("shr.u32 {}, {}, 1", rank, rank);
-    w.jump(again);
-    w.place(done);
-    return leads;
-}
-
 // f32: a number of 53 bits, of which two digits are made.
 void add_single(Writer &w, const Cell &cell, const Operand &v) {
     Operand exponent = w.make('r', "and.b32", w.make('r', "shr.u32", v, "23"), "255");
@@ -90,8 +58,9 @@ void add_single(Writer &w, const Cell &cell, const Operand &v) {
     Operand negative = w.make('p', "setp.lt.s32", v, "0");
     w.line("@{} neg.s64 {}, {}", negative, sum, sum);
     Operand at = w.make('d', "mad.wide.u32", digit, "8", cell.digits);
-    Operand leads = add_up_peers(w, at, sum);
-    w.line("@!{} ret", leads);
+    Peers peers = find_peers(w, at);
+    add_up(w, peers, sum);
+    w.line("@!{} ret", peers.leads);
     // Low digits are positive and stay; others may cancel
     Operand low = w.make('d', "and.b64", sum, Digit), is_low = w.make('p', "setp.ne.u64", low, "0");
     w.line("@{} red.global.add.u64 [{}], {}", is_low, at, low);

@@ -156,6 +156,11 @@ TEST_F(Ptx, IntegersMeetInTheirWarpBeforeTheyMeetInMemory) {
     EXPECT_EQ(matches([&](const UInt32 &k) { scatter_add(target, k, k % 7u); }), 1);
     EXPECT_EQ(matches([&](const UInt32 &k) { scatter_add(target, UInt32(3u), k % 7u); }), 1);
     EXPECT_EQ(matches([&](const UInt32 &k) { scatter_inc(target, k % 7u); }), 1);
+    // The digits of floats
+    Float32 single = opaque(zeros<float>(64));
+    Float64 twice = opaque(zeros<double>(64));
+    EXPECT_EQ(matches([&](const UInt32 &k) { scatter_add(single, Float32(k), k % 7u); }), 1);
+    EXPECT_EQ(matches([&](const UInt32 &k) { scatter_add(twice, Float64(k), k % 7u); }), 1);
     // What gains nothing: lanes have cells of their own, or no sum
     EXPECT_EQ(matches([&](const UInt32 &k) { scatter_add(target, k, lane); }), 0);
     EXPECT_EQ(matches([&](const UInt32 &k) { scatter_reduce(ReduceOp::Min, target, k, k % 7u); }),

@@ -59,7 +59,7 @@ void add_single(Writer &w, const Cell &cell, const Operand &v) {
     w.line("@{} neg.s64 {}, {}", negative, sum, sum);
     Operand at = w.make('d', "mad.wide.u32", digit, "8", cell.digits);
     Peers peers = find_peers(w, at);
-    add_up(w, peers, sum);
+    add_up(w, peers, { sum });
     w.line("@!{} ret", peers.leads);
     // Low digits are positive and stay; others may cancel
     Operand low = w.make('d', "and.b64", sum, Digit), is_low = w.make('p', "setp.ne.u64", low, "0");
@@ -87,16 +87,21 @@ void add_double(Writer &w, const Cell &cell, const Operand &v) {
     Operand shift = w.make('r', "sub.u32", place, w.make('r', "mul.lo.u32", digit, "30"));
     Operand at = w.make('d', "mad.wide.u32", digit, "8", cell.digits);
     Operand negative = w.make('p', "setp.lt.s64", v, "0");
-    auto add = [&](Operand part, int k) {
-        w.line("@{} neg.s64 {}, {}", negative, part, part);
-        w.line("@{} red.global.add.u64 [{}+{}], {}", w.make('p', "setp.ne.s64", part, "0"), at,
-               8 * k, part);
-    };
-    add(w.make('d', "and.b64", w.make('d', "shl.b64", mantissa, shift), Digit), 0);
     Operand middle = w.make('r', "sub.u32", "30", shift),
             upper = w.make('r', "sub.u32", "60", shift);
-    add(w.make('d', "and.b64", w.make('d', "shr.u64", mantissa, middle), Digit), 1);
-    add(w.make('d', "shr.u64", mantissa, upper), 2);
+    const std::vector<Operand> parts = {
+        w.make('d', "and.b64", w.make('d', "shl.b64", mantissa, shift), Digit),
+        w.make('d', "and.b64", w.make('d', "shr.u64", mantissa, middle), Digit),
+        w.make('d', "shr.u64", mantissa, upper)
+    };
+    for (const Operand &part : parts)
+        w.line("@{} neg.s64 {}, {}", negative, part, part);
+    Peers peers = find_peers(w, at);
+    add_up(w, peers, parts);
+    w.line("@!{} ret", peers.leads);
+    for (size_t k = 0; k < parts.size(); ++k)
+        w.line("@{} red.global.add.u64 [{}+{}], {}", w.make('p', "setp.ne.s64", parts[k], "0"), at,
+               8 * k, parts[k]);
 }
 
 } // namespace

@@ -14,7 +14,7 @@ Peers find_peers(Writer &w, const Operand &address) {
 }
 
 // [Adinets 2014]: in log2 steps, each lane takes over from the next one that still has something.
-void add_up(Writer &w, const Peers &peers, const Operand &sum) {
+void add_up(Writer &w, const Peers &peers, const std::vector<Operand> &sums) {
     Operand rank = w.make('r', "popc.b32", peers.before);
     Operand rest = w.make('r', "and.b32", peers.lanes, w.make('r', "mov.u32", "%lanemask_gt"));
     std::string again = w.label(), done = w.label();
@@ -27,9 +27,11 @@ void add_up(Writer &w, const Peers &peers, const Operand &sum) {
     auto take = [&](const Operand &half) {
         return w.make('r', "shfl.sync.idx.b32", half, from, "31", peers.active);
     };
-    if (sum[1] == 'r') {
-        w.line("@{} add.u32 {}, {}, {}", waiting, sum, sum, take(sum));
-    } else {
+    for (const Operand &sum : sums) {
+        if (sum[1] == 'r') {
+            w.line("@{} add.u32 {}, {}, {}", waiting, sum, sum, take(sum));
+            continue;
+        }
         Operand low = w.make('r', "cvt.u32.u64", sum),
                 high = w.make('r', "cvt.u32.u64", w.make('d', "shr.u64", sum, "32"));
         Operand l = take(low), h = take(high);
@@ -66,7 +68,7 @@ std::string add_function(Module &module, Type t, const uint64_t *literal) {
         sum = w.make(register_class(t), fmt::format("mul.lo.{}", number_suffix(t)), count,
                      immediate(t, *literal));
     } else {
-        add_up(w, peers, sum);
+        add_up(w, peers, { sum });
     }
     w.reduce(ReduceOp::Add, t, address, sum, peers.leads);
     w.line("ret");

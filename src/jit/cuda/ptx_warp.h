@@ -15,8 +15,9 @@ struct Peers {
 };
 Peers find_peers(Writer &w, const Operand &address);
 
-/// The sum of all peers, whole numbers in registers of 32 or 64 bits, in the leader's register; those of others are lost.
-void add_up(Writer &w, const Peers &peers, const Operand &sum);
+/// The sum of all peers, whole numbers in registers of 32 or 64 bits, in the leader's register; those of others are lost. Of several
+/// registers, each by itself.
+void add_up(Writer &w, const Peers &peers, const std::vector<Operand> &sums);
 
 /// The name of the function (address, v) that adds an integer to memory; with a literal, (address). Made when first asked for.
 std::string add_function(Module &module, Type t, const uint64_t *literal = nullptr);

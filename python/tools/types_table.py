@@ -98,7 +98,7 @@ custom backward_to forward_to gradient tangent hvp label ad_live reorder_threads
 syntax freeze wrap wrap_ad func: -> Any
 isolate_grad resume_grad suspend_grad profile_enable profile_range: -> ContextManager[Any]
 graphviz graphviz_ad whos whos_ad: -> Any
-memory_stats: -> Dict[str, int]
+memory_stats: -> Dict[str, Any]
 log_level: -> LogLevel
 set_log_level: -> None
 rng: seed=Any -> Generator

@@ -17,6 +17,8 @@ struct BackendEntry {
     bool has_variants = true; // of the renderer
     /// Of backends that can have several devices: that of a number, alive as long.
     Backend &(*open_device)(int number) = nullptr;
+    /// Those of them that were opened.
+    std::vector<Device *> (*open_devices)() = [] { return std::vector<Device *>(); };
 };
 /// All of them, by rank.
 const std::vector<BackendEntry> &backends();

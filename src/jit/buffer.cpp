@@ -315,7 +315,7 @@ void Buffer::fetch() const {
         uint64_t capacity = (m_bytes + BufferPadding + Alignment - 1) & ~(Alignment - 1);
         void *data = std::aligned_alloc(Alignment, capacity);
         if (!data) {
-            trim();
+            allocator().trim();
             data = std::aligned_alloc(Alignment, capacity);
         }
         if (!data)
@@ -330,6 +330,10 @@ void Buffer::fetch() const {
 
 MemoryStats memory_stats() { return allocator().stats(); }
 
-void trim() { allocator().trim(); }
+void trim() {
+    allocator().trim();
+    for (Device *device : open_devices())
+        device->trim();
+}
 
 } // namespace umbel::jit

@@ -120,7 +120,7 @@ BufferRef allocate(uint64_t bytes);
 /// is.
 BufferRef borrow(void *data, uint64_t bytes, std::function<void()> on_release);
 
-/// Byte counts include padding and rounding; borrowed memory is not counted.
+/// Of the host; for devices see jit/device.h. Byte counts include padding and rounding; borrowed memory is not counted.
 struct MemoryStats {
     uint64_t in_use = 0;      // bytes of live buffers
     uint64_t cached = 0;      // bytes kept for reuse
@@ -130,7 +130,7 @@ struct MemoryStats {
     uint64_t reused = 0;      // ... and how many of them the cache served
 };
 MemoryStats memory_stats();
-/// Gives all cached memory back to the system.
+/// Gives all cached memory back to the system, and that of devices to their drivers.
 void trim();
 
 } // namespace umbel::jit

@@ -33,6 +33,14 @@ const std::vector<BackendEntry> &backends() {
     return *list;
 }
 
+std::vector<Device *> open_devices() {
+    std::vector<Device *> all;
+    for (const BackendEntry &b : backends())
+        for (Device *device : b.open_devices())
+            all.push_back(device);
+    return all;
+}
+
 static int device_number(std::string_view text) {
     int number = 0;
     auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);

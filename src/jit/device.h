@@ -1,8 +1,19 @@
 // jit/device.h: a machine beside the host, with memory of its own.
 #pragma once
 #include <cstdint>
+#include <string>
+#include <vector>
 
 namespace umbel::jit {
+
+/// Of a device, in bytes.
+struct DeviceStats {
+    std::string name;
+    uint64_t in_use = 0;          // by arrays of this process ...
+    uint64_t cached = 0;          // ... and kept for later ones
+    uint64_t peak = 0;            // largest in_use so far
+    uint64_t free = 0, total = 0; // as the driver says, which knows of other processes
+};
 
 /// Copies and kernels take effect in the order of their calls. All functions may be called from any thread.
 class Device {
@@ -16,6 +27,12 @@ public:
     virtual void upload(uint64_t to, const void *from, uint64_t bytes) = 0;
     /// Waits for the contents.
     virtual void download(void *to, uint64_t from, uint64_t bytes) = 0;
+    virtual DeviceStats stats() { return {}; }
+    /// Gives memory back that is kept for later arrays.
+    virtual void trim() {}
 };
+
+/// Those that were used so far. They stay until the process ends.
+std::vector<Device *> open_devices();
 
 } // namespace umbel::jit

@@ -2,7 +2,9 @@
 #include "core/variant.h"
 #include "jit/control.h"
 #include "jit/cuda/present.h"
+#include "jit/cuda/sharing.h"
 #include "jit/recording.h"
+#include "python/buffers.h"
 #include "python/functions.h"
 #include "python/helpers.h"
 #include <nanobind/stl/string.h>
@@ -64,6 +66,20 @@ nb::dict memory_stats() {
     d["buffers"] = s.buffers;
     d["allocations"] = s.allocations;
     d["reused"] = s.reused;
+    nb::list devices;
+    for (jit::Device *device : jit::open_devices()) {
+        jit::DeviceStats of = device->stats();
+        nb::dict one;
+        one["name"] = of.name;
+        one["number"] = jit::cuda_device_number(*device);
+        one["in_use"] = of.in_use;
+        one["cached"] = of.cached;
+        one["peak"] = of.peak;
+        one["free"] = of.free;
+        one["total"] = of.total;
+        devices.append(one);
+    }
+    d["devices"] = devices;
     return d;
 }
 
@@ -82,7 +98,10 @@ void bind_introspection(nb::module_ &m) {
     m.def("llvm_fingerprint", [] { return jit::llvm_backend().fingerprint(); });
     m.def("live_nodes", [] { return context().graph.live_nodes(); });
     m.def("memory_stats", memory_stats);
-    m.def("trim", [] { jit::trim(); });
+    m.def("trim", [] {
+        release_foreign();
+        jit::trim();
+    });
     m.def("flush_kernels", [] { jit::flush_kernels(); });
     m.def("thread_count", [] { return jit::Stream::thread_count(); });
     m.def("set_thread_count", [](uint32_t n) { jit::Stream::set_thread_count(n); });

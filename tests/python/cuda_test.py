@@ -40,6 +40,21 @@ assert (shared + 1).numpy().tolist() == [2, 3, 4, 5, 6]
 
 from umbel.jit.cuda import Float
 assert Float is mi.Float
+
+# Memory of the device is told, and given back
+large = dr.arange(mi.Float, 1 << 20) + 1
+dr.eval(large)
+dr.sync_thread()
+device, = dr.memory_stats()["devices"]
+assert device["number"] == 0 and device["name"] in dr.whos(True)
+assert device["in_use"] >= 4 << 20 and device["peak"] >= device["in_use"] and device["free"] <= device["total"] - (4 << 20)
+assert dr.detail.malloc_watermark(dr.JitBackend.CUDA) == device["peak"]
+del large
+kept, = dr.memory_stats()["devices"]
+assert kept["in_use"] <= device["in_use"] - (4 << 20) and kept["cached"] >= device["cached"] + (4 << 20)
+dr.flush_malloc_cache()
+gone, = dr.memory_stats()["devices"]
+assert gone["cached"] == 0 and gone["free"] > kept["free"]
 print("passed")
 """
 

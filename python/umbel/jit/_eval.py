@@ -63,7 +63,7 @@ def sync_all_devices():
 
 
 def flush_malloc_cache():
-    """Gives memory that is kept for later arrays back to the system."""
+    """Gives memory that is kept for later arrays back to the system, and that of GPUs to their drivers."""
     _core.trim()
 
 
@@ -258,13 +258,16 @@ def whos(as_string=False):
     s = _core.memory_stats()
     text = (f"{_core.live_nodes()} nodes, {s['buffers']} arrays of {s['in_use'] / 2**20:.1f} MiB, "
             f"{s['cached'] / 2**20:.1f} MiB kept for reuse")
+    for d in s["devices"]:
+        text += (f"\n{d['name']} ({d['number']}): arrays of {d['in_use'] / 2**20:.1f} MiB, {d['cached'] / 2**20:.1f} MiB kept for "
+                 f"reuse, {d['free'] / 2**20:.1f} of {d['total'] / 2**20:.1f} MiB free")
     if as_string:
         return text
     builtins.print(text)
 
 
 def memory_stats():
-    """Bytes in use, cached, at the peak; numbers of arrays."""
+    """Bytes in use, cached, at the peak; numbers of arrays. `devices`: bytes of each GPU that was used so far."""
     return _core.memory_stats()
 
 

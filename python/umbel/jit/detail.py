@@ -137,8 +137,9 @@ def set_leak_warnings(value):
 
 
 def malloc_watermark(backend=None):
-    """The most bytes that arrays had at a time."""
-    return _core.memory_stats()["peak"]
+    """The most bytes that arrays had at a time: on the host, or, for the backend CUDA, on all GPUs together."""
+    stats = _core.memory_stats()
+    return sum(d["peak"] for d in stats["devices"]) if getattr(backend, "name", backend) == "CUDA" else stats["peak"]
 
 
 def llvm_version():

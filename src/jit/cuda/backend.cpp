@@ -359,15 +359,34 @@ int chosen_device() {
 
 bool cuda_is_present() { return cuda::device_is_present(); }
 
+namespace {
+struct Opened {
+    std::mutex mutex;
+    std::map<int, std::unique_ptr<cuda::CudaBackend>> backends; // by number; null: it could not be opened
+};
+} // namespace
+
 // Never destroyed: kernels may outlive static objects.
+static Opened &opened() {
+    static auto *o = new Opened;
+    return *o;
+}
+
 static Backend &cuda_device(int number) {
-    static std::mutex mutex;
-    static auto *backends = new std::map<int, std::unique_ptr<cuda::CudaBackend>>;
-    std::lock_guard lock(mutex);
-    std::unique_ptr<cuda::CudaBackend> &backend = (*backends)[number];
+    std::lock_guard lock(opened().mutex);
+    std::unique_ptr<cuda::CudaBackend> &backend = opened().backends[number];
     if (!backend)
         backend = std::make_unique<cuda::CudaBackend>(number);
     return *backend;
+}
+
+static std::vector<Device *> opened_devices() {
+    std::lock_guard lock(opened().mutex);
+    std::vector<Device *> devices;
+    for (auto &[number, backend] : opened().backends)
+        if (backend)
+            devices.push_back(backend->device());
+    return devices;
 }
 
 void list_cuda_backends(std::vector<BackendEntry> &list) {
@@ -375,7 +394,8 @@ void list_cuda_backends(std::vector<BackendEntry> &list) {
                      .rank = 3,
                      .open = []() -> Backend & { return cuda_device(cuda::chosen_device()); },
                      .is_present = cuda::device_is_present,
-                     .open_device = cuda_device });
+                     .open_device = cuda_device,
+                     .open_devices = opened_devices });
 }
 
 } // namespace umbel::jit

@@ -131,6 +131,7 @@ uint64_t CudaDevice::allocate(uint64_t bytes) {
                                       double(bytes) / (1 << 20), m_name, state_of_memory(),
                                       m_limit == ~0ull ? "" : "; UMBEL_DEVICE_MEMORY allows no more"));
     m_in_use += capacity;
+    m_peak = std::max(m_peak, m_in_use);
     return address;
 }
 
@@ -154,6 +155,20 @@ void CudaDevice::free_cached() noexcept {
             driver().free(address);
     m_free.clear();
     m_cached = 0;
+}
+
+DeviceStats CudaDevice::stats() {
+    std::lock_guard lock(m_mutex);
+    make_current();
+    size_t free = 0, total = 0;
+    need(driver().memory_info(&free, &total), "asking for the device's memory");
+    return { m_name, m_in_use, m_cached, m_peak, free, total };
+}
+
+void CudaDevice::trim() {
+    std::lock_guard lock(m_mutex);
+    make_current();
+    free_cached();
 }
 
 std::string CudaDevice::state_of_memory() const {

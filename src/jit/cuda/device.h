@@ -47,6 +47,8 @@ public:
     void copy_each(std::span<const SmallCopy> copies) override;
     std::vector<uint64_t> begin_sums(std::span<const SumTarget> targets) override;
     void end_sums(std::span<const SumTarget> targets, std::span<const uint64_t> digits) override;
+    DeviceStats stats() override;
+    void trim() override;
 
     /// Begins to assemble what ends sums, which starts the assembler, too: that takes longer than most kernels.
     void prepare_sums();
@@ -86,7 +88,7 @@ private:
     // Blocks that were released: the queue's order makes them safe to use again at once
     std::mutex m_mutex;
     std::map<uint64_t, std::vector<uint64_t>> m_free; // addresses by capacity
-    uint64_t m_in_use = 0, m_cached = 0;
+    uint64_t m_in_use = 0, m_cached = 0, m_peak = 0;
     const uint64_t m_limit = size_variable("UMBEL_DEVICE_MEMORY").value_or(~0ull);
     // Memory of the host that the device can read by itself, in two halves: one is filled while the other one is read
     struct Staging {

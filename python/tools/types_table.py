@@ -109,6 +109,7 @@ umbel.load_file: path=Path; parallel=bool; optimize=bool -> LoadedObject
 umbel.load_string: string=str; parallel=bool; optimize=bool -> LoadedObject
 umbel.render: scene=Scene; sensor=Union[int, Sensor]; integrator=Union[Integrator, str, None] -> TensorXf
 umbel.traverse: node=Object -> SceneParameters
+umbel.set_device: number=Optional[int] -> ContextManager[Any]
 umbel.set_variant umbel.variant_context umbel.scoped_set_variant: names=str -> ContextManager[Any]
 umbel.variant: -> str
 umbel.variants: -> List[str]

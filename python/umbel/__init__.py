@@ -15,7 +15,7 @@ from ._bitmap import Bitmap, FilterBoundaryCondition
 from . import chi2, detail, math, mueller, quad, spline, util, warp
 from . import _lazy
 from .jit import while_loop
-from ._variants import public_type as _public_type, set_variant, variant, variants
+from ._variants import public_type as _public_type, set_device, set_variant, variant, variants
 from ._variant_types import type_names as _type_names
 from .util import cornell_box, scoped_set_variant, variant_context
 

@@ -3,6 +3,7 @@
 # Mitsuba's scalar_rgb ... are taken, too: variants of `interp` in which mi.Float, mi.UInt32, mi.Bool ... are Python's
 # numbers. Vectors and records stay arrays, of one lane where they are made of numbers.
 import importlib
+import operator
 
 from . import _aliases, _core
 from ._variant_types import resolve
@@ -34,6 +35,25 @@ def set_variant(*names):
     _scalar = scalar
     variant_changed(before, variant())
     return _Variant(before)
+
+
+class _Device:
+    """What set_device returns: in a `with` statement the device before comes back at the end."""
+
+    def __init__(self, before): self._before = before
+    def __enter__(self): return self
+    def __exit__(self, *exc): _core.choose_device(self._before)
+
+
+def set_device(number):
+    """Chooses the GPU that cuda variants compute on, from 0 on; None: the one that UMBEL_DEVICE names, as at first.
+
+    `with set_device(number):` does so for a while. Arrays and scenes stay where they were made.
+    """
+    chosen = -1 if number is None else operator.index(number)
+    if number is not None and not 0 <= chosen <= 1024:
+        raise ValueError(f"set_device: {number} is not the number of a device; they count from 0")
+    return _Device(_core.choose_device(chosen))
 
 
 def variant():

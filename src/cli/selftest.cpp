@@ -7,6 +7,7 @@
 #include "cli/progress.h"
 // after CLI11, whose names our macros would take
 #include "ad/ad.h"
+#include "core/device_choice.h"
 #include "core/host_array.h"
 #include "core/scene_file.h"
 #include "core/variant.h"
@@ -15,6 +16,7 @@
 #include "support/random_program.h"
 #include <chrono>
 #include <cmath>
+#undef check // of jit/error.h; it is a method of the parser's options here
 
 namespace umbel {
 
@@ -23,6 +25,7 @@ namespace {
 struct Options {
     std::string variant = "llvm_ad_rgb";
     uint64_t programs = 200, first = 1;
+    int device = -1; // as UMBEL_DEVICE says
 };
 
 // What failed is told at once; the test goes on.
@@ -58,7 +61,7 @@ private:
 void compare_programs(const Options &o, const Variant &v, Report &report) {
     constexpr int MostTold = 5;
     report.start("random programs");
-    jit::Backend &backend = jit::find_backend(v.backend), &reference = jit::interp_backend();
+    jit::Backend &backend = v.context().backend(), &reference = jit::interp_backend();
     int told = 0;
     for (uint64_t seed = o.first; seed < o.first + o.programs && told < MostTold; ++seed) {
         test::Plan plan = test::random_plan(seed);
@@ -114,7 +117,7 @@ void compare_sums(const Variant &v, Report &report) {
             std::vector<double> a = sums(v, cells, in_loop), b = sums(v, cells, in_loop),
                                 want = sums(reference, cells, in_loop);
             // CPUs have copies of small arrays alone; see jit/private_copies.h
-            if (a != b && (cells < 10'000 || jit::find_backend(v.backend).device()))
+            if (a != b && (cells < 10'000 || v.context().backend().device()))
                 report.failed(what + ": two runs differ");
             double worst = 0;
             for (size_t i = 0; i < want.size(); ++i)
@@ -254,7 +257,9 @@ void compare_gradients(const Variant &v, const Variant &reference, Report &repor
 }
 
 int self_test(const Options &o) {
-    const Variant &v = find_variant(o.variant);
+    const Variant &v = on_device(find_variant(o.variant), o.device);
+    if (o.device >= 0 && !v.context().backend().device())
+        fail("--device: {} computes on the host; cuda variants compute on devices", v.name);
     std::string rest = v.name.substr(v.name.find('_'));
     const Variant &reference = find_variant((v.backend == "llvm" ? "interp" : "llvm") + rest);
     Report report;
@@ -275,6 +280,8 @@ void add_selftest_command(CLI::App &app, std::function<int()> &run) {
     CLI::App *c = app.add_subcommand(
         "selftest", "Compares what a variant computes on this machine with other backends");
     c->add_option("-m,--variant", o->variant, "The variant to try");
+    c->add_option("--device", o->device, "The GPU that a cuda variant computes on, from 0 on")
+        ->check(CLI::Range(0, 1024));
     c->add_option("--programs", o->programs, "How many random programs to run");
     c->add_option("--first", o->first, "The seed of the first of them");
     c->callback([o, &run] { run = [o] { return self_test(*o); }; });

@@ -27,6 +27,12 @@ void add_variants(std::string_view backend, std::vector<Variant> &out) {
                                     .double_precision = dbl });
 }
 
+bool has_devices(const std::string &backend) {
+    return std::ranges::any_of(jit::backends(), [&](const jit::BackendEntry &b) {
+        return b.name == backend && b.open_device;
+    });
+}
+
 thread_local const Variant *t_variant = nullptr;
 
 // Contexts are never destroyed: values may outlive their thread, and at the end of the program other statics. A thread
@@ -49,9 +55,13 @@ public:
         if (shares) {
             std::lock_guard lock(pool().mutex);
             jit::Context *&c = pool().shared[backend];
-            if (!c)
-                c = make(backend);
-            return *c;
+            if (c)
+                return *c;
+            jit::Backend &b = jit::find_backend(backend); // "cuda" and "cuda:0" may be the same
+            for (auto &[name, other] : pool().shared)
+                if (other && &other->backend() == &b)
+                    return *(c = other);
+            return *(c = make(b));
         }
         jit::Context *&c = m_contexts[backend];
         if (c)
@@ -65,7 +75,7 @@ public:
                 return *c;
             }
         }
-        c = make(backend);
+        c = make(jit::find_backend(backend));
         return *c;
     }
     bool shares = false;
@@ -83,14 +93,9 @@ private:
         static const char *name = std::getenv("UMBEL_BACKEND");
         return name && name == Checking;
     }
-    static bool has_devices(const std::string &backend) {
-        return std::ranges::any_of(jit::backends(), [&](const jit::BackendEntry &b) {
-            return b.name == backend && b.open_device;
-        });
-    }
-    static jit::Context *make(const std::string &backend) {
-        auto *c = new jit::Context(jit::find_backend(backend));
-        if (c->backend().device()) // a third of the time of a render on a GPU
+    static jit::Context *make(jit::Backend &backend) {
+        auto *c = new jit::Context(backend);
+        if (backend.device()) // a third of the time of a render on a GPU
             c->set(jit::Flag::FastMath, true);
         return c;
     }
@@ -152,6 +157,19 @@ jit::Context &Variant::context() const { return t_contexts.get(*this); }
 
 void set_device(int number) { t_contexts.device = number; }
 
+// Its backend is one that `find_backend` knows, such as cuda:1. Never destroyed, as the others.
+const Variant &on_device(const Variant &variant, int number) {
+    if (number < 0 || !has_devices(variant.backend))
+        return variant;
+    static std::mutex mutex;
+    static auto *variants = new std::map<std::pair<const Variant *, int>, Variant>;
+    std::lock_guard lock(mutex);
+    auto [it, is_new] = variants->try_emplace({ &variant, number }, variant);
+    if (is_new)
+        it->second.backend = fmt::format("{}:{}", variant.backend, number);
+    return it->second;
+}
+
 void share_contexts() { t_contexts.shares = true; }
 
 const Variant &variant() {
@@ -160,7 +178,8 @@ const Variant &variant() {
     return *t_variant;
 }
 
-void set_variant(std::string_view name) { t_variant = &find_variant(name); }
+void set_variant(std::string_view name) { set_variant(find_variant(name)); }
+void set_variant(const Variant &v) { t_variant = &v; }
 
 VariantScope::VariantScope(const Variant &v) : m_previous(t_variant), m_context(v.context()) {
     t_variant = &v;

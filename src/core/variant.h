@@ -14,7 +14,7 @@ enum class Colour { Mono, Rgb, Spectral };
 
 struct Variant {
     std::string name;    // backend[_ad]_colour[_polarized][_double]
-    std::string backend; // "llvm", "interp", "cuda"
+    std::string backend; // "llvm", "interp", "cuda", or with a device: "cuda:1"
     bool ad = false;     // derivatives are expected; affects defaults only
     Colour colour = Colour::Rgb;
     bool polarized = false;
@@ -35,6 +35,7 @@ const std::vector<Variant> &all_variants();
 /// The calling thread's variant; llvm_rgb until set.
 const Variant &variant();
 void set_variant(std::string_view name);
+void set_variant(const Variant &v);
 
 /// From now on the calling thread's contexts are those that all threads share that call this. Only one of
 /// them may use them at a time: they hold a lock, such as a Python interpreter's.

@@ -1,5 +1,6 @@
 // python/jit_context.cpp: the recording context of Python's arrays; errors; functions supplied by Python.
 #include "ad/ad.h"
+#include "core/device_choice.h"
 #include "core/printable.h"
 #include "core/variant.h"
 #include "jit/all_streams.h"
@@ -23,6 +24,7 @@ namespace umbel::python {
 namespace {
 // The variant is the process's: a script sets it once, and its threads share one context for each backend.
 const Variant *g_variant = nullptr;
+int g_device = -1; // so is the device
 thread_local std::unique_ptr<jit::ContextScope> t_scope;
 PyObject *g_hooks = nullptr;
 std::atomic<const uint64_t *> g_last = nullptr; // the thread, by its t_epoch, that ends the process
@@ -130,8 +132,9 @@ void choose_context() {
     share_contexts();
     if (!g_variant)
         g_variant = &find_variant("llvm_rgb");
-    set_variant(g_variant->name);
-    g_context = &g_variant->context();
+    const Variant &v = on_device(*g_variant, g_device);
+    set_variant(v);
+    g_context = &v.context();
     t_scope.reset();
     t_scope = std::make_unique<jit::ContextScope>(*g_context);
     t_epoch = g_epoch;
@@ -156,6 +159,20 @@ void choose_variant(const char *name) {
         g_variant = before;
         throw;
     }
+}
+
+int choose_device(int number) {
+    if (number == g_device)
+        return number;
+    int before = std::exchange(g_device, number);
+    ++g_epoch;
+    try {
+        enter();
+    } catch (...) {
+        g_device = before;
+        throw;
+    }
+    return before;
 }
 
 // ---- waiting, and the end of the process

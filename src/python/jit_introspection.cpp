@@ -107,6 +107,7 @@ void bind_introspection(nb::module_ &m) {
     m.def("set_thread_count", [](uint32_t n) { jit::Stream::set_thread_count(n); });
 
     m.def("choose_variant", [](const std::string &name) { choose_variant(name.c_str()); });
+    m.def("choose_device", choose_device);
     m.def("variant", [] {
         enter();
         return variant().name;

@@ -137,6 +137,8 @@ Context &context();
 /// the thread may be new, and another one may have changed the variant or be recording the body of a loop.
 inline void enter();
 void choose_variant(const char *name);
+/// The device of variants whose backends have several, from now on; -1, as at first: the one that UMBEL_DEVICE names. Returns the one before.
+int choose_device(int number);
 
 // Of the choice of variant that this thread knows. At a fixed place, as it is asked for at each operation.
 [[gnu::tls_model("initial-exec")]] extern constinit thread_local uint64_t t_epoch;

@@ -47,4 +47,9 @@ TEST_F(CliProgram, APictureNeverReplacesTheImageThatItIsMadeOf) {
     expect_output(umbel(fmt::format("tonemap {} -o {}", path("a.png"), path("b.png"))), 0, "b.png");
 }
 
+TEST_F(CliProgram, DevicesAreForVariantsThatHaveSome) {
+    expect_output(umbel("selftest -m llvm_rgb --device 1"), 1,
+                  "--device: llvm_rgb computes on the host");
+}
+
 } // namespace umbel::test

@@ -180,6 +180,56 @@ def test_shared_memory_is_used_again_when_its_users_are_done():
     run(SHARED, only_on_the_machine=True)
 
 
+DEVICES = """
+import subprocess
+import sys
+import umbel as mi
+import umbel.jit as dr
+
+mi.set_variant("cuda_ad_rgb")
+number = lambda a: a.__dlpack_device__()[1]
+make = lambda: dr.arange(mi.Float, 4) + 1
+scene = mi.load_dict({"type": "scene", "integrator": {"type": "direct"}, "light": {"type": "constant", "radiance": 3.0},
+                      "sensor": {"type": "perspective", "film": {"type": "hdrfilm", "width": 2, "height": 2}}})
+a = make()
+assert number(a) == 0
+with mi.set_device(1):
+    b = make()
+    assert number(b) == 1 and b.numpy().tolist() == [1, 2, 3, 4]
+    assert mi.variant() == "cuda_ad_rgb"
+    image = mi.render(scene, spp=1)  # where the scene is
+    assert number(image) == 0 and abs(image.numpy() - 3).max() < 1e-4
+    try:
+        dr.eval(a + b)
+        raise AssertionError("two devices in one expression")
+    except RuntimeError:
+        pass
+assert number(make()) == 0
+with mi.set_device(0):  # the same by its number
+    assert (a + make()).numpy().tolist() == [2, 4, 6, 8]
+try:
+    mi.set_device(7)
+    raise AssertionError("there are two")
+except dr.DeviceError as e:
+    assert "there is no CUDA device 7: the driver knows 2" in str(e)
+assert number(make()) == 0
+try:
+    mi.set_device(-1)
+    raise AssertionError("no number of a device")
+except ValueError:
+    pass
+assert [d["number"] for d in dr.memory_stats()["devices"]] == [0, 1]
+
+test = subprocess.run([sys.executable, "-m", "umbel", "selftest", "-m", "cuda_rgb", "--device", "7"], capture_output=True, text=True)
+assert test.returncode == 2 and "there is no CUDA device 7" in test.stderr, test
+print("passed")
+"""
+
+
+def test_devices_are_chosen_by_number():
+    run(DEVICES, only_on_the_machine=True)
+
+
 REFUSED = """
 import os
 import umbel as mi

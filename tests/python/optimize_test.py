@@ -61,6 +61,13 @@ def run(*arguments):
     return process.returncode, error
 
 
+def test_devices_are_for_jobs_in_variants_that_have_some(folder):
+    code, said = run(folder / "job.toml", "--device", "1")
+    assert code == 1 and "--device: llvm_ad_rgb computes on the host" in said
+    code, said = run(folder / "job.toml", "--device", "-2")
+    assert code == 1 and "-2 is not the number of a device" in said
+
+
 def test_a_job_finds_its_parameters_and_shows_them(folder):
     code, said = run(folder / "job.toml")
     assert code == 0 and re.search(r"40/40, loss", said) and "index.html" in said, said

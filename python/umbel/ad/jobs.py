@@ -348,6 +348,7 @@ def main(arguments=None):
     parser.add_argument("-o", "--output", metavar="FOLDER", help="where pictures and states go; the job's name without its end")
     parser.add_argument("-n", "--iterations", type=int, help="other than the job says")
     parser.add_argument("--every", type=int, help="iterations between states and pictures")
+    parser.add_argument("--device", type=int, metavar="N", help="the GPU that a job in a cuda variant computes on, from 0 on")
     parser.add_argument("--restart", action="store_true", help="begin anew, although the folder has a state")
     parser.add_argument("-q", "--quiet", action="store_true", help="say nothing but errors")
     others = parser.add_argument_group("jobs of others (docs/security.md)")
@@ -361,7 +362,11 @@ def main(arguments=None):
     options = parser.parse_args(arguments)
     try:
         most_pixels = _apply_limits(options)
+        if options.device is not None:
+            mi.set_device(options.device)
         job = load(options.job, scripts=not options.untrusted and options.restrict_paths is None)
+        if options.device is not None and not mi.variant().startswith("cuda_"):
+            raise dr.UserError(f"--device: {mi.variant()} computes on the host; cuda variants compute on devices")
         _check_pixels(job, most_pixels)
         for name in ("iterations", "every"):
             value = getattr(options, name)

@@ -1,17 +1,20 @@
 # tests/ptx/assemble.py: has NVIDIA's assembler read kernels, which takes no GPU: `./umbel test --ptxas`.
 #
-#     assemble.py FOLDER --ptxas FILE [--jobs N] [--minutes M] [--architectures sm_70,...]
+#     assemble.py FOLDER --ptxas FILE [--jobs N] [--minutes M] [--arch sm_70,...]
 #
 # FOLDER is what UMBEL_PTX_FOLDER named while programs ran. Kernels that differ in their names alone are read once, and those that were
 # read before not again: FOLDER/assembled.txt has their hashes. Where there is not time for all, those that are read are chosen by hash.
+# The exit code is 0 if nothing was refused. This file, the folder and the assembler are all that another machine needs, beside Python.
 import argparse
 import concurrent.futures
 import hashlib
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
+import tempfile
 import time
 
 ARCHITECTURES = ("sm_70", "sm_80", "sm_90")
@@ -36,8 +39,9 @@ def refusal(ptxas, file, architecture):
     return "" if run.returncode == 0 else (run.stderr or run.stdout).strip() or f"exit status {run.returncode}"
 
 
-def assemble(ptxas, files, architectures=ARCHITECTURES, jobs=1, seconds=None, known=()):
-    """Pairs (hash, architecture) that were accepted, and messages about those that were not."""
+def assemble(ptxas, files, architectures=ARCHITECTURES, jobs=1, seconds=None, known=(), tell=lambda item, message: None):
+    """Pairs (hash, architecture) that were accepted, and messages about those that were not. `tell(pair, message)` hears of each at once;
+    the message is empty for those that were accepted."""
     end = time.monotonic() + seconds if seconds else float("inf")
     work = [(h, a) for h in files for a in architectures if (h, a) not in known]
 
@@ -46,12 +50,49 @@ def assemble(ptxas, files, architectures=ARCHITECTURES, jobs=1, seconds=None, kn
 
     accepted, refused = [], []
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
-        for (h, a), message in zip(work, pool.map(one, work)):
+        running = {pool.submit(one, item): item for item in work}
+        for done in concurrent.futures.as_completed(running):
+            (h, a), message = running[done], done.result()
             if message == "":
                 accepted.append((h, a))
             elif message:
-                refused.append(f"{files[h]} for {a}: {message}")
+                message = f"{files[h]} for {a}: {message}"
+                refused.append(message)
+            if message is not None:
+                tell((h, a), message)
     return accepted, refused
+
+
+def usable(ptxas, folder):
+    """The assembler, as a program that starts: one that was carried here may have lost the right to. `folder` receives a copy of it."""
+    if not os.path.isfile(ptxas):
+        sys.exit(f"{ptxas}: there is no such file; NVIDIA's assembler is in the package nvidia-cuda-nvcc-cu12 of pip")
+    if not os.access(ptxas, os.X_OK):
+        ptxas = shutil.copy(ptxas, os.path.join(folder, "ptxas"))
+        os.chmod(ptxas, 0o755)
+    ptxas = os.path.abspath(ptxas)
+    try:
+        subprocess.run([ptxas, "--version"], check=True, capture_output=True)
+    except (OSError, subprocess.CalledProcessError) as error:
+        sys.exit(f"{ptxas} does not start here: {error}")
+    return ptxas
+
+
+class Memory:
+    """What was accepted before, in a file that grows line by line: a run that is ended has not run for nothing."""
+
+    def __init__(self, path):
+        self.known, self._file = set(), None
+        if path.exists():
+            self.known = {tuple(line.split()) for line in path.read_text().splitlines()}
+        try:
+            self._file = path.open("a")
+        except OSError as error:
+            print(f"{path}: {error.strerror}; the next run reads all kernels again", file=sys.stderr)
+
+    def add(self, item):
+        if self._file:
+            print(*item, file=self._file, flush=True)
 
 
 def main():
@@ -60,19 +101,24 @@ def main():
     p.add_argument("--ptxas", required=True)
     p.add_argument("--jobs", type=int, default=os.cpu_count())
     p.add_argument("--minutes", type=float)
-    p.add_argument("--architectures", default=",".join(ARCHITECTURES), type=lambda s: s.split(","))
+    p.add_argument("--arch", "--architectures", dest="architectures", default=list(ARCHITECTURES), type=lambda s: s.split(","))
     o = p.parse_args()
+    if o.jobs < 1:
+        p.error(f"--jobs {o.jobs}: at least 1")
     files = distinct(o.folder)
     if not files:
         sys.exit(f"{o.folder}: there are no kernels; did the tests run?")
-    memory = o.folder / "assembled.txt"
-    known = {tuple(line.split()) for line in memory.read_text().splitlines()} if memory.exists() else set()
-    accepted, refused = assemble(o.ptxas, files, o.architectures, o.jobs, o.minutes and 60 * o.minutes, known)
-    with memory.open("a") as f:
-        f.writelines(f"{h} {a}\n" for h, a in accepted)
-    for message in refused:
-        print(message)
-    done = sum((h, a) in known for h in files for a in o.architectures) + len(accepted)
+    memory = Memory(o.folder / "assembled.txt")
+
+    def tell(item, message):
+        if message:
+            print(message, flush=True)
+        else:
+            memory.add(item)
+    with tempfile.TemporaryDirectory() as folder:
+        accepted, refused = assemble(usable(o.ptxas, folder), files, o.architectures, o.jobs, o.minutes and 60 * o.minutes,
+                                     memory.known, tell)
+    done = sum((h, a) in memory.known for h in files for a in o.architectures) + len(accepted)
     left = len(files) * len(o.architectures) - done - len(refused)
     print(f"{len(files)} kernels for {', '.join(o.architectures)}: {done} assembled, {len(refused)} refused, "
           f"{left} not tried for lack of time")

@@ -110,6 +110,72 @@ TEST_P(MovingShapes, HaveBoundsOfAllThatTheySweep) {
     EXPECT_EQ(scene->surfaces().size(), 1u);
 }
 
+// ---- lamps
+
+// A floor under lamps that turn and move: by connections to them, and by rays that leave them.
+TEST_P(MovingShapes, AreLitByLampsFromWhereThoseAre) {
+    struct Case {
+        const char *type, *parameters, *integrator;
+    };
+    const Case Cases[] = {
+        { "point", "<point name='position' x='.5'/>", "direct" },
+        { "spot", "<float name='cutoff_angle' value='40'/>", "direct" },
+        { "projector", "<float name='fov' value='60'/>", "direct" },
+        { "directional", "<vector name='direction' x='.3' z='1'/>", "direct" },
+        { "point", "<point name='position' x='.5'/>", "ptracer" },
+        { "spot", "<float name='cutoff_angle' value='40'/>", "ptracer" },
+        { "collimated", "", "ptracer" }, // which nothing can be connected to
+    };
+    auto at = [](double t) {
+        return fmt::format("<rotate y='1' angle='{}'/><translate x='{}' z='{}'/>", 150 + 60 * t,
+                           0.8 * t - 0.4, 0.3 + 0.2 * t);
+    };
+    for (const Case &c : Cases) {
+        auto lit = [&](const std::string &to_world, int spp) {
+            return scene_xml(
+                shape("rectangle", transform("<scale value='4'/><translate z='-1'/>")) +
+                    fmt::format("<emitter type='{}'>{}{}</emitter>", c.type, c.parameters,
+                                to_world),
+                8, spp, c.integrator);
+        };
+        Image moving =
+            render_image(*scene_from(open_shutter(lit(animation(at(0), at(1)), 8 * 32))));
+        Image reference = mean_over_time(8, [&](double t, int i) {
+            return render_image(*scene_from(lit(transform(at(t)), 32)),
+                                { .seed = uint32_t(i + 1) });
+        });
+        SCOPED_TRACE(fmt::format("{}, {}", c.type, c.integrator));
+        expect_same_estimate(moving, reference);
+        EXPECT_GT(channel_mean(moving, 0).mean, 0.01);
+    }
+}
+
+TEST_P(MovingShapes, LampsHaveBoundsOfAllTheirPlaces) {
+    Ref<Scene> scene = scene_from(scene_xml(
+        "<emitter type='point'><point name='position' x='.5'/>" +
+            animation("", "<rotate z='1' angle='180'/><translate y='4'/>") +
+            "</emitter><emitter type='spot'>" +
+            animation("<translate x='1'/>", "<rotate z='1' angle='90'/><translate z='3'/>") +
+            "</emitter><emitter type='point'><point name='position' x='.5'/>" +
+            transform("<translate y='4'/>") + "</emitter>",
+        4, 1));
+    auto box = [&](size_t i) { return scene->emitters().objects()[i]->bounds(); };
+    EXPECT_EQ(box(0).min, (std::array{ -0.5, -0.5, -0.5 })) << "wherever it turns";
+    EXPECT_EQ(box(0).max, (std::array{ 0.5, 4.5, 0.5 }));
+    EXPECT_EQ(box(1).min, (std::array{ 0.0, 0.0, 0.0 }));
+    EXPECT_EQ(box(1).max, (std::array{ 1.0, 0.0, 3.0 }));
+    EXPECT_EQ(box(2).min, (std::array{ 0.5, 4.0, 0.0 }));
+    EXPECT_EQ(box(2).max, box(2).min);
+}
+
+TEST(MovingLamps, SayWhatIsWrongWithTheirKeys) {
+    VariantScope scope(find_variant("interp_rgb"));
+    std::string mirrored =
+        "<emitter type='spot'>" + animation("", "<scale x='-1'/>") + "</emitter>";
+    EXPECT_NE(user_error([&] { scene_from(scene_xml(mirrored, 4, 1)); }).find("handedness"),
+              std::string::npos);
+}
+
 // ---- instances and the camera
 
 namespace {

@@ -2,31 +2,32 @@
 //
 // A surface that faces the light receives `irradiance`.
 #include "core/warp.h"
-#include "render/emitter.h"
+#include "render/placed_emitter.h"
 #include <algorithm>
 #include <cmath>
 
 namespace umbel {
 
-class Directional final : public Emitter {
+class Directional final : public PlacedEmitter {
 public:
     void declare(Params &p) override {
         p.example("<vector name='direction' x='1' y='-2' z='.5'/>");
         Emitter::declare(p);
         p.vector("direction", m_direction, { 0, 0, 1 }).doc("Where the light goes").fixed();
-        p.transform("to_world", m_to_world)
+        declare_to_world(p)
             .doc("In place of `direction`, or on top of it: light goes along +z of its own space");
         p.emission("irradiance", m_irradiance, 1)
             .differentiable()
             .doc("On a surface that faces the light, in W / m^2");
     }
     void configure() override {
+        PlacedEmitter::configure();
         if (!m_radius.valid())
             set_scene({});
         if (m_irradiance->is_spatially_varying())
             complain("irradiance varies over a surface, and this light has none; give a colour or "
                      "a spectrum, or use a `projector`");
-        auto d = m_to_world.apply_vector(m_direction);
+        auto d = is_moving() ? m_direction : first_place().apply_vector(m_direction);
         double length = std::hypot(d[0], d[1], d[2]);
         if (!(length > 0))
             complain("direction has no length; give one such as 0, 0, -1");
@@ -46,10 +47,11 @@ public:
     std::pair<DirectionSample, Spectrum> sample_direction(const Interaction &it, const Vector2 &,
                                                           const Mask &active) const override {
         // From a plane beyond everything else, wherever the place is
-        Float dist = 2 * m_radius + max(dot(it.p - m_centre, m_d), -m_radius);
+        Vector3 d = direction(it.time, active);
+        Float dist = 2 * m_radius + max(dot(it.p - m_centre, d), -m_radius);
         DirectionSample ds{
-            { fma(m_d, -dist, it.p), m_d, { Float(0), Float(0) }, it.time, Float(1), Mask(true) },
-            -m_d,
+            { fma(d, -dist, it.p), d, { Float(0), Float(0) }, it.time, Float(1), Mask(true) },
+            -d,
             dist,
             UInt32(0u)
         };
@@ -65,11 +67,12 @@ public:
                                         const Vector2 &position, const Vector2 &,
                                         const Mask &active) const override {
         auto [wavelengths, irradiance] = sample_wavelengths({}, wavelength, active);
-        Frame frame(m_d);
+        Vector3 d = direction(time, active);
+        Frame frame(d);
         Vector2 p = square_to_uniform_disk_concentric(position);
-        Vector3 o = fma(frame.s * p.x + frame.t * p.y - m_d, m_radius, m_centre);
+        Vector3 o = fma(frame.s * p.x + frame.t * p.y - d, m_radius, m_centre);
         Float infinity(std::numeric_limits<double>::infinity());
-        return { Ray{ o, m_d, infinity, time, wavelengths }, irradiance * (sqr(m_radius) * Pi) };
+        return { Ray{ o, d, infinity, time, wavelengths }, irradiance * (sqr(m_radius) * Pi) };
     }
     std::pair<Wavelengths, Spectrum> sample_wavelengths(const SurfaceInteraction &, const Float &u,
                                                         const Mask &active) const override {
@@ -77,6 +80,9 @@ public:
     }
 
 private:
+    Vector3 direction(const Float &time, const Mask &active) const {
+        return is_moving() ? normalize(to_world(time, active).vector(m_d)) : m_d;
+    }
     SurfaceInteraction interaction(const Wavelengths &wavelengths) const {
         SurfaceInteraction si;
         si.p = m_centre;
@@ -86,9 +92,8 @@ private:
     }
 
     std::array<double, 3> m_direction{};
-    TransformData m_to_world;
     Ref<Texture> m_irradiance;
-    Vector3 m_d; // of the light
+    Vector3 m_d; // in its own space if that moves, else in the scene's
     Vector3 m_centre;
     Float m_radius; // of the scene
 };

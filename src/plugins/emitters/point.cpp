@@ -1,77 +1,81 @@
 // point: light from a single point, the same in all directions.
 #include "core/warp.h"
-#include "render/emitter.h"
+#include "render/placed_emitter.h"
 
 namespace umbel {
 
-class PointLight final : public Emitter {
+class PointLight final : public PlacedEmitter {
 public:
     void declare(Params &p) override {
         p.example("<point name='position' x='1' y='2' z='3'/>");
         Emitter::declare(p);
         p.vector("position", m_position, { 0, 0, 0 }).doc("Where it is");
-        p.transform("to_world", m_to_world).doc("In place of `position`, or on top of it");
+        declare_to_world(p).doc("In place of `position`, or on top of it");
         p.emission("intensity", m_intensity, 1)
             .differentiable()
             .doc("Radiant intensity, in W / sr");
     }
     void configure() override {
-        auto p = m_to_world.apply_point(m_position);
+        PlacedEmitter::configure();
+        auto p = is_moving() ? m_position : first_place().apply_point(m_position);
         m_p = { opaque_float(p[0]), opaque_float(p[1]), opaque_float(p[2]) };
     }
     uint32_t flags() const override { return EndpointFlags::DeltaPosition; }
-    BoundingBox bounds() const override {
-        auto p = m_to_world.apply_point(m_position);
-        return { p, p };
-    }
+    BoundingBox bounds() const override { return swept_bounds(m_position); }
 
     std::pair<Ray, Spectrum> sample_ray(const Float &time, const Float &wavelength, const Vector2 &,
                                         const Vector2 &direction,
                                         const Mask &active) const override {
-        auto [wavelengths, intensity] = sample_wavelengths({}, wavelength, active);
+        Vector3 p = place(time, active);
+        auto [wavelengths, intensity] =
+            sample_emission(*m_intensity, interaction(p, {}), wavelength, active);
         Float infinity(std::numeric_limits<double>::infinity());
-        return { Ray{ m_p, square_to_uniform_sphere(direction), infinity, time, wavelengths },
+        return { Ray{ p, square_to_uniform_sphere(direction), infinity, time, wavelengths },
                  intensity * (4 * Pi) };
     }
     std::pair<PositionSample, Float> sample_position(const Float &time, const Vector2 &,
-                                                     const Mask &) const override {
-        return { position_at(time), Float(1) };
+                                                     const Mask &active) const override {
+        return { position_at(time, active), Float(1) };
     }
     Float pdf_position(const PositionSample &, const Mask &) const override { return 0; }
 
     std::pair<DirectionSample, Spectrum> sample_direction(const Interaction &it, const Vector2 &,
                                                           const Mask &active) const override {
-        Vector3 d = m_p - it.p;
+        PositionSample ps = position_at(it.time, active);
+        Vector3 d = ps.p - it.p;
         Float dist2 = squared_norm(d), dist = sqrt(dist2);
-        DirectionSample ds{ position_at(it.time), d / dist, dist, UInt32(0u) };
-        return { ds,
-                 depolarize(m_intensity->eval(interaction(it.wavelengths), active) * rcp(dist2)) };
+        DirectionSample ds{ ps, d / dist, dist, UInt32(0u) };
+        SurfaceInteraction si = interaction(ps.p, it.wavelengths);
+        return { ds, depolarize(m_intensity->eval(si, active) * rcp(dist2)) };
     }
     Spectrum eval_direction(const Interaction &it, const DirectionSample &ds,
                             const Mask &active) const override {
-        return depolarize(m_intensity->eval(interaction(it.wavelengths), active) *
-                          rcp(sqr(ds.dist)));
+        SurfaceInteraction si = interaction(place(it.time, active), it.wavelengths);
+        return depolarize(m_intensity->eval(si, active) * rcp(sqr(ds.dist)));
     }
     std::pair<Wavelengths, Spectrum> sample_wavelengths(const SurfaceInteraction &, const Float &u,
                                                         const Mask &active) const override {
-        return sample_emission(*m_intensity, interaction({}), u, active);
+        return sample_emission(*m_intensity, interaction(place(Float(0), active), {}), u, active);
     }
 
 private:
-    PositionSample position_at(const Float &time) const {
-        return { m_p, Vector3(Float(0)), { Float(0), Float(0) }, time, Float(1), Mask(true) };
+    Vector3 place(const Float &time, const Mask &active) const {
+        return is_moving() ? to_world(time, active).point(m_p) : m_p;
     }
-    SurfaceInteraction interaction(const Wavelengths &wavelengths) const {
+    PositionSample position_at(const Float &time, const Mask &active) const {
+        return { place(time, active), Vector3(Float(0)), { Float(0), Float(0) }, time, Float(1),
+                 Mask(true) };
+    }
+    SurfaceInteraction interaction(const Vector3 &p, const Wavelengths &wavelengths) const {
         SurfaceInteraction si;
-        si.p = m_p;
+        si.p = p;
         si.uv = { Float(0), Float(0) };
         si.wavelengths = wavelengths;
         return si;
     }
 
     std::array<double, 3> m_position{};
-    TransformData m_to_world;
-    Vector3 m_p;
+    Vector3 m_p; // in its own space if that moves, else in the scene's
     Ref<Texture> m_intensity;
 };
 

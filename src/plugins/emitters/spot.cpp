@@ -3,12 +3,12 @@
 // All of `intensity` leaves within `beam_width` of the axis; from there to `cutoff_angle` it falls to zero, linearly in the
 // angle. A `texture` colours the cone: it fills the square around it, u along +x and v along +y of the emitter's own space.
 #include "core/warp.h"
-#include "render/emitter.h"
+#include "render/placed_emitter.h"
 #include <cmath>
 
 namespace umbel {
 
-class Spot final : public Emitter {
+class Spot final : public PlacedEmitter {
 public:
     void declare(Params &p) override {
         p.example("<float name='cutoff_angle' value='50'/><transform name='to_world'>"
@@ -28,9 +28,10 @@ public:
         p.number("beam_width", m_beam, -1, -1, 89.9)
             .doc("Up to this angle the intensity is the same, in degrees; -1: three quarters of "
                  "`cutoff_angle`");
-        p.transform("to_world", m_to_world).doc("Where it stands, and where it looks: along +z");
+        declare_to_world(p).doc("Where it stands, and where it looks: along +z");
     }
     void configure() override {
+        PlacedEmitter::configure();
         double beam = m_beam < 0 ? 0.75 * m_cutoff : m_beam;
         if (!(m_cutoff > 0) || beam > m_cutoff)
             complain("cutoff_angle is {} and beam_width {}; the former must be positive, and not "
@@ -42,40 +43,37 @@ public:
         m_cos_beam = opaque_float(std::cos(radians(beam)));
         m_inv_transition = opaque_float(1 / std::max(radians(m_cutoff - beam), 1e-7));
         m_inv_tan = opaque_float(0.5 / std::tan(radians(m_cutoff)));
-        m_transform = Transform(m_to_world);
     }
     uint32_t flags() const override {
         return EndpointFlags::DeltaPosition |
                (m_texture->is_spatially_varying() ? uint32_t(EndpointFlags::SpatiallyVarying) : 0);
     }
-    BoundingBox bounds() const override {
-        auto p = m_to_world.apply_point({ 0, 0, 0 });
-        return { p, p };
-    }
+    BoundingBox bounds() const override { return swept_bounds({ 0, 0, 0 }); }
 
     std::pair<Ray, Spectrum> sample_ray(const Float &time, const Float &wavelength, const Vector2 &,
                                         const Vector2 &direction,
                                         const Mask &active) const override {
         Vector3 d = square_to_uniform_cone(direction, m_cos_cutoff);
-        SurfaceInteraction si = interaction(d, {});
+        Transform place = to_world(time, active);
+        SurfaceInteraction si = interaction(place, d, {});
         auto [wavelengths, intensity] = sample_emission(*m_intensity, si, wavelength, active);
         si.wavelengths = wavelengths;
         Spectrum part = depolarize(m_texture->eval(si, active) * falloff(d));
         Float infinity(std::numeric_limits<double>::infinity());
         Float solid_angle = 2 * Pi * (1 - m_cos_cutoff);
-        return { Ray{ m_transform.translation(), normalize(m_transform.vector(d)), infinity, time,
+        return { Ray{ place.translation(), normalize(place.vector(d)), infinity, time,
                       wavelengths },
                  intensity * part * solid_angle };
     }
     std::pair<PositionSample, Float> sample_position(const Float &time, const Vector2 &,
-                                                     const Mask &) const override {
-        return { position_at(time), Float(1) };
+                                                     const Mask &active) const override {
+        return { position_at(time, active), Float(1) };
     }
     Float pdf_position(const PositionSample &, const Mask &) const override { return 0; }
 
     std::pair<DirectionSample, Spectrum> sample_direction(const Interaction &it, const Vector2 &,
                                                           const Mask &active) const override {
-        PositionSample ps = position_at(it.time);
+        PositionSample ps = position_at(it.time, active);
         Vector3 d = ps.p - it.p;
         Float dist = norm(d);
         DirectionSample ds{ ps, d / dist, dist, UInt32(0u) };
@@ -83,14 +81,16 @@ public:
     }
     Spectrum eval_direction(const Interaction &it, const DirectionSample &ds,
                             const Mask &active) const override {
-        Vector3 d = normalize(m_transform.inverse().vector(-ds.d));
-        SurfaceInteraction si = interaction(d, it.wavelengths);
+        Transform place = to_world(it.time, active);
+        Vector3 d = normalize(place.inverse().vector(-ds.d));
+        SurfaceInteraction si = interaction(place, d, it.wavelengths);
         Spectrum value = m_intensity->eval(si, active) * m_texture->eval(si, active);
         return depolarize(value * (falloff(d) * rcp(sqr(ds.dist))));
     }
     std::pair<Wavelengths, Spectrum> sample_wavelengths(const SurfaceInteraction &, const Float &u,
                                                         const Mask &active) const override {
-        return sample_emission(*m_intensity, interaction(Vector3(0, 0, 1), {}), u, active);
+        SurfaceInteraction si = interaction(to_world(Float(0), active), Vector3(0, 0, 1), {});
+        return sample_emission(*m_intensity, si, u, active);
     }
 
 private:
@@ -100,16 +100,17 @@ private:
         return select(d.z >= m_cos_beam, Float(1),
                       select(d.z > m_cos_cutoff, clamp(edge, 0, 1), Float(0)));
     }
-    SurfaceInteraction interaction(const Vector3 &d, const Wavelengths &wavelengths) const {
+    SurfaceInteraction interaction(const Transform &place, const Vector3 &d,
+                                   const Wavelengths &wavelengths) const {
         SurfaceInteraction si;
-        si.p = m_transform.translation();
+        si.p = place.translation();
         Float s = m_inv_tan / max(d.z, 1e-6);
         si.uv = { fma(d.x, s, Float(0.5)), fma(d.y, s, Float(0.5)) };
         si.wavelengths = wavelengths;
         return si;
     }
-    PositionSample position_at(const Float &time) const {
-        return { m_transform.translation(),
+    PositionSample position_at(const Float &time, const Mask &active) const {
+        return { to_world(time, active).translation(),
                  Vector3(Float(0)),
                  { Float(0), Float(0) },
                  time,
@@ -118,8 +119,6 @@ private:
     }
 
     double m_cutoff = 20, m_beam = -1; // degrees
-    TransformData m_to_world;
-    Transform m_transform;
     Ref<Texture> m_intensity, m_texture;
     Float m_cutoff_angle, m_cos_cutoff, m_cos_beam, m_inv_transition, m_inv_tan;
 };

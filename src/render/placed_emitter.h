@@ -1,0 +1,31 @@
+// render/placed_emitter.h: lights with a space of their own, which stands in the scene as `to_world` says, and may move.
+#pragma once
+#include "core/animated_transform.h"
+#include "render/emitter.h"
+
+namespace umbel {
+
+class PlacedEmitter : public Emitter {
+public:
+    /// Derived classes call it first.
+    void configure() override;
+
+protected:
+    Param &declare_to_world(Params &p) { return p.animation("to_world", m_keys); }
+
+    bool is_moving() const { return !m_transform.is_static(); }
+    /// From its own space to the scene's.
+    Transform to_world(const Float &time, const Mask &active = true) const {
+        return m_transform.at(time, active);
+    }
+    /// Likewise, where the light stands still, or where its motion begins.
+    const TransformData &first_place() const { return m_keys.transforms[0]; }
+    /// Around wherever a point of its space ever is.
+    BoundingBox swept_bounds(const std::array<double, 3> &p) const;
+
+private:
+    AnimationData m_keys = { { 0 }, { {} } };
+    AnimatedTransform m_transform; // the same; set by configure()
+};
+
+} // namespace umbel

@@ -146,7 +146,7 @@ TEST_P(MovingShapes, AreLitByLampsFromWhereThoseAre) {
         });
         SCOPED_TRACE(fmt::format("{}, {}", c.type, c.integrator));
         expect_same_estimate(moving, reference);
-        EXPECT_GT(channel_mean(moving, 0).mean, 0.01);
+        EXPECT_GT(channel_mean(moving, 0).mean, 0.002);
     }
 }
 

@@ -22,6 +22,12 @@ public:
     /// Whether no ray can hit it by chance: points, directions.
     bool is_delta() const { return has(EndpointFlags::Delta); }
     double sampling_weight() const { return m_sampling_weight; }
+    /// Where light goes that leaves it.
+    struct Directions {
+        NormalCone normals;      // all, where nothing is known
+        double cos_emission = 0; // of the greatest angle to a normal; 0 is that of surfaces
+    };
+    virtual Directions directions() const { return {}; }
     /// Whether paths that arrive at a place can be connected to it: to a beam they cannot.
     virtual bool is_connectable() const { return true; }
     /// Whether sample_ray() is defined; scripts may leave it out.

@@ -159,9 +159,11 @@ std::vector<LightSummary> LightChoice::summarize(const Table<Emitter> &lights, b
             l.weight *= std::max(watts[out.size()], least);
             if (!e->has(EndpointFlags::Infinite | EndpointFlags::DeltaDirection))
                 l.box = e->bounds();
-            l.is_local = !l.box.is_empty(); // scripts need not say where their lights are
-            if (e->shape() && !e->shape()->motion()) // of what turns, they may be all
-                l.normals = e->shape()->normal_cone();
+            // Scripts need not say where their lights are
+            l.is_local = e->is_connectable() && !l.box.is_empty();
+            auto [normals, cos_emission] = e->directions();
+            l.normals = normals;
+            l.cos_emission = cos_emission;
         }
         out.push_back(l);
     }
@@ -181,6 +183,7 @@ static uint64_t hash(std::span<const LightSummary> lights, bool tree) {
         add(l.weight);
         add(l.is_local);
         add(l.normals.cosine);
+        add(l.cos_emission);
         add(l.share);
         for (size_t j = 0; j < 3; ++j) {
             add(l.box.min[j]);

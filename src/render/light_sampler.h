@@ -13,6 +13,7 @@ struct LightSummary {
         false; // lies in a box; what surrounds the scene, or shines along one direction, does not
     BoundingBox box;
     NormalCone normals; // of surfaces that emit to the front; those of a point are all
+    double cos_emission = 0; // of the greatest angle to a normal at which light leaves
     /// Of one that is not local: how often connections choose it, for each time that they choose one that is.
     double share = 1;
 };

@@ -14,11 +14,14 @@ struct LightTree {
         Extent = 3, // 3: half of it
         Axis =
             6, // 3: of its normals, times the cosine of their greatest angle to it, if that is less than 90 degrees
-        Sine = 9,    // of that angle; one if it is more
+        // Of that angle; one if it is more. If negative, all light leaves in a cone around the axis, whose length is one then:
+        // minus the cosine of the greatest angle.
+        Sine = 9,
         Weight = 10, // zero: no child
         Link = 11,   // a node, or minus the number of a light
     };
     std::vector<double> nodes;
+    bool has_cones = false; // whether any sine is negative
     /// By number of a light: at each step from the root, from the lowest bits on, the child that it is in.
     std::vector<uint32_t> trails;
     static constexpr uint32_t TrailBits = 2, MaxDepth = 32 / TrailBits;

@@ -16,15 +16,27 @@ constexpr size_t Bins = 12;
 struct Cluster {
     BoundingBox box;
     NormalCone normals = NormalCone::none();
+    double cos_emission = 1;
     double weight = 0;
 
-    void add(const BoundingBox &b, const NormalCone &n, double w) {
+    void add(const BoundingBox &b, const NormalCone &n, double cos_e, double w) {
         box.extend(b);
         normals = NormalCone::around(normals, n);
+        cos_emission = std::min(cos_emission, cos_e);
         weight += w;
     }
-    void add(const LightSummary &l) { add(l.box, l.normals, l.weight); }
-    void add(const Cluster &c) { add(c.box, c.normals, c.weight); }
+    void add(const LightSummary &l) {
+        add(l.box, l.normals, l.cos_emission, l.weight * focus(l.cos_emission));
+    }
+    void add(const Cluster &c) { add(c.box, c.normals, c.cos_emission, c.weight); }
+
+    /// How much brighter a light of the same power is that leaves in a cone than a surface, ahead of which it is power over pi.
+    static double focus(double cos_emission) {
+        return cos_emission > 0 ? 0.5 / std::max(1 - cos_emission, 1e-6) : 1;
+    }
+    double emission_angle() const {
+        return cos_emission > 0 ? std::acos(std::min(cos_emission, 1.0)) : Pi / 2;
+    }
 
     /// How much it would be in the way of others: weight, surface of the box, and directions in which it shines.
     double cost() const {
@@ -32,7 +44,8 @@ struct Cluster {
         double area = 2 * (e[0] * e[1] + e[1] * e[2] + e[2] * e[0]);
         // Lights on a line, or in one point, have no area
         double size = area + 1e-3 * (e[0] * e[0] + e[1] * e[1] + e[2] * e[2]);
-        double o = std::acos(std::clamp(normals.cosine, -1.0, 1.0)), w = std::min(o + Pi / 2, Pi);
+        double o = std::acos(std::clamp(normals.cosine, -1.0, 1.0)),
+               w = std::min(o + emission_angle(), Pi);
         double directions =
             2 * Pi * (1 - std::cos(o)) +
             Pi / 2 *
@@ -114,14 +127,22 @@ private:
             link = double(node);
         }
         double *child = &m_tree.nodes[t.node * LightTree::NodeSize + which * LightTree::ChildSize];
-        double cosine = std::max(c.normals.cosine, 0.0);
+        double cosine = std::max(c.normals.cosine, 0.0), narrow = 0;
+        if (c.cos_emission > 0) { // light as of surfaces whose normals are closer together
+            double angle = std::acos(std::clamp(c.normals.cosine, -1.0, 1.0)) +
+                           c.emission_angle() - Pi / 2;
+            cosine = angle < 0 ? 1 : std::max(std::cos(angle), 0.0);
+            narrow = std::min(std::sin(angle), 0.0);
+        }
         auto centre = c.box.centre();
         for (size_t j = 0; j < 3; ++j) {
             child[LightTree::Centre + j] = centre[j];
             child[LightTree::Extent + j] = (c.box.max[j] - c.box.min[j]) / 2;
             child[LightTree::Axis + j] = cosine * c.normals.axis[j];
         }
-        child[LightTree::Sine] = std::sqrt(std::max(0.0, 1 - cosine * cosine));
+        child[LightTree::Sine] =
+            narrow < 0 ? narrow : std::sqrt(std::max(0.0, 1 - cosine * cosine));
+        m_tree.has_cones |= narrow < 0;
         child[LightTree::Weight] = c.weight;
         child[LightTree::Link] = link;
     }

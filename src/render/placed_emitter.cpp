@@ -32,4 +32,29 @@ BoundingBox PlacedEmitter::swept_bounds(const std::array<double, 3> &p) const {
     return box;
 }
 
+// Nothing is known of axes that turn, nor of cones that are no cones any more where space is stretched unevenly.
+Emitter::Directions PlacedEmitter::around_z(double cosine) const {
+    Directions out{ { { 0, 0, 0 }, 1 }, cosine };
+    for (const TransformData &t : m_keys.transforms) {
+        std::array<double, 3> axes[3] = { t.apply_vector({ 1, 0, 0 }), t.apply_vector({ 0, 1, 0 }),
+                                          t.apply_vector({ 0, 0, 1 }) };
+        auto dot = [](const std::array<double, 3> &a, const std::array<double, 3> &b) {
+            return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
+        };
+        double length2 = dot(axes[2], axes[2]);
+        for (size_t i = 0; i < 3; ++i)
+            for (size_t k = 0; k <= i; ++k)
+                if (!(std::abs(dot(axes[i], axes[k]) / length2 - (i == k)) < 1e-6))
+                    return {};
+        std::array<double, 3> &axis = axes[2];
+        for (double &v : axis)
+            v /= std::sqrt(length2);
+        if (&t == &m_keys.transforms[0])
+            out.normals.axis = axis;
+        else if (!(dot(axis, out.normals.axis) > 1 - 1e-10))
+            return {};
+    }
+    return out;
+}
+
 } // namespace umbel

@@ -22,6 +22,8 @@ protected:
     const TransformData &first_place() const { return m_keys.transforms[0]; }
     /// Around wherever a point of its space ever is.
     BoundingBox swept_bounds(const std::array<double, 3> &p) const;
+    /// Of light that leaves within an angle, of this cosine, to +z of its space.
+    Directions around_z(double cosine) const;
 
 private:
     AnimationData m_keys = { { 0 }, { {} } };

@@ -1,5 +1,6 @@
 // tests/render/light_sampler_test.cpp: which lights are chosen, how often, and that none is forgotten.
 #include "render/light_tree.h"
+#include "support/compare.h"
 #include "support/same_image.h"
 #include <random>
 
@@ -143,6 +144,85 @@ TEST_P(BackendLightSampler, KnowsLightsWithoutAPlace) {
     EXPECT_EQ(pmf[5], 0);
 }
 
+TEST_P(BackendLightSampler, NeverForgetsACone) {
+    std::vector<LightSummary> lights = lights_in_room(500);
+    for (size_t i = 0; i < lights.size(); ++i)
+        if (i % 7) // boxes, too: lamps that move
+            lights[i].cos_emission = std::cos(0.05 + 0.003 * double(i));
+    auto sampler = make_light_sampler(lights, true);
+    size_t lit = 0, dark = 0;
+    for (std::array<double, 3> p :
+         { std::array{ 0.0, 0.0, 0.0 }, { 9.0, -9.0, 4.0 }, { 30.0, 5.0, 5.0 } }) {
+        auto pmf = probabilities(*sampler, place(p[0], p[1], p[2], { 0, 0, 0 }), lights.size());
+        for (size_t i = 0; i < lights.size(); ++i) {
+            const LightSummary &l = lights[i];
+            bool shines = i % 7 == 0;
+            for (auto &corner : { l.box.min, l.box.max }) {
+                double dot = 0, length = 0;
+                for (size_t j = 0; j < 3; ++j) {
+                    dot += (p[j] - corner[j]) * l.normals.axis[j];
+                    length = std::hypot(length, p[j] - corner[j]);
+                }
+                shines |= dot > l.cos_emission * length;
+            }
+            if (shines) {
+                EXPECT_GT(pmf[i], 0) << "light " << i;
+            }
+            lit += shines;
+            dark += pmf[i] == 0;
+        }
+    }
+    EXPECT_GT(dark + lit, 3 * lights.size() * 9 / 10) << "all others but those with a corner near";
+}
+
+// A place below one of many narrow spots is lit by that one alone.
+TEST_P(BackendLightSampler, FindsTheSpotThatShinesOnAPlace) {
+    std::string xml;
+    for (int i = 0; i < 100; ++i)
+        xml += fmt::format("<emitter type='spot'><float name='cutoff_angle' value='15'/><transform "
+                           "name='to_world'><scale value='2'/><lookat origin='{0},{1},1' "
+                           "target='{0},{1},0' up='0,1,0'/></transform></emitter>",
+                           i % 10, i / 10);
+    Ref<Scene> scene = scene_from(scene_xml(xml, 4, 1));
+    LightChoice choice;
+    choice.update(scene->emitters(), *scene);
+    for (int i : { 0, 37, 99 }) {
+        auto pmf = probabilities(*choice.operator->(),
+                                 place(i % 10 + 0.1, i / 10 - 0.1, 0, { 0, 0, 1 }), 100);
+        for (int k = 0; k < 100; ++k)
+            if (k == i)
+                EXPECT_GT(pmf[size_t(k)], 0.5);
+            else
+                EXPECT_EQ(pmf[size_t(k)], 0) << "spot " << k << " at a place below spot " << i;
+    }
+}
+
+TEST_P(BackendLightSampler, KnowsInWhichDirectionsLampsShine) {
+    auto directions = [](const std::string &to_world, const char *type = "spot") {
+        std::string lamp = fmt::format("<emitter type='{}'>{}</emitter>", type, to_world);
+        Ref<Scene> scene = scene_from(scene_xml(lamp, 4, 1));
+        return scene->emitters().objects()[0]->directions();
+    };
+    auto transform = [](const char *steps) {
+        return fmt::format("<transform name='to_world'>{}</transform>", steps);
+    };
+    const char *Turn = "<scale value='3'/><rotate x='1' angle='90'/><translate z='5'/>";
+    for (const std::string &to_world :
+         { transform(Turn), animation(Turn, "<rotate x='1' angle='90'/><translate y='2'/>") }) {
+        auto [normals, cos_emission] = directions(to_world);
+        EXPECT_NEAR(normals.axis[1], -1, 1e-9);
+        EXPECT_EQ(normals.cosine, 1);
+        EXPECT_NEAR(cos_emission, std::cos(20 * Pi / 180), 1e-9);
+    }
+    std::string view = "<float name='fov' value='90'/>";
+    EXPECT_NEAR(directions(view, "projector").cos_emission, 1 / std::sqrt(3.0), 1e-9)
+        << "to the corners of a square";
+    for (const std::string &to_world :
+         { transform("<scale x='2'/>"), animation("", "<rotate x='1' angle='90'/>") })
+        EXPECT_EQ(directions(to_world).normals.cosine, -1) << to_world;
+    EXPECT_EQ(directions("", "point").normals.cosine, -1);
+}
+
 TEST_P(BackendLightSampler, CountsLightsWithoutAPlaceByTheirWeights) {
     std::string points;
     for (int i = 0; i < 20; ++i)
@@ -272,6 +352,31 @@ TEST_P(BackendLightSampler, ImagesAreTheSameHoweverLightsAreChosen) {
         expect_same_image(many_lamps("uniform", more), many_lamps("tree", more));
         expect_same_image(many_lamps("uniform", more), many_lamps("power", more));
     }
+}
+
+// Of all kinds that have a place; some of them move, and some are stretched.
+TEST_P(BackendLightSampler, ImagesOfLampsAreTheSameHoweverTheyAreChosen) {
+    if (std::string(GetParam()) == "interp_rgb")
+        return; // takes long there, and the tree is the same
+    auto with = [](const char *sampler) {
+        std::string xml = fmt::format("<string name='light_sampler' value='{}'/>", sampler) +
+                          "<shape type='rectangle'><transform name='to_world'><scale value='4'/>"
+                          "</transform></shape>";
+        const char *Types[] = { "spot", "projector", "point" };
+        for (int i = 0; i < 42; ++i) {
+            std::string place = fmt::format(
+                "<rotate x='1' y='.3' angle='{}'/><translate x='{}' y='{}' z='{}'/>",
+                150 + 7 * i % 60, -2 + i * 37 % 40 * .1, -2 + i * 23 % 40 * .1, 1 + i % 5 * .3);
+            std::string to_world =
+                i % 4 == 0 ? animation(place, "<rotate y='1' angle='30'/>" + place)
+                           : "<transform name='to_world'>" +
+                                 std::string(i % 4 == 1 ? "<scale x='2' z='.7'/>" : "") + place +
+                                 "</transform>";
+            xml += fmt::format("<emitter type='{}'>{}</emitter>", Types[i % 3], to_world);
+        }
+        return open_shutter(scene_xml(xml, 16, 16));
+    };
+    expect_same_image(with("uniform"), with("tree"));
 }
 
 TEST_P(BackendLightSampler, ComplainsOfOtherWords) {

@@ -26,6 +26,9 @@ public:
         return EndpointFlags::Surface |
                (m_radiance->is_spatially_varying() ? uint32_t(EndpointFlags::SpatiallyVarying) : 0);
     }
+    Directions directions() const override { // of what turns, they may be all
+        return { m_shape && !m_shape->motion() ? m_shape->normal_cone() : NormalCone(), 0 };
+    }
 
     Spectrum eval(const SurfaceInteraction &si, const Mask &active) const override {
         Spectrum value = m_radiance->eval(si, active);

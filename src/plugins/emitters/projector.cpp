@@ -6,6 +6,7 @@
 #include "core/host_array.h"
 #include "render/field_of_view.h"
 #include "render/placed_emitter.h"
+#include <cmath>
 
 namespace umbel {
 
@@ -32,12 +33,14 @@ public:
         double aspect = double(width) / double(height), half = m_view.half_width(where(), aspect);
         m_tan_x = opaque_float(half);
         m_tan_y = opaque_float(half / aspect);
+        m_cos_corner = 1 / std::hypot(1, half, half / aspect);
     }
     void child_changed() override { configure(); } // the image may have another shape now
     uint32_t flags() const override {
         return EndpointFlags::DeltaPosition | EndpointFlags::SpatiallyVarying;
     }
     BoundingBox bounds() const override { return swept_bounds({ 0, 0, 0 }); }
+    Directions directions() const override { return around_z(m_cos_corner); }
 
     std::pair<Ray, Spectrum> sample_ray(const Float &time, const Float &wavelength, const Vector2 &,
                                         const Vector2 &direction,
@@ -121,6 +124,7 @@ private:
     FieldOfView m_view;
     Ref<Texture> m_irradiance;
     Float m_scale, m_tan_x, m_tan_y;
+    double m_cos_corner = 0; // of the angle to the image's corners
 };
 
 UMBEL_PLUGIN(Emitter, Projector, "projector")

@@ -49,6 +49,7 @@ public:
                (m_texture->is_spatially_varying() ? uint32_t(EndpointFlags::SpatiallyVarying) : 0);
     }
     BoundingBox bounds() const override { return swept_bounds({ 0, 0, 0 }); }
+    Directions directions() const override { return around_z(std::cos(m_cutoff * Pi / 180)); }
 
     std::pair<Ray, Spectrum> sample_ray(const Float &time, const Float &wavelength, const Vector2 &,
                                         const Vector2 &direction,

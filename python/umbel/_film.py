@@ -157,6 +157,12 @@ def bitmap(self, raw=False):
     return Bitmap(image, Bitmap.PixelFormat.MultiChannel, names)
 
 
+def invalid_samples(self):
+    """How many samples of the last render were NaN or infinite, and the first of them: its number among those of a pixel, and
+    the pixel, x and y; None if there are none. Light that `ptracer` follows has no number, but None."""
+    return _core.invalid_samples(self)
+
+
 def write(self, path):
     """Writes the image in the film's format."""
     import os
@@ -164,5 +170,5 @@ def write(self, path):
 
 
 for _f in (flags, base_channels_count, prepare, clear, put_block, create_block, prepare_sample, schedule_storage,
-           develop, bitmap, write):
+           develop, bitmap, invalid_samples, write):
     setattr(Film, _f.__name__, _f)

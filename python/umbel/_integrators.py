@@ -59,12 +59,13 @@ def _integrator_named(name):
     return _named[key]
 
 
-def render(scene, params=None, sensor=0, integrator=None, seed=0, seed_grad=0, spp=0, spp_grad=0):
+def render(scene, params=None, sensor=0, integrator=None, seed=0, seed_grad=0, spp=0, spp_grad=0, skip_invalid=False):
     """An image of the scene, a tensor of rows, columns and channels; differentiable in `params`.
 
     `sensor` is one of the scene's, by number, or any other; `integrator` is the scene's unless given: an object, or the name
     of a plugin. The derivative is computed with `spp_grad` samples a pixel (as many as `spp` unless given) of another seed,
-    `seed_grad`.
+    `seed_grad`. With `skip_invalid`, samples that are NaN or infinite count as black; `film.invalid_samples()` tells how many
+    there were. Where parameters are followed they do in any case.
     """
     from ._params import SceneParameters
     seed = _seed(seed)
@@ -83,11 +84,18 @@ def render(scene, params=None, sensor=0, integrator=None, seed=0, seed_grad=0, s
         if params is not None and dr._tree.leaves(dict(params.items())):
             parameters = _core._Parameters(scene)  # the scene holds what an optimizer has passed on
             pointer = parameters.pointer()
-    image = _core.render(scene, pointer, sensor, integrator, seed, seed_grad, int(spp), int(spp_grad))
+    image = _core.render(scene, pointer, sensor, integrator, seed, seed_grad, int(spp), int(spp_grad), bool(skip_invalid))
     if image is None:  # the integrator's render() is Python's
+        _refuse_skipping(skip_invalid)
         return _render_in_python(scene, params, sensor, integrator or scene.integrator(), (seed, seed_grad),
                                  (int(spp), int(spp_grad or spp)))
     return _computed(integrator or scene.integrator(), image)
+
+
+def _refuse_skipping(skip_invalid):
+    if skip_invalid:
+        raise dr.UserError("skip_invalid: this image is made by an integrator or a film written in Python, which is to leave out "
+                           "samples that are not finite itself")
 
 
 def _computed(integrator, image):
@@ -134,14 +142,15 @@ def _pass_changes_on(scene):
             p._sync()
 
 
-def render_with(self, scene, sensor=0, seed=0, spp=0, develop=True, evaluate=True):
+def render_with(self, scene, sensor=0, seed=0, spp=0, develop=True, evaluate=True, skip_invalid=False):
     """An image by this method, differentiable in all parameters of the scene whose gradients are enabled; with the samples of
-    the image itself."""
+    the image itself. `skip_invalid`: as render() has it."""
     _pass_changes_on(scene)
     parameters = _core._Parameters(scene)
     seed = _seed(seed)
-    image = _core.render(scene, parameters.pointer(), sensor, self, seed, seed, int(spp), int(spp))
+    image = _core.render(scene, parameters.pointer(), sensor, self, seed, seed, int(spp), int(spp), bool(skip_invalid))
     if image is None:
+        _refuse_skipping(skip_invalid)
         image = _render_in_python(scene, None, sensor, self, (seed, seed), (int(spp), int(spp)))
     else:
         image = _computed(self, image)

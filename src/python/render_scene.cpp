@@ -6,7 +6,9 @@
 #include "python/render_records.h"
 #include "python/waiting.h"
 #include "render/hidden_lights.h"
+#include "render/invalid_samples.h"
 #include "render/render_image.h"
+#include <algorithm>
 #include <functional>
 #include <mutex>
 #include <nanobind/stl/pair.h>
@@ -69,6 +71,7 @@ struct Shown {
     Float image;
     std::vector<size_t> shape;
     std::vector<std::string> further; // channels beyond the film's own
+    std::optional<uint32_t> tally;    // of invalid samples; none: not rendered
 };
 std::vector<Shown> &shown() {
     static std::vector<Shown> list;
@@ -81,12 +84,12 @@ std::vector<std::string> last_channels(const Ref<Film> &film) {
     return {};
 }
 void show(const Ref<Film> &film, const Float &image, std::vector<size_t> shape,
-          std::vector<std::string> further) {
+          std::vector<std::string> further, std::optional<uint32_t> tally = {}) {
     std::erase_if(shown(), [&](const Shown &s) {
         Ref<Film> other = s.film.lock();
         return !other || other == film;
     });
-    shown().push_back({ film, Float(ad::detach(image)), std::move(shape), std::move(further) });
+    shown().push_back({ film, Float(ad::detach(image)), std::move(shape), std::move(further), tally });
     forget_state(*film, "storage"); // of blocks that were put before
 }
 nb::object last_image(const Ref<Film> &film) {
@@ -94,6 +97,26 @@ nb::object last_image(const Ref<Film> &film) {
     Value image = shown_image(film, &shape);
     return image.valid() ? steal(wrap_tensor(tensor_class(image.type()), image, shape))
                          : nb::none();
+}
+
+// (count, (sample, x, y)) of samples of the film's last image that were NaN or infinite.
+nb::tuple invalid_samples_of(const Ref<Film> &film) {
+    enter();
+    auto last = std::ranges::find_if(
+        shown(), [&](const Shown &s) { return s.film.lock() == film && s.tally; });
+    InvalidSamples found;
+    if (last != shown().end()) {
+        Float image = last->image; // other threads may show others while this one waits
+        uint32_t tally = *last->tally;
+        jit::eval(image);
+        wait_for(image.context());
+        found = invalid_samples(tally);
+    }
+    if (!found.has_first())
+        return nb::make_tuple(found.count, nb::none());
+    auto [sample, y, x] = found.first;
+    nb::object number = sample == InvalidSamples::Splat ? nb::none() : nb::cast(sample);
+    return nb::make_tuple(found.count, nb::make_tuple(number, x, y));
 }
 
 struct Options {
@@ -207,12 +230,14 @@ void render_backward(const Ref<Scene> &scene, const Float &gradient, nb::object 
 
 nb::object render(const Ref<Scene> &scene, uintptr_t params, nb::object sensor,
                   nb::object integrator, nb::object seed, nb::object seed_grad, int spp,
-                  int spp_grad) {
+                  int spp_grad, bool skip_invalid) {
     enter();
     Options o = options_of(scene, sensor, integrator, seed, spp);
     if (is_python_render(o))
         return nb::none();
     RenderOptions primal = o.primal, gradient = primal;
+    primal.skip_invalid = skip_invalid;
+    primal.tally = number_for_invalid_samples();
     primal.launch_seconds = 0.15;   // between launches, signals and other threads are heard
     gradient.seed_value = UInt32(); // the gradient's own
     set_seed(gradient, seed_grad);
@@ -249,7 +274,7 @@ nb::object render(const Ref<Scene> &scene, uintptr_t params, nb::object sensor,
     VariantScope scope(
         scene->scene_variant()); // scripts may have chosen another one since they loaded it
     std::vector<size_t> dims(shape.begin(), shape.end());
-    show(o.film, image, dims, o.integrator->aov_names());
+    show(o.film, image, dims, o.integrator->aov_names(), primal.tally);
     image = o.film->develop(image, uint32_t(dims[2]));
     dims[2] = image.size() / (dims[0] * dims[1]);
     return steal(wrap_tensor(tensor_class(image.type()), image, dims));
@@ -417,13 +442,14 @@ void bind_scene(nb::module_ &m) {
                                  const Vector3 &b) { return si.to_world_mueller(s, a, b); });
     m.def("mis_weight", mis_weight);
     m.def("last_image", &last_image);
+    m.def("invalid_samples", &invalid_samples_of);
     m.def("last_channels", &last_channels);
     m.def("forget_images", [] { // before Python ends
         shown().clear();
         drop_retired();
     });
     m.def("render", &render, nb::arg(), nb::arg(), nb::arg(), nb::arg().none(), nb::arg(),
-          nb::arg(), nb::arg(), nb::arg(), "None where the image is made in Python.");
+          nb::arg(), nb::arg(), nb::arg(), nb::arg(), "None where the image is made in Python.");
     m.def("render_forward", &render_forward);
     m.def("render_backward", &render_backward);
 }

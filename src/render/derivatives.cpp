@@ -19,7 +19,7 @@ static void leave_out_invalid(Samples &s, const Radiance &primal, const Film::Cr
     Mask valid(true);
     for (const Float &v : primal.L.c)
         valid = valid & (abs(v) < std::numeric_limits<double>::infinity());
-    note_invalid_samples(s.pixel.x + jit::opaque(uint32_t(crop.x)),
+    note_invalid_samples(s.tally, s.pixel.x + jit::opaque(uint32_t(crop.x)),
                          s.pixel.y + jit::opaque(uint32_t(crop.y)), s.number, s.traced & !valid);
     s.traced = s.traced & valid;
 }
@@ -138,7 +138,7 @@ void Render::backward(const Float &gradient) {
     }
     integrator().boundary(boundary_pass(ad::Mode::Backward, gradient));
     jit::eval();
-    report_invalid_samples(m_options.seed, true);
+    report_invalid_samples(m_tally, m_options.seed, true);
 }
 
 BoundaryPass Render::boundary_pass(ad::Mode mode, const Float &gradient) const {

@@ -24,7 +24,8 @@ constexpr double MostGrowth = 4;            // of a launch over the one before
 Render::Render(const Scene &scene, const RenderOptions &options)
     : m_scene(scene), m_options(options),
       m_sensor(options.from ? options.from : scene.sensors().at(size_t(options.sensor))),
-      m_integrator(options.integrator ? options.integrator : scene.integrator()) {
+      m_integrator(options.integrator ? options.integrator : scene.integrator()),
+      m_tally(options.tally ? *options.tally : number_for_invalid_samples()) {
     if (options.parts < 1 || options.part < 0 || options.part >= options.parts)
         fail("part {} of {}: parts are counted from 0", options.part, options.parts);
     integrator().resume();
@@ -225,7 +226,7 @@ std::vector<Float> Render::film_channels(const Radiance &r, const Samples &s) co
 Render::Place Render::place_of(const Band &band) const {
     return { jit::opaque(band.first), jit::opaque(uint32_t(m_group * m_group_size)),
              m_seed_value.valid() ? jit::opaque(m_seed_value) : jit::opaque(m_seed),
-             jit::opaque(uint32_t(m_options.skip_invalid)) };
+             jit::opaque(uint32_t(m_options.skip_invalid)), jit::opaque(m_tally) };
 }
 
 // Closer by, the more samples share a pixel [Igehy 1999].
@@ -270,8 +271,9 @@ Render::Samples Render::start(const Band &band, const Place &place) const {
         sensor().sample_ray(c.time, c.wavelength, c.position, c.aperture, active);
     if (AsksForPartials::any())
         ray.neighbours = neighbours_of(c, ray, active);
-    return { in_crop, sample, active,    place.skip_invalid != UInt32(0u), c.weight, c.offset,
-             sampler, ray,    ray_weight };
+    Mask skips = place.skip_invalid != UInt32(0u);
+    return { in_crop,  sample,   active,  skips, place.tally,
+             c.weight, c.offset, sampler, ray,   ray_weight };
 }
 
 class Render::Launch final : public Pass {
@@ -288,7 +290,7 @@ public:
     void add(const Radiance &r) override { results = m_render.results_of(r, m_samples); }
     void splat(const Vector2 &place, const Spectrum &L, const Wavelengths &wavelengths,
                SampleStream &stream, const Mask &lanes) override {
-        m_render.splat(place, L, wavelengths, stream, lanes);
+        m_render.splat(place, L, wavelengths, stream, m_samples, lanes);
     }
     bool go_on() override {
         m_render.m_is_given_up = !m_render.goes_on();
@@ -375,7 +377,8 @@ std::vector<Float> Render::compute(const Band &band) {
             m_carried = std::move(pass.carried);
         return std::vector<Value>(pass.results.begin(), pass.results.end());
     };
-    const Value inputs[] = { place.first, place.sample, place.seed, place.skip_invalid };
+    const Value inputs[] = { place.first, place.sample, place.seed, place.skip_invalid,
+                             place.tally };
     // Loops and calls that are evaluated look at lanes, whose numbers are those of one launch only
     const jit::Context &context = jit::Context::current();
     bool recorded = context.has(jit::Flag::RecordLoops) && context.has(jit::Flag::RecordCalls);
@@ -386,19 +389,28 @@ std::vector<Float> Render::compute(const Band &band) {
 }
 
 void Render::splat(const Vector2 &place, const Spectrum &L, const Wavelengths &wavelengths,
-                   SampleStream &sampler, const Mask &active) {
+                   SampleStream &sampler, const Samples &s, const Mask &active) {
     check(integrator().splats());
     Float left = opaque_float(film().crop().x), top = opaque_float(film().crop().y);
     Vector2 u = film().filter().is_box() ? Vector2{ 0.5, 0.5 } : sampler.next_2d();
-    auto [x, weight_x] = film().columns().choose_pixel(place.x + left, u.x, active);
-    auto [y, weight_y] = film().rows().choose_pixel(place.y + top, u.y, active);
+    constexpr double Infinity = std::numeric_limits<double>::infinity();
+    Mask has_place = (abs(place.x) < Infinity) & (abs(place.y) < Infinity);
+    Float px = select(has_place, place.x + left, left), py = select(has_place, place.y + top, top);
+    auto [x, weight_x] = film().columns().choose_pixel(px, u.x, active);
+    auto [y, weight_y] = film().rows().choose_pixel(py, u.y, active);
     std::vector<Float> further(integrator().aov_names().size(), Float(0)),
         values = film().channels(
             { L * sensor().response(wavelengths, active), wavelengths, Float(0), further });
-    for (Float &v : values)
+    Mask valid = has_place;
+    for (Float &v : values) {
         v = v * (weight_x * weight_y);
-    m_light.splat(values, x - jit::opaque(uint32_t(crop().x)), y - jit::opaque(uint32_t(crop().y)),
-                  active);
+        valid = valid & (abs(v) < Infinity);
+    }
+    UInt32 column = x - jit::opaque(uint32_t(crop().x)), row = y - jit::opaque(uint32_t(crop().y));
+    Mask is_inside = active & (column < jit::opaque(uint32_t(crop().width))) &
+                     (row < jit::opaque(uint32_t(crop().height)));
+    note_invalid_samples(s.tally, x, y, UInt32(InvalidSamples::Splat), is_inside & !valid);
+    m_light.splat(values, column, row, active & has_place & (valid | !s.skips));
 }
 
 double Render::light_samples() const {
@@ -418,7 +430,7 @@ std::vector<Float> Render::results_of(const Radiance &r, const Samples &s) const
         if (k + r.aovs.size() < values.size())
             valid = valid & (abs(values[k]) < std::numeric_limits<double>::infinity());
     }
-    note_invalid_samples(s.pixel.x + jit::opaque(uint32_t(crop().x)),
+    note_invalid_samples(s.tally, s.pixel.x + jit::opaque(uint32_t(crop().x)),
                          s.pixel.y + jit::opaque(uint32_t(crop().y)), s.number, !valid);
     for (Float &v : values)
         v = select(s.skips & !valid, Float(0), v);
@@ -541,7 +553,7 @@ Image Render::image() const {
     else
         std::ranges::copy(read_floats(values), numbers.begin());
     report_lost_rays();
-    report_invalid_samples(m_options.seed, m_options.skip_invalid);
+    report_invalid_samples(m_tally, m_options.seed, m_options.skip_invalid);
     auto is_bad = [](float v) { return !(std::abs(v) < std::numeric_limits<float>::infinity()); };
     if (auto bad = std::find_if(numbers.begin(), numbers.end(), is_bad); bad != numbers.end()) {
         auto pixel = size_t(bad - numbers.begin()) / names.size(), width = size_t(crop().width);

@@ -40,6 +40,8 @@ struct RenderOptions {
     std::string label = {};
     /// Samples that are NaN or infinite count as black, in place of spoiling their pixels. They are warned of either way.
     bool skip_invalid = false;
+    /// By what they are told apart from those of other renders, see render/invalid_samples.h; none: a number of its own.
+    std::optional<uint32_t> tally = {};
     /// The image is asked for by tensor() alone: a render of one launch is then computed together with it.
     bool is_lazy = false;
     /// Called where a step or a derivative is between kernels that may take long: waits for those under way, and may throw.
@@ -141,6 +143,7 @@ private:
         UInt32 number;            // among those of the pixel
         Mask traced;              // which ones count
         Mask skips;               // if it is invalid
+        UInt32 tally;             // of those that are
         Float weight;             // of the reconstruction filter
         Vector2 offset;           // from the pixel's centre, in pixels
         SampleStream sampler;
@@ -173,6 +176,7 @@ private:
         UInt32 sample; // of each pixel
         UInt32 seed;
         UInt32 skip_invalid; // not 0: see RenderOptions
+        UInt32 tally;        // see render/invalid_samples.h
     };
     Place place_of(const Band &band) const;
     Samples start(const Band &band, const Place &place) const;
@@ -188,7 +192,7 @@ private:
     std::vector<Float> numbers_of(std::vector<Float> group, const std::vector<Float> &before,
                                   const Float &n) const;
     void splat(const Vector2 &place, const Spectrum &L, const Wavelengths &wavelengths,
-               SampleStream &sampler, const Mask &active);
+               SampleStream &sampler, const Samples &samples, const Mask &active);
     /// Paths from lights so far, over the number of pixels.
     double light_samples() const;
     void refuse_splats() const;
@@ -229,6 +233,7 @@ private:
     bool m_repeats = false;   // launches may be recorded
     int m_spp, m_group_size;  // samples a pixel of one launch
     uint32_t m_seed;
+    uint32_t m_tally;
     UInt32 m_seed_value;
     uint32_t m_most_pixels, m_launch_pixels; // of a launch, at most and at present, times its groups
     bool m_is_small = false;                 // so that launches may hold several groups

@@ -2,76 +2,113 @@
 #include "render/invalid_samples.h"
 #include "core/warning.h"
 #include "jit/launch_log.h"
-#include <array>
+#include <map>
 #include <mutex>
 
 namespace umbel {
 
 namespace {
 
-struct Tally {
+// Kernels may run when the render that they belong to is gone: so those that had any are kept, up to a number.
+struct Tallies {
+    static constexpr size_t Most = 1024;
+    struct Tally {
+        InvalidSamples all, untold;
+    };
     std::mutex mutex;
-    uint64_t count = 0;            // all of them
-    uint64_t missed = 0;           // those of which nothing else is known
-    bool is_told = false;          // one of them, at once
-    std::array<uint32_t, 3> first; // sample, y, x: the least of all, whichever thread came first
-} g_tally;
+    std::map<uint32_t, Tally> of; // renders, by their numbers
+    uint32_t next = 0;
+    uint32_t latest = 0;  // whose missed ones are counted
+    bool is_told = false; // one of them, at once
+
+    // Needs the lock.
+    Tally &at(uint32_t render) {
+        Tally &tally = of[render];
+        if (of.size() > Most)
+            of.erase(of.begin()->first == render ? std::next(of.begin()) : of.begin());
+        return tally;
+    }
+} g_tallies;
 
 std::string describe(const std::array<uint32_t, 3> &s) {
+    if (s[0] == InvalidSamples::Splat)
+        return fmt::format("light that falls on pixel ({}, {})", s[2], s[1]);
     return fmt::format("sample {} of pixel ({}, {})", s[0], s[2], s[1]);
 }
 
 // Called for packets with such lanes alone.
 void note(void *, uint64_t, uint32_t lanes, const int32_t *mask, void *frame) {
     auto *numbers = static_cast<const uint32_t *>(frame);
-    std::lock_guard lock(g_tally.mutex);
+    std::lock_guard lock(g_tallies.mutex);
     for (uint32_t i = 0; i < lanes; ++i) {
         if (!mask[i])
             continue;
         std::array<uint32_t, 3> s = { numbers[2 * lanes + i], numbers[lanes + i], numbers[i] };
-        g_tally.first = g_tally.count++ > g_tally.missed ? std::min(g_tally.first, s) : s;
-        if (!std::exchange(g_tally.is_told, true))
+        g_tallies.latest = numbers[3 * lanes + i];
+        Tallies::Tally &tally = g_tallies.at(g_tallies.latest);
+        for (InvalidSamples *t : { &tally.all, &tally.untold })
+            t->first = t->count++ > t->missed ? std::min(t->first, s) : s;
+        if (!std::exchange(g_tallies.is_told, true))
             warn(describe(s) + " is NaN or infinite");
     }
 }
 
 // What a GPU's log had no room for.
 void note_missed(uint64_t count) {
-    std::lock_guard lock(g_tally.mutex);
-    g_tally.count += count;
-    g_tally.missed += count;
+    std::lock_guard lock(g_tallies.mutex);
+    Tallies::Tally &tally = g_tallies.at(g_tallies.latest);
+    for (InvalidSamples *t : { &tally.all, &tally.untold }) {
+        t->count += count;
+        t->missed += count;
+    }
 }
 
 } // namespace
 
-void note_invalid_samples(const UInt32 &x, const UInt32 &y, const UInt32 &sample,
-                          const Mask &invalid) {
+uint32_t number_for_invalid_samples() {
+    std::lock_guard lock(g_tallies.mutex);
+    return g_tallies.latest = g_tallies.next++;
+}
+
+void note_invalid_samples(const UInt32 &render, const UInt32 &x, const UInt32 &y,
+                          const UInt32 &sample, const Mask &invalid) {
     if (invalid.is_literal() && !invalid.literal_bits())
         return;
     jit::allow_missed_calls("invalid samples", note_missed);
-    const Value inputs[] = { x, y, sample };
-    jit::call_host("invalid samples", note, &g_tally, inputs, {}, invalid, true);
+    const Value inputs[] = { x, y, sample, render };
+    jit::call_host("invalid samples", note, &g_tallies, inputs, {}, invalid, true);
 }
 
 void tell_invalid_samples_anew() {
-    std::lock_guard lock(g_tally.mutex);
-    g_tally.is_told = false;
+    std::lock_guard lock(g_tallies.mutex);
+    g_tallies.is_told = false;
 }
 
-void report_invalid_samples(uint32_t seed, bool skipped) {
-    std::lock_guard lock(g_tally.mutex);
-    g_tally.is_told = false;
-    uint64_t n = std::exchange(g_tally.count, 0), missed = std::exchange(g_tally.missed, 0);
-    if (!n)
+InvalidSamples invalid_samples(uint32_t render) {
+    std::lock_guard lock(g_tallies.mutex);
+    auto found = g_tallies.of.find(render);
+    return found == g_tallies.of.end() ? InvalidSamples() : found->second.all;
+}
+
+void report_invalid_samples(uint32_t render, uint32_t seed, bool skipped) {
+    std::lock_guard lock(g_tallies.mutex);
+    g_tallies.is_told = false;
+    auto found = g_tallies.of.find(render);
+    if (found == g_tallies.of.end())
+        return;
+    InvalidSamples some = std::exchange(found->second.untold, {});
+    if (some.count == 0)
         return;
     std::string text = fmt::format(
-        "{} samples were NaN or infinite{}", n,
+        "{} samples were NaN or infinite{}", some.count,
         skipped ? ", and left out"
                 : " and are part of the image (`--skip-invalid` leaves them out)");
-    if (n > missed)
-        text += fmt::format("; {} is {}: a render of `--crop {},{},1,1 --seed {}` meets it again",
-                            missed ? "one of them" : "the first", describe(g_tally.first),
-                            g_tally.first[2], g_tally.first[1], seed);
+    if (some.has_first())
+        text += fmt::format("; {} is {}", some.missed ? "one of them" : "the first",
+                            describe(some.first));
+    if (some.has_first() && some.first[0] != InvalidSamples::Splat) // paths of light are those of the whole image
+        text += fmt::format(": a render of `--crop {},{},1,1 --seed {}` meets it again",
+                            some.first[2], some.first[1], seed);
     warn(text);
 }
 

@@ -311,3 +311,31 @@ def test_several_launches_with_loops_and_calls_evaluated_give_the_same_image():
             image = mi.load_dict({"type": "path", "max_depth": 3}).render(scene, seed=2, spp=44)
             dr.backward(dr.sum(image, axis=None))
             assert np.all(np.isfinite(dr.grad(params[KEY]).numpy()))
+
+
+def test_invalid_samples_are_counted_and_left_out_where_asked():
+    lamp = {"type": "point", "position": [.2, .1, -.98], "intensity": {"type": "rgb", "value": [1e37] * 3}}
+    scene = mi.load_dict(box(size=8, spp=4, integrator={"type": "direct"}, light=lamp))
+    film = scene.sensors()[0].film()
+    assert not np.isfinite(mi.render(scene).numpy()).all()
+    count, (sample, x, y) = film.invalid_samples()
+    assert count > 0 and 0 <= sample < 4 and 0 <= x < 8 and 0 <= y < 8
+    assert np.isfinite(mi.render(scene, skip_invalid=True).numpy()).all()
+    assert film.invalid_samples() == (count, (sample, x, y))
+    assert np.isfinite(scene.integrator().render(scene, skip_invalid=True).numpy()).all()
+    fine = mi.load_dict(box(size=8, spp=4))
+    mi.render(fine)
+    assert fine.sensors()[0].film().invalid_samples() == (0, None)
+
+
+def test_integrators_in_python_are_not_asked_to_leave_samples_out():
+    from umbel.ad.integrators.common import ADIntegrator
+
+    class Grey(ADIntegrator):
+        def render(self, scene, sensor=0, seed=0, spp=0, develop=True, evaluate=True):
+            return dr.zeros(mi.TensorXf, (8, 8, 3))
+    mi.register_integrator("grey_image", Grey)
+    scene = mi.load_dict(box(size=8, integrator={"type": "grey_image"}))
+    assert mi.render(scene).shape == (8, 8, 3)
+    with pytest.raises(dr.UserError, match="skip_invalid"):
+        mi.render(scene, skip_invalid=True)

@@ -1,5 +1,6 @@
 // tests/render/invalid_samples_test.cpp: samples that are NaN or infinite are told, and left out where asked.
 #include "jit/launch_log.h"
+#include "render/invalid_samples.h"
 #include "render/render_image.h"
 #include "support/scenes.h"
 #include "support/warnings.h"
@@ -79,6 +80,41 @@ TEST_P(BackendInvalidSamples, OfEachSceneAreToldWhereNobodyReports) {
     }
 }
 
+// Renders may take turns: each is told of its own.
+TEST_P(BackendInvalidSamples, BelongToTheirRender) {
+    Ref<Scene> scene = scene_from(too_bright());
+    Render first(*scene, { .seed = 1, .tally = number_for_invalid_samples() }),
+        fine(*scene, { .window = Film::Crop{ 0, 0, 1, 1 } }), second(*scene, { .seed = 2 });
+    for (Render *r : { &first, &fine, &second })
+        r->run();
+    for (Render *r : { &second, &fine, &first }) {
+        Warnings told;
+        r->image();
+        EXPECT_EQ(occurrences(told.text, "samples were NaN or infinite"), r == &fine ? 0 : 1)
+            << told.text;
+        EXPECT_TRUE(r == &fine || told.tell(r == &first ? "--seed 1`" : "--seed 2`")) << told.text;
+        Warnings again;
+        r->image();
+        EXPECT_FALSE(again.tell("samples were NaN or infinite")) << again.text;
+    }
+}
+
+// Light that is followed from its source spoils the pixels that it falls on, whichever path it came along.
+TEST_P(BackendInvalidSamples, OfLightTracingAreCountedAndLeftOutWhereAsked) {
+    Ref<Scene> scene = scene_from(
+        scene_xml("<shape type='rectangle'/><emitter type='point'><point name='position' "
+                  "x='0.2' y='0.1' z='1'/><rgb name='intensity' value='3e38'/></emitter>",
+                  8, 4, "ptracer"));
+    Warnings spoilt;
+    EXPECT_GT(invalid_numbers(render_image(*scene)), 0u);
+    EXPECT_TRUE(spoilt.tell("samples were NaN or infinite and are part")) << spoilt.text;
+    EXPECT_TRUE(spoilt.tell("the first is light that falls on pixel (")) << spoilt.text;
+
+    Warnings skipped;
+    EXPECT_EQ(invalid_numbers(render_image(*scene, { .skip_invalid = true })), 0u);
+    EXPECT_TRUE(skipped.tell("left out")) << skipped.text;
+}
+
 TEST_P(BackendInvalidSamples, OrdinaryImagesAreNotWarnedOf) {
     Warnings warnings;
     render_image(*scene_from(scene_xml("<shape type='sphere'/><emitter type='constant'/>", 8, 4)));
@@ -90,18 +126,30 @@ TEST_P(BackendInvalidSamples, AreCountedWhereTheirPlacesAreNotKnown) {
     std::vector<jit::ExternSite> sites(1);
     sites[0].text = "invalid samples";
     jit::CollectingLog log(sites);
-    Ref<Scene> scene = scene_from(too_bright());
-    Warnings told; // which is also where the first render's go
-    render_image(*scene);
+    uint32_t render = number_for_invalid_samples();
+    auto note = [&](uint32_t x) {
+        note_invalid_samples(UInt32(jit::opaque(render)), UInt32(jit::opaque(x)),
+                             UInt32(jit::opaque(2u)), UInt32(jit::opaque(1u)),
+                             Mask(jit::opaque(true)));
+        jit::eval();
+        jit::synchronize();
+    };
+    note(3); // who may be missed is known from now on
+    Warnings told;
+    report_invalid_samples(render, 5, true);
     told.text.clear();
     log.missed(0, 1000);
     log.finish();
-    report_invalid_samples(5, true);
+    report_invalid_samples(render, 5, true);
     EXPECT_EQ(told.text, "1000 samples were NaN or infinite, and left out\n");
+    told.text.clear();
     log.missed(0, 1'000'000);
-    render_image(*scene);
-    EXPECT_TRUE(told.tell("; one of them is sample ")) << told.text;
-    EXPECT_TRUE(told.tell("1000")) << told.text; // and some
+    note(3);
+    told.text.clear();
+    report_invalid_samples(render, 5, true);
+    EXPECT_EQ(told.text, "1000001 samples were NaN or infinite, and left out; one of them is "
+                         "sample 1 of pixel (3, 2): a render of `--crop 3,2,1,1 --seed 5` meets it "
+                         "again\n");
 }
 
 class BackendInvalidDerivatives : public VariantTest {};

@@ -10,7 +10,7 @@ struct Warnings {
     std::string text;
     Warnings() {
         report_lost_rays(); // of others
-        report_invalid_samples(0, false);
+        tell_invalid_samples_anew();
         set_warning_sink([this](const std::string &t) { text += t + "\n"; });
     }
     ~Warnings() { set_warning_sink({}); }

@@ -6,6 +6,7 @@
 #include "core/image_io.h"
 #include "core/printable.h"
 #include "core/scene_file.h"
+#include "jit/backends.h"
 #include "render/scene.h"
 #include <algorithm>
 #include <cmath>
@@ -97,8 +98,23 @@ int scene_info(const InfoOptions &o) {
     return 0;
 }
 
+// What there is to compute with, or why not.
+int machine_info() {
+    fmt::print("{:<11} {}\n", "umbel", UMBEL_VERSION);
+    for (const jit::BackendEntry &b : jit::backends())
+        if (b.has_variants)
+            try {
+                fmt::print("{:<11} {}\n", b.name, b.open().description());
+            } catch (const DeviceError &e) {
+                fmt::print("{:<11} {}\n", b.name, e.what());
+            }
+    return 0;
+}
+
 int info(InfoOptions o) {
     o.apply();
+    if (o.file.empty())
+        return machine_info();
     std::string format = std::filesystem::is_regular_file(o.file) ? image_format(o.file) : "";
     return format.empty() ? scene_info(o) : image_info(o.file, format);
 }
@@ -117,8 +133,9 @@ void add_information_commands(CLI::App &app, std::function<int()> &run) {
     h->callback([=, &run] { run = [=] { return help(*topic, *markdown); }; });
 
     auto o = std::make_shared<InfoOptions>();
-    CLI::App *i = app.add_subcommand("info", "Say what a scene, or an image, holds");
-    i->add_option("scene", o->file, "Scene or image file")->required();
+    CLI::App *i = app.add_subcommand("info", "Say what a scene, or an image, holds; without one, "
+                                             "what this machine computes with");
+    i->add_option("scene", o->file, "Scene or image file");
     i->add_option("-m,--variant", o->variant, "Variant to load it in");
     add_scene_options(*i, *o);
     i->callback([o, &run] { run = [o] { return info(*o); }; });

@@ -104,10 +104,11 @@ public:
             m_compiled += !r.disk_hit;
             m_seconds += r.backend_seconds;
             if (m_verbose)
-                say(fmt::format("{}: {}: {} operations, {} functions, {} kB, {}", title, r.name,
+                say(fmt::format("{}: {}: {} operations, {} functions, {} kB, {}{}", title, r.name,
                                 r.operations, r.functions, r.code_bytes / 1024,
                                 r.disk_hit ? "read from the cache"
-                                           : "compiled in " + duration(r.backend_seconds)));
+                                           : "compiled in " + duration(r.backend_seconds),
+                                on_device(r.resources)));
         }
     }
     std::string summary() const {
@@ -118,6 +119,12 @@ public:
     }
 
 private:
+    static std::string on_device(const jit::KernelResources &r) {
+        return r.registers ? fmt::format("; {} registers, {} bytes of local memory, occupancy {:.0f} %",
+                                         r.registers, r.local_bytes, 100 * r.occupancy)
+                           : "";
+    }
+
     bool m_verbose;
     int m_compiled = 0;
     double m_seconds = 0;

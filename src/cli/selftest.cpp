@@ -262,6 +262,8 @@ int self_test(const Options &o) {
         fail("--device: {} computes on the host; cuda variants compute on devices", v.name);
     std::string rest = v.name.substr(v.name.find('_'));
     const Variant &reference = find_variant((v.backend == "llvm" ? "interp" : "llvm") + rest);
+    fmt::print("umbel {}, {}: {}\n", UMBEL_VERSION, v.name, v.context().backend().description());
+    std::fflush(stdout);
     Report report;
     compare_programs(o, v, report);
     compare_sums(v, report);

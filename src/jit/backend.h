@@ -42,6 +42,13 @@ struct DeviceLaunch {
     LaunchLog *log;
 };
 
+/// What a kernel takes of a device, for the history; zeros on the host.
+struct KernelResources {
+    uint32_t registers = 0;   // of a thread
+    uint32_t local_bytes = 0; // of a thread, in the device's memory: local arrays, and what found no register
+    double occupancy = 0;     // threads that a processor has at a time, of those that it could have
+};
+
 /// A program made ready to run.
 class Kernel {
 public:
@@ -56,6 +63,8 @@ public:
     virtual uint32_t width() const = 0;
     /// Bytes of machine code, for the kernel history.
     virtual size_t code_bytes() const { return 0; }
+    /// Of a kernel that is ready; makes it one that can be launched.
+    virtual KernelResources resources() const { return {}; }
 };
 
 /// Ranges handed to Kernel::run start at multiples of this; where a lane takes long, at smaller ones.
@@ -67,6 +76,8 @@ public:
     virtual const char *name() const = 0;
     /// Names everything besides the program that the code depends on: CPU, width, version.
     virtual std::string fingerprint() const = 0;
+    /// The machine, as users know it.
+    virtual std::string description() const { return fingerprint(); }
     virtual std::unique_ptr<Kernel> compile(const Program &program,
                                             const std::string &kernel_name) = 0;
     /// Null where the bytes are not a kernel of this backend and machine.

@@ -45,6 +45,7 @@ struct KernelRecord {
     double run_seconds = 0;
     bool memory_hit = false, disk_hit = false;
     size_t code_bytes = 0;
+    KernelResources resources = {}; // of kernels of devices
 };
 
 struct NodeScratch { // per node, for assembly; valid where epoch matches

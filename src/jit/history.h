@@ -24,6 +24,11 @@ struct History {
         records[index - first].backend_seconds += seconds;
         records[index - first].code_bytes = code_bytes;
     }
+    void set_resources(size_t index, const KernelResources &resources) {
+        std::lock_guard lock(mutex);
+        if (index >= first && index - first < records.size())
+            records[index - first].resources = resources;
+    }
     std::vector<KernelRecord> take() {
         std::lock_guard lock(mutex);
         first += records.size();

@@ -95,6 +95,7 @@ public:
         kernel->make_ready();
         if (!task->record.memory_hit && !task->record.disk_hit)
             history.add_compilation(index, kernel->background_seconds(), kernel->code_bytes());
+        history.set_resources(index, kernel->resources());
     }
 
     void run() {

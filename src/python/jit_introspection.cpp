@@ -52,6 +52,9 @@ nb::list take_history() {
         d["cache_hit"] = k.memory_hit;
         d["cache_disk"] = k.disk_hit;
         d["code_bytes"] = k.code_bytes;
+        d["registers"] = k.resources.registers; // of GPUs
+        d["local_bytes"] = k.resources.local_bytes;
+        d["occupancy"] = k.resources.occupancy;
         out.append(d);
     }
     return out;
@@ -117,6 +120,11 @@ void bind_introspection(nb::module_ &m) {
         for (const Variant &v : all_variants())
             out.append(v.name);
         return out;
+    });
+    m.def("cuda_facts", [] { // of the device in use: the driver's version, the capability
+        jit::Device *device = context().backend().device();
+        int capability = device ? jit::cuda_capability(*device) : 0;
+        return nb::make_tuple(capability ? jit::cuda_driver_version() : 0, capability);
     });
     m.def("has_cuda", [] { return jit::cuda_is_present(); });
     m.def("variant_info",

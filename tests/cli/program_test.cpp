@@ -47,6 +47,13 @@ TEST_F(CliProgram, APictureNeverReplacesTheImageThatItIsMadeOf) {
     expect_output(umbel(fmt::format("tonemap {} -o {}", path("a.png"), path("b.png"))), 0, "b.png");
 }
 
+TEST_F(CliProgram, InfoDescribesTheMachine) {
+    Ran r = umbel("info");
+    EXPECT_EQ(r.code, 0);
+    for (const char *line : { "umbel       ", "\nllvm        llvm", "\ninterp      ", "\ncuda        " })
+        EXPECT_NE(r.output.find(line), std::string::npos) << r.output;
+}
+
 TEST_F(CliProgram, DevicesAreForVariantsThatHaveSome) {
     expect_output(umbel("selftest -m llvm_rgb --device 1"), 1,
                   "--device: llvm_rgb computes on the host");

@@ -169,7 +169,7 @@ API cuDeviceGetName(char *name, int length, int) {
     return Success;
 }
 API cuDeviceGetAttribute(int *value, int attribute, int) {
-    *value = attribute == 75 ? (is("old card") ? 6 : 9) : attribute == 76 ? 0 : attribute == 16 ? 4 : 0;
+    *value = attribute == 75 ? (is("old card") ? 6 : 9) : attribute == 76 ? 0 : attribute == 16 ? 4 : attribute == 39 ? 2048 : 0;
     return Success;
 }
 API cuDevicePrimaryCtxRetain(void **context, int device) {
@@ -404,8 +404,9 @@ API cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, void *, int, size_t
     *blocks = 2;
     return Success;
 }
-API cuFuncGetAttribute(int *value, int, void *) {
-    *value = 0;
+API cuFuncGetAttribute(int *value, int attribute, void *function) {
+    auto &[loaded, name] = *static_cast<std::pair<Loaded *, std::string> *>(function);
+    *value = attribute == 4 ? 40 : attribute == 3 ? int(loaded->module->bytes) : 0;
     return Success;
 }
 API cuLaunchKernel(void *function, unsigned gx, unsigned, unsigned, unsigned bx, unsigned, unsigned,

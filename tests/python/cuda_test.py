@@ -41,6 +41,14 @@ assert (shared + 1).numpy().tolist() == [2, 3, 4, 5, 6]
 from umbel.jit.cuda import Float
 assert Float is mi.Float
 
+# What kernels take of the device, and which one it is
+with dr.scoped_set_flag(dr.JitFlag.KernelHistory):
+    dr.kernel_history_clear()
+    dr.eval(dr.sqrt(dr.arange(mi.Float, 1000) + 3))
+    kernel, = dr.kernel_history([dr.KernelType.JIT])
+assert kernel["registers"] > 0 and kernel["local_bytes"] >= 0 and 0 < kernel["occupancy"] <= 1
+assert dr.detail.cuda_version() >= (11, 0) and dr.detail.cuda_compute_capability() >= 70
+
 # Memory of the device is told, and given back
 large = dr.arange(mi.Float, 1 << 20) + 1
 dr.eval(large)

@@ -212,7 +212,11 @@ _kinds = {"copy": KernelType.Memcpy, "fill": KernelType.Memset, "reduce": Kernel
 
 
 def kernel_history(types=None):
-    """What has run since the last call, while JitFlag.KernelHistory is set: a list of dictionaries."""
+    """What has run since the last call, while JitFlag.KernelHistory is set: a list of dictionaries.
+
+    Of kernels on GPUs, `registers` and `local_bytes` are those of a thread, and `occupancy` the part of the threads that a processor
+    could have at a time.
+    """
     sync_thread()
     out = []
     for k in _core.take_history():

@@ -148,13 +148,14 @@ def llvm_version():
 
 
 def cuda_version():
-    """The version of CUDA; there is none."""
-    return 0, 0
+    """The version of CUDA that the driver of the GPU in use is for, as two numbers; zeros in variants of the host."""
+    version = _core.cuda_facts()[0]
+    return version // 1000, version % 1000 // 10
 
 
 def cuda_compute_capability():
-    """Of the GPU; there is none."""
-    return 0
+    """Of the GPU in use, such as 90 for 9.0; 0 in variants of the host."""
+    return _core.cuda_facts()[1]
 
 
 def clear_registry():

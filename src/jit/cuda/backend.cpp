@@ -97,6 +97,7 @@ public:
     void make_ready() const override { m_assembly->image(); }
     bool is_ready() const override { return m_assembly->is_ready(); }
     double background_seconds() const override { return m_assembly->seconds(); }
+    KernelResources resources() const override;
     std::string save() const override;
     static std::unique_ptr<Kernel> load(CudaDevice &device, std::string_view bytes);
 
@@ -134,6 +135,19 @@ CudaKernel::Loaded CudaKernel::loaded() const {
         d.module_unload(l.module);
     need(result, "finding a kernel");
     return m_loaded = l;
+}
+
+// What the driver does not tell stays 0: nothing depends on it.
+KernelResources CudaKernel::resources() const {
+    const Driver &d = driver();
+    FunctionHandle *function = loaded().function;
+    m_device.make_current();
+    int registers = 0, local = 0, blocks = 0;
+    d.function_attribute(&registers, FunctionRegisters, function);
+    d.function_attribute(&local, FunctionLocalBytes, function);
+    d.function_blocks(&blocks, function, BlockLanes, 0);
+    return { uint32_t(registers), uint32_t(local),
+             blocks * double(BlockLanes) / std::max(m_device.threads(), 1) };
 }
 
 // Memory of one launch.
@@ -326,6 +340,12 @@ public:
         std::string number = m_device.number() ? fmt::format(" {}", m_device.number()) : "";
         return fmt::format("cuda {} sm_{} {}{}", driver().version, m_device.capability(),
                            m_device.name(), number);
+    }
+    std::string description() const override {
+        int capability = m_device.capability(), version = driver().version;
+        return fmt::format("device {}: {}, compute capability {}.{}; a driver for CUDA {}.{}",
+                           m_device.number(), m_device.name(), capability / 10, capability % 10,
+                           version / 1000, version % 1000 / 10);
     }
     std::unique_ptr<Kernel> compile(const Program &program,
                                     const std::string &kernel_name) override {

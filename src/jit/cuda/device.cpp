@@ -72,6 +72,7 @@ CudaDevice::CudaDevice(int number) : m_number(number) {
                                       "the llvm variants need no GPU",
                                       m_name, m_capability / 10, m_capability % 10,
                                       LeastCapability / 10, LeastCapability % 10));
+    need(d.device_attribute(&m_threads, AttributeThreads, device), "asking for the device's size");
     need(d.context_retain(&m_context, device), "opening the device");
     need_memory([&] { return d.stream_create(&m_stream, StreamNonBlocking); }, "making a queue");
 }

@@ -56,6 +56,7 @@ public:
     int number() const { return m_number; }
     const std::string &name() const { return m_name; }
     int capability() const { return m_capability; } // 90 for 9.0
+    int threads() const { return m_threads; }       // that a multiprocessor has at most
     ContextHandle *context() const { return m_context; }
     StreamHandle *stream() const { return m_stream; }
     /// Driver calls of this thread are for this device from now on.
@@ -84,7 +85,7 @@ private:
     ContextHandle *m_context = nullptr;
     StreamHandle *m_stream = nullptr;
     std::string m_name;
-    int m_number, m_capability = 0;
+    int m_number, m_capability = 0, m_threads = 0;
     // Blocks that were released: the queue's order makes them safe to use again at once
     std::mutex m_mutex;
     std::map<uint64_t, std::vector<uint64_t>> m_free; // addresses by capacity

@@ -22,6 +22,7 @@ enum : int {
     OutOfMemory = 2,
     AttributeMajor = 75, // of a device: compute capability
     AttributeMinor = 76,
+    AttributeThreads = 39, // that a multiprocessor has at most
     FunctionRegisters = 4,
     FunctionLocalBytes = 3,
     InputPtx = 1,
@@ -72,6 +73,7 @@ enum : int {
     X(module_function, "cuModuleGetFunction", (FunctionHandle **function, ModuleHandle *module, const char *name)) \
     X(module_global, "cuModuleGetGlobal_v2", (DeviceAddress *address, size_t *bytes, ModuleHandle *module, const char *name)) \
     X(function_attribute, "cuFuncGetAttribute", (int *value, int attribute, FunctionHandle *function)) \
+    X(function_blocks, "cuOccupancyMaxActiveBlocksPerMultiprocessor", (int *blocks, FunctionHandle *function, int block_lanes, size_t shared_bytes)) \
     X(launch, "cuLaunchKernel", (FunctionHandle *function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes, StreamHandle *stream, void **parameters, void **extra)) \
     X(error_name, "cuGetErrorName", (Result error, const char **name))                             \
     X(error_text, "cuGetErrorString", (Result error, const char **text))

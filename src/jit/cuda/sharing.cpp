@@ -9,6 +9,13 @@ int cuda_device_number(Device &device) {
     return gpu ? gpu->number() : -1;
 }
 
+int cuda_capability(Device &device) {
+    auto *gpu = dynamic_cast<cuda::CudaDevice *>(&device);
+    return gpu ? gpu->capability() : 0;
+}
+
+int cuda_driver_version() { return cuda::driver().version; }
+
 void wait_for_default_stream(Device &device) {
     auto *gpu = dynamic_cast<cuda::CudaDevice *>(&device);
     if (!gpu)

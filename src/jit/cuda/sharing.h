@@ -6,6 +6,10 @@ namespace umbel::jit {
 
 /// The number that the driver knows the device of the backend `cuda` by; -1 for other devices.
 int cuda_device_number(Device &device);
+/// What it can compute: 90 for capability 9.0; 0 for other devices.
+int cuda_capability(Device &device);
+/// That the driver is for: 12040 for CUDA 12.4. There must be one.
+int cuda_driver_version();
 /// Waits for what libraries queued before on the driver's default stream.
 void wait_for_default_stream(Device &device);
 

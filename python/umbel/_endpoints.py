@@ -33,6 +33,23 @@ def sample_wavelengths(self, si, sample, active=True):
     return (wavelengths if _mi("is_spectral") else []), weight
 
 
+class Surroundings:
+    """What a scene tells endpoints written in Python of itself, in set_scene(): it is not complete yet."""
+
+    def __init__(self, low, high): self._ends = low, high
+
+    def bbox(self):
+        """The bounds of all shapes."""
+        from . import ScalarBoundingBox3f
+        low, high = self._ends
+        return ScalarBoundingBox3f(list(low), list(high)) if low[0] <= high[0] else ScalarBoundingBox3f()
+
+
+def ends_of(box):
+    """Six numbers of Python's, of what bbox() of such an endpoint returns."""
+    return [float(v[0]) if isinstance(v, dr.ArrayBase) else float(v) for end in (box.min, box.max) for v in end]
+
+
 Endpoint.bbox, Endpoint.sample_wavelengths = bbox, sample_wavelengths
 Endpoint.m_flags = EmitterFlags.Empty  # of plugins written in Python, which set theirs
 

@@ -214,35 +214,48 @@ void bind_bsdf(nb::module_ &m) {
             });
 }
 
+/// A method that plugins written in Python may have their own of: see AskedOfBase.
+template <class C, class R, class... Args>
+auto of_base(const char *name, R (C::*method)(Args...) const) {
+    return [name, method](const C &o, Args... args) -> R {
+        AskedOfBase now(o, name);
+        return (o.*method)(args...);
+    };
+}
+
 void bind_lights(nb::module_ &m) {
     nb::class_<Texture, SceneObject, PyTexture>(m, "Texture",
                                                 "A spatially varying spectrum or number.")
         .def(nb::init<nb::object>(), nb::arg("props") = nb::none())
-        .def("eval", &Texture::eval, nb::arg("si"), nb::arg("active") = true)
-        .def("eval_1", &Texture::eval_1, nb::arg("si"), nb::arg("active") = true)
+        .def("eval", of_base("eval", &Texture::eval), nb::arg("si"), nb::arg("active") = true)
+        .def("eval_1", of_base("eval_1", &Texture::eval_1), nb::arg("si"), nb::arg("active") = true)
         .def(
             "eval_3",
             [](const Texture &t, const SurfaceInteraction &si, const Mask &active) {
+                AskedOfBase now(t, "eval_3");
                 return as_color(t.eval_3(si, active));
             },
             nb::arg("si"), nb::arg("active") = true)
-        .def("is_spatially_varying", &Texture::is_spatially_varying)
-        .def("eval_1_grad", &Texture::eval_1_grad, nb::arg("si"), nb::arg("active") = true,
-             "Derivative of eval_1() by u and v.")
-        .def("mean", &Texture::mean_value, "Over the surface and all wavelengths.")
-        .def("max", &Texture::max_value, "The largest value.")
+        .def("is_spatially_varying",
+             of_base("is_spatially_varying", &Texture::is_spatially_varying))
+        .def("eval_1_grad", of_base("eval_1_grad", &Texture::eval_1_grad), nb::arg("si"),
+             nb::arg("active") = true, "Derivative of eval_1() by u and v.")
+        .def("mean", of_base("mean", &Texture::mean_value), "Over the surface and all wavelengths.")
+        .def("max", of_base("max", &Texture::max_value), "The largest value.")
         .def(
             "resolution",
             [](const Texture &t) {
+                AskedOfBase now(t, "resolution");
                 auto [width, height] = t.resolution();
                 return from_package("ScalarVector2i")(width, height);
             },
             "Columns and rows of what it is made of.")
-        .def("spectral_resolution", &Texture::spectral_resolution,
+        .def("spectral_resolution", of_base("spectral_resolution", &Texture::spectral_resolution),
              "The least distance of a spectrum's values, in nm.")
         .def(
             "wavelength_range",
             [](const Texture &t) {
+                AskedOfBase now(t, "wavelength_range");
                 auto [low, high] = t.wavelength_range();
                 return from_package("ScalarVector2f")(low, high);
             },
@@ -250,18 +263,19 @@ void bind_lights(nb::module_ &m) {
         .def(
             "sample_position",
             [](const Texture &t, const Vector2 &u, const Mask &active) {
+                AskedOfBase now(t, "sample_position");
                 auto [p, pdf] = t.sample_position(u, active);
                 return std::pair(as_point(p), pdf);
             },
             nb::arg("sample"), nb::arg("active") = true,
             "A position with a density proportional to the brightness there, and that density.")
-        .def("pdf_position", &Texture::pdf_position, nb::arg("p"), nb::arg("active") = true,
-             "Density of sample_position().")
-        .def("sample_spectrum", &Texture::sample_spectrum, nb::arg("si"), nb::arg("sample"),
-             nb::arg("active") = true,
+        .def("pdf_position", of_base("pdf_position", &Texture::pdf_position), nb::arg("p"),
+             nb::arg("active") = true, "Density of sample_position().")
+        .def("sample_spectrum", of_base("sample_spectrum", &Texture::sample_spectrum),
+             nb::arg("si"), nb::arg("sample"), nb::arg("active") = true,
              "Wavelengths, and the spectrum there over their density; in spectral variants.")
-        .def("pdf_spectrum", &Texture::pdf_spectrum, nb::arg("si"), nb::arg("active") = true,
-             "Density of sample_spectrum(), per nm.")
+        .def("pdf_spectrum", of_base("pdf_spectrum", &Texture::pdf_spectrum), nb::arg("si"),
+             nb::arg("active") = true, "Density of sample_spectrum(), per nm.")
         .def_static(
             "D65",
             [](double scale) {
@@ -276,30 +290,31 @@ void bind_lights(nb::module_ &m) {
         .def(
             "flags", [](const Endpoint &e, nb::object) { return e.flags(); },
             nb::arg("active") = true, "EmitterFlags.")
-        .def("sample_ray", &Endpoint::sample_ray, nb::arg("time"), nb::arg("sample1"),
-             nb::arg("sample2"), nb::arg("sample3"), nb::arg("active") = true,
+        .def("sample_ray", of_base("sample_ray", &Endpoint::sample_ray), nb::arg("time"),
+             nb::arg("sample1"), nb::arg("sample2"), nb::arg("sample3"), nb::arg("active") = true,
              "A ray that leaves it, and what it carries over the density of all that was chosen: "
              "`sample1` chooses wavelengths, `sample2` where it begins, `sample3` its direction.")
-        .def("sample_position", &Endpoint::sample_position, nb::arg("time"), nb::arg("sample"),
-             nb::arg("active") = true, "A point of it, and one over its density per area.")
-        .def("pdf_position", &Endpoint::pdf_position, nb::arg("ps"), nb::arg("active") = true,
-             "The density of sample_position() per area.")
-        .def("sample_direction", &Endpoint::sample_direction, nb::arg("it"), nb::arg("sample"),
-             nb::arg("active") = true,
+        .def("sample_position", of_base("sample_position", &Endpoint::sample_position),
+             nb::arg("time"), nb::arg("sample"), nb::arg("active") = true,
+             "A point of it, and one over its density per area.")
+        .def("pdf_position", of_base("pdf_position", &Endpoint::pdf_position), nb::arg("ps"),
+             nb::arg("active") = true, "The density of sample_position() per area.")
+        .def("sample_direction", of_base("sample_direction", &Endpoint::sample_direction),
+             nb::arg("it"), nb::arg("sample"), nb::arg("active") = true,
              "A direction towards it, and what arrives from there over its density. Of a camera's "
              "sample, `uv` is where in the crop window it is seen, in pixels.")
-        .def("pdf_direction", &Endpoint::pdf_direction, nb::arg("it"), nb::arg("ds"),
-             nb::arg("active") = true, "The density of sample_direction() per solid angle.")
-        .def("eval_direction", &Endpoint::eval_direction, nb::arg("it"), nb::arg("ds"),
-             nb::arg("active") = true, "What arrives at `it` in that direction.")
-        .def("eval", &Endpoint::eval, nb::arg("si"), nb::arg("active") = true,
+        .def("pdf_direction", of_base("pdf_direction", &Endpoint::pdf_direction), nb::arg("it"),
+             nb::arg("ds"), nb::arg("active") = true,
+             "The density of sample_direction() per solid angle.")
+        .def("eval_direction", of_base("eval_direction", &Endpoint::eval_direction), nb::arg("it"),
+             nb::arg("ds"), nb::arg("active") = true, "What arrives at `it` in that direction.")
+        .def("eval", of_base("eval", &Endpoint::eval), nb::arg("si"), nb::arg("active") = true,
              "What leaves a point of it towards si.wi.")
-        .def("_sample_wavelengths", &Endpoint::sample_wavelengths)
+        .def("_sample_wavelengths", of_base("sample_wavelengths", &Endpoint::sample_wavelengths))
         .def("_bounds",
              [](const Endpoint &e) {
-                 // What a script's own bbox() may ask its base class for
-                 auto *written = dynamic_cast<const PyEmitter *>(&e);
-                 BoundingBox b = written ? written->Emitter::bounds() : e.bounds();
+                 AskedOfBase now(e, "bbox");
+                 BoundingBox b = e.bounds();
                  return std::pair(b.min, b.max);
              })
         .def(
@@ -309,11 +324,15 @@ void bind_lights(nb::module_ &m) {
             },
             "The surface that it is part of, else None.")
         .def(
-            "set_scene", [](Endpoint &e, const Scene &s) { e.set_scene(s.bounds()); },
+            "set_scene", // a scene, or what plugins written in Python are told in its place
+            [](Endpoint &e, nb::handle scene) {
+                AskedOfBase now(e, "set_scene");
+                e.set_scene(bounds_from(scene.attr("bbox")()));
+            },
             nb::arg("scene"), "Tells it what it surrounds.");
     nb::class_<Emitter, Endpoint, PyEmitter>(m, "Emitter", "A source of light.")
         .def(nb::init<nb::object>(), nb::arg("props") = nb::none())
-        .def("is_environment", &Emitter::is_environment)
+        .def("is_environment", of_base("is_environment", &Emitter::is_environment))
         .def(
             "sampling_weight", [](const Emitter &e, nb::object) { return e.sampling_weight(); },
             nb::arg("active") = true, "How often the light is chosen, relative to others.");
@@ -471,6 +490,7 @@ void bind_objects(nb::module_ &m) {
             "sample_ray",
             [](const Sensor &s, const Float &time, const Float &sample1, const Vector2 &sample2,
                const Vector2 &sample3, const Mask &active) {
+                AskedOfBase now(s, "sample_ray");
                 return s.sample_ray(time, sample1, in_film(s.film(), sample2), sample3, active);
             },
             nb::arg("time"), nb::arg("sample1"), nb::arg("sample2"), nb::arg("sample3"),
@@ -480,7 +500,8 @@ void bind_objects(nb::module_ &m) {
         .def("_up", &Sensor::up)
         .def("_to_world", // of those that are written in Python
              [](const Sensor &s) { return dynamic_cast<const PySensor &>(s).to_world(); })
-        .def("needs_aperture_sample", &Sensor::needs_aperture_sample);
+        .def("needs_aperture_sample",
+             of_base("needs_aperture_sample", &Sensor::needs_aperture_sample));
     nb::class_<Integrator, SceneObject, PyIntegrator>(m, "Integrator", "A method of rendering.")
         .def(nb::init<nb::object>(), nb::arg("props") = nb::none())
         .def("aov_names", &Integrator::aov_names, "Names of channels beyond the colour.")

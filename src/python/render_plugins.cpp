@@ -5,6 +5,7 @@
 #include "python/render_records.h"
 #include <algorithm>
 #include <cmath>
+#include <nanobind/stl/array.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -41,30 +42,141 @@ Spectrum PyBSDF::eval_null_transmission(const SurfaceInteraction &si, const Mask
     return f.is_valid() ? nb::cast<Spectrum>(f(si, active)) : Spectrum(0);
 }
 Spectrum PyBSDF::eval_diffuse_reflectance(const SurfaceInteraction &si, const Mask &active) const {
-    nb::object f = method("eval_diffuse_reflectance");
-    return f.is_valid() ? nb::cast<Spectrum>(f(si, active))
-                        : BSDF::eval_diffuse_reflectance(si, active);
+    nb::object r = ask("eval_diffuse_reflectance", si, active);
+    return r.is_valid() ? nb::cast<Spectrum>(r) : BSDF::eval_diffuse_reflectance(si, active);
 }
 
 Spectrum PyTexture::eval(const SurfaceInteraction &si, const Mask &active) const {
     return nb::cast<Spectrum>(need("eval")(si, active));
 }
 Float PyTexture::eval_1(const SurfaceInteraction &si, const Mask &active) const {
-    nb::object f = method("eval_1");
-    return f.is_valid() ? nb::cast<Float>(f(si, active)) : Texture::eval_1(si, active);
+    nb::object r = ask("eval_1", si, active);
+    return r.is_valid() ? nb::cast<Float>(r) : Texture::eval_1(si, active);
 }
 Vector3 PyTexture::eval_3(const SurfaceInteraction &si, const Mask &active) const {
-    nb::object f = method("eval_3");
-    return f.is_valid() ? nb::cast<Vector3>(f(si, active)) : Texture::eval_3(si, active);
+    nb::object r = ask("eval_3", si, active);
+    return r.is_valid() ? nb::cast<Vector3>(r) : Texture::eval_3(si, active);
 }
 Vector2 PyTexture::eval_1_grad(const SurfaceInteraction &si, const Mask &active) const {
-    nb::object f = method("eval_1_grad");
-    return f.is_valid() ? nb::cast<Vector2>(f(si, active)) : Texture::eval_1_grad(si, active);
+    nb::object r = ask("eval_1_grad", si, active);
+    return r.is_valid() ? nb::cast<Vector2>(r) : Texture::eval_1_grad(si, active);
 }
 bool PyTexture::is_spatially_varying() const {
-    nb::object f = method("is_spatially_varying");
-    return !f.is_valid() || nb::cast<bool>(f());
+    nb::object r = ask("is_spatially_varying");
+    return !r.is_valid() || nb::cast<bool>(r);
 }
+static double number(nb::handle h) { return nb::cast<double>(nb::float_(h)); }
+static Wavelengths wavelengths_of(nb::handle h) {
+    Wavelengths out;
+    field_from_python(h, out);
+    return out;
+}
+std::array<size_t, 2> PyTexture::resolution() const {
+    nb::object r = ask("resolution");
+    if (!r.is_valid())
+        return Texture::resolution();
+    return { size_t(number(r[0])), size_t(number(r[1])) };
+}
+Float PyTexture::mean_value() const {
+    nb::object r = ask("mean");
+    return r.is_valid() ? nb::cast<Float>(r) : Texture::mean_value();
+}
+double PyTexture::max_value() const {
+    nb::object r = ask("max");
+    return r.is_valid() ? number(r) : Texture::max_value();
+}
+std::pair<Vector2, Float> PyTexture::sample_position(const Vector2 &u, const Mask &active) const {
+    nb::object r = ask("sample_position", as_point(u), active);
+    if (!r.is_valid())
+        return Texture::sample_position(u, active);
+    return { nb::cast<Vector2>(r[0]), nb::cast<Float>(r[1]) };
+}
+Float PyTexture::pdf_position(const Vector2 &p, const Mask &active) const {
+    nb::object r = ask("pdf_position", as_point(p), active);
+    return r.is_valid() ? nb::cast<Float>(r) : Texture::pdf_position(p, active);
+}
+std::pair<Wavelengths, Spectrum> PyTexture::sample_spectrum(const SurfaceInteraction &si,
+                                                            const Spectrum &u,
+                                                            const Mask &active) const {
+    nb::object r = ask("sample_spectrum", si, u, active);
+    if (!r.is_valid())
+        return Texture::sample_spectrum(si, u, active);
+    return { wavelengths_of(r[0]), nb::cast<Spectrum>(r[1]) };
+}
+Spectrum PyTexture::pdf_spectrum(const SurfaceInteraction &si, const Mask &active) const {
+    nb::object r = ask("pdf_spectrum", si, active);
+    return r.is_valid() ? nb::cast<Spectrum>(r) : Texture::pdf_spectrum(si, active);
+}
+std::array<double, 2> PyTexture::wavelength_range() const {
+    nb::object r = ask("wavelength_range");
+    if (!r.is_valid())
+        return Texture::wavelength_range();
+    return { number(r[0]), number(r[1]) };
+}
+double PyTexture::spectral_resolution() const {
+    nb::object r = ask("spectral_resolution");
+    return r.is_valid() ? number(r) : Texture::spectral_resolution();
+}
+
+// ---- emitters and sensors
+
+BoundingBox bounds_from(nb::handle box) {
+    nb::object ends = from_package("_endpoints.ends_of")(box);
+    BoundingBox b;
+    for (size_t k = 0; k < 3; ++k) {
+        b.min[k] = nb::cast<double>(ends[k]);
+        b.max[k] = nb::cast<double>(ends[k + 3]);
+        if (!(b.min[k] <= b.max[k]) || !std::isfinite(b.max[k] - b.min[k]))
+            return {}; // nothing, or without an end
+    }
+    return b;
+}
+template <class Base>
+std::pair<PositionSample, Float>
+PyEndpointOf<Base>::sample_position(const Float &time, const Vector2 &u, const Mask &active) const {
+    nb::object r = this->ask("sample_position", time, as_point(u), active);
+    if (!r.is_valid())
+        return Base::sample_position(time, u, active);
+    return { nb::cast<PositionSample>(r[0]), nb::cast<Float>(r[1]) };
+}
+template <class Base>
+Float PyEndpointOf<Base>::pdf_position(const PositionSample &ps, const Mask &active) const {
+    nb::object r = this->ask("pdf_position", ps, active);
+    return r.is_valid() ? nb::cast<Float>(r) : Base::pdf_position(ps, active);
+}
+template <class Base>
+Float PyEndpointOf<Base>::pdf_direction(const Interaction &it, const DirectionSample &ds,
+                                        const Mask &active) const {
+    nb::object r = this->ask("pdf_direction", it, ds, active);
+    return r.is_valid() ? nb::cast<Float>(r) : Base::pdf_direction(it, ds, active);
+}
+template <class Base>
+Spectrum PyEndpointOf<Base>::eval_direction(const Interaction &it, const DirectionSample &ds,
+                                            const Mask &active) const {
+    nb::object r = this->ask("eval_direction", it, ds, active);
+    return r.is_valid() ? nb::cast<Spectrum>(r) : Base::eval_direction(it, ds, active);
+}
+template <class Base>
+std::pair<Wavelengths, Spectrum>
+PyEndpointOf<Base>::sample_wavelengths(const SurfaceInteraction &si, const Float &u,
+                                       const Mask &active) const {
+    nb::object r = this->ask("sample_wavelengths", si, u, active);
+    if (!r.is_valid())
+        return Base::sample_wavelengths(si, u, active);
+    return { wavelengths_of(r[0]), nb::cast<Spectrum>(r[1]) };
+}
+template <class Base> BoundingBox PyEndpointOf<Base>::bounds() const {
+    nb::object r = this->ask("bbox");
+    if (!r.is_valid())
+        return Base::bounds();
+    return bounds_from(r);
+}
+template <class Base> void PyEndpointOf<Base>::set_scene(const BoundingBox &b) {
+    if (this->method("set_scene").is_valid())
+        this->ask("set_scene", from_package("_endpoints.Surroundings")(b.min, b.max));
+}
+template class PyEndpointOf<Emitter>;
+template class PyEndpointOf<Sensor>;
 
 void PyEmitter::declare(Params &p) {
     Emitter::declare(p);
@@ -78,30 +190,11 @@ PyEmitter::sample_direction(const Interaction &it, const Vector2 &u, const Mask 
     nb::object r = need("sample_direction")(it, as_point(u), active);
     return { nb::cast<DirectionSample>(r[0]), nb::cast<Spectrum>(r[1]) };
 }
-Float PyEmitter::pdf_direction(const Interaction &it, const DirectionSample &ds,
-                               const Mask &active) const {
-    nb::object f = method("pdf_direction");
-    return f.is_valid() ? nb::cast<Float>(f(it, ds, active)) : Float(0);
-}
 static uint32_t endpoint_flags(nb::handle self) { return nb::cast<uint32_t>(self.attr("m_flags")); }
 uint32_t PyEmitter::flags() const {
     if (nb::object f = method("is_environment"); f.is_valid() && nb::cast<bool>(f()))
         return EndpointFlags::Infinite;
     return endpoint_flags(python());
-}
-BoundingBox PyEmitter::bounds() const {
-    nb::object f = method("bbox");
-    if (!f.is_valid())
-        return Emitter::bounds();
-    nb::object box = f();
-    BoundingBox b;
-    for (size_t i = 0; i < 3; ++i) {
-        b.min[i] = nb::cast<double>(nb::float_(box.attr("min")[i]));
-        b.max[i] = nb::cast<double>(nb::float_(box.attr("max")[i]));
-        if (!(b.min[i] <= b.max[i]) || !std::isfinite(b.max[i] - b.min[i]))
-            return {};
-    }
-    return b;
 }
 std::pair<Ray, Spectrum> PyEmitter::sample_ray(const Float &time, const Float &wavelength,
                                                const Vector2 &position, const Vector2 &direction,
@@ -110,20 +203,8 @@ std::pair<Ray, Spectrum> PyEmitter::sample_ray(const Float &time, const Float &w
         need("sample_ray")(time, wavelength, as_point(position), as_point(direction), active);
     return { nb::cast<Ray>(r[0]), nb::cast<Spectrum>(r[1]) };
 }
-std::pair<PositionSample, Float> PyEmitter::sample_position(const Float &time, const Vector2 &u,
-                                                            const Mask &active) const {
-    nb::object f = method("sample_position");
-    if (!f.is_valid())
-        return Emitter::sample_position(time, u, active);
-    nb::object r = f(time, as_point(u), active);
-    return { nb::cast<PositionSample>(r[0]), nb::cast<Float>(r[1]) };
-}
-Spectrum PyEmitter::eval_direction(const Interaction &it, const DirectionSample &ds,
-                                   const Mask &active) const {
-    return nb::cast<Spectrum>(need("eval_direction")(it, ds, active));
-}
 
-PySensor::PySensor(nb::object props) : PyObjectOf(props) {
+PySensor::PySensor(nb::object props) : PyEndpointOf(props) {
     if (!nb::cast<bool>(props.attr("__contains__")("to_world")))
         return;
     nb::object where = props["to_world"];
@@ -151,6 +232,16 @@ void PySensor::changed(std::span<const std::string> names) {
     notify(names);
 }
 uint32_t PySensor::flags() const { return endpoint_flags(python()); }
+Spectrum PySensor::eval(const SurfaceInteraction &si, const Mask &active) const {
+    nb::object r = ask("eval", si, active);
+    return r.is_valid() ? nb::cast<Spectrum>(r) : Sensor::eval(si, active);
+}
+Sensor::Reach PySensor::reach(const DirectionSample &ds, const Mask &active) const {
+    nb::object r = ask("reach", ds, active);
+    if (!r.is_valid())
+        return Sensor::reach(ds, active);
+    return { nb::cast<Float>(r[0]), nb::cast<Float>(r[1]) };
+}
 std::pair<DirectionSample, Spectrum>
 PySensor::sample_direction(const Interaction &it, const Vector2 &u, const Mask &active) const {
     nb::object r = need("sample_direction")(it, as_point(u), active);

@@ -2,7 +2,9 @@
 #pragma once
 #include "python/render.h"
 #include "render/integrator.h"
+#include <algorithm>
 #include <nanobind/trampoline.h>
+#include <string_view>
 
 namespace umbel::python {
 
@@ -55,6 +57,9 @@ void set_components(BSDF &bsdf, std::vector<uint32_t> components);
 /// The channels of a block, whose colours are three in all variants; see render_block.cpp.
 std::vector<Float> three_colours(std::vector<Float> channels);
 
+/// Python's BoundingBox3f; empty if it has no end.
+BoundingBox bounds_from(nb::handle box);
+
 /// Places in a film's crop window, from 0 to 1, are what scripts give and get; sensors take those in the whole film.
 Vector2 in_film(const Film &film, const Vector2 &in_crop);
 Vector2 in_crop(const Film &film, const Vector2 &in_film);
@@ -63,11 +68,30 @@ Vector2 in_crop(const Film &film, const Vector2 &in_film);
 SampleStream stream_from(nb::handle h);
 void stream_to(const SampleStream &s, nb::handle h);
 
+/// While one lives, the question is the base class's: a script has asked for it by super(), or by the class's name, as what the
+/// plugin itself has would have been found first.
+class AskedOfBase {
+public:
+    AskedOfBase(const SceneObject &object, const char *name) {
+        s_now.emplace_back(dynamic_cast<const PySide *>(&object), name);
+    }
+    ~AskedOfBase() { s_now.pop_back(); }
+    AskedOfBase(const AskedOfBase &) = delete;
+    static bool is(const PySide *plugin, std::string_view name) {
+        return std::ranges::find(s_now, std::pair(plugin, name)) != s_now.end();
+    }
+
+private:
+    static inline thread_local std::vector<std::pair<const PySide *, std::string_view>> s_now;
+};
+
 template <class Base> class PyObjectOf : public Base, public PySide {
 public:
     explicit PyObjectOf(nb::object props) : PySide(std::move(props)) {}
     nb::handle python() const override { return nb::find(static_cast<const Base *>(this)); }
     nb::object method(const char *name) const {
+        if (AskedOfBase::is(this, name))
+            return {};
         return overridden(python(), nb::type<Base>(), name);
     }
     nb::object need(const char *name) const {
@@ -75,6 +99,11 @@ public:
         if (!f.is_valid())
             this->complain("does not define {}()", name);
         return f;
+    }
+    /// What it returns; invalid where there is none.
+    template <class... Args> nb::object ask(const char *name, const Args &...args) const {
+        nb::object f = method(name);
+        return f.is_valid() ? f(args...) : f;
     }
     void declare(Params &p) override {
         if (p.traversing())
@@ -87,6 +116,25 @@ public:
     bool is_scripted() const override { return true; }
     void changed(std::span<const std::string> names) override { notify(names); }
     void children_changed(std::span<const std::string> names) override { notify(names); }
+};
+
+/// What emitters and sensors have in common: each question goes to the method of that name, if the class has it.
+template <class Base> class PyEndpointOf : public PyObjectOf<Base> {
+public:
+    using PyObjectOf<Base>::PyObjectOf;
+    std::pair<PositionSample, Float> sample_position(const Float &time, const Vector2 &u,
+                                                     const Mask &active) const override;
+    Float pdf_position(const PositionSample &ps, const Mask &active) const override;
+    Float pdf_direction(const Interaction &it, const DirectionSample &ds,
+                        const Mask &active) const override;
+    Spectrum eval_direction(const Interaction &it, const DirectionSample &ds,
+                            const Mask &active) const override;
+    std::pair<Wavelengths, Spectrum> sample_wavelengths(const SurfaceInteraction &si,
+                                                        const Float &u,
+                                                        const Mask &active) const override;
+    BoundingBox bounds() const override; // bbox() there
+    void set_scene(const BoundingBox &bounds) override;
+    void attach(const Shape *shape) override { this->m_shape = shape; }
 };
 
 class PyBSDF final : public PyObjectOf<BSDF> {
@@ -113,32 +161,34 @@ public:
     Vector3 eval_3(const SurfaceInteraction &si, const Mask &active) const override;
     Vector2 eval_1_grad(const SurfaceInteraction &si, const Mask &active) const override;
     bool is_spatially_varying() const override;
+    std::array<size_t, 2> resolution() const override;
+    Float mean_value() const override;
+    double max_value() const override;
+    std::pair<Vector2, Float> sample_position(const Vector2 &u, const Mask &active) const override;
+    Float pdf_position(const Vector2 &p, const Mask &active) const override;
+    std::pair<Wavelengths, Spectrum> sample_spectrum(const SurfaceInteraction &si,
+                                                     const Spectrum &u,
+                                                     const Mask &active) const override;
+    Spectrum pdf_spectrum(const SurfaceInteraction &si, const Mask &active) const override;
+    std::array<double, 2> wavelength_range() const override;
+    double spectral_resolution() const override;
 };
 
-class PyEmitter final : public PyObjectOf<Emitter> {
+class PyEmitter final : public PyEndpointOf<Emitter> {
 public:
-    using PyObjectOf::PyObjectOf;
+    using PyEndpointOf::PyEndpointOf;
     void declare(Params &p) override;
     Spectrum eval(const SurfaceInteraction &si, const Mask &active) const override;
     std::pair<DirectionSample, Spectrum> sample_direction(const Interaction &it, const Vector2 &u,
                                                           const Mask &active) const override;
-    Float pdf_direction(const Interaction &it, const DirectionSample &ds,
-                        const Mask &active) const override;
     uint32_t flags() const override;
-    void attach(const Shape *shape) override { m_shape = shape; }
     bool sends_rays() const override { return method("sample_ray").is_valid(); }
-    /// What bbox() says, if the class has its own: nothing where that has no end.
-    BoundingBox bounds() const override;
     std::pair<Ray, Spectrum> sample_ray(const Float &time, const Float &wavelength,
                                         const Vector2 &position, const Vector2 &direction,
                                         const Mask &active) const override;
-    std::pair<PositionSample, Float> sample_position(const Float &time, const Vector2 &u,
-                                                     const Mask &active) const override;
-    Spectrum eval_direction(const Interaction &it, const DirectionSample &ds,
-                            const Mask &active) const override;
 };
 
-class PySensor final : public PyObjectOf<Sensor> {
+class PySensor final : public PyEndpointOf<Sensor> {
 public:
     /// Its constructor in Python may ask where it is.
     explicit PySensor(nb::object props);
@@ -148,8 +198,10 @@ public:
     void configure() override { Sensor::configure(); }
     void changed(std::span<const std::string> names) override;
     uint32_t flags() const override;
+    Spectrum eval(const SurfaceInteraction &si, const Mask &active) const override;
     std::pair<DirectionSample, Spectrum> sample_direction(const Interaction &it, const Vector2 &u,
                                                           const Mask &active) const override;
+    Reach reach(const DirectionSample &ds, const Mask &active) const override;
     std::pair<Ray, Spectrum> sample_ray(const Float &time, const Float &wavelength_sample,
                                         const Vector2 &position, const Vector2 &aperture,
                                         const Mask &active) const override;
@@ -208,6 +260,7 @@ public:
     Float next_1d(SamplerState &s) const override;
     Vector2 next_2d(SamplerState &s) const override;
     Ref<Sampler> clone() const override;
+    int round_sample_count(int n) const override;
 };
 
 class PyFilter final : public PyObjectOf<Filter> {

@@ -192,6 +192,10 @@ Vector2 PySampler::next_2d(SamplerState &s) const {
     s = state_from(python());
     return u;
 }
+int PySampler::round_sample_count(int n) const {
+    nb::object r = ask("round_sample_count", n);
+    return r.is_valid() ? nb::cast<int>(r) : n;
+}
 Ref<Sampler> PySampler::clone() const { return nb::cast<Ref<Sampler>>(need("clone")()); }
 
 } // namespace umbel::python

@@ -144,10 +144,9 @@ static void set_shares(const Table<Emitter> &lights, std::span<LightSummary> sum
 
 std::vector<LightSummary> LightChoice::summarize(const Table<Emitter> &lights, bool power) const {
     std::vector<LightSummary> out;
-    std::vector<double> watts;
+    const std::vector<double> &watts = m_power;
     double least = 0;
     if (power) {
-        watts = emitted_power(lights);
         // Dark lights are chosen, too: they have derivatives, and may be bright where no ray was tried
         double mean = std::accumulate(watts.begin(), watts.end(), 0.0) / double(watts.size());
         least = mean > 0 ? 1e-3 * mean : 1;
@@ -172,31 +171,66 @@ std::vector<LightSummary> LightChoice::summarize(const Table<Emitter> &lights, b
     return out;
 }
 
-static uint64_t hash(std::span<const LightSummary> lights, bool tree) {
-    uint64_t h = tree;
-    auto add = [&](double v) { // [Steele 2014]
-        h = (h ^ std::bit_cast<uint64_t>(v)) * 0x9e3779b97f4a7c15ull;
+namespace {
+struct Hash {
+    uint64_t h = 0;
+
+    void add(uint64_t v) { // [Steele 2014]
+        h = (h ^ v) * 0x9e3779b97f4a7c15ull;
         h = (h ^ (h >> 30)) * 0xbf58476d1ce4e5b9ull;
         h ^= h >> 27;
-    };
-    for (const LightSummary &l : lights) {
-        add(l.weight);
-        add(l.is_local);
-        add(l.normals.cosine);
-        add(l.cos_emission);
-        add(l.share);
+    }
+    void add(double v) { add(std::bit_cast<uint64_t>(v)); }
+    void add(const BoundingBox &b) {
         for (size_t j = 0; j < 3; ++j) {
-            add(l.box.min[j]);
-            add(l.box.max[j]);
-            add(l.normals.axis[j]);
+            add(b.min[j]);
+            add(b.max[j]);
         }
     }
-    return h;
+};
+} // namespace
+
+static uint64_t hash(std::span<const LightSummary> lights, bool tree) {
+    Hash h{ tree };
+    for (const LightSummary &l : lights) {
+        h.add(l.weight);
+        h.add(uint64_t(l.is_local));
+        h.add(l.box);
+        h.add(l.normals.cosine);
+        for (double v : l.normals.axis)
+            h.add(v);
+        h.add(l.cos_emission);
+        h.add(l.share);
+    }
+    return h.h;
 }
 
-void LightChoice::update(const Table<Emitter> &lights, const Object &owner) {
+// A launch, and the wait for it: after changes of lights alone, not of materials. What surrounds the scene sends the more into it the
+// larger it is.
+void LightChoice::update_power(const Table<Emitter> &lights, const BoundingBox &scene) {
+    Hash h;
+    bool is_told = true; // of changes; scripts may differ each time
+    for (const Emitter *e : lights.objects()) {
+        h.add(e->revision());
+        if (e->shape())
+            h.add(uint64_t(e->shape()->revision()));
+        if (e->has(EndpointFlags::Infinite))
+            h.add(scene);
+        is_told &= !e->is_scripted();
+    }
+    if (is_told && m_power_known == h.h)
+        return;
+    m_power = emitted_power(lights);
+    m_power_known = h.h;
+}
+
+void LightChoice::update(const Table<Emitter> &lights, const Object &owner,
+                         const BoundingBox &scene) {
     bool tree = kind == "tree" || (kind == "auto" && lights.objects().size() >= ManyLights);
-    std::vector<LightSummary> now = summarize(lights, tree || kind == "power");
+    bool power = tree || kind == "power";
+    if (power)
+        update_power(lights, scene);
+    std::vector<LightSummary> now = summarize(lights, power);
     uint64_t known = hash(now, tree);
     if (m_known == known)
         return;

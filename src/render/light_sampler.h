@@ -52,14 +52,17 @@ class LightChoice {
 public:
     /// One of LightSamplerNames.
     std::string kind = "auto";
-    /// To be called when lights may have changed. Complains in the name of `owner` if none may be chosen.
-    void update(const Table<Emitter> &lights, const Object &owner);
+    /// To be called when lights may have changed, or the box around the scene. Complains in the name of `owner` if none may be chosen.
+    void update(const Table<Emitter> &lights, const Object &owner, const BoundingBox &scene = {});
     const LightSampler *operator->() const { return m_sampler.get(); }
     explicit operator bool() const { return m_sampler != nullptr; }
 
 private:
     std::vector<LightSummary> summarize(const Table<Emitter> &lights, bool power) const;
+    void update_power(const Table<Emitter> &lights, const BoundingBox &scene);
 
+    std::vector<double> m_power;           // of each light; empty where it does not count
+    std::optional<uint64_t> m_power_known; // a hash of what that follows from
     std::optional<uint64_t> m_known; // a hash of what the sampler was made of
     std::unique_ptr<LightSampler> m_sampler;
 };

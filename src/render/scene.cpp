@@ -128,7 +128,7 @@ void Scene::configure() {
     m_arena.collect(m_shapes);
     collect_objects();
     build_arena();
-    m_light_choice.update(m_emitters, *this);
+    m_light_choice.update(m_emitters, *this, bounds());
     prepare_subsurfaces();
 }
 
@@ -175,7 +175,7 @@ void Scene::child_changed() {
         collect_media();
     if (is_outdated)
         build_arena();
-    m_light_choice.update(m_emitters, *this);
+    m_light_choice.update(m_emitters, *this, bounds());
     prepare_subsurfaces();
 }
 

@@ -298,6 +298,76 @@ TEST_P(BackendLightSampler, KnowsThePowerOfLights) {
     EXPECT_NEAR(watts[2], Pi * 16 * Pi * 0.5, 0.1 * 8 * Pi * Pi);
 }
 
+namespace {
+
+/// Says how often its rays were asked for.
+class CountingLamp : public Emitter {
+public:
+    uint32_t flags() const override {
+        return is_far ? EndpointFlags::Infinite : EndpointFlags::DeltaPosition;
+    }
+    BoundingBox bounds() const override {
+        return is_far ? BoundingBox() : BoundingBox{ { x, 0, 0 }, { x, 0, 0 } };
+    }
+    std::pair<Ray, Spectrum> sample_ray(const Float &time, const Float &, const Vector2 &,
+                                        const Vector2 &, const Mask &) const override {
+        ++asked;
+        return { Ray{ Vector3(Float(0)), Vector3(Float(0), Float(0), Float(1)), Float(1), time,
+                      umbel::sample_wavelengths(Float(0)).first },
+                 Spectrum(watts) };
+    }
+
+    double x = 0, watts = 1;
+    bool is_far = false;
+    mutable int asked = 0;
+};
+
+} // namespace
+
+// Materials may change as often as an optimizer likes.
+TEST_P(BackendLightSampler, ComputesPowerAnewWhereLightsHaveChanged) {
+    CountingLamp lamps[20];
+    Table<Emitter> lights;
+    for (int i = 0; i < 20; ++i) {
+        lamps[i].x = i;
+        lights.add(&lamps[i]);
+    }
+    LightChoice choice;
+    BoundingBox small{ { 0, 0, 0 }, { 1, 1, 1 } }, large{ { 0, 0, 0 }, { 2, 2, 2 } };
+    auto computes = [&](const BoundingBox &scene) {
+        int before = lamps[0].asked;
+        choice.update(lights, lamps[0], scene);
+        return lamps[0].asked != before;
+    };
+    auto pmf = [&](size_t i) {
+        return probabilities(*choice.operator->(), place(9, 0, 5, { 0, 0, 0 }), 20)[i];
+    };
+    EXPECT_TRUE(computes(small));
+    EXPECT_FALSE(computes(small));
+    EXPECT_FALSE(computes(large));
+
+    double before = pmf(7);
+    lamps[7].watts = 100;
+    lamps[7].changed({});
+    EXPECT_TRUE(computes(large));
+    EXPECT_GT(pmf(7), 3 * before);
+    lamps[7].watts = 1;
+    lamps[7].children_changed({}); // a texture of it, say
+    EXPECT_TRUE(computes(large));
+    EXPECT_NEAR(pmf(7), before, 1e-6);
+
+    before = pmf(3);
+    lamps[3].x = 9; // without a word: places cost nothing to ask for
+    EXPECT_FALSE(computes(large));
+    EXPECT_GT(pmf(3), before);
+
+    lamps[5].is_far = true;
+    lamps[5].changed({});
+    EXPECT_TRUE(computes(large));
+    EXPECT_TRUE(computes(small)) << "less of what surrounds the scene meets it";
+    EXPECT_FALSE(computes(small));
+}
+
 // A light that sends out nothing has derivatives all the same.
 TEST_P(BackendLightSampler, ForgetsNoDarkLight) {
     for (const char *radiance : { "3", "0" }) { // of all others

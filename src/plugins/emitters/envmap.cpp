@@ -65,6 +65,7 @@ public:
         p.derived(m_texels);
     }
     void changed(std::span<const std::string> names) override {
+        touch();
         auto has = [&](const char *name) {
             return std::find(names.begin(), names.end(), name) != names.end();
         };

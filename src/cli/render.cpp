@@ -3,6 +3,7 @@
 #include "cli/render_run.h"
 #include "cli/scene_options.h"
 #include "core/device_choice.h"
+#include "core/file_resolver.h"
 #include "core/file_text.h"
 #include "core/load_warnings.h"
 #include "core/scene_file.h"
@@ -14,6 +15,8 @@
 #include <charconv>
 #include <chrono>
 #include <cstdlib>
+#include <cstring>
+#include <set>
 #include <tbb/global_control.h>
 #include <thread>
 #undef check // of jit/error.h; it is a method of the parser's options here
@@ -83,19 +86,54 @@ void set_window(const Options &o, Sensor &sensor) {
              crop.width, crop.height, pixels, most);
 }
 
-/// Tells checkpoints of different scenes apart [FNV-1a]; the number of samples may differ.
+/// FNV-1a, eight bytes at a time and with a shift, so that no two changes of the last bit of words make up for each other.
+uint64_t hash_of(std::string_view bytes, uint64_t hash = 0xcbf29ce484222325u) {
+    for (size_t i = 0; i < bytes.size(); i += 8) {
+        uint64_t word = 0;
+        std::memcpy(&word, bytes.data() + i, std::min<size_t>(8, bytes.size() - i));
+        hash = (hash ^ word) * 0x100000001b3u;
+        hash ^= hash >> 29;
+    }
+    return (hash ^ bytes.size()) * 0x100000001b3u;
+}
+
+/// Values that make no difference to a fingerprint, or that XML has no place for: images, which come from files that count.
+void put_aside(const Properties &object, std::vector<std::pair<Property *, PropertyValue>> &values,
+               std::set<const Properties *> &seen) {
+    for (Property &p : const_cast<Properties &>(object).all()) {
+        if (std::holds_alternative<std::shared_ptr<const Image>>(p.value))
+            values.emplace_back(&p, std::exchange(p.value, std::string("image")));
+        else if (object.kind == "sampler" && p.name == "sample_count")
+            values.emplace_back(&p, std::exchange(p.value, int64_t(0)));
+        else if (const PropertiesPtr *o = p.object(); o && *o && seen.insert(o->get()).second)
+            put_aside(**o, values, seen);
+    }
+}
+
+/// Tells checkpoints of different scenes apart; the number of samples may differ.
 std::string fingerprint(const Properties &root) {
-    std::vector<std::pair<Property *, PropertyValue>> counts;
-    for (const PropertiesPtr &sensor : root.objects("sensor"))
-        for (const PropertiesPtr &sampler : sensor->objects("sampler"))
-            if (Property *p = sampler->find("sample_count"))
-                counts.emplace_back(p, std::exchange(p->value, int64_t(0)));
-    uint64_t hash = 0xcbf29ce484222325u;
-    for (unsigned char c : to_xml(root))
-        hash = (hash ^ c) * 0x100000001b3u;
-    for (auto &[property, value] : counts)
+    std::vector<std::pair<Property *, PropertyValue>> values;
+    std::set<const Properties *> seen;
+    put_aside(root, values, seen);
+    uint64_t hash = hash_of(to_xml(root));
+    for (auto &[property, value] : values)
         property->value = std::move(value);
     return fmt::format("scene {:016x}", hash);
+}
+
+/// The same of what is in the files that a scene has read. Of their names the last part counts, as parts of a render may be
+/// computed in other folders.
+std::string fingerprint(const FileResolver &files) {
+    std::set<std::filesystem::path> real; // a file may have been asked for by several names
+    for (const std::filesystem::path &file : files.found()) {
+        std::error_code error;
+        std::filesystem::path path = std::filesystem::canonical(file, error);
+        real.insert(error ? file : path);
+    }
+    uint64_t sum = 0; // in any order
+    for (const std::filesystem::path &file : real)
+        sum += hash_of(FileBytes(file).view(), hash_of(file.filename().string()));
+    return fmt::format("files {:016x}", sum);
 }
 
 void report_scene(const std::string &title, const Scene &scene, double read, double loaded) {
@@ -128,7 +166,7 @@ void merge_parts(const Options &o, Render &render, const Film &film,
     int wanted = render.spp();
     for (const std::string &file : o.merged)
         try {
-            render.merge(read_text_file(file));
+            render.merge(FileBytes(file).view());
         } catch (const UserError &e) {
             fail("{}: {}", file, e.what());
         }
@@ -199,8 +237,11 @@ void render_one(const Options &o, const std::string &path) {
     std::string title = std::filesystem::path(path).filename().string();
     bool has_states = !o.run.checkpoint.empty() || !o.merged.empty();
     std::string label = has_states ? fingerprint(root) : "";
+    std::shared_ptr<const FileResolver> files = root.files;
     LoadWarnings loading;
     Ref<Scene> scene = load_scene(std::move(root));
+    if (has_states && files)
+        label += ", " + fingerprint(*files);
     report(loading.texts);
     if (o.run.verbose)
         report_scene(title, *scene, read, seconds() - read);

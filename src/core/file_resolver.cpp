@@ -56,7 +56,19 @@ bool FileResolver::allows(const Path &path) const {
 }
 
 FileResolver::Path FileResolver::resolve(std::string_view name, const std::string &where) const {
-    return find(name, where, false);
+    Path file = find(name, where, false);
+    note(file);
+    return file;
+}
+
+std::set<FileResolver::Path> FileResolver::found() const {
+    std::lock_guard lock(m_found->mutex);
+    return m_found->files;
+}
+
+void FileResolver::note(const Path &file) const {
+    std::lock_guard lock(m_found->mutex);
+    m_found->files.insert(file);
 }
 
 FileResolver::Path FileResolver::resolve_folder(std::string_view name,

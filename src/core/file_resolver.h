@@ -1,6 +1,9 @@
 // core/file_resolver.h: finds the files that a scene names, and keeps it inside allowed folders.
 #pragma once
 #include <filesystem>
+#include <memory>
+#include <mutex>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,11 +29,23 @@ public:
     const std::vector<Path> &folders() const { return m_folders; }
     bool allows(const Path &path) const;
 
+    /// Files that were resolved so far, by copies too: what a scene is made of. From any thread.
+    std::set<Path> found() const;
+    /// A file that is read without resolve().
+    void note(const Path &file) const;
+    /// Files that this copy finds are its own affair.
+    void note_apart() { m_found = std::make_shared<Found>(); }
+
 private:
     Path find(std::string_view name, const std::string &where, bool folder) const;
 
     std::vector<Path> m_folders;
     std::vector<Path> m_allowed; // canonical
+    struct Found {
+        std::mutex mutex;
+        std::set<Path> files;
+    };
+    std::shared_ptr<Found> m_found = std::make_shared<Found>();
 };
 
 /// A file's bytes. UserError that begins with `where` if it is unreadable or larger than `limit`.

@@ -241,6 +241,8 @@ struct GltfFile::Data {
         if (std::filesystem::exists(p, error) && !std::filesystem::is_regular_file(p, error))
             bad("names {}, which is a folder, a device or a pipe; name a regular file",
                 quote(name));
+        if (files)
+            files->note(p);
         return p;
     }
 

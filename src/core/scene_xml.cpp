@@ -211,6 +211,7 @@ void SceneParser::parse_include(const Scope &scope, pugi::xml_node node) {
 
     // Below the main file's folder first, as the file's other names are, then beside this file.
     FileResolver files = *m_files;
+    files.note_apart(); // what is in it counts, not its text
     if (!scope.file.path.empty())
         files.add_folder(scope.file.path.parent_path());
     std::filesystem::path path = files.resolve(a["filename"], where);

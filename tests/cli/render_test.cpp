@@ -2,6 +2,7 @@
 #include "cli/program.h"
 #include "core/image_io.h"
 #include "jit/cuda/present.h"
+#include "support/gltf_file.h"
 #include <algorithm>
 #include <chrono>
 #include <csignal>
@@ -387,6 +388,45 @@ TEST_F(CliRender, ACheckpointOfAnotherSceneIsRefused) {
     expect_output(umbel("render " + scene + options), 0, "stopped");
     expect_output(umbel("render " + scene + options + " -Dlight=3"), 1,
                   "belongs to another render");
+}
+
+// Only the scene file itself was looked at.
+TEST_F(CliRender, ACheckpointOfOtherFilesIsRefused) {
+    auto picture = [](double value) {
+        Image image(2, 2, { "R", "G", "B" }, Component::U8, true);
+        for (size_t c = 0; c < 3; ++c)
+            image.set(1, 1, c, value);
+        return image;
+    };
+    write_image(path("t.bmp"), picture(0.5)); // of one size whatever it shows
+    std::string text = gltf_triangle(
+        R"({"mesh": 0})", R"("pbrMetallicRoughness": {"baseColorTexture": {"index": 0}})",
+        R"(, "textures": [{"source": 0}], "images": [{"uri": "t.png"}])");
+    write_image(path("t.png"), picture(0.5));
+    std::string library = "newmtl m\nmap_Kd t.bmp\n", mesh = "v 0 0 0\nv 1 0 0\nv 0 1 0\n";
+    file("t.mtl", library);
+    file("t.obj", "mtllib t.mtl\n" + mesh + "usemtl m\nf 1 2 3\n");
+    std::string xml = Scene;
+    xml.insert(xml.rfind("</scene>"), "<shape type='obj'><string name='filename' value='t.obj'/>"
+                                      "<boolean name='load_materials' value='true'/></shape>");
+    std::string named = file("files.xml", xml), gltf = file("a.gltf", text);
+    auto run = [&](const std::string &name) {
+        return umbel(fmt::format("render {} -q -m interp_rgb --size 24x20 --spp 200 --time 1e-9 "
+                                 "--checkpoint {}.state",
+                                 name, name));
+    };
+    for (const std::string &name : { named, gltf }) {
+        expect_output(run(name), 0, "stopped");
+        expect_output(run(name), 0, "stopped"); // and goes on
+    }
+    write_image(path("t.png"), picture(0.6));
+    expect_output(run(gltf), 1, "belongs to another render");
+    write_image(path("t.bmp"), picture(0.6));
+    expect_output(run(named), 1, "belongs to another render");
+    write_image(path("t.bmp"), picture(0.5)); // what is in it counts, not when it was written
+    expect_output(run(named), 0, "stopped");
+    file("t.mtl", library + "Ns 3\n");
+    expect_output(run(named), 1, "belongs to another render");
 }
 
 namespace {

@@ -10,6 +10,7 @@
 #include <csignal>
 #include <cstring>
 #include <fcntl.h>
+#include <poll.h>
 #include <system_error>
 #include <unistd.h>
 
@@ -25,6 +26,8 @@ int reporting_errors(const std::function<int()> &command) {
         say(fmt::format("umbel: {}", e.what()));
         return 2;
     } catch (const std::system_error &e) { // of files and streams
+        if (e.code() == std::errc::broken_pipe)
+            return 0; // `umbel help | head`: whoever reads has had enough
         say(fmt::format("umbel: {}", e.what()));
         return 2;
     } catch (const std::bad_alloc &) {
@@ -44,9 +47,14 @@ static void open_closed_streams() {
             (void)!open("/dev/null", stream == STDIN_FILENO ? O_RDONLY : O_WRONLY);
 }
 
+static bool reader_is_gone() {
+    pollfd out{ STDOUT_FILENO, 0, 0 };
+    return poll(&out, 1, 0) > 0 && (out.revents & POLLERR);
+}
+
 // What was printed may still be on its way, to a disk that is full.
 static int finish_output(int code) {
-    if (std::fflush(stdout) == 0 && !std::ferror(stdout))
+    if ((std::fflush(stdout) == 0 && !std::ferror(stdout)) || reader_is_gone())
         return code;
     say(fmt::format("umbel: the output cannot be written: {}", std::strerror(errno)));
     return code == 0 ? 2 : code;
@@ -67,6 +75,7 @@ int main(int argc, char **argv) {
     using namespace umbel;
     open_closed_streams();
     std::signal(SIGXFSZ, SIG_IGN); // beyond `ulimit -f`, writing fails as on a full disk
+    std::signal(SIGPIPE, SIG_IGN); // nobody reads what is said: no reason to lose an image
     set_warning_sink([](const std::string &text) { say("umbel: " + text); }); // around the bar
     CLI::App app{ "Umbel: a retargetable, differentiable renderer" };
     app.set_version_flag("--version", "umbel " UMBEL_VERSION);

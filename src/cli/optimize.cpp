@@ -2,6 +2,7 @@
 #include "cli/commands.h"
 #include "jit/error.h"
 #include <cerrno>
+#include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
@@ -42,6 +43,8 @@ int optimize(const std::vector<std::string> &arguments) {
     for (const std::string &a : arguments)
         argv.push_back(a.c_str());
     argv.push_back(nullptr);
+    std::signal(SIGPIPE, SIG_DFL); // what is ignored here would be there, too
+    std::signal(SIGXFSZ, SIG_DFL);
     execvp(python.c_str(), const_cast<char *const *>(argv.data()));
     throw DeviceError(fmt::format("{} cannot be started: {}", python, std::strerror(errno)));
 }

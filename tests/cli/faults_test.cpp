@@ -72,6 +72,24 @@ TEST_F(CliFaults, OutputThatCannotBeWrittenIsAFailure) {
     }
 }
 
+// `umbel help | head`, and a render whose messages nobody reads any more: the signal for it ended the program.
+TEST_F(CliFaults, AReaderThatIsGoneCostsNoImage) {
+    int ends[2];
+    ASSERT_EQ(pipe(ends), 0);
+    close(ends[0]);
+    ASSERT_EQ(dup2(ends[1], 9), 9); // a number that every shell takes
+    close(ends[1]);
+    for (const char *command : { "variants", "help --markdown", "--help" }) {
+        Ran r = shell(fmt::format("'{}' {} 2>&1 >&9", program().string(), command));
+        EXPECT_EQ(r.code, 0) << command << ": " << r.output;
+        EXPECT_EQ(r.output, "") << command;
+    }
+    EXPECT_EQ(shell(render("p.pfm") + " -v >&9 2>&9").code, 0);
+    EXPECT_TRUE(std::filesystem::exists(path("p.pfm")));
+    EXPECT_EQ(shell(fmt::format("'{}' nonsense >&9 2>&9", program().string())).code, 1);
+    close(9);
+}
+
 // Found by `./umbel soak`: the signal for it ended the program.
 TEST_F(CliFaults, FilesThatMayNotGrowAreToldAndLeaveNothing) {
     Ran r = shell(fmt::format("ulimit -f 1; UMBEL_CACHE= {} 2>&1", render("large.pfm")));

@@ -3,6 +3,12 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+// LLVM's, whose headers are the backend's own affair.
+namespace llvm {
+[[noreturn]] void report_bad_alloc_error(const char *reason, bool diagnose);
+[[noreturn]] void report_fatal_error(const char *reason, bool diagnose);
+} // namespace llvm
+
 using namespace umbel;
 using namespace umbel::jit;
 using namespace umbel::jit::llvm_tests;
@@ -408,6 +414,25 @@ TEST(BackendLlvm, CountersHandOutEachNumberOnce) {
             }
         }
     });
+}
+
+// LLVM ended the process where its own requests for memory failed.
+TEST(BackendLlvm, FailuresInsideOfLlvmAreErrors) {
+    auto product = [] {
+        Writer w;
+        Writer::V x = w.input_bits(Type::U32, { 3, 4 });
+        uint32_t out = w.output(w.op(Op::Mul, x, x), 2);
+        w.run(2);
+        EXPECT_EQ(w.get<uint32_t>(out, 1), 16u);
+    };
+    product(); // now LLVM is there
+    EXPECT_THROW(llvm::report_bad_alloc_error("no memory", false), std::bad_alloc);
+    try {
+        llvm::report_fatal_error("no such instruction", false);
+    } catch (const InternalError &e) {
+        EXPECT_NE(std::string(e.what()).find("no such instruction"), std::string::npos);
+    }
+    product();
 }
 
 } // namespace

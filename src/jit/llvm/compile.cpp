@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdlib>
+#include <exception>
 #include <llvm/Analysis/TargetTransformInfo.h>
 #include <llvm/IR/LegacyPassManager.h>
 #include <llvm/IR/Verifier.h>
@@ -14,6 +15,7 @@
 #include <llvm/Target/TargetMachine.h>
 #include <llvm/Transforms/IPO/AlwaysInliner.h>
 #include <llvm/Transforms/Scalar.h>
+#include <memory>
 // After LLVM, which has functions called `check`.
 #include "jit/error.h"
 
@@ -84,6 +86,45 @@ void dump(llvm::Module &module, llvm::TargetMachine &machine, const std::string 
     });
 }
 
+/// What LLVM works on for one module. Without names and with its own context: nothing is shared between threads.
+struct Work {
+    Work(const Target &target, const std::string &name) : machine(target), module(name, context) {
+        context.setDiscardValueNames(!setting("UMBEL_DUMP_LLVM"));
+        module.setTargetTriple(target.triple);
+        module.setDataLayout(machine->createDataLayout());
+    }
+    MachineLease machine;
+    llvm::LLVMContext context;
+    llvm::Module module;
+    llvm::SmallVector<char, 0> bytes;
+    llvm::raw_svector_ostream out{ bytes };
+    llvm::legacy::PassManager passes;
+    Work *next = nullptr; // of those that are kept for good
+};
+
+/// Where memory runs out inside of LLVM, an exception passes through its frames without leaving them in order, and what it worked on
+/// may point into them: it is not touched again, not even to be destroyed, and the machine serves nobody else.
+class WorkOwner {
+public:
+    WorkOwner(const Target &target, const std::string &name)
+        : m_work(std::make_unique<Work>(target, name)) {}
+    ~WorkOwner() {
+        if (std::uncaught_exceptions() == m_exceptions)
+            return;
+        static std::atomic<Work *> s_kept = nullptr; // lest it count as lost
+        Work *work = m_work.release();
+        work->next = s_kept;
+        while (!s_kept.compare_exchange_weak(work->next, work)) {
+        }
+    }
+    WorkOwner(const WorkOwner &) = delete;
+    Work &operator*() const { return *m_work; }
+
+private:
+    int m_exceptions = std::uncaught_exceptions();
+    std::unique_ptr<Work> m_work;
+};
+
 class ModuleCompiler {
 public:
     ModuleCompiler(const Program &program, const std::vector<FunctionPlan> &plans,
@@ -92,22 +133,17 @@ public:
 
     std::string run(const std::vector<UnitId> &units, size_t number) const {
         leave_if_unwanted();
-        MachineLease machine(m_target);
-        // Without names and with its own context: nothing is shared between threads.
-        llvm::LLVMContext context;
-        context.setDiscardValueNames(!setting("UMBEL_DUMP_LLVM"));
-        llvm::Module module(m_name, context);
-        module.setTargetTriple(m_target.triple);
-        module.setDataLayout(machine->createDataLayout());
-        emit(module, units);
+        WorkOwner owner(m_target, m_name);
+        Work &work = *owner;
+        emit(work.module, units);
         if (CheckAlways || setting("UMBEL_VERIFY"))
-            verify_module(module);
+            verify_module(work.module);
         if (const char *dir = setting("UMBEL_DUMP_LLVM")) {
             // Code generation changes the module: assembly is made from a second one.
             std::string stem = fmt::format("{}/{}_{}", dir, m_name, number);
-            dump_copy(units, *machine, stem);
+            dump_copy(units, *work.machine, stem);
         }
-        return make_object(module, *machine);
+        return make_object(work);
     }
 
 private:
@@ -165,16 +201,13 @@ private:
         dump(module, machine, stem);
     }
 
-    static std::string make_object(llvm::Module &module, llvm::TargetMachine &machine) {
-        llvm::SmallVector<char, 0> bytes;
-        llvm::raw_svector_ostream out(bytes);
-        llvm::legacy::PassManager passes;
-        add_passes(passes, machine);
+    static std::string make_object(Work &work) {
+        add_passes(work.passes, *work.machine);
         llvm::MCContext *mc = nullptr;
-        if (machine.addPassesToEmitMC(passes, mc, out, /* disable verify */ true))
+        if (work.machine->addPassesToEmitMC(work.passes, mc, work.out, /* disable verify */ true))
             throw DeviceError("llvm backend: this target cannot make object code");
-        passes.run(module);
-        return std::string(bytes.data(), bytes.size());
+        work.passes.run(work.module);
+        return std::string(work.bytes.data(), work.bytes.size());
     }
 
     const Program &m_program;

@@ -6,6 +6,7 @@
 #include <llvm/ADT/StringMap.h>
 #include <llvm/Config/llvm-config.h>
 #include <llvm/MC/TargetRegistry.h>
+#include <llvm/Support/ErrorHandling.h>
 #include <llvm/Support/TargetSelect.h>
 #include <llvm/Support/xxhash.h>
 #include <llvm/Target/TargetMachine.h>
@@ -13,6 +14,7 @@
 #include <llvm/TargetParser/Host.h>
 #include <map>
 #include <mutex>
+#include <new>
 #include <vector>
 // After LLVM, which has functions called `check`.
 #include "jit/error.h"
@@ -21,7 +23,19 @@ namespace umbel::jit::llvm_ir {
 
 namespace {
 
+// Without these, LLVM ends the process. They are called without locks, and its functions have unwind tables; objects of the frames
+// that are skipped stay as they are, which Work in compile.cpp copes with.
+void raise_failures() {
+    llvm::install_bad_alloc_error_handler(
+        [](void *, const char *, bool) { throw std::bad_alloc(); });
+    llvm::install_fatal_error_handler([](void *, const char *reason, bool) {
+        throw InternalError(fmt::format("llvm backend: {}", reason));
+    });
+}
+
 Target detect() {
+    static std::once_flag once; // also where what follows fails, and is tried again
+    std::call_once(once, raise_failures);
     llvm::InitializeNativeTarget();
     llvm::InitializeNativeTargetAsmPrinter();
     Target t;

@@ -242,8 +242,10 @@ struct Stream::State {
 
 Stream::Stream() : m_state(std::make_unique<State>()) {
     pool(); // a bad UMBEL_THREADS is reported here and not in a job
-    m_state->dispatcher = std::thread([state = m_state.get()] { state->dispatch(); });
     std::lock_guard guard(registry().mutex);
+    // What may fail comes before the thread, which nobody would end
+    registry().streams.reserve(registry().streams.size() + 1);
+    m_state->dispatcher = std::thread([state = m_state.get()] { state->dispatch(); });
     registry().streams.push_back(this);
 }
 

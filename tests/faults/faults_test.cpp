@@ -6,6 +6,7 @@
 #include "core/image_io.h"
 #include "core/scene_file.h"
 #include "faults/allocation.h"
+#include "jit/stream.h"
 #include "render/driver.h"
 #include "render/scene.h"
 #include "support/image_samples.h"
@@ -172,6 +173,39 @@ TEST_P(Faults, EveryRequestForMemoryMayFail) {
     std::printf("%s: %llu of %llu requests failed: %llu errors, %llu images\n", GetParam(),
                 (unsigned long long)report->tried, (unsigned long long)report->total,
                 (unsigned long long)report->errors, (unsigned long long)report->survived);
+}
+
+// Where the list of queues could not grow, a thread was there already, and ended the process.
+TEST(StreamFaults, AQueueThatCannotBeMadeLeavesNothing) {
+    auto tries = [] {
+        find_own_code();
+        jit::Stream others[3]; // so that the list is full, and must grow
+        int errors = 0;
+        for (uint64_t k = 1; k < 100; ++k) {
+            fail_allocation(k);
+            bool is_made = false;
+            try {
+                jit::Stream stream;
+                is_made = true;
+                uint64_t seen = allocations();
+                fail_allocation(0);
+                int ran = 0;
+                stream.enqueue("one", [&] { ++ran; });
+                stream.synchronize();
+                if (ran != 1)
+                    _exit(2);
+                if (seen < k)
+                    _exit(errors > 0 ? 0 : 3);
+            } catch (const std::bad_alloc &) {
+                fail_allocation(0);
+                ++errors;
+            }
+            if (!is_made && errors > 90)
+                _exit(4);
+        }
+        _exit(5);
+    };
+    EXPECT_EXIT(tries(), testing::ExitedWithCode(0), "");
 }
 
 INSTANTIATE_TEST_SUITE_P(Variants, Faults, testing::Values("interp_rgb", "interp_rgb_double"),

@@ -1,5 +1,6 @@
 // core/limits.cpp: limits from the environment, and memory from the system.
 #include "core/limits.h"
+#include "jit/available_memory.h"
 #include "jit/error.h"
 #include <algorithm>
 #include <charconv>
@@ -9,7 +10,6 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
 #include <sys/resource.h>
 #include <sys/time.h>
 #include <unistd.h>
@@ -22,18 +22,6 @@ size_t size_from(const char *variable, size_t otherwise) {
     const char *text = std::getenv(variable);
     return text && *text ? parse_bytes(text, variable) : otherwise;
 }
-
-/// The first number of a file, or that behind the word `key`; `otherwise` where there is none.
-size_t number_in(const char *file, std::string_view key, size_t otherwise) {
-    std::ifstream in(file);
-    std::string word;
-    while (!key.empty() && word != key && in >> word) {
-    }
-    size_t number;
-    return in >> number ? number : otherwise;
-}
-
-size_t left(size_t limit, size_t used) { return limit > used ? limit - used : 0; }
 
 void limit_memory(size_t bytes) {
     rlimit limit{ bytes, bytes }, before{};
@@ -117,22 +105,7 @@ std::string format_bytes(double bytes) {
     return fmt::format("{:.{}f} {}", bytes, i == 0 ? 0 : 1, units[i]);
 }
 
-size_t available_memory() {
-    size_t kib = number_in("/proc/meminfo", "MemAvailable:", SIZE_MAX >> 10);
-    size_t memory = kib << 10;
-    size_t group = number_in("/sys/fs/cgroup/memory.max", "", SIZE_MAX);
-    if (group != SIZE_MAX)
-        memory = std::min(memory, left(group, number_in("/sys/fs/cgroup/memory.current", "", 0)));
-    rlimit data{}, space{};
-    size_t page = size_t(sysconf(_SC_PAGESIZE));
-    if (getrlimit(RLIMIT_AS, &space) == 0 && space.rlim_cur != RLIM_INFINITY)
-        memory =
-            std::min(memory, left(space.rlim_cur, number_in("/proc/self/statm", "", 0) * page));
-    if (getrlimit(RLIMIT_DATA, &data) == 0 && data.rlim_cur != RLIM_INFINITY)
-        memory = std::min(memory,
-                          left(data.rlim_cur, number_in("/proc/self/status", "VmData:", 0) << 10));
-    return memory;
-}
+size_t available_memory() { return jit::available_memory(); }
 
 void ask_for_memory(double bytes, const std::string &where) {
     constexpr double Little = 0x1p26; // not worth to ask for

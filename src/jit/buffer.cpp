@@ -1,5 +1,6 @@
 // jit/buffer.cpp: the caching allocator behind `allocate`.
 #include "jit/buffer.h"
+#include "jit/available_memory.h"
 #include "jit/device_memory.h"
 #include "jit/error.h"
 #include <algorithm>
@@ -27,6 +28,8 @@ constexpr uint64_t Alignment = 64;
 constexpr uint64_t HugePage = 2 * MiB;
 // From here on blocks are mapped one by one, in huge pages; smaller ones come from malloc.
 constexpr uint64_t MapThreshold = MiB;
+// From here on it is asked whether there is as much memory, which takes some 0.1 ms.
+constexpr uint64_t AskFrom = 64 * MiB;
 // Of a mapped block: room to start on another cache line than its neighbours (see
 // `Allocator::map`).
 constexpr uint64_t ColourSpan = 4096;
@@ -98,6 +101,9 @@ void *Allocator::system_alloc(uint64_t capacity) {
 // equal indices of many arrays would compete for one cache set: each block starts on a line of its
 // own.
 void *Allocator::map(uint64_t capacity) {
+    // The system gives room for more than there is, and ends the process when that is used
+    if (capacity >= AskFrom && !Device::exists && capacity > available_memory())
+        return nullptr;
     uint64_t size = capacity + ColourSpan;
     char *base = (char *)mmap(nullptr, size + HugePage, PROT_READ | PROT_WRITE,
                               MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

@@ -1,5 +1,6 @@
 // jit/device.h: a machine beside the host, with memory of its own.
 #pragma once
+#include <atomic>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -18,7 +19,10 @@ struct DeviceStats {
 /// Copies and kernels take effect in the order of their calls. All functions may be called from any thread.
 class Device {
 public:
+    Device() { exists = true; }
     virtual ~Device() = default;
+    /// Whether the process ever had one: then much of the host's room for arrays is never touched.
+    static inline std::atomic<bool> exists = false;
     /// Memory with `BufferPadding` bytes more; a DeviceError says what was asked for where there is none left.
     virtual uint64_t allocate(uint64_t bytes) = 0;
     /// What was queued before may still use it.

@@ -1,5 +1,7 @@
 // tests/jit/buffer_test.cpp: reference counts and the caching allocator.
+#include "jit/available_memory.h"
 #include "jit/buffer.h"
+#include "jit/device.h"
 #include "jit/error.h"
 #include <cstring>
 #include <gtest/gtest.h>
@@ -137,6 +139,16 @@ TEST(Buffer, ImpossibleSizesAreDeviceErrorsThatNameThem) {
 }
 
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+// The system has room for what it has no memory for; who used that was ended.
+TEST(Buffer, MoreThanThereIsIsADeviceError) {
+    trim();
+    uint64_t there_is = available_memory();
+    if (Device::exists || there_is > UINT64_MAX >> 8)
+        GTEST_SKIP() << "nothing is known of this machine's memory";
+    EXPECT_THROW(allocate(there_is + 2048 * MiB), DeviceError); // others may give some back meanwhile
+    allocate(100 * MiB);
+}
+
 TEST(Buffer, CacheIsGivenBackWhenTheSystemHasNoMore) {
     trim();
     {

@@ -1,0 +1,131 @@
+// jit/available_memory.cpp: what the system says about memory, in files and by limits.
+#include "jit/available_memory.h"
+#include <algorithm>
+#include <charconv>
+#include <fcntl.h>
+#include <string_view>
+#include <sys/resource.h>
+#include <unistd.h>
+
+namespace umbel::jit {
+
+namespace {
+
+/// The beginning of a file; empty where there is none.
+std::string contents(const std::string &path) {
+    std::string text(1 << 14, '\0');
+    int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    size_t done = 0;
+    while (file >= 0 && done < text.size()) {
+        ssize_t n = read(file, text.data() + done, text.size() - done);
+        if (n <= 0)
+            break;
+        done += size_t(n);
+    }
+    if (file >= 0)
+        close(file);
+    text.resize(done);
+    return text;
+}
+
+/// The number that a text begins with, or that behind a word at the beginning of a line; `otherwise` where there is none.
+uint64_t number(std::string_view text, std::string_view word, uint64_t otherwise) {
+    if (!word.empty()) {
+        size_t at = 0;
+        auto is_here = [&] {
+            std::string_view line = text.substr(at);
+            return line.starts_with(word) && line.find_first_of(" \t", word.size()) == word.size();
+        };
+        while (!is_here()) {
+            at = text.find('\n', at);
+            if (at == text.npos)
+                return otherwise;
+            ++at;
+        }
+        text.remove_prefix(at + word.size());
+        text.remove_prefix(std::min(text.find_first_not_of(" \t"), text.size()));
+    }
+    uint64_t value;
+    auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    return error == std::errc() ? value : otherwise;
+}
+
+uint64_t left(uint64_t limit, uint64_t used) { return limit > used ? limit - used : 0; }
+
+/// Names of files and of their entries in one version of control groups.
+struct GroupFiles {
+    const char *limit, *used, *inactive_cache, *active_cache;
+};
+constexpr GroupFiles Version1{ "memory.limit_in_bytes", "memory.usage_in_bytes",
+                               "total_inactive_file", "total_active_file" },
+    Version2{ "memory.max", "memory.current", "inactive_file", "active_file" };
+
+/// What a group and those around it leave, each of which has a limit of its own. Of the path, what is not there is passed over: inside
+/// of a container, it may be the host's.
+uint64_t left_in_group(const std::string &mount, std::string_view path, const GroupFiles &files) {
+    uint64_t memory = UINT64_MAX;
+    if (path.find("..") != path.npos) // of a group outside of what is to be seen
+        path = {};
+    while (path.ends_with('/'))
+        path.remove_suffix(1);
+    while (true) {
+        std::string folder = mount + std::string(path) + "/";
+        uint64_t limit = number(contents(folder + files.limit), "", UINT64_MAX); // or `max`
+        if (limit != UINT64_MAX) {
+            uint64_t used = number(contents(folder + files.used), "", 0);
+            // Of files that were read, the system gives back what is asked for
+            std::string stat = contents(folder + "memory.stat");
+            used = left(used, number(stat, files.inactive_cache, 0) +
+                                  number(stat, files.active_cache, 0));
+            memory = std::min(memory, left(limit, used));
+        }
+        if (path.empty())
+            return memory;
+        path = path.substr(0, path.rfind('/'));
+    }
+}
+
+uint64_t left_in_groups(const std::string &root) {
+    uint64_t memory = UINT64_MAX;
+    std::string text = contents(root + "/proc/self/cgroup");
+    for (std::string_view lines = text; !lines.empty();) { // number:controllers:path
+        std::string_view line = lines.substr(0, lines.find('\n'));
+        lines.remove_prefix(std::min(line.size() + 1, lines.size()));
+        size_t first = line.find(':'), second = line.find(':', first + 1);
+        if (first == line.npos || second == line.npos)
+            continue;
+        std::string controllers = "," + std::string(line.substr(first + 1, second - first - 1)) +
+                                  ",";
+        std::string_view path = line.substr(second + 1);
+        if (controllers == ",,")
+            for (const char *mount : { "/sys/fs/cgroup", "/sys/fs/cgroup/unified" })
+                memory = std::min(memory, left_in_group(root + mount, path, Version2));
+        else if (controllers.find(",memory,") != controllers.npos)
+            memory =
+                std::min(memory, left_in_group(root + "/sys/fs/cgroup/memory", path, Version1));
+    }
+    return memory;
+}
+
+/// What `resource` leaves of what is used already.
+uint64_t left_of_limit(decltype(RLIMIT_AS) resource, uint64_t used) {
+    rlimit limit{};
+    bool is_there = getrlimit(resource, &limit) == 0;
+    return is_there && limit.rlim_cur != RLIM_INFINITY ? left(limit.rlim_cur, used) : UINT64_MAX;
+}
+
+} // namespace
+
+uint64_t available_memory(const std::string &root) {
+    std::string machine = contents(root + "/proc/meminfo");
+    uint64_t memory = number(machine, "MemAvailable:", UINT64_MAX >> 10) << 10;
+    if (memory < UINT64_MAX >> 1)
+        memory += number(machine, "SwapFree:", 0) << 10;
+    memory = std::min(memory, left_in_groups(root));
+    uint64_t page = uint64_t(sysconf(_SC_PAGESIZE)),
+             space = number(contents(root + "/proc/self/statm"), "", 0) * page,
+             data = number(contents(root + "/proc/self/status"), "VmData:", 0) << 10;
+    return std::min({ memory, left_of_limit(RLIMIT_AS, space), left_of_limit(RLIMIT_DATA, data) });
+}
+
+} // namespace umbel::jit

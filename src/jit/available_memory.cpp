@@ -81,7 +81,8 @@ uint64_t left_in_group(const std::string &mount, std::string_view path, const Gr
         }
         if (path.empty())
             return memory;
-        path = path.substr(0, path.rfind('/'));
+        size_t slash = path.rfind('/');
+        path = slash == path.npos ? std::string_view() : path.substr(0, slash);
     }
 }
 

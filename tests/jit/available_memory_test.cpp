@@ -44,7 +44,7 @@ protected:
 
 TEST_F(AvailableMemory, IsThatOfTheMachineAndItsSwap) {
     EXPECT_EQ(available(), 9 * GiB);
-    write("proc/self/cgroup", "nonsense\n0::/\n");
+    write("proc/self/cgroup", "nonsense\n0::without-a-slash\n0::/../x\n0::/\n");
     write("sys/fs/cgroup/memory.max", "max\n");
     EXPECT_EQ(available(), 9 * GiB);
 }

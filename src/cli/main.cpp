@@ -47,6 +47,25 @@ static void open_closed_streams() {
             (void)!open("/dev/null", stream == STDIN_FILENO ? O_RDONLY : O_WRONLY);
 }
 
+// Large files are mapped. What another program cuts off of one is missing where it was mapped: there is no error to be told of, only
+// this signal.
+static void end_where_files_are_cut_short() {
+    struct sigaction action{};
+    action.sa_flags = SA_SIGINFO | SA_RESETHAND;
+    action.sa_sigaction = [](int, siginfo_t *info, void *) {
+        if (info->si_code != BUS_ADRERR) {
+            raise(SIGBUS); // as it would have ended without us
+            return;
+        }
+        constexpr std::string_view Message =
+            "\numbel: a file that was being read has been cut short by another program, or its disk "
+            "has failed; try again\n";
+        (void)!write(STDERR_FILENO, Message.data(), Message.size());
+        std::_Exit(2);
+    };
+    sigaction(SIGBUS, &action, nullptr);
+}
+
 static bool reader_is_gone() {
     pollfd out{ STDOUT_FILENO, 0, 0 };
     return poll(&out, 1, 0) > 0 && (out.revents & POLLERR);
@@ -76,6 +95,7 @@ int main(int argc, char **argv) {
     open_closed_streams();
     std::signal(SIGXFSZ, SIG_IGN); // beyond `ulimit -f`, writing fails as on a full disk
     std::signal(SIGPIPE, SIG_IGN); // nobody reads what is said: no reason to lose an image
+    end_where_files_are_cut_short();
     set_warning_sink([](const std::string &text) { say("umbel: " + text); }); // around the bar
     CLI::App app{ "Umbel: a retargetable, differentiable renderer" };
     app.set_version_flag("--version", "umbel " UMBEL_VERSION);

@@ -98,6 +98,23 @@ TEST_F(CliFaults, FilesThatMayNotGrowAreToldAndLeaveNothing) {
     EXPECT_FALSE(std::filesystem::exists(path("large.pfm")));
 }
 
+TEST_F(CliFaults, FilesThatAreCutShortMeanwhileAreTold) {
+#ifdef UMBEL_SANITIZED
+    GTEST_SKIP() << "the sanitizer must be the first library";
+#endif
+    std::string mesh; // large enough to be mapped
+    while (mesh.size() < 2 << 20)
+        mesh += "v 0.25 0.5 0.75\n";
+    std::string xml = fmt::format("<scene version='3.0.0'><shape type='obj'><string "
+                                  "name='filename' value='{}'/></shape></scene>",
+                                  file("t.obj", mesh)),
+                library = (program().parent_path() / "tests" / "write_faults.so").string();
+    Ran r = umbel("info " + file("cut.xml", xml),
+                  fmt::format("LD_PRELOAD='{}' UMBEL_CUT_FILE='{}'", library, path("t.obj")));
+    expect_output(r, 2, "has been cut short by another program");
+    EXPECT_EQ(std::filesystem::file_size(path("t.obj")), 1u);
+}
+
 TEST_F(CliFaults, NumbersThatAreNoneAreRefused) {
     auto refused = [&](const std::string &options) {
         Ran r =

@@ -2,6 +2,7 @@
 //
 //     LD_PRELOAD=write_faults.so UMBEL_FAIL_WRITE=K program      # the K-th write to a regular file fails with ENOSPC
 //     ... UMBEL_COUNT_WRITES=FILE                                # at the end, their number is appended to FILE
+//     ... UMBEL_CUT_FILE=FILE                                    # FILE is cut short as soon as it is mapped
 //
 // Writes are those of write, pwrite, writev, fwrite's own, fsync, rename and ftruncate.
 #include <atomic>
@@ -9,7 +10,9 @@
 #include <cstdio>
 #include <cstdlib>
 #include <dlfcn.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -29,6 +32,14 @@ bool fails() {
     if (now)
         errno = ENOSPC;
     return now;
+}
+
+void cut_short(int file) {
+    const char *name = std::getenv("UMBEL_CUT_FILE");
+    struct stat a, b;
+    if (name && fstat(file, &a) == 0 && stat(name, &b) == 0 && a.st_dev == b.st_dev &&
+        a.st_ino == b.st_ino)
+        (void)!truncate(name, 1);
 }
 
 template <class F> F next(const char *name, F) {
@@ -72,6 +83,12 @@ int fsync(int file) {
 int ftruncate(int file, off_t n) {
     static const auto real = next("ftruncate", &ftruncate);
     return is_regular(file) && fails() ? -1 : real(file, n);
+}
+void *mmap(void *at, size_t n, int rights, int flags, int file, off_t offset) {
+    long p = syscall(SYS_mmap, at, n, rights, flags, file, offset); // before there is dlsym()
+    if (p != -1 && file >= 0)
+        cut_short(file);
+    return reinterpret_cast<void *>(p);
 }
 int rename(const char *from, const char *to) {
     static const auto real = next("rename", &rename);

@@ -196,11 +196,11 @@ struct GltfFile::Data {
         if (!version.starts_with("2"))
             bad("is not a glTF file of version 2");
         for (const json &e : list(root, "extensionsRequired")) {
-            static const char *const known[] = { "KHR_lights_punctual", "KHR_texture_transform",
-                                                 "KHR_materials_emissive_strength",
-                                                 "KHR_mesh_quantization" };
+            static const std::set<std::string_view> known = {
+                "KHR_lights_punctual", "KHR_texture_transform", "KHR_mesh_quantization"
+            };
             std::string name = e.is_string() ? e.get<std::string>() : "";
-            if (std::find(std::begin(known), std::end(known), name) == std::end(known))
+            if (!known.contains(name) && !known_materials().contains(name))
                 bad("requires {}, which Umbel does not have; export it without", quote(name));
         }
         buffers.resize(list(root, "buffers").size());
@@ -414,6 +414,79 @@ struct GltfFile::Data {
         return t;
     }
 
+    /// Extensions of materials that are read, if not to the last word.
+    static const std::set<std::string_view> &known_materials() {
+        static const std::set<std::string_view> names = {
+            "KHR_materials_anisotropy", "KHR_materials_clearcoat",    "KHR_materials_ior",
+            "KHR_materials_sheen",      "KHR_materials_specular",     "KHR_materials_volume",
+            "KHR_materials_unlit",      "KHR_materials_transmission", "KHR_materials_emissive_strength"
+        };
+        return names;
+    }
+
+    void read_extensions(const json &all, Material &m) const {
+        for (const auto &[name, e] : all.items())
+            if (!known_materials().contains(name))
+                m.left_out.push_back(name);
+        auto extension = [&](const char *name) -> const json & {
+            return child(all, (std::string("KHR_materials_") + name).c_str());
+        };
+        auto leave_out = [&](const char *extension, const json &e,
+                             std::initializer_list<const char *> names) {
+            for (const char *name : names)
+                if (!child(e, name).is_null())
+                    m.left_out.push_back(fmt::format("{} of KHR_materials_{}", name, extension));
+        };
+        auto part = [&](const json &e, const char *name, double otherwise) {
+            return std::clamp(get<double>(e, name, otherwise), 0.0, 1.0);
+        };
+        auto is_grey = [](const std::array<double, 3> &c) { return c[0] == c[1] && c[1] == c[2]; };
+
+        double strength = get<double>(extension("emissive_strength"), "emissiveStrength", 1);
+        for (double &v : m.emission)
+            v *= strength;
+        m.is_unlit = !extension("unlit").is_null();
+
+        m.ior = get<double>(extension("ior"), "ior", m.ior);
+        if (m.ior == 0) { // reflects everything, for the sake of older models
+            m.ior = 1.5;
+            m.left_out.push_back("ior 0 of KHR_materials_ior");
+        } else if (!(m.ior >= 1 && m.ior < 1e3))
+            bad("material {}: \"ior\" is {}; it must be at least 1", quote(m.name), m.ior);
+        const json &specular = extension("specular");
+        auto colour = numbers<3>(specular, "specularColorFactor", { 1, 1, 1 });
+        m.specular = part(specular, "specularFactor", 1) *
+                     (0.2126 * colour[0] + 0.7152 * colour[1] + 0.0722 * colour[2]);
+        if (!is_grey(colour))
+            m.left_out.push_back("the hue of specularColorFactor of KHR_materials_specular");
+        leave_out("specular", specular, { "specularTexture", "specularColorTexture" });
+
+        const json &coat = extension("clearcoat");
+        m.clearcoat = part(coat, "clearcoatFactor", 0);
+        m.clearcoat_roughness = part(coat, "clearcoatRoughnessFactor", 0);
+        m.clearcoat_texture = texture(child(coat, "clearcoatTexture"));
+        leave_out("clearcoat", coat, { "clearcoatRoughnessTexture", "clearcoatNormalTexture" });
+        const json &sheen = extension("sheen");
+        m.sheen = numbers<3>(sheen, "sheenColorFactor", { 0, 0, 0 });
+        if (!is_grey(m.sheen))
+            m.left_out.push_back("the hue of sheenColorFactor of KHR_materials_sheen");
+        leave_out("sheen", sheen, { "sheenColorTexture", "sheenRoughnessTexture" });
+        const json &stretched = extension("anisotropy");
+        m.anisotropy = part(stretched, "anisotropyStrength", 0);
+        leave_out("anisotropy", stretched, { "anisotropyTexture", "anisotropyRotation" });
+
+        const json &clear = extension("transmission"), &volume = extension("volume");
+        m.transmission = part(clear, "transmissionFactor", 0);
+        m.transmission_texture = texture(child(clear, "transmissionTexture"));
+        m.has_volume = get<double>(volume, "thicknessFactor", 0) > 0;
+        m.attenuation_distance =
+            get<double>(volume, "attenuationDistance", m.attenuation_distance);
+        if (!(m.attenuation_distance > 0))
+            bad("material {}: \"attenuationDistance\" is {}; it must be above 0", quote(m.name),
+                m.attenuation_distance);
+        m.attenuation_colour = numbers<3>(volume, "attenuationColor", { 1, 1, 1 });
+    }
+
     void read_materials() {
         for (const json &j : list(root, "materials")) {
             Material m;
@@ -427,11 +500,7 @@ struct GltfFile::Data {
             m.normal_texture = texture(child(j, "normalTexture"));
             m.emission_texture = texture(child(j, "emissiveTexture"));
             m.emission = numbers<3>(j, "emissiveFactor", m.emission);
-            double strength =
-                get<double>(child(child(j, "extensions"), "KHR_materials_emissive_strength"),
-                            "emissiveStrength", 1);
-            for (double &v : m.emission)
-                v *= strength;
+            read_extensions(child(j, "extensions"), m);
             m.alpha_mode = get<std::string>(j, "alphaMode", "OPAQUE");
             m.alpha_cutoff = get<double>(j, "alphaCutoff", 0.5);
             m.double_sided = get<bool>(j, "doubleSided", false);

@@ -1,13 +1,16 @@
 // core/gltf.h: files of the format glTF 2.0, as text (.gltf) or binary (.glb).
 //
-// Read are meshes, nodes, materials, textures, cameras and the lights of KHR_lights_punctual; also KHR_texture_transform and
-// KHR_materials_emissive_strength. What cannot be left out without harm (compressed buffers, and whatever else a file
-// requires) is an error. Animations, skins and morph targets are passed over: things stand as the file has them.
+// Read are meshes, nodes, materials, textures, cameras and the lights of KHR_lights_punctual; also KHR_texture_transform and,
+// of KHR_materials_..., anisotropy, clearcoat, emissive_strength, ior, sheen, specular, transmission, unlit and volume. What cannot be
+// left out without harm (compressed buffers, and whatever else a file requires) is an error. Animations, skins and morph
+// targets are passed over: things stand as the file has them.
 #pragma once
 #include "core/image.h"
 #include "core/limits.h"
 #include "core/properties.h"
 #include <filesystem>
+#include <functional>
+#include <limits>
 #include <memory>
 #include <optional>
 
@@ -49,11 +52,21 @@ public:
         double metallic = 1, roughness = 1, alpha_cutoff = 0.5;
         std::string alpha_mode = "OPAQUE";
         bool double_sided = false;
+        // Of KHR_materials_...
+        double ior = 1.5, transmission = 0, clearcoat = 0, clearcoat_roughness = 0, anisotropy = 0;
+        double specular = 1; // with its colour: times the reflectance that follows from ior
+        std::array<double, 3> sheen{ 0, 0, 0 };
+        bool has_volume = false; // else light that is let through is not bent
+        double attenuation_distance = std::numeric_limits<double>::infinity();
+        std::array<double, 3> attenuation_colour{ 1, 1, 1 };
+        bool is_unlit = false;
+        Texture transmission_texture, clearcoat_texture;
+        std::vector<std::string> left_out; // names of what is not understood
         Texture base_colour_texture, metallic_roughness_texture, normal_texture, emission_texture;
 
         std::vector<const Texture *> textures() const {
-            return { &base_colour_texture, &metallic_roughness_texture, &normal_texture,
-                     &emission_texture };
+            return { &base_colour_texture,  &metallic_roughness_texture, &normal_texture,
+                     &emission_texture,     &transmission_texture,       &clearcoat_texture };
         }
     };
     const std::vector<Material> &materials() const;
@@ -95,7 +108,7 @@ private:
 
 /// The scene that a file shows. Without a camera, one that sees all of it is added, and without any light a bright sky.
 Properties gltf_scene(const std::filesystem::path &path, const SceneFileOptions &options);
-/// Its surfaces alone, as shapes of `plugin`, moved by a transform.
+/// Its surfaces alone, moved by a transform.
 std::vector<PropertiesPtr> gltf_shapes(const GltfFile &file, const std::filesystem::path &path,
                                        std::shared_ptr<const FileResolver> files,
                                        const TransformData &to_world);

@@ -1,9 +1,11 @@
 // core/gltf_material.cpp: see gltf_material.h.
 //
-// Materials are of the metallic-roughness kind: `principled`.
+// Materials are of the metallic-roughness kind: `principled`. Those that let light through are `principled`, too, where they
+// have a volume, which bends light and may absorb it; else they are thin: of `principledthin`, as far as they are clear.
 #include "core/gltf_material.h"
 #include "jit/parallel.h"
 #include <algorithm>
+#include <cmath>
 
 namespace umbel {
 
@@ -46,9 +48,9 @@ Image steeper(const Image &picture, double factor) {
 } // namespace
 
 GltfMaterials::GltfMaterials(const GltfFile &file, std::filesystem::path path,
-                             std::shared_ptr<const FileResolver> files)
+                             std::shared_ptr<const FileResolver> files, Remark remark)
     : m_file(file), m_path(std::move(path)), m_files(std::move(files)),
-      m_bsdfs(file.materials().size() + 1) {}
+      m_remark(std::move(remark)), m_bsdfs(file.materials().size() + 1), m_media(m_bsdfs.size()) {}
 
 Properties GltfMaterials::make(const char *kind, const char *type) const {
     Properties p(kind, type);
@@ -163,40 +165,141 @@ void GltfMaterials::set_opacity(Properties &p, const GltfFile::Material &m) {
 
 // ---- surfaces
 
+void GltfMaterials::remark_on(const GltfFile::Material &m) const {
+    std::vector<std::string> all = m.left_out;
+    bool shines = m.is_unlit || *std::max_element(m.emission.begin(), m.emission.end()) > 0;
+    if (m.double_sided && shines)
+        all.push_back("light of the back of its surface");
+    if (m.anisotropy > 0 && m.metallic_roughness_texture.image >= 0)
+        all.push_back("KHR_materials_anisotropy, beside a texture of roughness");
+    if (m.specular != 1 && m.transmission > 0)
+        all.push_back("KHR_materials_specular, beside KHR_materials_transmission");
+    if (!all.empty())
+        m_remark(fmt::format("{}: material {}: left out: {}", m_path.string(), quote(m.name),
+                             fmt::join(all, ", ")));
+}
+
 PropertiesPtr GltfMaterials::bsdf(int i) {
     PropertiesPtr &known = m_bsdfs[size_t(i + 1)];
-    if (!known)
+    if (!known) {
         known = std::make_shared<Properties>(make_bsdf(material(i)));
+        remark_on(material(i));
+    }
     return known;
 }
 
-Properties GltfMaterials::make_bsdf(const GltfFile::Material &m) {
-    Properties p = make("bsdf", "principled");
+Properties GltfMaterials::around(const char *type, Properties inner) const {
+    Properties outer = make("bsdf", type);
+    outer.set("", std::move(inner));
+    return outer;
+}
+
+Properties GltfMaterials::blend(Properties first, Properties second) const {
+    return around("blendbsdf", std::move(first)).set("", std::move(second));
+}
+
+void GltfMaterials::set_metallic(Properties &p, const char *name, const GltfFile::Material &m) {
+    set_channel(p, name, m.metallic_roughness_texture, 2, m.metallic);
+}
+
+/// What `principled` and `principledthin` have in common.
+Properties GltfMaterials::principled(const char *type, const GltfFile::Material &m) {
+    Properties p = make("bsdf", type);
     set_colour(p, "base_color", m.base_colour_texture,
                { m.base_colour[0], m.base_colour[1], m.base_colour[2] });
-    set_channel(p, "roughness", m.metallic_roughness_texture, 1, m.roughness);
-    set_channel(p, "metallic", m.metallic_roughness_texture, 2, m.metallic);
-    auto put_into = [&](const char *type, auto &&prepare) {
-        Properties outer = make("bsdf", type);
-        prepare(outer);
-        outer.set("", std::move(p));
-        p = std::move(outer);
-    };
-    if (m.normal_texture.image >= 0)
-        put_into("normalmap", [&](Properties &outer) { set_normals(outer, m.normal_texture); });
-    if (m.double_sided)
-        put_into("twosided", [](Properties &) {});
-    if (m.alpha_mode != "OPAQUE")
-        put_into("mask", [&](Properties &outer) { set_opacity(outer, m); });
+    // Wider along the tangent: slopes of alpha and mix(alpha, 1, strength^2), whose ratio is that of `anisotropic`
+    double alpha = m.roughness * m.roughness,
+           along = alpha + (1 - alpha) * m.anisotropy * m.anisotropy;
+    bool is_stretched = along > alpha && m.metallic_roughness_texture.image < 0;
+    set_channel(p, "roughness", m.metallic_roughness_texture, 1,
+                is_stretched ? std::pow(alpha * along, 0.25) : m.roughness);
+    if (is_stretched)
+        p.set("anisotropic", std::min((1 - alpha / along) / 0.9, 1.0));
+    if (double sheen = *std::max_element(m.sheen.begin(), m.sheen.end()); sheen > 0)
+        p.set("sheen", std::min(sheen, 1.0));
     return p;
+}
+
+Properties GltfMaterials::make_bsdf(const GltfFile::Material &m) {
+    bool is_clear = m.transmission > 0;
+    Properties p = make("bsdf", "diffuse");
+    if (m.is_unlit)
+        p.set("reflectance", 0.0);
+    else if (is_clear && !m.has_volume)
+        p = make_thin_bsdf(m);
+    else {
+        p = principled("principled", m);
+        set_metallic(p, "metallic", m);
+        if (is_clear)
+            set_channel(p, "spec_trans", m.transmission_texture, 0, m.transmission);
+        // Of what is not bent, the index says only how much is reflected: r0 is ((eta - 1) / (eta + 1))^2
+        double root = (m.ior - 1) / (m.ior + 1) * (is_clear ? 1 : std::sqrt(m.specular));
+        if (m.ior != 1.5 || (m.specular != 1 && !is_clear))
+            p.set("eta", (1 + std::min(root, 0.99)) / (1 - std::min(root, 0.99)));
+        if (m.clearcoat > 0) {
+            set_channel(p, "clearcoat", m.clearcoat_texture, 0, m.clearcoat);
+            // `principled` has slopes from 0.1 to 0.001
+            double alpha = m.clearcoat_roughness * m.clearcoat_roughness;
+            p.set("clearcoat_gloss", std::clamp((0.1 - alpha) / (0.1 - 0.001), 0.0, 1.0));
+        }
+    }
+    if (m.normal_texture.image >= 0 && !m.is_unlit) {
+        p = around("normalmap", std::move(p));
+        set_normals(p, m.normal_texture);
+    }
+    if (m.double_sided && !is_clear)
+        p = around("twosided", std::move(p));
+    if (m.alpha_mode != "OPAQUE") {
+        p = around("mask", std::move(p));
+        set_opacity(p, m);
+    }
+    return p;
+}
+
+// Metal, and what is no metal: in part clear, in part not.
+Properties GltfMaterials::make_thin_bsdf(const GltfFile::Material &m) {
+    auto opaque = [&](double metallic) { // seen from both sides, as what is clear
+        return around("twosided", principled("principled", m).set("metallic", metallic));
+    };
+    Properties p = principled("principledthin", m);
+    p.set("spec_trans", 1.0).set("eta", m.ior);
+    if (m.transmission < 1 || m.transmission_texture.image >= 0) {
+        p = blend(opaque(0), std::move(p));
+        set_channel(p, "weight", m.transmission_texture, 0, m.transmission);
+    }
+    if (m.metallic > 0) {
+        p = blend(std::move(p), opaque(1));
+        set_metallic(p, "weight", m);
+    }
+    return p;
+}
+
+PropertiesPtr GltfMaterials::medium(int i) {
+    const GltfFile::Material &m = material(i);
+    const auto &left = m.attenuation_colour; // of light, after the distance
+    if (m.transmission <= 0 || !m.has_volume || std::isinf(m.attenuation_distance) ||
+        *std::min_element(left.begin(), left.end()) >= 1)
+        return nullptr;
+    PropertiesPtr &known = m_media[size_t(i + 1)];
+    if (known)
+        return known;
+    std::array<double, 3> sigma_t;
+    for (size_t k = 0; k < 3; ++k)
+        sigma_t[k] = std::log(1 / std::clamp(left[k], 1e-4, 1.0)) / m.attenuation_distance;
+    Properties p = make("medium", "homogeneous");
+    p.set("albedo", 0.0).set("sigma_t", SpectrumData::from_rgb(sigma_t));
+    return known = std::make_shared<Properties>(std::move(p));
 }
 
 void GltfMaterials::add_emission(int i, Properties &shape) {
     const GltfFile::Material &m = material(i);
-    if (*std::max_element(m.emission.begin(), m.emission.end()) <= 0)
+    const double *base = m.base_colour.data();
+    std::array<double, 3> factor =
+        m.is_unlit ? std::array{ base[0], base[1], base[2] } : m.emission;
+    if (*std::max_element(factor.begin(), factor.end()) <= 0)
         return;
     Properties area = make("emitter", "area");
-    set_colour(area, "radiance", m.emission_texture, m.emission);
+    set_colour(area, "radiance", m.is_unlit ? m.base_colour_texture : m.emission_texture, factor);
     shape.set("", std::move(area));
 }
 

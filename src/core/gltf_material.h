@@ -11,8 +11,11 @@ namespace umbel {
 /// materials, are one object.
 class GltfMaterials {
 public:
+    using Remark = std::function<void(std::string)>;
+
+    /// `remark` is told what is left out.
     GltfMaterials(const GltfFile &file, std::filesystem::path path,
-                  std::shared_ptr<const FileResolver> files);
+                  std::shared_ptr<const FileResolver> files, Remark remark);
 
     /// An object that says in messages that it comes from the file.
     Properties make(const char *kind, const char *type) const;
@@ -20,6 +23,8 @@ public:
     void decode(const std::set<int> &materials);
     /// -1: of what has none.
     PropertiesPtr bsdf(int material);
+    /// What light passes through below the surface; null: nothing.
+    PropertiesPtr medium(int material);
     /// The light that the surface gives off, if any.
     void add_emission(int material, Properties &shape);
 
@@ -28,6 +33,12 @@ private:
 
     const GltfFile::Material &material(int i) const;
     Properties make_bsdf(const GltfFile::Material &m);
+    Properties make_thin_bsdf(const GltfFile::Material &m);
+    Properties principled(const char *type, const GltfFile::Material &m);
+    void set_metallic(Properties &p, const char *name, const GltfFile::Material &m);
+    Properties around(const char *type, Properties inner) const;
+    Properties blend(Properties first, Properties second) const;
+    void remark_on(const GltfFile::Material &m) const;
     const Image &image(const GltfFile::Texture &t);
     PropertiesPtr texture(const GltfFile::Texture &t, bool raw, const std::string &what,
                           const Picture &picture);
@@ -48,7 +59,8 @@ private:
     const GltfFile &m_file;
     std::filesystem::path m_path;
     std::shared_ptr<const FileResolver> m_files;
-    std::vector<PropertiesPtr> m_bsdfs; // the first: of what has none
+    Remark m_remark;
+    std::vector<PropertiesPtr> m_bsdfs, m_media; // the first: of what has none
     std::map<int, Decoded> m_images;
     std::map<std::string, PropertiesPtr> m_textures; // by all that makes them differ
 };

@@ -2,6 +2,7 @@
 //
 // Numbers of lights are taken as they are: candela and lux of the file are units of radiant intensity and irradiance here.
 #include "core/gltf_material.h"
+#include "core/load_warnings.h"
 #include "core/object.h"
 #include "core/scene_file.h"
 #include <algorithm>
@@ -15,9 +16,9 @@ constexpr double Degrees = 180 / 3.14159265358979323846;
 
 class Converter {
 public:
-    Converter(const GltfFile &file, std::filesystem::path path,
-              std::shared_ptr<const FileResolver> files)
-        : m_file(file), m_path(path), m_materials(file, std::move(path), std::move(files)) {}
+    Converter(const GltfFile &file, const std::filesystem::path &path,
+              std::shared_ptr<const FileResolver> files, const GltfMaterials::Remark &remark)
+        : m_file(file), m_path(path), m_materials(file, path, std::move(files), remark) {}
 
     Properties make(const char *kind, const char *type) const {
         return m_materials.make(kind, type);
@@ -32,6 +33,8 @@ public:
         int material = m_file.material_of(node.mesh, primitive);
         p.set("", m_materials.bsdf(material));
         m_materials.add_emission(material, p);
+        if (PropertiesPtr medium = m_materials.medium(material))
+            p.set("interior", std::move(medium));
         return std::make_shared<Properties>(std::move(p));
     }
 
@@ -137,7 +140,7 @@ Properties default_camera(const Converter &c, const GltfFile &file) {
 std::vector<PropertiesPtr> gltf_shapes(const GltfFile &file, const std::filesystem::path &path,
                                        std::shared_ptr<const FileResolver> files,
                                        const TransformData &to_world) {
-    Converter c(file, path, std::move(files));
+    Converter c(file, path, std::move(files), warn_while_loading);
     return c.shapes(to_world);
 }
 
@@ -152,9 +155,12 @@ Properties gltf_scene(const std::filesystem::path &path, const SceneFileOptions 
         files->restrict_to(allowed);
     }
     std::shared_ptr<const GltfFile> file = GltfFile::open(path, files, options.max_bytes);
-    Converter c(*file, path, files);
+    Converter c(*file, path, files, [&](std::string text) {
+        if (options.warnings)
+            options.warnings->push_back(std::move(text));
+    });
     Properties scene = c.make("scene", "scene");
-    bool has_camera = false, has_light = false;
+    bool has_camera = false, has_light = false, has_medium = false;
     for (const GltfFile::Node &n : file->nodes()) {
         if (n.camera >= 0) {
             scene.set("", c.sensor(n));
@@ -168,12 +174,15 @@ Properties gltf_scene(const std::filesystem::path &path, const SceneFileOptions 
     for (const PropertiesPtr &s : c.shapes({})) {
         for (const PropertiesPtr &o : s->objects("emitter"))
             has_light |= o != nullptr;
+        has_medium |= s->has("interior");
         scene.set("", s);
     }
     if (!has_camera)
         scene.set("", default_camera(c, *file));
     if (!has_light)
         scene.set("", c.make("emitter", "constant"));
+    if (has_medium)
+        scene.set("", c.make("integrator", "volpath"));
     return scene;
 }
 

@@ -4,6 +4,8 @@
 #include "support/gltf_file.h"
 #include "support/mesh_files.h"
 #include "support/surface.h"
+#include "support/warnings.h"
+#include <cmath>
 #include <cstring>
 #include <sys/stat.h>
 
@@ -17,11 +19,21 @@ protected:
                            write("x.gltf", text), more);
     }
     Properties scene(const std::string &text) { return parse_scene_file(write("x.gltf", text)); }
-    /// What the triangle is made of.
+    /// The triangle, of a material that says this; all of it can be loaded.
+    PropertiesPtr shape(const std::string &says, const std::string &more = "") {
+        std::string text = gltf_triangle(R"({"mesh": 0})", says, more);
+        load_scene(scene(text));
+        return scene(text).objects("shape")[0];
+    }
     PropertiesPtr material(const std::string &says, const std::string &more = "") {
-        return scene(gltf_triangle(R"({"mesh": 0})", says, more))
-            .objects("shape")[0]
-            ->objects("bsdf")[0];
+        return shape(says, more)->objects("bsdf")[0];
+    }
+    /// An extension of materials, with text inside.
+    static std::string extension(const char *name, const char *says) {
+        return fmt::format(R"("KHR_materials_{}": {{{}}})", name, says);
+    }
+    static std::string extensions(const std::vector<std::string> &all) {
+        return fmt::format(R"("extensions": {{{}}})", fmt::join(all, ", "));
     }
     static PropertiesPtr inside(const PropertiesPtr &object, const char *name) {
         const Property *p = object->find(name);
@@ -159,6 +171,98 @@ TEST_F(GltfFiles, TexturesThatAreTheSameAreOneObject) {
     for (const char *name : { "base_color", "roughness", "metallic" })
         EXPECT_EQ(inside(a, name), inside(b, name)) << name;
     EXPECT_NE(inside(a, "roughness"), inside(a, "metallic"));
+}
+
+// They were opaque
+TEST_F(GltfFiles, ClearMaterialsLetLightThrough) {
+    std::string dielectric = R"("pbrMetallicRoughness": {"metallicFactor": 0}, )",
+                clear = extension("transmission", R"("transmissionFactor": 0.75)"),
+                all_clear = extension("transmission", R"("transmissionFactor": 1)"),
+                ior = extension("ior", R"("ior": 1.25)"),
+                volume = extension("volume", R"("thicknessFactor": 2, "attenuationDistance": 3,
+                    "attenuationColor": [1, 0.5, 0.25])");
+    PropertiesPtr solid = shape(dielectric + R"("doubleSided": true, )" +
+                                extensions({ clear, ior, volume })),
+                  bsdf = solid->objects("bsdf")[0], medium = inside(solid, "interior");
+    EXPECT_EQ(bsdf->type, "principled");
+    EXPECT_EQ(bsdf->get<double>("spec_trans"), 0.75);
+    EXPECT_NEAR(bsdf->get<double>("eta"), 1.25, 1e-12);
+    auto sigma_t = medium->get<SpectrumData>("sigma_t").rgb;
+    EXPECT_NEAR(sigma_t[0], 0, 1e-12);
+    EXPECT_NEAR(sigma_t[1], std::log(2) / 3, 1e-12); // half of it is left after a distance of 3
+    EXPECT_NEAR(sigma_t[2], std::log(4) / 3, 1e-12);
+    // Without a volume light is not bent
+    bsdf = material(dielectric + extensions({ all_clear, ior }));
+    EXPECT_EQ(bsdf->type, "principledthin");
+    EXPECT_EQ(bsdf->get<double>("eta"), 1.25);
+    bsdf = material(dielectric + extensions({ clear }));
+    EXPECT_EQ(bsdf->type, "blendbsdf");
+    EXPECT_EQ(bsdf->get<double>("weight"), 0.75);
+    EXPECT_EQ(bsdf->objects("bsdf")[0]->type, "twosided");
+    EXPECT_EQ(bsdf->objects("bsdf")[1]->type, "principledthin");
+    // Metal is opaque
+    bsdf = material(R"("pbrMetallicRoughness": {"metallicFactor": 0.5}, )" +
+                    extensions({ all_clear }));
+    EXPECT_EQ(bsdf->get<double>("weight"), 0.5);
+    EXPECT_EQ(bsdf->objects("bsdf")[0]->type, "principledthin");
+}
+
+TEST_F(GltfFiles, MediaInsideOfMaterialsAreFollowed) {
+    Properties root = scene(gltf_triangle(
+        R"({"mesh": 0})", extensions({ extension("transmission", R"("transmissionFactor": 1)"),
+                                       extension("volume", R"("thicknessFactor": 1,
+                  "attenuationDistance": 1, "attenuationColor": [1, 0.5, 1])") })));
+    ASSERT_EQ(root.objects("integrator").size(), 1u);
+    EXPECT_EQ(root.objects("integrator")[0]->type, "volpath");
+    EXPECT_TRUE(scene(gltf_triangle()).objects("integrator").empty());
+}
+
+// They were left out without a word
+TEST_F(GltfFiles, ExtensionsOfMaterialsBecomeParametersOfPrincipled) {
+    PropertiesPtr bsdf = material(
+        R"("pbrMetallicRoughness": {"metallicFactor": 0, "roughnessFactor": 0.5}, )" +
+        extensions({ extension("clearcoat", R"("clearcoatFactor": 0.5,
+                         "clearcoatRoughnessFactor": 0.1)"),
+                     extension("sheen", R"("sheenColorFactor": [0.3, 0.3, 0.3])"),
+                     extension("specular", R"("specularFactor": 0.25)"),
+                     extension("anisotropy", R"("anisotropyStrength": 0.5)") }));
+    EXPECT_EQ(bsdf->get<double>("clearcoat"), 0.5);
+    EXPECT_NEAR(bsdf->get<double>("clearcoat_gloss"), 0.09 / 0.099, 1e-12); // a slope of 0.01
+    EXPECT_EQ(bsdf->get<double>("sheen"), 0.3);
+    // A quarter of the reflectance of 0.04: 0.1^2
+    EXPECT_NEAR(bsdf->get<double>("eta"), 1.1 / 0.9, 1e-12);
+    // Slopes of 1/4 across and 1/4 + 3/4 / 4 along the tangent
+    double stretch = 1 - 0.9 * bsdf->get<double>("anisotropic"),
+           alpha = std::pow(bsdf->get<double>("roughness"), 2);
+    EXPECT_NEAR(alpha * std::sqrt(stretch), 0.25, 1e-12);
+    EXPECT_NEAR(alpha / std::sqrt(stretch), 0.4375, 1e-12);
+}
+
+TEST_F(GltfFiles, UnlitMaterialsShine) {
+    PropertiesPtr s = shape(R"("pbrMetallicRoughness": {"baseColorFactor": [0.25, 0.5, 1, 1]}, )" +
+                            extensions({ extension("unlit", "") }));
+    ASSERT_EQ(s->objects("emitter").size(), 1u);
+    EXPECT_EQ(s->objects("emitter")[0]->get<SpectrumData>("radiance").rgb,
+              (std::array{ 0.25, 0.5, 1.0 }));
+    EXPECT_EQ(s->objects("bsdf")[0]->get<double>("reflectance"), 0);
+}
+
+TEST_F(GltfFiles, WarningsNameWhatIsLeftOut) {
+    std::string text = gltf_triangle(
+        R"({"mesh": 0})", R"("name": "soap", )" +
+                              extensions({ extension("iridescence", R"("iridescenceFactor": 1)"),
+                                           extension("sheen", R"("sheenColorFactor": [1, 0, 0])"),
+                                           extension("clearcoat", R"("clearcoatFactor": 1,
+                                               "clearcoatNormalTexture": {"index": 0})") }));
+    std::vector<std::string> warnings;
+    parse_scene_file(write("x.gltf", text), { .warnings = &warnings });
+    ASSERT_EQ(warnings.size(), 1u);
+    for (const char *part : { "x.gltf: material \"soap\"", "KHR_materials_iridescence",
+                              "the hue of sheenColorFactor", "clearcoatNormalTexture" })
+        EXPECT_NE(warnings[0].find(part), std::string::npos) << warnings[0];
+    Warnings heard; // from the shape
+    scene_from(scene_xml(body(text), 4, 1));
+    EXPECT_TRUE(heard.tell("KHR_materials_iridescence")) << heard.text;
 }
 
 TEST_F(GltfFiles, SayWhatIsWrong) {

@@ -3,6 +3,9 @@
 // Without further parameters it stands for all surfaces of the scene that the file shows, which is where their nodes put
 // them; cameras and lights are left out, but not surfaces that emit light. With `mesh`, it is a part of one mesh of the file, in
 // the mesh's own space, with a material that the scene gives. A file can also be a scene itself: `umbel render room.glb`.
+//
+// Materials are `principled`, and `principledthin` where they are clear and have no volume. What dyes light inside of a volume is a
+// medium, which integrators such as `volpath` follow. A warning names what the file says of a material and Umbel leaves out.
 #include "core/gltf.h"
 #include "core/host_array.h"
 #include "core/reads_files.h"

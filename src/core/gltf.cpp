@@ -11,6 +11,7 @@
 #include <mutex>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <utility>
 
 namespace umbel {
 
@@ -384,12 +385,34 @@ struct GltfFile::Data {
 
     // ---- what it says
 
+    /// Of an image that is neither of the format's own kinds; those are known by what is in them.
+    std::string foreign_format(const json &image) const {
+        std::string type = get<std::string>(image, "mimeType", "");
+        if (type == "image/webp" || type == "image/ktx2" || type == "image/vnd-ms.dds" ||
+            type == "image/avif")
+            return type;
+        std::filesystem::path uri = get<std::string>(image, "uri", "");
+        for (const char *extension : { ".webp", ".ktx2", ".dds", ".avif" })
+            if (uri.extension() == extension)
+                return extension + 1;
+        return "";
+    }
+
     Texture texture(const json &j) const {
         Texture t;
         if (j.is_null())
             return t;
         const json &info = item("textures", get<int64_t>(j, "index", -1));
         t.image = number(info, "source", list(root, "images").size());
+        if (t.image < 0) // only extensions say what it is
+            t.left_out = child(info, "extensions").empty()
+                             ? "it has no image"
+                             : "it is of " + child(info, "extensions").items().begin().key();
+        else if (std::string format = foreign_format(item("images", t.image)); !format.empty()) {
+            t.image = -1;
+            t.left_out = "it is of the format " + format + "; export PNG or JPEG";
+        }
+        t.uv_set = int(std::clamp<int64_t>(get<int64_t>(j, "texCoord", 0), 0, 1000));
         t.scale = get<double>(j, "scale", 1);
         if (auto s = get<int64_t>(info, "sampler", -1); s >= 0) {
             const json &sampler = item("samplers", s);
@@ -406,6 +429,8 @@ struct GltfFile::Data {
         if (!move.is_null()) {
             auto offset = numbers<2>(move, "offset", { 0, 0 }),
                  scale = numbers<2>(move, "scale", { 1, 1 });
+            t.uv_set =
+                int(std::clamp<int64_t>(get<int64_t>(move, "texCoord", t.uv_set), 0, 1000));
             double angle = get<double>(move, "rotation", 0); // v points down, and so it turns
             t.to_uv = TransformData::translate({ offset[0], offset[1], 0 }) *
                       TransformData::rotate({ 0, 0, 1 }, -angle * 180 / 3.14159265358979323846) *
@@ -487,6 +512,32 @@ struct GltfFile::Data {
         m.attenuation_colour = numbers<3>(volume, "attenuationColor", { 1, 1, 1 });
     }
 
+    /// A mesh has one set of texture coordinates here: that of the first texture.
+    void leave_out_textures(Material &m) const {
+        std::vector<std::pair<const char *, Texture *>> all = {
+            { "baseColorTexture", &m.base_colour_texture },
+            { "metallicRoughnessTexture", &m.metallic_roughness_texture },
+            { "normalTexture", &m.normal_texture },
+            { "emissiveTexture", &m.emission_texture },
+            { "transmissionTexture", &m.transmission_texture },
+            { "clearcoatTexture", &m.clearcoat_texture }
+        };
+        bool is_first = true;
+        for (auto [name, t] : all) {
+            if (t->image >= 0 && std::exchange(is_first, false))
+                m.uv_set = t->uv_set;
+            if (t->image >= 0 && t->uv_set != m.uv_set) {
+                t->image = -1;
+                t->left_out = fmt::format("it is for TEXCOORD_{}, others for TEXCOORD_{}",
+                                          t->uv_set, m.uv_set);
+            }
+            if (!t->left_out.empty())
+                m.left_out.push_back(fmt::format("{}: {}", name, t->left_out));
+        }
+        if (!m.emission_texture.left_out.empty()) // not everywhere, then
+            m.emission = { 0, 0, 0 };
+    }
+
     void read_materials() {
         for (const json &j : list(root, "materials")) {
             Material m;
@@ -504,6 +555,7 @@ struct GltfFile::Data {
             m.alpha_mode = get<std::string>(j, "alphaMode", "OPAQUE");
             m.alpha_cutoff = get<double>(j, "alphaCutoff", 0.5);
             m.double_sided = get<bool>(j, "doubleSided", false);
+            leave_out_textures(m);
             materials.push_back(std::move(m));
         }
     }
@@ -647,7 +699,12 @@ bool GltfFile::has_triangles(int mesh, int primitive) const {
     return m->get<int64_t>(m->primitive(mesh, primitive), "mode", 4) >= 4;
 }
 
-std::optional<GltfFile::Primitive> GltfFile::primitive(int mesh, int primitive) const {
+bool GltfFile::has_uvs(int mesh, int primitive, int uv_set) const {
+    const json &attributes = Data::child(m->primitive(mesh, primitive), "attributes");
+    return !Data::child(attributes, fmt::format("TEXCOORD_{}", uv_set).c_str()).is_null();
+}
+
+std::optional<GltfFile::Primitive> GltfFile::primitive(int mesh, int primitive, int uv_set) const {
     const json &j = m->primitive(mesh, primitive), &attributes = Data::child(j, "attributes");
     auto mode = m->get<int64_t>(j, "mode", 4);
     if (mode < 4)
@@ -675,7 +732,7 @@ std::optional<GltfFile::Primitive> GltfFile::primitive(int mesh, int primitive) 
     if (vertices == 0)
         m->bad("mesh {}, primitive {} has no vertices", mesh, primitive);
     out.normals = read("NORMAL", 3, 3).first;
-    out.uvs = read("TEXCOORD_0", 2, 2).first;
+    out.uvs = read(fmt::format("TEXCOORD_{}", uv_set).c_str(), 2, 2).first;
     size_t size = 0;
     std::tie(out.colours, size) = read("COLOR_0", 3, 4);
     out.colour_size = uint32_t(size);

@@ -44,6 +44,8 @@ public:
         std::string wrap_u = "repeat", wrap_v = "repeat", filter = "bilinear";
         std::optional<TransformData> to_uv;
         double scale = 1; // of normals
+        int uv_set = 0;
+        std::string left_out; // why there is no image; empty: there is one, or was to be none
     };
     struct Material {
         std::string name;
@@ -61,6 +63,7 @@ public:
         std::array<double, 3> attenuation_colour{ 1, 1, 1 };
         bool is_unlit = false;
         Texture transmission_texture, clearcoat_texture;
+        int uv_set = 0; // of all textures
         std::vector<std::string> left_out; // names of what is not understood
         Texture base_colour_texture, metallic_roughness_texture, normal_texture, emission_texture;
 
@@ -97,8 +100,10 @@ public:
     };
     /// Not points or lines.
     bool has_triangles(int mesh, int primitive) const;
-    /// Triangles, strips and fans as triangles; null for points and lines.
-    std::optional<Primitive> primitive(int mesh, int primitive) const;
+    /// Whether it has these texture coordinates; a mesh may have several.
+    bool has_uvs(int mesh, int primitive, int uv_set) const;
+    /// Triangles, strips and fans as triangles, with these texture coordinates; null for points and lines.
+    std::optional<Primitive> primitive(int mesh, int primitive, int uv_set = 0) const;
     Image image(int i) const;
 
 private:

@@ -31,6 +31,9 @@ public:
             .set("primitive", int64_t(primitive))
             .set("to_world", to_world * node.to_world);
         int material = m_file.material_of(node.mesh, primitive);
+        if (int set = material < 0 ? 0 : m_file.materials()[size_t(material)].uv_set;
+            set && m_file.has_uvs(node.mesh, primitive, set))
+            p.set("uv_set", int64_t(set));
         p.set("", m_materials.bsdf(material));
         m_materials.add_emission(material, p);
         if (PropertiesPtr medium = m_materials.medium(material))

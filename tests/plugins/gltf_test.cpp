@@ -155,6 +155,62 @@ TEST_F(GltfFiles, TexturesWrapAlongEachAxisAsTheirSamplersSay) {
     EXPECT_EQ(colour->get<std::string>("wrap_mode_v"), "mirror");
 }
 
+// All textures were looked up with the first set
+TEST_F(GltfFiles, MaterialsSayWhichTextureCoordinatesCount) {
+    std::string text = gltf_triangle(
+        R"({"mesh": 0})",
+        R"("pbrMetallicRoughness": {"baseColorTexture": {"index": 0, "texCoord": 1}},
+           "normalTexture": {"index": 0, "extensions": {"KHR_texture_transform": {"texCoord": 1}}},
+           "emissiveTexture": {"index": 0}, "emissiveFactor": [1, 1, 1])",
+        picture(R"({"source": 0})"));
+    std::string from = R"("TEXCOORD_0": 1)"; // the others are x and y of its places
+    text.replace(text.find(from), from.size(), from + R"(, "TEXCOORD_1": 3)");
+    text.replace(text.find("}],\n           \"bufferViews\""), 3,
+                 R"(}, {"bufferView": 3, "componentType": 5126, "count": 3, "type": "VEC2"}],)");
+    from = R"("byteOffset": 60, "byteLength": 6})";
+    text.replace(text.find(from), from.size(),
+                 from + R"(, {"buffer": 0, "byteLength": 36, "byteStride": 12})");
+    std::vector<std::string> warnings;
+    PropertiesPtr shape = parse_scene_file(write("x.gltf", text), { .warnings = &warnings })
+                              .objects("shape")[0];
+    EXPECT_EQ(shape->get<int64_t>("uv_set"), 1);
+    EXPECT_EQ(shape->objects("bsdf")[0]->type, "normalmap");
+    EXPECT_TRUE(shape->objects("emitter").empty()) << "its texture is for other coordinates";
+    ASSERT_EQ(warnings.size(), 1u);
+    EXPECT_NE(warnings[0].find("emissiveTexture: it is for TEXCOORD_0"), std::string::npos)
+        << warnings[0];
+    auto load = [&](int64_t set) {
+        return make_object<Shape>(Properties("shape", "gltf")
+                                      .set("filename", write("x.gltf", text))
+                                      .set("mesh", int64_t(0))
+                                      .set("uv_set", set));
+    };
+    EXPECT_EQ(mesh(load(1)).uvs, (std::vector<double>{ -1, -1, 1, -1, 0, 1 }));
+    EXPECT_EQ(mesh(load(0)).uvs[4], 0.5);
+    EXPECT_NE(user_error([&] { load(2); }).find("TEXCOORD_2"), std::string::npos);
+}
+
+TEST_F(GltfFiles, WarningsNameImagesOfOtherFormats) {
+    std::vector<std::string> warnings;
+    auto warned = [&](const std::string &more, const char *what) {
+        warnings.clear();
+        std::string text = gltf_triangle(
+            R"({"mesh": 0})", R"("pbrMetallicRoughness": {"baseColorTexture": {"index": 0}})", more);
+        Properties root = parse_scene_file(write("x.gltf", text), { .warnings = &warnings });
+        ASSERT_EQ(warnings.size(), 1u) << what;
+        EXPECT_NE(warnings[0].find("baseColorTexture: "), std::string::npos) << warnings[0];
+        EXPECT_NE(warnings[0].find(what), std::string::npos) << warnings[0];
+        load_scene(std::move(root));
+    };
+    warned(R"(, "images": [{"uri": "p.webp"}],
+              "textures": [{"extensions": {"EXT_texture_webp": {"source": 0}}}])",
+           "EXT_texture_webp");
+    warned(R"(, "images": [{"uri": "p.ktx2"}], "textures": [{"source": 0}])", "ktx2");
+    warned(R"(, "images": [{"bufferView": 0, "mimeType": "image/webp"}],
+              "textures": [{"source": 0}])",
+           "image/webp");
+}
+
 // Each parameter of each material decoded its image, and had a texture of its own
 TEST_F(GltfFiles, TexturesThatAreTheSameAreOneObject) {
     std::string pbr = R"("pbrMetallicRoughness": {"baseColorTexture": {"index": 0},

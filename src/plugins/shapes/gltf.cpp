@@ -15,6 +15,7 @@ namespace umbel {
 
 static const char *const FaceNormals =
     "Makes the mesh look faceted, as one without normals is in any case";
+static const char *const UvSet = "Which texture coordinates of that part: TEXCOORD_0, TEXCOORD_1, ...";
 
 class GltfMesh final : public Mesh, public ReadsFiles {
 public:
@@ -23,6 +24,7 @@ public:
         p.file("filename", m_file).doc("The file to read");
         p.integer("mesh", m_mesh, 0, 0).doc("Which mesh; all of the scene if absent");
         p.integer("primitive", m_primitive, 0, 0).doc("Which part of it");
+        p.integer("uv_set", m_uv_set, 0, 0).doc(UvSet);
         p.boolean("face_normals", m_face_normals, false).doc(FaceNormals);
         if (p.loading())
             m_resolver = p.properties()->files;
@@ -33,7 +35,10 @@ public:
         if (size_t(m_mesh) >= file->mesh_count())
             complain("{} has {} meshes, and number {} is asked for", m_file.string(),
                      file->mesh_count(), m_mesh);
-        auto data = file->primitive(m_mesh, m_primitive);
+        if (m_uv_set && !file->has_uvs(m_mesh, m_primitive, m_uv_set))
+            complain("{}: mesh {} has no TEXCOORD_{} there; give another uv_set", m_file.string(),
+                     m_mesh, m_uv_set);
+        auto data = file->primitive(m_mesh, m_primitive, m_uv_set);
         if (!data || data->indices.empty())
             complain("{}: mesh {} has no triangles there", m_file.string(), m_mesh);
         positions = std::move(data->positions);
@@ -61,7 +66,7 @@ public:
 private:
     std::filesystem::path m_file;
     std::shared_ptr<const FileResolver> m_resolver;
-    int m_mesh = 0, m_primitive = 0;
+    int m_mesh = 0, m_primitive = 0, m_uv_set = 0;
     std::vector<double> m_colours; // while it is being loaded
     uint32_t m_colour_size = 0;
 };
@@ -73,12 +78,13 @@ public:
                   "value='0'/>");
         declare_to_world(p).doc("Moves all of it");
         p.file("filename", m_file).doc("The file to read");
-        int mesh = 0, primitive = 0;
+        int mesh = 0, primitive = 0, uv_set = 0;
         bool facets = false;
         if (!p.loading()) {
             p.integer("mesh", mesh, 0)
                 .doc("One mesh of the file; all that its scene shows if absent");
             p.integer("primitive", primitive, 0).doc("Which part of that mesh");
+            p.integer("uv_set", uv_set, 0).doc(UvSet);
             p.boolean("face_normals", facets, false).doc(FaceNormals);
             return;
         }

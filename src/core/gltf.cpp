@@ -704,6 +704,12 @@ bool GltfFile::has_uvs(int mesh, int primitive, int uv_set) const {
     return !Data::child(attributes, fmt::format("TEXCOORD_{}", uv_set).c_str()).is_null();
 }
 
+uint32_t GltfFile::colour_size(int mesh, int primitive) const {
+    const json &attributes = Data::child(m->primitive(mesh, primitive), "attributes");
+    auto i = m->get<int64_t>(attributes, "COLOR_0", -1);
+    return i < 0 ? 0 : m->get<std::string>(m->item("accessors", i), "type", "") == "VEC4" ? 4 : 3;
+}
+
 std::optional<GltfFile::Primitive> GltfFile::primitive(int mesh, int primitive, int uv_set) const {
     const json &j = m->primitive(mesh, primitive), &attributes = Data::child(j, "attributes");
     auto mode = m->get<int64_t>(j, "mode", 4);

@@ -102,6 +102,8 @@ public:
     bool has_triangles(int mesh, int primitive) const;
     /// Whether it has these texture coordinates; a mesh may have several.
     bool has_uvs(int mesh, int primitive, int uv_set) const;
+    /// Numbers of a vertex's colour: 3, 4, or 0 where there is none.
+    uint32_t colour_size(int mesh, int primitive) const;
     /// Triangles, strips and fans as triangles, with these texture coordinates; null for points and lines.
     std::optional<Primitive> primitive(int mesh, int primitive, int uv_set = 0) const;
     Image image(int i) const;

@@ -50,7 +50,7 @@ Image steeper(const Image &picture, double factor) {
 GltfMaterials::GltfMaterials(const GltfFile &file, std::filesystem::path path,
                              std::shared_ptr<const FileResolver> files, Remark remark)
     : m_file(file), m_path(std::move(path)), m_files(std::move(files)),
-      m_remark(std::move(remark)), m_bsdfs(file.materials().size() + 1), m_media(m_bsdfs.size()) {}
+      m_remark(std::move(remark)) {}
 
 Properties GltfMaterials::make(const char *kind, const char *type) const {
     Properties p(kind, type);
@@ -165,13 +165,17 @@ void GltfMaterials::set_opacity(Properties &p, const GltfFile::Material &m) {
 
 // ---- surfaces
 
-void GltfMaterials::remark_on(const GltfFile::Material &m) const {
+void GltfMaterials::remark_on(const GltfFile::Material &m, uint32_t colour_size) const {
     std::vector<std::string> all = m.left_out;
     bool shines = m.is_unlit || *std::max_element(m.emission.begin(), m.emission.end()) > 0;
     if (m.double_sided && shines)
         all.push_back("light of the back of its surface");
     if (m.anisotropy > 0 && m.metallic_roughness_texture.image >= 0)
         all.push_back("KHR_materials_anisotropy, beside a texture of roughness");
+    if (colour_size && m.is_unlit)
+        all.push_back("COLOR_0, beside KHR_materials_unlit");
+    if (colour_size == 4 && m.alpha_mode == "MASK")
+        all.push_back("alpha of COLOR_0, beside alphaCutoff");
     if (m.specular != 1 && m.transmission > 0)
         all.push_back("KHR_materials_specular, beside KHR_materials_transmission");
     if (!all.empty())
@@ -179,13 +183,20 @@ void GltfMaterials::remark_on(const GltfFile::Material &m) const {
                              fmt::join(all, ", ")));
 }
 
-PropertiesPtr GltfMaterials::bsdf(int i) {
-    PropertiesPtr &known = m_bsdfs[size_t(i + 1)];
+PropertiesPtr GltfMaterials::bsdf(int i, uint32_t colour_size) {
+    PropertiesPtr &known = m_bsdfs[{ i, colour_size }];
     if (!known) {
-        known = std::make_shared<Properties>(make_bsdf(material(i)));
-        remark_on(material(i));
+        known = std::make_shared<Properties>(make_bsdf(material(i), colour_size));
+        remark_on(material(i), colour_size);
     }
     return known;
+}
+
+/// A parameter that is there already, by what vertices have.
+void GltfMaterials::multiply(Properties &p, const char *name, const char *attribute) const {
+    Properties t = make("texture", "mesh_attribute");
+    t.set("name", std::string(attribute)).set("factor", p.find(name)->value);
+    p.set(name, std::move(t));
 }
 
 Properties GltfMaterials::around(const char *type, Properties inner) const {
@@ -203,10 +214,13 @@ void GltfMaterials::set_metallic(Properties &p, const char *name, const GltfFile
 }
 
 /// What `principled` and `principledthin` have in common.
-Properties GltfMaterials::principled(const char *type, const GltfFile::Material &m) {
+Properties GltfMaterials::principled(const char *type, const GltfFile::Material &m,
+                                     uint32_t colour_size) {
     Properties p = make("bsdf", type);
     set_colour(p, "base_color", m.base_colour_texture,
                { m.base_colour[0], m.base_colour[1], m.base_colour[2] });
+    if (colour_size)
+        multiply(p, "base_color", "vertex_color");
     // Wider along the tangent: slopes of alpha and mix(alpha, 1, strength^2), whose ratio is that of `anisotropic`
     double alpha = m.roughness * m.roughness,
            along = alpha + (1 - alpha) * m.anisotropy * m.anisotropy;
@@ -220,15 +234,15 @@ Properties GltfMaterials::principled(const char *type, const GltfFile::Material 
     return p;
 }
 
-Properties GltfMaterials::make_bsdf(const GltfFile::Material &m) {
+Properties GltfMaterials::make_bsdf(const GltfFile::Material &m, uint32_t colour_size) {
     bool is_clear = m.transmission > 0;
     Properties p = make("bsdf", "diffuse");
     if (m.is_unlit)
         p.set("reflectance", 0.0);
     else if (is_clear && !m.has_volume)
-        p = make_thin_bsdf(m);
+        p = make_thin_bsdf(m, colour_size);
     else {
-        p = principled("principled", m);
+        p = principled("principled", m, colour_size);
         set_metallic(p, "metallic", m);
         if (is_clear)
             set_channel(p, "spec_trans", m.transmission_texture, 0, m.transmission);
@@ -252,16 +266,19 @@ Properties GltfMaterials::make_bsdf(const GltfFile::Material &m) {
     if (m.alpha_mode != "OPAQUE") {
         p = around("mask", std::move(p));
         set_opacity(p, m);
+        if (colour_size == 4 && m.alpha_mode == "BLEND")
+            multiply(p, "opacity", "vertex_alpha");
     }
     return p;
 }
 
 // Metal, and what is no metal: in part clear, in part not.
-Properties GltfMaterials::make_thin_bsdf(const GltfFile::Material &m) {
+Properties GltfMaterials::make_thin_bsdf(const GltfFile::Material &m, uint32_t colour_size) {
     auto opaque = [&](double metallic) { // seen from both sides, as what is clear
-        return around("twosided", principled("principled", m).set("metallic", metallic));
+        Properties p = principled("principled", m, colour_size);
+        return around("twosided", p.set("metallic", metallic));
     };
-    Properties p = principled("principledthin", m);
+    Properties p = principled("principledthin", m, colour_size);
     p.set("spec_trans", 1.0).set("eta", m.ior);
     if (m.transmission < 1 || m.transmission_texture.image >= 0) {
         p = blend(opaque(0), std::move(p));
@@ -280,7 +297,7 @@ PropertiesPtr GltfMaterials::medium(int i) {
     if (m.transmission <= 0 || !m.has_volume || std::isinf(m.attenuation_distance) ||
         *std::min_element(left.begin(), left.end()) >= 1)
         return nullptr;
-    PropertiesPtr &known = m_media[size_t(i + 1)];
+    PropertiesPtr &known = m_media[i];
     if (known)
         return known;
     std::array<double, 3> sigma_t;

@@ -21,8 +21,8 @@ public:
     Properties make(const char *kind, const char *type) const;
     /// Decodes the images of these materials, by all cores.
     void decode(const std::set<int> &materials);
-    /// -1: of what has none.
-    PropertiesPtr bsdf(int material);
+    /// -1: of what has none. On a mesh whose vertices have colours of so many numbers, or 0, which multiply the material's.
+    PropertiesPtr bsdf(int material, uint32_t colour_size);
     /// What light passes through below the surface; null: nothing.
     PropertiesPtr medium(int material);
     /// The light that the surface gives off, if any.
@@ -32,13 +32,14 @@ private:
     using Picture = std::function<Image(const Image &)>;
 
     const GltfFile::Material &material(int i) const;
-    Properties make_bsdf(const GltfFile::Material &m);
-    Properties make_thin_bsdf(const GltfFile::Material &m);
-    Properties principled(const char *type, const GltfFile::Material &m);
+    Properties make_bsdf(const GltfFile::Material &m, uint32_t colour_size);
+    Properties make_thin_bsdf(const GltfFile::Material &m, uint32_t colour_size);
+    Properties principled(const char *type, const GltfFile::Material &m, uint32_t colour_size);
+    void multiply(Properties &p, const char *name, const char *attribute) const;
     void set_metallic(Properties &p, const char *name, const GltfFile::Material &m);
     Properties around(const char *type, Properties inner) const;
     Properties blend(Properties first, Properties second) const;
-    void remark_on(const GltfFile::Material &m) const;
+    void remark_on(const GltfFile::Material &m, uint32_t colour_size) const;
     const Image &image(const GltfFile::Texture &t);
     PropertiesPtr texture(const GltfFile::Texture &t, bool raw, const std::string &what,
                           const Picture &picture);
@@ -60,7 +61,8 @@ private:
     std::filesystem::path m_path;
     std::shared_ptr<const FileResolver> m_files;
     Remark m_remark;
-    std::vector<PropertiesPtr> m_bsdfs, m_media; // the first: of what has none
+    std::map<std::pair<int, uint32_t>, PropertiesPtr> m_bsdfs;
+    std::map<int, PropertiesPtr> m_media;
     std::map<int, Decoded> m_images;
     std::map<std::string, PropertiesPtr> m_textures; // by all that makes them differ
 };

@@ -34,7 +34,7 @@ public:
         if (int set = material < 0 ? 0 : m_file.materials()[size_t(material)].uv_set;
             set && m_file.has_uvs(node.mesh, primitive, set))
             p.set("uv_set", int64_t(set));
-        p.set("", m_materials.bsdf(material));
+        p.set("", m_materials.bsdf(material, m_file.colour_size(node.mesh, primitive)));
         m_materials.add_emission(material, p);
         if (PropertiesPtr medium = m_materials.medium(material))
             p.set("interior", std::move(medium));

@@ -211,6 +211,35 @@ TEST_F(GltfFiles, WarningsNameImagesOfOtherFormats) {
            "image/webp");
 }
 
+// They were attributes that no material asked for
+TEST_F(GltfFiles, ColoursOfVerticesMultiplyThoseOfMaterials) {
+    std::string text = gltf_triangle(
+        R"({"mesh": 0})",
+        R"("alphaMode": "BLEND", "pbrMetallicRoughness": {"baseColorFactor": [0.5, 0.5, 1, 0.5]})");
+    auto insert = [&](const std::string &behind, const std::string &more) {
+        text.insert(text.find(behind) + behind.size(), more);
+    };
+    insert(R"("TEXCOORD_0": 1)", R"(, "COLOR_0": 3)");
+    insert(R"("count": 3, "type": "SCALAR"})",
+           R"(, {"bufferView": 3, "componentType": 5121, "normalized": true, "count": 3,
+                 "type": "VEC4"})");
+    insert(R"("byteOffset": 60, "byteLength": 6})", R"(, {"buffer": 1, "byteLength": 12})");
+    insert(R"(AAABAAIAAAA="})", // 51, 102, 204 and 255 for each vertex
+           R"(, {"byteLength": 12, "uri": "data:application/octet-stream;base64,M2bM/zNmzP8zZsz/"})");
+    Ref<Scene> loaded = scene_from(scene_xml(body(text), 4, 1));
+    SurfaceInteraction si = loaded->ray_intersect(
+        Ray{ Vector3(opaque_float(0), opaque_float(-0.5), opaque_float(5)), Vector3(0, 0, -1),
+             Float(std::numeric_limits<double>::infinity()), Float(0), {} },
+        true);
+    Spectrum seen = loaded->shapes()[0]->bsdf()->eval_diffuse_reflectance(si, true);
+    const double expected[] = { 0.5 * 0.2, 0.5 * 0.4, 0.8 };
+    for (size_t i = 0; i < 3; ++i)
+        EXPECT_NEAR(read_floats(seen[i])[0], expected[i], 1e-6) << i; // single precision
+    PropertiesPtr opacity = inside(scene(text).objects("shape")[0]->objects("bsdf")[0], "opacity");
+    EXPECT_EQ(opacity->get<std::string>("name"), "vertex_alpha");
+    EXPECT_EQ(opacity->get<double>("factor"), 0.5);
+}
+
 // Each parameter of each material decoded its image, and had a texture of its own
 TEST_F(GltfFiles, TexturesThatAreTheSameAreOneObject) {
     std::string pbr = R"("pbrMetallicRoughness": {"baseColorTexture": {"index": 0},

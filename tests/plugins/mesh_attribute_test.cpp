@@ -84,6 +84,22 @@ TEST_P(BackendMeshAttributes, HaveGradientsInInstances) {
                     "vertex_color");
 }
 
+TEST_P(BackendMeshAttributes, AreMultipliedByAFactor) {
+    auto image = [&](const char *how) {
+        std::string shape = square(false, false);
+        shape.insert(shape.rfind("</shape>"),
+                     fmt::format("<bsdf type='diffuse'><texture type='mesh_attribute' "
+                                 "name='reflectance'><string name='name' value='vertex_color'/>{}"
+                                 "</texture></bsdf>",
+                                 how));
+        return render_image(*scene_from(scene_xml(shape + "<emitter type='constant'/>", 8, 4)));
+    };
+    Image half = image("<float name='scale' value='.5'/>"); // to the bit, as a half is
+    EXPECT_TRUE(same_pixels(half, image("<float name='factor' value='.5'/>")));
+    EXPECT_TRUE(same_pixels(half, image("<rgb name='factor' value='.5,.5,.5'/>")));
+    EXPECT_FALSE(same_pixels(half, image("<rgb name='factor' value='.5,.5,.25'/>")));
+}
+
 TEST_P(BackendMeshAttributes, AreCalledVertexcolorsWhereTheyAreColours) {
     auto image = [&](const char *texture) {
         std::string shape = square(false, false);

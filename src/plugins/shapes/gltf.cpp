@@ -54,11 +54,12 @@ public:
         take_files();
         finish_mesh(true); // nodes that mirror leave outside what is outside
         if (m_colour_size) {
-            std::vector<double> rgb;
+            std::vector<double> rgb, alpha;
             for (size_t i = 0; i < m_colours.size(); ++i)
-                if (i % m_colour_size < 3)
-                    rgb.push_back(m_colours[i]);
+                (i % m_colour_size < 3 ? rgb : alpha).push_back(m_colours[i]);
             set_attribute("vertex_color", 3, float_array(rgb));
+            if (!alpha.empty())
+                set_attribute("vertex_alpha", 1, float_array(alpha));
         }
         m_colours = {};
     }

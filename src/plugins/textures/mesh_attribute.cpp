@@ -13,6 +13,9 @@ public:
         p.example("<string name='name' value='vertex_color'/>");
         p.string("name", m_name, "").doc("Name of the attribute: vertex_... or face_...");
         declare_scale(p);
+        if (!p.loading() || p.properties()->has("factor"))
+            p.texture("factor", m_factor, 1)
+                .doc("A colour or texture that multiplies it, as materials of glTF files do");
     }
     void changed(std::span<const std::string>) override {}
     void configure() override {
@@ -23,34 +26,38 @@ public:
     }
 
     Spectrum eval(const SurfaceInteraction &si, const Mask &active) const override {
-        return call<Colour>(si, active,
-                            [&](const Shape &s, const Mask &mine) {
-                                return Colour{ s.eval_attribute(m_name, si, mine) };
-                            })
-                   .value *
-               m_scale;
+        Spectrum v = call<Colour>(si, active,
+                                  [&](const Shape &s, const Mask &mine) {
+                                      return Colour{ s.eval_attribute(m_name, si, mine) };
+                                  })
+                         .value *
+                     m_scale;
+        return m_factor ? v * m_factor->eval(si, active) : v;
     }
     Float eval_1(const SurfaceInteraction &si, const Mask &active) const override {
-        return call<Number>(si, active,
-                            [&](const Shape &s, const Mask &mine) {
-                                return Number{ s.eval_attribute_1(m_name, si, mine) };
-                            })
-                   .value *
-               m_scale;
+        Float v = plain_1(si, active);
+        return m_factor ? v * m_factor->eval_1(si, active) : v;
     }
     Vector3 eval_3(const SurfaceInteraction &si, const Mask &active) const override {
-        return call<Vector3>(si, active,
-                             [&](const Shape &s, const Mask &mine) {
-                                 return s.eval_attribute_3(m_name, si, mine);
-                             }) *
-               m_scale;
+        Vector3 v = call<Vector3>(si, active,
+                                  [&](const Shape &s, const Mask &mine) {
+                                      return s.eval_attribute_3(m_name, si, mine);
+                                  }) *
+                    m_scale;
+        if (!m_factor)
+            return v;
+        Vector3 f = m_factor->eval_3(si, active);
+        return { v.x * f.x, v.y * f.y, v.z * f.z };
     }
     Vector2 eval_1_grad(const SurfaceInteraction &si, const Mask &active) const override {
-        return call<Vector2>(si, active,
-                             [&](const Shape &s, const Mask &mine) {
-                                 return s.eval_attribute_1_grad(m_name, si, mine);
-                             }) *
-               m_scale;
+        Vector2 g = call<Vector2>(si, active,
+                                  [&](const Shape &s, const Mask &mine) {
+                                      return s.eval_attribute_1_grad(m_name, si, mine);
+                                  }) *
+                    m_scale;
+        return m_factor ? g * m_factor->eval_1(si, active) +
+                              m_factor->eval_1_grad(si, active) * plain_1(si, active)
+                        : g;
     }
     bool is_spatially_varying() const override { return true; }
 
@@ -69,6 +76,16 @@ private:
         UMBEL_STRUCT(value)
     };
 
+    // Without the factor.
+    Float plain_1(const SurfaceInteraction &si, const Mask &active) const {
+        return call<Number>(si, active,
+                            [&](const Shape &s, const Mask &mine) {
+                                return Number{ s.eval_attribute_1(m_name, si, mine) };
+                            })
+                   .value *
+               m_scale;
+    }
+
     // fn(shape, mask) of the shape that each lane has met.
     template <class R, class Fn>
     R call(const SurfaceInteraction &si, const Mask &active, Fn &&fn) const {
@@ -78,6 +95,7 @@ private:
     }
 
     Float m_scale;
+    Ref<Texture> m_factor; // null: none
     mutable MetShapes m_shapes; // that have the attribute
 };
 

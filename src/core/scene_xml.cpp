@@ -198,11 +198,9 @@ void SceneParser::note(const File &file, const Version &v) const {
 }
 
 void SceneParser::parse_include(const Scope &scope, pugi::xml_node node) {
-    Attributes a = attributes(scope, node, { "filename" });
+    Attributes a = attributes(scope, node, { "filename" }, { "name" });
     expect_no_children(scope, node);
     std::string where = place(scope, node);
-    if (scope.depth != 0)
-        fail("{}: <include> may stand in <scene> only; move it there", where);
     if (int(m_open.size()) > m_options.max_include_depth)
         fail("{}: includes are nested more than {} deep; flatten them", where,
              m_options.max_include_depth);
@@ -228,12 +226,19 @@ void SceneParser::parse_include(const Scope &scope, pugi::xml_node node) {
     pugi::xml_node root = file.document.document_element();
     Scope inner{ file, scope.object, scope.names, scope.in_emitter, scope.depth };
     file.version = read_version(inner, root, &scope.file.version);
-    if (std::string_view(root.name()) == "scene") {
+    if (std::string_view(root.name()) == "scene") { // its parts become the surrounding object's
+        if (a.find("name"))
+            fail("{}: <include> has a name, and {} holds a <scene>, whose parts have names of their "
+                 "own; remove it",
+                 where, quote(a["filename"]));
         attributes(inner, root, {}, { "version", "id", "name" });
         parse_children(inner, root);
-    } else {
+    } else { // in a scene, names of objects mean nothing
+        std::string name(a["name"]);
+        if (name.empty() && scope.depth > 0)
+            name = expand(inner, root, root.attribute("name").value());
         PropertiesPtr object = parse_object(inner, root, true);
-        add(inner, root, "", object);
+        add(inner, root, name, object);
     }
     m_open.pop_back();
 }

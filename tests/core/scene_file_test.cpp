@@ -223,6 +223,24 @@ TEST_F(SceneFolder, IncludesSeeTheSameNamesAndSearchTheMainFolder) {
     EXPECT_EQ(child(s, 1)->type, "diffuse");
 }
 
+// They were refused
+TEST_F(SceneFolder, IncludesMayStandInsideOfObjects) {
+    write("texture.xml", R"(<texture version="3.0.0" type="bitmap" name="reflectance"/>)");
+    write("sub/parts.xml", R"(<scene version="3.0.0"><float name="alpha" value="$a"/>
+        <bsdf type="diffuse"><include filename="../texture.xml"/></bsdf></scene>)");
+    fs::path main = write("main.xml", R"(<scene version="3.0.0"><default name="a" value="0.25"/>
+        <shape type="sphere"><bsdf type="twosided"><include filename="sub/parts.xml"/>
+        <include filename="texture.xml" name="opacity"/></bsdf></shape></scene>)");
+    PropertiesPtr outer = child(*child(parse_scene_file(main)));
+    EXPECT_EQ(outer->get<double>("alpha"), 0.25);
+    ASSERT_TRUE(outer->find("opacity"));
+    PropertiesPtr inner = child(*outer);
+    EXPECT_EQ(inner->type, "diffuse");
+    const Property *texture = inner->find("reflectance");
+    ASSERT_TRUE(texture && texture->object());
+    EXPECT_EQ((*texture->object())->type, "bitmap");
+}
+
 TEST_F(SceneFolder, PathAddsAFolderToTheSearch) {
     write("sub/data.spd", "# measured\n400 0.5\n500 0.25 # comment\n\n");
     Properties s = scene(
@@ -528,9 +546,16 @@ TEST_F(SceneFolder, BadIncludesAreErrors) {
                     "cannot find the file \"none.xml\"");
     expect_contains(error("<scene version='3'><include filename='/dev/zero'/></scene>"),
                     "cannot find the file");
+    write("scene.xml", "<scene version='3'><float name='a' value='1'/></scene>");
+    expect_contains(error("<scene version='3'><shape type='x'><include filename='scene.xml' "
+                          "name='b'/></shape></scene>"),
+                    "remove it");
+    expect_contains(error("<scene version='3'><shape type='x'><float name='a' value='1'/><include "
+                          "filename='scene.xml'/></shape></scene>"),
+                    "\"a\" is given twice");
     expect_contains(
         error("<scene version='3'><shape type='x'><include filename='a.xml'/></shape></scene>"),
-        "may stand in <scene> only");
+        "includes itself");
     expect_contains(error("<scene version='3'><path value='nowhere'/></scene>"),
                     "cannot find the folder \"nowhere\"");
     expect_contains(error_of([&] { parse_scene_file(m_folder / "none.xml"); }), "cannot find");

@@ -39,6 +39,25 @@ TEST_F(ObjFiles, MaterialsGroupsAndWindowsLinesArePassedOver) {
     EXPECT_EQ(mesh(s).triangle_count(), 1u);
 }
 
+// They were errors, or polygons without their last corners
+TEST_F(ObjFiles, BackslashesContinueLines) {
+    Ref<Shape> s = read("# a comment \\\nv 0 0 \\\n0\nv 2 0 0\r\nv 2 2\\\r\n 0\r\nv 0 2 0\n"
+                        "f 1 2 \\\n  3\\\n 4 # all of it \\\nv 9 9 9\n");
+    EXPECT_EQ(mesh(s).triangle_count(), 2u);
+    EXPECT_DOUBLE_EQ(s->area(), 4);
+    // A piece ends behind a line, however long that is
+    std::string text;
+    const int n = 60000; // 2 pieces
+    for (int i = 0; i < n; ++i)
+        text += fmt::format("v {} \\\n{} 0\n", i, i % 2);
+    text += "f 1 2 3\nf 59998 59999 60000\n";
+    s = read(text);
+    EXPECT_EQ(mesh(s).triangle_count(), 2u);
+    EXPECT_EQ(mesh(s).vertex(5), (std::array<double, 3>{ n - 1, 1, 0 }));
+    EXPECT_NE(complaint("v 0 0 0\nv 1 \\\n0 0\nv 0 1 0\nf 1 2 x\n").find("x.obj:5"),
+              std::string::npos);
+}
+
 // Three triangles of the areas 2, 0.5 and 8 in two materials.
 const char *const Parts =
     "mtllib parts.mtl\nv 0 0 0\nv 2 0 0\nv 0 2 0\nv 1 0 0\nv 0 1 0\nv 4 0 0\nv 0 4 0\n"

@@ -1,7 +1,7 @@
 // obj: triangle meshes in Wavefront's text format.
 //
 // Reads v, vt, vn and f; polygons become fans of triangles, and negative indices count from the end. Groups and lines are
-// passed over. Vertices with several normals or texture coordinates are duplicated.
+// passed over. Vertices with several normals or texture coordinates are duplicated. A backslash at its end continues a line.
 //
 // With `load_materials`, as old scenes have it, the file is several shapes, one for each of its materials (usemtl): its
 // surface is the BSDF of that name, or comes from the file's library (mtllib), or else is the BSDF of another name.
@@ -32,6 +32,22 @@ namespace {
 using Corner = std::array<int64_t, 3>;
 /// Added to those that count from the end: they are relative to what comes before their piece.
 constexpr int64_t Relative = int64_t(1) << 40;
+
+/// Behind the end of a line, from a place in it on. A backslash joins a line with the next one, save in a comment; none
+/// reaches back beyond `begin`.
+const char *behind_line(const char *begin, const char *at, const char *end) {
+    const char *first = std::find_if(at, end, [](char c) { return c != ' ' && c != '\t'; });
+    bool is_comment = first < end && *first == '#';
+    while (const void *line = std::memchr(at, '\n', size_t(end - at))) {
+        at = static_cast<const char *>(line) + 1;
+        const char *last = at - 1;
+        if (last > begin && last[-1] == '\r')
+            --last;
+        if (is_comment || last == begin || last[-1] != '\\')
+            return at;
+    }
+    return end;
+}
 
 struct ParseError {
     const char *at;
@@ -71,9 +87,16 @@ struct Piece {
 private:
     [[noreturn]] void bad(const char *what) const { throw ParseError{ m_at, what }; }
 
+    // Also a backslash with the end of the line that it continues.
     void skip_blanks() {
-        while (m_at < m_end && (*m_at == ' ' || *m_at == '\t' || *m_at == '\r'))
-            ++m_at;
+        while (m_at < m_end) {
+            if (*m_at == '\\' && m_end - m_at > 1 && (m_at[1] == '\n' || m_at[1] == '\r'))
+                m_at += m_at[1] == '\r' && m_end - m_at > 2 && m_at[2] == '\n' ? 3 : 2;
+            else if (*m_at == ' ' || *m_at == '\t' || *m_at == '\r')
+                ++m_at;
+            else
+                return;
+        }
     }
     bool at_line_end() {
         skip_blanks();
@@ -93,6 +116,7 @@ private:
     }
 
     void parse_line() {
+        const char *begin = m_at;
         skip_blanks();
         const char *word = m_at;
         while (m_at < m_end && *m_at > ' ')
@@ -112,8 +136,7 @@ private:
             groups.push_back(corners.size());
         else if (key == "mtllib")
             libraries.push_back(rest());
-        m_at = static_cast<const char *>(std::memchr(m_at, '\n', size_t(m_end - m_at)));
-        m_at = m_at ? m_at + 1 : m_end;
+        m_at = behind_line(begin, key.starts_with('#') ? word : m_at, m_end);
     }
 
     // Names may have blanks inside.
@@ -175,8 +198,7 @@ struct Parsed {
         const char *end = text.data() + text.size();
         for (const char *at = text.data(); at < end; ends.push_back(at)) {
             at += std::min(Size, size_t(end - at));
-            const void *line = std::memchr(at, '\n', size_t(end - at));
-            at = line ? static_cast<const char *>(line) + 1 : end;
+            at = behind_line(text.data(), at, end);
         }
         pieces.resize(ends.size());
         jit::parallel_for(size_t(0), ends.size(), [&](size_t i) {
@@ -437,8 +459,7 @@ private:
     [[noreturn]] void bad_position(const Parsed &parsed, int64_t index) const {
         const char *end = parsed.text.data() + parsed.text.size(), *at = parsed.text.data();
         for (int64_t before = 0; at < end;) {
-            const void *line = std::memchr(at, '\n', size_t(end - at));
-            const char *next = line ? static_cast<const char *>(line) + 1 : end;
+            const char *next = behind_line(at, at, end);
             Piece p;
             p.parse(at, next);
             before += int64_t(p.count(0));
@@ -458,8 +479,7 @@ private:
         const char *end = text.data() + text.size(), *guilty = text.data();
         for (int pass = 0; pass < 2; ++pass)
             for (const char *at = text.data(); at < end;) {
-                const void *line = std::memchr(at, '\n', size_t(end - at));
-                const char *next = line ? static_cast<const char *>(line) + 1 : end;
+                const char *next = behind_line(at, at, end);
                 Piece p;
                 p.parse(at, next);
                 for (size_t j = 0; j < 3; ++j)

@@ -88,11 +88,20 @@ def sample_shifted(sample):
     return resolve("Array4f")(*(v - dr.select(v >= 1, 1, 0) for v in (u + 0.25 * i for i in range(4))))
 
 
-def spectrum_to_srgb(value, wavelengths, active=True):
-    """The linear sRGB colour of light with these values at wavelengths in nm, the mean over them; one of value 1 everywhere,
-    divided by the density of its wavelengths, has a luminance of 1."""
-    parts = [linear_rgb_rec(w) * v for v, w in zip(_core.entries(value), _core.entries(wavelengths))]
+def _colour_of(matching, value, wavelengths, active):
+    parts = [matching(w) * v for v, w in zip(_core.entries(value), _core.entries(wavelengths))]
     return dr.select(active, resolve("Color3f")(sum(parts) * (MI_CIE_Y_NORMALIZATION / len(parts))), 0)
+
+
+def spectrum_to_xyz(value, wavelengths, active=True):
+    """CIE XYZ of light with these values at wavelengths in nm, the mean over them; one of value 1 everywhere, divided by the
+    density of its wavelengths, has a luminance of 1."""
+    return _colour_of(cie1931_xyz, value, wavelengths, active)
+
+
+def spectrum_to_srgb(value, wavelengths, active=True):
+    """Its linear sRGB colour."""
+    return _colour_of(linear_rgb_rec, value, wavelengths, active)
 
 
 def sample_wavelength(u):
@@ -220,5 +229,5 @@ def lookup_ior(properties, name, default):
 
 __all__ = ["MI_CIE_MIN", "MI_CIE_MAX", "MI_CIE_Y_NORMALIZATION", "srgb_to_xyz", "xyz_to_srgb", "luminance",
            "cie1931_xyz", "cie1931_y", "cie_d65", "linear_rgb_rec", "sample_rgb_spectrum", "pdf_rgb_spectrum",
-           "sample_wavelength", "sample_shifted", "spectrum_to_srgb", "srgb_model_fetch", "srgb_model_eval", "srgb_model_mean", "spectrum_list_to_srgb",
+           "sample_wavelength", "sample_shifted", "spectrum_to_xyz", "spectrum_to_srgb", "srgb_model_fetch", "srgb_model_eval", "srgb_model_mean", "spectrum_list_to_srgb",
            "spectrum_from_file", "spectrum_to_file", "unpolarized_spectrum", "depolarizer", "lookup_ior"]

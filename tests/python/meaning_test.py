@@ -448,6 +448,9 @@ def test_shifted_samples_and_colours_of_spectra(variant):
         w, weight = mi.sample_rgb_spectrum(mi.sample_shifted(dr.linspace(mi.Float, 0, 1, 4096, endpoint=False)))
         rgb = mi.spectrum_to_srgb(mi.UnpolarizedSpectrum(weight), mi.UnpolarizedSpectrum(w))
         assert float(dr.mean(mi.luminance(rgb))[0]) == pytest.approx(1, rel=1e-3)  # light of equal energy
+        xyz = mi.spectrum_to_xyz(mi.UnpolarizedSpectrum(weight), mi.UnpolarizedSpectrum(w))
+        assert float(dr.mean(xyz.y)[0]) == pytest.approx(1, rel=1e-3)
+        assert np.allclose(np.array(mi.xyz_to_srgb(xyz)), np.array(rgb), atol=1e-5)  # sums in another order
         one = mi.spectrum_to_srgb(mi.UnpolarizedSpectrum(280.548, 259.521, 400.432, 613.158),
                                   mi.UnpolarizedSpectrum(493.686, 558.738, 635.381, 397.798))
         assert np.allclose(np.array(one).ravel(), [1.19614, 0.976935, 0.202039], rtol=2e-3)

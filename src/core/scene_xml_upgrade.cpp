@@ -83,13 +83,20 @@ constexpr ParameterRename ParameterRenames[] = {
     { { 3 }, "film", "", "high_quality_edges", "sample_border" },
 };
 
-// Scale and offset of texture coordinates became one matrix: uv * scale + offset.
+// Scale and offset of texture coordinates became one matrix: uv * scale + offset. `uvscale` was the scale along axes
+// that had none of their own.
 void merge_uv_parameters(Properties &object) {
     struct {
         std::string_view name;
         double value;
     } parts[] = { { "uscale", 1 }, { "vscale", 1 }, { "uoffset", 0 }, { "voffset", 0 } };
-    const Property *last = nullptr;
+    const Property *last = object.find("uvscale");
+    if (last) {
+        auto *number = std::get_if<double>(&last->value);
+        if (!number || object.has("to_uv"))
+            return;
+        parts[0].value = parts[1].value = *number;
+    }
     for (auto &part : parts)
         if (const Property *p = object.find(part.name)) {
             auto *number = std::get_if<double>(&p->value);
@@ -103,6 +110,7 @@ void merge_uv_parameters(Properties &object) {
     SourceLocation where = last->where;
     for (auto &part : parts)
         object.erase(part.name);
+    object.erase("uvscale");
     object.set("to_uv",
                TransformData::translate({ parts[2].value, parts[3].value, 0 }) *
                    TransformData::scale({ parts[0].value, parts[1].value, 1 }),

@@ -360,6 +360,20 @@ TEST(SceneFile, OldNamesOfChannelsAreThoseOfIntegrators) {
     EXPECT_FALSE(film->has("channel_names"));
 }
 
+TEST(SceneFile, OldScalesOfBothCoordinatesAreScales) {
+    Properties s = old_scene(R"(<texture type="checkerboard"><float name="uvscale" value="6"/></texture>
+        <texture type="checkerboard"><float name="vscale" value="2"/><float name="uvscale" value="6"/>
+        </texture>)");
+    auto scale = [&](size_t i, int axis) {
+        return child(s, i)->get<TransformData>("to_uv")(axis, axis);
+    };
+    EXPECT_EQ(scale(0, 0), 6);
+    EXPECT_EQ(scale(0, 1), 6);
+    EXPECT_EQ(scale(1, 0), 6);
+    EXPECT_EQ(scale(1, 1), 2);
+    EXPECT_FALSE(child(s)->has("uvscale"));
+}
+
 // What 0.5 wrote into images is no name of a value.
 TEST(SceneFile, OldAnnotationsKeepTheirKeywords) {
     const char *body = R"(<film type="x">

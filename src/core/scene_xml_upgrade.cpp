@@ -121,6 +121,10 @@ void upgrade_texture(Properties &object) {
     merge_uv_parameters(object);
     if (object.type == "mesh_attribute" && !object.has("name")) // was vertexcolors
         object.set("name", std::string("vertex_color"));
+    if (object.type == "scale" && !object.has("value")) // the texture inside had any name
+        for (Property &p : object.all())
+            if (p.object() && (*p.object())->kind == "texture")
+                p.name = "value";
     if (object.type != "bitmap")
         return;
     // A gamma of 1 says that the values are linear; others keep their meaning and name.

@@ -360,6 +360,13 @@ TEST(SceneFile, OldNamesOfChannelsAreThoseOfIntegrators) {
     EXPECT_FALSE(film->has("channel_names"));
 }
 
+TEST(SceneFile, OldTexturesToBeScaledHaveAnyName) {
+    Properties s = old_scene(R"(<texture type="scale"><texture name="alpha" type="bitmap"/>
+        <float name="scale" value="0.6"/></texture>)");
+    EXPECT_EQ(child(s)->get<PropertiesPtr>("value")->type, "bitmap");
+    EXPECT_FALSE(child(s)->has("alpha"));
+}
+
 TEST(SceneFile, OldScalesOfBothCoordinatesAreScales) {
     Properties s = old_scene(R"(<texture type="checkerboard"><float name="uvscale" value="6"/></texture>
         <texture type="checkerboard"><float name="vscale" value="2"/><float name="uvscale" value="6"/>

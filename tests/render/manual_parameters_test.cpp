@@ -62,7 +62,8 @@ const struct {
     { "texture", "bitmap",
       "s:filename s:wrapMode s:wrapModeU s:wrapModeV f:gamma s:filterType "
       "f:maxAnisotropy b:cache f:uoffset f:voffset f:uscale f:vscale s:channel" },
-    { "texture", "checkerboard", "c:color0 c:color1 f:uoffset f:voffset f:uscale f:vscale f:uvscale" },
+    { "texture", "checkerboard",
+      "c:color0 c:color1 f:uoffset f:voffset f:uscale f:vscale f:uvscale" },
     { "texture", "gridtexture",
       "c:color0 c:color1 f:lineWidth f:uscale f:vscale f:uoffset "
       "f:voffset" },

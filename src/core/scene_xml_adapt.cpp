@@ -33,12 +33,12 @@ const Substitute Substitutes[] = {
 
 /// Words that a parameter may not know.
 struct WordSubstitute {
-    std::string_view kind, type, parameter, missing, instead;
+    std::string_view kind, parameter, missing, instead;
 };
 constexpr WordSubstitute WordSubstitutes[] = {
-    { "film", "hdrfilm", "pixel_format", "spectrum", "rgb" },
-    { "film", "hdrfilm", "pixel_format", "spectrum_alpha", "rgba" },
-    { "film", "hdrfilm", "pixel_format", "xyza", "rgba" },
+    { "film", "pixel_format", "spectrum", "rgb" },
+    { "film", "pixel_format", "spectrum_alpha", "rgba" },
+    { "film", "pixel_format", "xyza", "rgba" },
 };
 
 /// What the plugin takes; nothing where that cannot be told.
@@ -78,8 +78,7 @@ void replace_word(Properties &object, Property &p, const Param &param, bool is_r
         return;
     std::string original = *word;
     for (const WordSubstitute &s : WordSubstitutes)
-        if (object.kind == s.kind && object.type == s.type && p.name == s.parameter &&
-            *word == s.missing)
+        if (object.kind == s.kind && p.name == s.parameter && *word == s.missing)
             *word = s.instead;
     if (*word != original && has_word(param, *word))
         remarks

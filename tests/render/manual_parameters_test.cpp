@@ -215,6 +215,21 @@ TEST(ManualParameters, AreReadOrToldOf) {
     }
 }
 
+// Films that the manual says write spectra write colours.
+TEST(ManualParameters, SpectraOfFilmsAreColours) {
+    for (const char *film : { "hdrfilm", "tiledhdrfilm", "multifilm", "mfilm" })
+        for (const char *alpha : { "", "Alpha" }) {
+            std::vector<std::string> warnings = warnings_of(
+                "film", film,
+                fmt::format("<string name='pixelFormat' value='spectrum{}'/>", alpha));
+            ASSERT_EQ(warnings.size(), 1u) << film;
+            EXPECT_NE(warnings[0].find(*alpha ? "\"rgba\" in place of \"spectrum_alpha\""
+                                              : "\"rgb\" in place of \"spectrum\""),
+                      std::string::npos)
+                << warnings[0];
+        }
+}
+
 TEST(ManualParameters, AreNotToldOfWhereTheyAskForNothing) {
     EXPECT_TRUE(
         warnings_of("integrator", "ptracer", "<boolean name='bruteForce' value='false'/>").empty());

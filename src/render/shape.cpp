@@ -155,10 +155,17 @@ void Shape::declare(Params &p) {
         r.subsurface = behind.subsurface;
         r.sensor = behind.sensor;
     }
+    // Attributes: textures of any name, and colours of names that cannot be those of parameters
     for (const Property &property : p.properties()->all())
         if (const PropertiesPtr *o = property.object(); o && (*o)->kind == Texture::Kind) {
             property.queried = true;
             set_texture(property.name, p.loader()->load_as<Texture>(*o));
+        } else if (auto *colour = std::get_if<SpectrumData>(&property.value);
+                   colour &&
+                   (property.name.starts_with("vertex_") || property.name.starts_with("face_"))) {
+            property.queried = true;
+            set_texture(property.name, std::dynamic_pointer_cast<Texture>(
+                                           p.loader()->load_spectrum(*colour, *p.properties())));
         }
     if (!m_bsdf) {
         m_bsdf = common_bsdf(m_emitter != nullptr);

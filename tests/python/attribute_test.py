@@ -224,3 +224,15 @@ def test_texture_is_an_attribute_of_any_shape():
     shape.remove_attribute("pattern")
     with pytest.raises(RuntimeError, match="doesn't exist"):
         shape.texture_attribute("pattern")
+
+
+def test_colours_in_scenes_are_attributes_like_textures():
+    shape = mi.load_dict({"type": "sphere", "vertex_color": {"type": "rgb", "value": [.1, .2, .3]}})
+    si = dr.zeros(mi.SurfaceInteraction3f)
+    assert dr.allclose(shape.eval_attribute("vertex_color", si), [.1, .2, .3])
+    scene = mi.load_string("""<scene version="3.0.0"><shape type="rectangle"><rgb name="face_tint" value="0.4, 0.5, 0.6"/>
+        <bsdf type="diffuse"><texture type="mesh_attribute" name="reflectance"><string name="name" value="face_tint"/></texture></bsdf>
+        </shape></scene>""")
+    assert dr.allclose(scene.shapes()[0].eval_attribute("face_tint", si), [.4, .5, .6])
+    with pytest.raises(mi.UserError, match="unknown parameter"):  # names of other kinds are more likely mistakes
+        mi.load_dict({"type": "sphere", "reflectance": {"type": "rgb", "value": [.1, .2, .3]}})

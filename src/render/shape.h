@@ -94,6 +94,7 @@ public:
     /// Adds or replaces it.
     void add_texture_attribute(const std::string &name, Ref<Texture> texture);
     const Ref<Texture> &texture_attribute(const std::string &name) const;
+    bool has_texture_attributes() const { return m_rare && !m_rare->attributes.empty(); }
 
     void changed(std::span<const std::string> names) override;
     /// Grows when the surface changes, or its BSDF.

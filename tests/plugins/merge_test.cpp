@@ -56,6 +56,17 @@ TEST(Merge, LeavesAloneWhatWeighsItsSilhouettes) {
     EXPECT_EQ(silhouette_sampling_weight(*scene->shapes()[1]), 3);
 }
 
+TEST(Merge, LeavesAloneWhatHasTexturesAsAttributes) {
+    VariantScope scope(find_variant("interp_rgb"));
+    const char *tint = "<ref id='red'/><texture type='checkerboard' name='vertex_tint'/>";
+    Ref<Scene> scene =
+        scene_from(scene_with("<shape type='merge'>" + cube(Red, -1) + cube("<ref id='red'/>", 0) +
+                              cube(tint, 1) + "</shape>"));
+    ASSERT_EQ(scene->shapes().size(), 2u);
+    EXPECT_FALSE(scene->shapes()[0]->has_attribute("vertex_tint"));
+    EXPECT_TRUE(scene->shapes()[1]->has_attribute("vertex_tint"));
+}
+
 TEST(Merge, IsPartOfGroups) {
     VariantScope scope(find_variant("interp_rgb"));
     Ref<Scene> scene =

@@ -108,7 +108,8 @@ public:
 private:
     static bool is_plain(const Mesh &m) {
         return !m.emitter() && !m.sensor() && !m.subsurface() && !m.motion() &&
-               m.attributes().empty() && silhouette_sampling_weight(m) == 1;
+               m.attributes().empty() && !m.has_texture_attributes() &&
+               silhouette_sampling_weight(m) == 1;
     }
 
     std::vector<Ref<Shape>> m_parts;

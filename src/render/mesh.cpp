@@ -267,18 +267,22 @@ Value Mesh::smooth_normals_array() const {
         };
         p[k] = { number(0), number(1), number(2) };
     }
-    Vector3 n = cross(p[1] - p[0], p[2] - p[0]);
-    n = select(squared_norm(n) > 0, normalize(n), Vector3(Float(0)));
+    // Triangles without area, and vertices of such alone, have no direction; nor has it a derivative
+    auto inverse_length = [](const Float &n2) {
+        return select(n2 > 0, rsqrt(select(n2 > 0, n2, Float(1))), Float(0));
+    };
+    auto unit = [&](const Vector3 &v) { return v * inverse_length(squared_norm(v)); };
+    Vector3 n = unit(cross(p[1] - p[0], p[2] - p[0]));
     Value sums = jit::full(variant().float_type(), 0, positions.size());
     for (uint32_t k = 0; k < 3; ++k) {
-        Vector3 a = normalize(p[(k + 1) % 3] - p[k]), b = normalize(p[(k + 2) % 3] - p[k]);
+        Vector3 a = unit(p[(k + 1) % 3] - p[k]), b = unit(p[(k + 2) % 3] - p[k]);
         Float angle = acos(clamp(dot(a, b), -1, 1));
         for (auto &[j, v] : { std::pair(0u, n.x), { 1u, n.y }, { 2u, n.z } })
             jit::scatter(sums, v * angle, at[k] + UInt32(j), Mask(true), jit::ReduceOp::Add);
     }
     UInt32 number(jit::lane_index(positions.size())), base = number / UInt32(3u) * UInt32(3u);
     auto sum = [&](uint32_t j) { return Float(jit::gather(sums, base + UInt32(j), Mask(true))); };
-    Float inv = rsqrt(squared_norm(Vector3(sum(0), sum(1), sum(2))));
+    Float inv = inverse_length(squared_norm(Vector3(sum(0), sum(1), sum(2))));
     Float followed(jit::gather(sums, number, Mask(true)));
     Value out = ad::replace_grad(float_array(normals), followed * inv);
     jit::eval(out);

@@ -55,6 +55,25 @@ def test_smooth_normals_follow_the_vertices():
     assert dr.allclose(triangle(has_vertex_normals=True).vertex_normals_buffer(), [0, 0, 1] * 3)
 
 
+def test_triangles_without_area_leave_derivatives_of_normals_finite():
+    mesh = mi.Mesh("card", vertex_count=4, face_count=2, has_vertex_normals=True)
+    params = mi.traverse(mesh)
+    params["vertex_positions"] = [0, 0, 0, 2, 0, 0, 0, 1, 0, 2, 0, 0]  # the last one is where the second is
+    params["faces"] = [0, 1, 2, 0, 1, 3]
+    params.update()
+    scene = view(mesh=mesh)
+    params = mi.traverse(scene)
+    key = next(k for k in params.keys() if k.endswith("vertex_positions"))
+    x = mi.Float(params[key])
+    dr.enable_grad(x)
+    params[key] = x
+    params.update()
+    si = scene.ray_intersect(mi.Ray3f(mi.Point3f(0.3, 0.3, 3), mi.Vector3f(0, 0, -1)))
+    dr.backward(si.sh_frame.n.x)
+    g = np.array(dr.grad(x))
+    assert np.isfinite(g).all() and np.abs(g).max() > 0.1, g
+
+
 def test_file_of_a_mesh_has_the_same_mesh(tmp_path):
     mesh = triangle(has_vertex_normals=True, has_vertex_texcoords=True)
     mesh.write_ply(tmp_path / "triangle.ply")

@@ -90,6 +90,21 @@ private:
     int m_exceptions;
 };
 
+/// Gradients that lanes add to an array which they share leave out those lanes where they are NaN or infinite: one would spoil
+/// what all others have added. `note` is called with a mask of them, where they are recorded.
+class FiniteSums {
+public:
+    explicit FiniteSums(Tape::NoteLanes note) : m_before(tape().note_left_out) {
+        tape().note_left_out = note;
+    }
+    ~FiniteSums() { tape().note_left_out = m_before; }
+    FiniteSums(const FiniteSums &) = delete;
+    FiniteSums &operator=(const FiniteSums &) = delete;
+
+private:
+    Tape::NoteLanes m_before;
+};
+
 /// What is left of the graph of derivatives, a line a node; empty after a backward pass with default
 /// flags once all values are gone.
 std::string listing();

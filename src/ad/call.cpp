@@ -327,7 +327,8 @@ std::vector<Value> CallOp::Run::collect_gradients(const std::vector<size_t> &use
             continue;
         if (!cells[j].valid())
             cells[j] = full(op.values[j].type(), 0, 1);
-        scatter(cells[j], gradient, literal(Type::U32, 0), literal(Type::Bool, 1), ReduceOp::Add);
+        Value all = literal(Type::Bool, 1);
+        scatter(cells[j], tape.summand(gradient, all), literal(Type::U32, 0), all, ReduceOp::Add);
     }
     std::vector<Value> out;
     for (size_t j = 0; j < op.values.size(); ++j)

@@ -3,6 +3,7 @@
 #include "ad/tracker.h"
 #include <algorithm>
 #include <atomic>
+#include <map>
 #include <unordered_set>
 
 namespace umbel::ad {
@@ -185,14 +186,16 @@ void Tape::accumulate(GradId id, const Value &g, bool lanes) {
             // Lanes meet in memory: no kernel of its own for each sum
             if (!sum.valid())
                 sum = literal(type, 0);
-            scatter(sum, grad, literal(Type::U32, 0), literal(Type::Bool, 1), ReduceOp::Add);
+            Value all = literal(Type::Bool, 1);
+            scatter(sum, summand(grad, all), literal(Type::U32, 0), all, ReduceOp::Add);
             return finish();
         }
     }
     if (!inner && size != 1 && !outside) {
         if (!sum.valid())
             sum = full(type, 0, size);
-        scatter(sum, grad, lane_index(size), literal(Type::Bool, 1), ReduceOp::Add);
+        Value all = literal(Type::Bool, 1);
+        scatter(sum, summand(grad, all), lane_index(size), all, ReduceOp::Add);
         return finish();
     }
     sum = sum.valid() ? add_gradients(sum, grad) : grad;
@@ -206,6 +209,34 @@ static bool is_finite_literal(const Value &v) {
                         : v.type() == Type::F32 ? 0xffull << 23
                                                 : 0x1full << 10;
     return (v.literal_bits() & exponent) != exponent;
+}
+
+// One such lane would spoil what all others have added.
+Value Tape::summand(const Value &grad, const Value &mask) {
+    if (!note_left_out || grad.node().length || is_finite_literal(grad))
+        return grad;
+    Type type = grad.type();
+    uint64_t infinity = type == Type::F64   ? 0x7ffull << 52
+                        : type == Type::F32 ? 0xffull << 23
+                                            : 0x1full << 10;
+    Value finite = binary(Op::Lt, unary(Op::Abs, grad), literal(type, infinity));
+    Value lanes = binary(Op::And, mask, unary(Op::Not, finite));
+    // In a body, told once for all sums of its traversal. Elsewhere at once: what is computed may be evaluated before its end
+    if (m_context.region && m_traversed_region == m_context.region)
+        m_left_out.push_back(std::move(lanes));
+    else
+        note_left_out(lanes);
+    return ternary(Op::Select, finite, grad, literal(type, 0));
+}
+
+void Tape::tell_left_out() {
+    std::map<uint32_t, Value> of_size;
+    for (Value &lanes : std::exchange(m_left_out, {})) {
+        Value &all = of_size[lanes.size()];
+        all = all.valid() ? binary(Op::Or, all, lanes) : lanes;
+    }
+    for (auto &[size, lanes] : of_size)
+        note_left_out(lanes);
 }
 
 // The weight of an edge as a value with derivatives: made again from operands that have theirs.
@@ -535,6 +566,16 @@ void Tape::traverse(Mode mode, uint32_t clear) {
         return;
     }
 
+    struct LeftOut { // traversals nest, as regions do
+        Tape &t;
+        std::vector<Value> lanes = std::exchange(t.m_left_out, {});
+        jit::RegionId region = std::exchange(t.m_traversed_region, t.m_context.region);
+        ~LeftOut() {
+            t.m_left_out = std::move(lanes);
+            t.m_traversed_region = region;
+        }
+    } left_out{ *this };
+
     // Along the edges; a custom operation runs once, when all that it waits for is there
     std::unordered_set<GradId> ran;
     for (uint32_t e : todo) {
@@ -564,6 +605,7 @@ void Tape::traverse(Mode mode, uint32_t clear) {
         }
     }
 
+    tell_left_out();
     if (clear & (ClearInterior | ClearInput))
         clear_gradients(mode, clear, todo);
     finish.clear = clear & ClearEdges;

@@ -140,6 +140,10 @@ public:
     /// `lanes`: of those that run the body being traced, also where the gradient is the same for all of them.
     void accumulate(GradId id, const Value &grad, bool lanes = false);
     void set_grad(GradId id, Value grad) { m_nodes[id].grad = std::move(grad); }
+    /// What a lane adds to a sum over lanes: its gradient, or nothing where that is to be left out, see FiniteSums.
+    Value summand(const Value &grad, const Value &mask);
+    using NoteLanes = void (*)(const Value &lanes);
+    NoteLanes note_left_out = nullptr; // null: nothing is left out
 
     // ---- traversal
     /// Marks all edges that can be reached from the node against (Backward) or along (Forward) the flow.
@@ -169,6 +173,7 @@ public:
 private:
     void remove_edge(uint32_t e);
     void propagate(Mode mode, uint32_t e);
+    void tell_left_out();
     void postpone(Mode mode);
     ScopeState *isolation();
     void clear_gradients(Mode mode, uint32_t clear, const std::vector<uint32_t> &edges);
@@ -183,6 +188,9 @@ private:
     std::vector<uint32_t> m_free_edges, m_todo;
     std::vector<GradId> m_dying;
     std::vector<GradId> m_starts; // where the next traversal begins
+    /// Of the traversal that is under way, in its region: lanes whose gradients were left out.
+    std::vector<Value> m_left_out;
+    jit::RegionId m_traversed_region = 0;
     std::vector<std::pair<uint32_t, Mode>>
         m_outside; // enqueued, but beyond an isolation's boundary
     bool m_releasing = false;

@@ -198,7 +198,8 @@ struct GatherTransfer final : Transfer {
             into = full(type, 0, size);
         else if (into.size() != size)
             into = binary(Op::Add, into, full(type, 0, size));
-        jit::scatter(into, g, index, mask, ReduceOp::Add);
+        jit::scatter(into, AdTracker::of(Context::current()).tape.summand(g, mask), index, mask,
+                     ReduceOp::Add);
         return true;
     }
 };

@@ -24,6 +24,17 @@ static void leave_out_invalid(Samples &s, const Radiance &primal, const Film::Cr
     s.traced = s.traced & valid;
 }
 
+// Tangents of others may be, too.
+static void leave_out_invalid(std::vector<Float> &tangents, const Mask &traced) {
+    Mask invalid(false);
+    for (Float &v : tangents) {
+        Mask finite = abs(v) < std::numeric_limits<double>::infinity();
+        invalid = invalid | !finite;
+        v = select(finite, v, Float(0));
+    }
+    note_invalid_derivatives(traced & invalid);
+}
+
 // Without what it depends on.
 static Radiance fixed(Radiance r) {
     for (auto *values : { &r.L.c, &r.aovs })
@@ -99,6 +110,7 @@ void Render::backward(const Float &gradient) {
         return with_samples(n).backward(gradient);
     jit::eval(gradient); // else by the launch that reads it, with all that it has recorded by then
     ad::IsolateGrad isolate;
+    ad::FiniteSums finite(note_invalid_derivatives);
     FollowedCamera camera(sensor());
     SeenBy seen(sensor());
     refuse_camera(integrator());
@@ -198,6 +210,8 @@ Float Render::forward() {
             must_go_on();
         Radiance tangent{ by.L, Mask(false), by.aovs };
         tangent.aovs.resize(integrator().aov_names().size(), Float(0));
+        for (auto *tangents : { &tangent.L.c, &tangent.aovs })
+            leave_out_invalid(*tangents, s.traced);
         {
             ad::SuspendGrad none;
             collect(next_band(), results_of(tangent, s));

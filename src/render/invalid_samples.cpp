@@ -20,6 +20,8 @@ struct Tallies {
     uint32_t next = 0;
     uint32_t latest = 0;  // whose missed ones are counted
     bool is_told = false; // one of them, at once
+    uint64_t derivatives = 0;
+    bool derivative_is_told = false;
 
     // Needs the lock.
     Tally &at(uint32_t render) {
@@ -63,6 +65,19 @@ void note_missed(uint64_t count) {
     }
 }
 
+void note_missed_derivatives(uint64_t count) {
+    std::lock_guard lock(g_tallies.mutex);
+    g_tallies.derivatives += count;
+}
+
+void note_derivatives(void *, uint64_t, uint32_t lanes, const int32_t *mask, void *) {
+    std::lock_guard lock(g_tallies.mutex);
+    for (uint32_t i = 0; i < lanes; ++i)
+        g_tallies.derivatives += mask[i] != 0;
+    if (!std::exchange(g_tallies.derivative_is_told, true))
+        warn("a derivative of a sample that is finite is NaN or infinite, and left out of gradients");
+}
+
 } // namespace
 
 uint32_t number_for_invalid_samples() {
@@ -79,9 +94,16 @@ void note_invalid_samples(const UInt32 &render, const UInt32 &x, const UInt32 &y
     jit::call_host("invalid samples", note, &g_tallies, inputs, {}, invalid, true);
 }
 
+void note_invalid_derivatives(const Value &invalid) {
+    if (invalid.is_literal() && !invalid.literal_bits())
+        return;
+    jit::allow_missed_calls("invalid derivatives", note_missed_derivatives);
+    jit::call_host("invalid derivatives", note_derivatives, &g_tallies, {}, {}, invalid, true);
+}
+
 void tell_invalid_samples_anew() {
     std::lock_guard lock(g_tallies.mutex);
-    g_tallies.is_told = false;
+    g_tallies.is_told = g_tallies.derivative_is_told = false;
 }
 
 InvalidSamples invalid_samples(uint32_t render) {
@@ -92,7 +114,11 @@ InvalidSamples invalid_samples(uint32_t render) {
 
 void report_invalid_samples(uint32_t render, uint32_t seed, bool skipped) {
     std::lock_guard lock(g_tallies.mutex);
-    g_tallies.is_told = false;
+    g_tallies.is_told = g_tallies.derivative_is_told = false;
+    if (uint64_t n = std::exchange(g_tallies.derivatives, 0))
+        warn(fmt::format("{} derivatives of samples that are finite were NaN or infinite, and left "
+                         "out of gradients",
+                         n));
     auto found = g_tallies.of.find(render);
     if (found == g_tallies.of.end())
         return;

@@ -1,4 +1,5 @@
-// render/invalid_samples.h: samples of pixels that are NaN or infinite: counted, and told with what it takes to see one again.
+// render/invalid_samples.h: samples of pixels that are NaN or infinite: counted, and told with what it takes to see one again;
+// and derivatives of samples that are none themselves.
 #pragma once
 #include "core/float.h"
 #include <array>
@@ -20,6 +21,8 @@ uint32_t number_for_invalid_samples();
 /// Lanes of the mask have such a sample, of a pixel of the whole image. One of them is told at once.
 void note_invalid_samples(const UInt32 &render, const UInt32 &x, const UInt32 &y,
                           const UInt32 &sample, const Mask &invalid);
+/// Lanes of the mask have a derivative of what a sample depends on that is NaN or infinite, and is left out.
+void note_invalid_derivatives(const Value &invalid);
 /// Scripts that ask for arrays alone see no report: they are told once for each scene.
 void tell_invalid_samples_anew();
 /// Kernels under way are not waited for.

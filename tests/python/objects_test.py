@@ -668,6 +668,54 @@ def test_gradients_pass_through_delta_lobes_in_python():
     assert covered > 0 and close(np.array(dr.grad(params["wall.bsdf.colour"])).ravel(), 2 * covered, rtol=.1)
 
 
+class Rooted(mi.BSDF):
+    """Diffuse; the left half does not depend on the colour, but only a careful one says so to derivatives: those of a root at 0
+    are infinite, and 0 times that is none."""
+
+    def __init__(self, props):
+        super().__init__(props)
+        self.colour, self.careful = mi.Color3f(.1, .2, .3), props.get("careful")
+        self.m_components = [mi.BSDFFlags.DiffuseReflection | mi.BSDFFlags.FrontSide]
+
+    def traverse(self, cb): cb.put("colour", self.colour, mi.ParamFlags.Differentiable)
+
+    def albedo(self, si):
+        left = si.uv.x < .5
+        root = dr.select(left, 0, dr.sqrt(self.colour)) if self.careful else dr.sqrt(self.colour * dr.select(left, 0, mi.Float(1)))
+        return .2 + root
+
+    def sample(self, ctx, si, sample1, sample2, active):
+        bs = mi.BSDFSample3f(mi.warp.square_to_cosine_hemisphere(sample2))
+        bs.pdf, bs.sampled_type = bs.wo.z / dr.pi, mi.UInt32(mi.BSDFFlags.DiffuseReflection)
+        return bs, dr.select(active & (si.wi.z > 0), self.albedo(si), 0)
+
+    def eval_pdf(self, ctx, si, wo, active):
+        good = active & (si.wi.z > 0) & (wo.z > 0)
+        return dr.select(good, self.albedo(si) * wo.z / dr.pi, 0), dr.select(good, wo.z / dr.pi, 0)
+
+    def eval(self, ctx, si, wo, active): return self.eval_pdf(ctx, si, wo, active)[0]
+
+
+def test_derivatives_that_are_not_finite_are_left_out_and_told(capfd):
+    mi.register_bsdf("rooted", Rooted)
+
+    def gradient(careful):
+        d = room(sky={"type": "constant", "radiance": 2.})
+        d["wall"]["bsdf"] = {"type": "rooted", "careful": careful}
+        del d["lamp"]
+        scene = mi.load_dict(d)
+        params = mi.traverse(scene)
+        dr.enable_grad(params["wall.bsdf.colour"])
+        params.update()
+        image = mi.render(scene, params, spp=4, seed=1, seed_grad=2, integrator=mi.load_dict({"type": "prb", "max_depth": 2}))
+        dr.backward(dr.sum(image, axis=None))
+        return np.array(dr.grad(params["wall.bsdf.colour"])).ravel(), capfd.readouterr().err
+    expected, said = gradient(True)
+    assert (expected > 0).all() and "left out" not in said
+    found, said = gradient(False)
+    assert close(found, expected, rtol=1e-4) and "is NaN or infinite, and left out of gradients" in said
+
+
 class Narrow(mi.ReconstructionFilter):
     def __init__(self, props):
         super().__init__(props)

@@ -5,7 +5,6 @@
 #include "core/nearest_name.h"
 #include <atomic>
 #include <mutex>
-#include <unordered_set>
 
 namespace umbel {
 
@@ -47,7 +46,7 @@ uint64_t changes() { return g_changes; }
 void note_change(const Object &object) { last_changes().set(object); }
 
 SceneParameters::SceneParameters(Ref<Object> root) : m_root(std::move(root)) {
-    visit(*m_root, { nullptr, 0, "" }, "");
+    visit(*m_root, { nullptr, "" }, "");
 }
 
 std::string SceneParameters::unique(std::string name) {
@@ -57,7 +56,6 @@ std::string SceneParameters::unique(std::string name) {
 
 // Depth is bounded by the scene file's nesting.
 void SceneParameters::visit(Object &object, Place place, const std::string &prefix) {
-    int depth = place.depth;
     m_places[&object] = std::move(place);
     Params params(Params::Mode::Traverse);
     object.declare(params);
@@ -69,8 +67,13 @@ void SceneParameters::visit(Object &object, Place place, const std::string &pref
             m_all.push_back({ dot + p.name, p, &object });
         for (size_t i = 0; i < p.objects.size(); ++i) {
             Object *child = p.objects[i].get();
-            if (!child || m_places.count(child))
+            if (!child)
                 continue;
+            if (m_places.count(child)) {
+                if (!is_inside(&object, child))
+                    m_other_places[child].push_back({ &object, p.name });
+                continue;
+            }
             std::string name = p.is_list ? fmt::format("{}_{}", p.name, i) : p.name;
             if (!child->id().empty())
                 name = unique(child->id());
@@ -78,9 +81,15 @@ void SceneParameters::visit(Object &object, Place place, const std::string &pref
                 name = unique(child->plugin());
             else
                 name = dot + name;
-            visit(*child, { &object, depth + 1, p.name }, name);
+            visit(*child, { &object, p.name }, name);
         }
     }
+}
+
+bool SceneParameters::is_inside(const Object *object, const Object *other) const {
+    while (object && object != other)
+        object = parent_of(object).first;
+    return object == other;
 }
 
 const SceneParameter &SceneParameters::at(std::string_view key) const {
@@ -139,21 +148,46 @@ void SceneParameters::update(const std::vector<std::string> &keys) {
             note_change(*p.owner);
     }
     jit::eval(); // what assign() has scheduled
-    // The innermost first, so that each finds what it is made of up to date
-    std::map<int, std::vector<Object *>, std::greater<>> by_depth;
-    std::unordered_set<Object *> seen;
-    std::unordered_map<Object *, std::vector<std::string>> parents; // what changed inside them
+    // Each after all that it is made of, so that it finds that up to date
+    struct Around {
+        size_t waits_for = 0;             // how many parts of it are still to be told
+        std::vector<std::string> changed; // of its parameters
+    };
+    std::unordered_map<Object *, Around> around;
+    std::vector<Object *> next;
     for (auto &[owner, names] : owners)
-        for (Object *o = owner; o && seen.insert(o).second; o = m_places.at(o).parent)
-            by_depth[m_places.at(o).depth].push_back(o);
-    for (auto &[depth, objects] : by_depth)
-        for (Object *o : objects) {
-            if (auto it = parents.find(o); it != parents.end())
-                o->children_changed(it->second);
-            if (auto it = owners.find(o); it != owners.end())
-                o->changed(it->second);
-            parents[m_places.at(o).parent].push_back(m_places.at(o).name);
-        }
+        if (around.try_emplace(owner).second)
+            next.push_back(owner);
+    for (size_t i = 0; i < next.size(); ++i)
+        each_place(next[i], [&](const Place &p) {
+            auto [it, is_new] = around.try_emplace(p.parent);
+            ++it->second.waits_for;
+            if (is_new)
+                next.push_back(p.parent);
+        });
+    std::erase_if(next, [&](Object *o) { return around.at(o).waits_for > 0; });
+    for (size_t i = 0; i < next.size(); ++i) {
+        Object *o = next[i];
+        if (const Around &a = around.at(o); !a.changed.empty())
+            o->children_changed(a.changed);
+        if (auto it = owners.find(o); it != owners.end())
+            o->changed(it->second);
+        each_place(o, [&](const Place &p) {
+            Around &a = around.at(p.parent);
+            a.changed.push_back(p.name);
+            if (--a.waits_for == 0)
+                next.push_back(p.parent);
+        });
+    }
+}
+
+void SceneParameters::each_place(Object *object,
+                                 const std::function<void(const Place &)> &fn) const {
+    if (const Place &first = m_places.at(object); first.parent)
+        fn(first);
+    if (auto others = m_other_places.find(object); others != m_other_places.end())
+        for (const Place &p : others->second)
+            fn(p);
 }
 
 std::pair<const Object *, std::string_view> SceneParameters::parent_of(const Object *object) const {

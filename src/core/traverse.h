@@ -48,16 +48,19 @@ public:
 private:
     struct Place { // of an object in the tree
         Object *parent;
-        int depth;
         std::string name; // the parent's parameter
     };
     void visit(Object &object, Place place, const std::string &prefix);
+    bool is_inside(const Object *object, const Object *other) const;
+    void each_place(Object *object, const std::function<void(const Place &)> &fn) const;
     std::string unique(std::string name);
 
     Ref<Object> m_root;
     std::vector<SceneParameter> m_all;
     std::vector<Value *> m_derived;
     std::unordered_map<Object *, Place> m_places;
+    std::unordered_map<Object *, std::vector<Place>>
+        m_other_places; // of objects that several share
     std::map<std::string, int, std::less<>> m_names;
 };
 

@@ -716,6 +716,20 @@ def test_derivatives_that_are_not_finite_are_left_out_and_told(capfd):
     assert close(found, expected, rtol=1e-4) and "is NaN or infinite, and left out of gradients" in said
 
 
+def test_all_that_share_a_texture_hear_that_it_changes():
+    ball = lambda x: {"type": "sphere", "center": [x, 0, 0], "bsdf": {"type": "principled", "sheen": {"type": "ref", "id": "t"}}}
+    scene = mi.load_dict({"type": "scene", "t": {"type": "uniform", "value": 0.}, "a": ball(-2), "b": ball(2)})
+    si, wo = dr.zeros(mi.SurfaceInteraction3f), mi.Vector3f(.8, 0, .6)
+    si.wi, si.sh_frame.n = mi.Vector3f(-.8, 0, .6), mi.Normal3f(0, 0, 1)
+    seen = lambda: [np.array(s.bsdf().eval(mi.BSDFContext(), si, wo)).ravel()[0] for s in scene.shapes()]
+    without = seen()
+    params = mi.traverse(scene)
+    params["t.value"] = 1.
+    params.update()
+    changed = seen()
+    assert changed[0] > without[0] and changed[1] == changed[0]
+
+
 class Narrow(mi.ReconstructionFilter):
     def __init__(self, props):
         super().__init__(props)

@@ -247,8 +247,11 @@ IsolateGrad::IsolateGrad() : m_exceptions(std::uncaught_exceptions()) {
     t.scopes().push_back(std::move(s));
 }
 
-IsolateGrad::~IsolateGrad() noexcept(false) {
-    tape().leave_isolation(std::uncaught_exceptions() > m_exceptions);
+IsolateGrad::~IsolateGrad() noexcept(false) { end(std::uncaught_exceptions() > m_exceptions); }
+
+void IsolateGrad::end(bool is_given_up) {
+    if (!std::exchange(m_has_ended, true))
+        tape().leave_isolation(is_given_up);
 }
 
 std::string listing() { return tape().listing(); }

@@ -85,9 +85,12 @@ class IsolateGrad {
 public:
     IsolateGrad();
     ~IsolateGrad() noexcept(false);
+    /// Ends the scope now. What it postponed goes on, which may throw, or is dropped.
+    void end(bool is_given_up);
 
 private:
     int m_exceptions;
+    bool m_has_ended = false;
 };
 
 /// Gradients that lanes add to an array which they share leave out those lanes where they are NaN or infinite: one would spoil

@@ -55,10 +55,11 @@ public:
                 add({ &v });
         }
     }
-    void exit() {
+    void exit(bool is_given_up) {
         while (!m_scopes.empty())
             m_scopes.pop_back();
-        m_isolate.reset();
+        if (auto isolate = std::move(m_isolate)) // whose destructor must not be the one to throw
+            isolate->end(is_given_up);
     }
 
 private:

@@ -94,6 +94,32 @@ def test_isolation_postpones_what_lies_outside():
     assert x.grad[0] == 12
 
 
+def test_an_isolation_that_an_error_ends_spreads_nothing():
+    x = Float(3)
+    dr.enable_grad(x)
+    y = x * x
+    with pytest.raises(KeyError):
+        with dr.isolate_grad():
+            dr.backward(y * 2)
+            raise KeyError
+    assert x.grad[0] == 0
+    dr.backward(y * 2)
+    assert x.grad[0] == 12
+
+
+def test_errors_at_the_end_of_an_isolation_are_raised():
+    class Fails(dr.CustomOp):
+        def eval(self, x): return x + 0
+        def backward(self): raise KeyError("no derivative")
+
+    x = Float(3)
+    dr.enable_grad(x)
+    y = dr.custom(Fails, x)
+    with pytest.raises(Exception, match="no derivative"):
+        with dr.isolate_grad():
+            dr.backward(y * 1)
+
+
 class Cube(dr.CustomOp):
     def eval(self, x, scale=1):
         self.x, self.scale = x, scale

@@ -293,9 +293,9 @@ class _Scope:
             self._scope = _core.GradScope(self._kind, arrays)
             self._scope.enter()
 
-    def __exit__(self, *exc):
+    def __exit__(self, error, *rest):
         if self._scope is not None:
-            self._scope.exit()
+            self._scope.exit(error is not None)
 
 
 def suspend_grad(*args, when=True):

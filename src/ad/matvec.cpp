@@ -104,7 +104,15 @@ struct MatVecOp final : CustomOp {
         Value into = take(t, 0, weights), bias_into;
         if (with_bias && !shared)
             bias_into = take(t, 1, bias_weights);
-        matvec_gradient(into, a, !with_bias ? nullptr : shared ? &into : &bias_into, bias, x, y);
+        Value all = literal(Type::Bool, 1);
+        std::vector<Value> summands;
+        for (const Value &v : y)
+            summands.push_back(t.summand(v, all));
+        matvec_gradient(into, a,
+                        !with_bias ? nullptr
+                        : shared   ? &into
+                                   : &bias_into,
+                        bias, x, summands);
         if (needs_grad_in(0))
             t.node(inputs[0]).grad = std::move(into);
         if (with_bias && !shared)

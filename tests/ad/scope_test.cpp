@@ -1,4 +1,5 @@
 // tests/ad/scope_test.cpp: which values are followed, how far traversals go, and traversals inside loops.
+#include "ad/matvec.h"
 #include "support/gradient_check.h"
 
 using namespace umbel::jit;
@@ -97,6 +98,21 @@ TEST_P(Scopes, ScopesHoldForMemoryAndControlFlow) {
     backward(w);
     EXPECT_EQ(grad(x).read(), (List{ 5, 14 }));
     EXPECT_EQ(grad(y).read(), (List{ 0, 0 }));
+}
+
+// ---- sums of finite numbers
+
+TEST_P(Scopes, SumsForMatricesLeaveOutLanesThatAreNotFinite) {
+    Float32 w = copy(std::vector<float>{ 2 }), in = copy(std::vector<float>{ 1, 0, 3 });
+    enable_grad(w);
+    static bool is_told;
+    is_told = false;
+    FiniteSums finite([](const Value &) { is_told = true; });
+    Float32 out(matvec(w, Matrix{ 0, 1, 1, 1 }, Value(), NoBias, std::vector<Value>{ in })[0]);
+    Float32 root = sqrt(out); // whose derivative is infinite at 0
+    backward(root);
+    EXPECT_NEAR(item(grad(w)), 0.5 / std::sqrt(2.) + 1.5 / std::sqrt(6.), 1e-6);
+    EXPECT_TRUE(is_told);
 }
 
 // ---- isolation

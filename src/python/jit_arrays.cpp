@@ -205,7 +205,8 @@ struct Lent {
 
 // The same on the GPU that it was computed on, for libraries that compute there, too. All that was queued has run. Once they let it go,
 // it is used again after what they have queued.
-nb::object device_memory(nb::handle h, std::vector<size_t> shape, bool on_default_stream, bool copy) {
+nb::object device_memory(nb::handle h, std::vector<size_t> shape, bool on_default_stream,
+                         bool copy) {
     Object *o = array_of(h);
     Value v = o->v[0];
     if (v.is_literal()) {
@@ -213,8 +214,10 @@ nb::object device_memory(nb::handle h, std::vector<size_t> shape, bool on_defaul
         o->v[0] = v;
     }
     jit::about_to_read(v.context(), "the memory of an array");
-    if (copy)
+    if (copy) {
+        jit::eval(v); // a range that is gathered from a range is itself
         v = jit::gather(v, jit::lane_index(v.size()), jit::literal(Type::Bool, 1));
+    }
     evaluate_and_wait(v);
     jit::Device &device = *v.context().backend().device();
     auto *lent = new Lent{ v.context().data(v.id()), device,
@@ -272,7 +275,8 @@ void bind_arrays(nb::module_ &m) {
     m.def("cuda_device", [](nb::handle h) { // its number; -1: in memory of the host
         Object *o = array_of(h);
         const Value *v = o->n == 1 ? &o->v[0] : nullptr;
-        jit::Device *device = v && v->valid() && v->size() ? v->context().backend().device() : nullptr;
+        jit::Device *device =
+            v && v->valid() && v->size() ? v->context().backend().device() : nullptr;
         return device ? jit::cuda_device_number(*device) : -1;
     });
     m.def("device_memory", device_memory);

@@ -178,12 +178,19 @@ Value Foreign::read(bool copy) {
         uint64_t bytes = n * jit::bytes(type);
         auto address = reinterpret_cast<uintptr_t>(m_on_device->array.data());
         auto *held = new std::shared_ptr<OnDevice>(m_on_device);
-        jit::DeviceOwner owner{ &device, address, [held, &device] {
-                                   release_later([held, &device] {
-                                       jit::wait_for_launched(device); // kernels may still read it
-                                       delete held;
-                                   });
-                               } };
+        jit::DeviceOwner owner{
+            &device, address,
+            [held, &device] {
+                release_later([held, &device] {
+                    {
+                        nb::gil_scoped_release
+                            others_may_run;             // as what is waited for may call Python
+                        jit::wait_for_launched(device); // kernels may still read it
+                    }
+                    delete held;
+                });
+            }
+        };
         Value v =
             Value::adopt(c, c.graph.buffer(type, jit::borrow(nullptr, bytes, owner), uint32_t(n)));
         if (!copy)

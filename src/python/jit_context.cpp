@@ -85,7 +85,7 @@ static void check_signals() {
 
 namespace {
 std::vector<const uint64_t *> g_inside; // by their t_epoch
-uint64_t g_choice = 1;                  // of variants
+uint64_t g_choice = 1;                  // of variants and devices
 thread_local uint64_t t_choice = 0;     // that this thread knows
 
 bool another_is_inside() {
@@ -101,6 +101,12 @@ void let_others_run_while(auto &&condition) {
         check_signals();
     }
 }
+// What goes on must not be recorded into a body of another thread's; `or_for` is what else there is to wait for.
+void wait_for_body(Context &c, bool (*or_for)()) {
+    let_others_run_while([&] { return or_for() || (c.region != 0 && g_recorder != &t_epoch); });
+    if (c.region == 0)
+        g_recorder = &t_epoch;
+}
 } // namespace
 
 void wait_inside(Context &c) {
@@ -115,8 +121,12 @@ void wait_inside(Context &c) {
         ~Inside() { g_inside.erase(std::ranges::find(g_inside, &t_epoch)); }
     } inside;
     wait_for(c);
-    // What goes on must not be recorded into a body of another thread's
-    let_others_run_while([&] { return c.region != 0 && g_recorder != &t_epoch; });
+    wait_for_body(c, [] { return false; });
+}
+
+void wait_between(Context &c) {
+    wait_for(c);
+    wait_for_body(c, another_is_inside);
 }
 
 void choose_context() {
@@ -125,7 +135,8 @@ void choose_context() {
     if (!records) // whose end the other one waits for
         let_others_run_while(another_is_inside);
     if (t_choice == g_choice) {
-        t_epoch = g_epoch;
+        if (!another_is_inside()) // or this is asked again when the body that is recorded has ended
+            t_epoch = g_epoch;
         return;
     }
     g_threads.insert(PyThread_get_thread_ident());
@@ -166,6 +177,7 @@ int choose_device(int number) {
         return number;
     int before = std::exchange(g_device, number);
     ++g_epoch;
+    ++g_choice;
     try {
         enter();
     } catch (...) {

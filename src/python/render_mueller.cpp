@@ -1,6 +1,7 @@
 // python/render_mueller.cpp: `umbel.mueller`: core/mueller.h for numbers, arrays and spectra.
 //
 // An argument without channels gives a 4x4 matrix of numbers, one with channels a matrix for each of them.
+#include "core/device_choice.h"
 #include "core/fresnel.h"
 #include "core/mueller.h"
 #include "python/arrays.h"
@@ -21,11 +22,14 @@ public:
         enter();
         for (nb::handle h : arguments)
             find(h);
+        std::string_view backend = variant().backend; // or cuda:1
+        size_t colon = backend.find(':');
+        int device = colon == backend.npos ? -1 : std::stoi(std::string(backend.substr(colon + 1)));
         for (const Variant &v : all_variants())
-            if (v.backend == variant().backend &&
+            if (v.backend == backend.substr(0, colon) &&
                 v.double_precision == variant().double_precision && !v.polarized &&
                 v.channels() == std::max(m_count, 1)) {
-                m_scope.emplace(v);
+                m_scope.emplace(on_device(v, device));
                 return;
             }
         throw nb::type_error(

@@ -89,7 +89,8 @@ void show(const Ref<Film> &film, const Float &image, std::vector<size_t> shape,
         Ref<Film> other = s.film.lock();
         return !other || other == film;
     });
-    shown().push_back({ film, Float(ad::detach(image)), std::move(shape), std::move(further), tally });
+    shown().push_back(
+        { film, Float(ad::detach(image)), std::move(shape), std::move(further), tally });
     forget_state(*film, "storage"); // of blocks that were put before
 }
 nb::object last_image(const Ref<Film> &film) {
@@ -253,7 +254,7 @@ nb::object render(const Ref<Scene> &scene, uintptr_t params, nb::object sensor,
     };
     auto between = [&](Render &r) {
         // A launch may be long: what a signal raises does not wait for its end
-        wait_for(scene->scene_variant().context());
+        wait_between(scene->scene_variant().context());
         r.wait(); // sizes the next one
         hear_signals();
         progress(r.progress(), nb::cpp_function([&r] { return r.image(); }));

@@ -8,6 +8,8 @@ namespace umbel::python {
 void wait_for(Context &c);
 /// The same in the middle of an operation: other threads run, but those that would use arrays wait until the operation goes on.
 void wait_inside(Context &c);
+/// The same between two operations: other threads' go on to their end first.
+void wait_between(Context &c);
 /// From now on, Ctrl-C raises KeyboardInterrupt also while a kernel is compiled, which goes on in the background.
 void hear_interrupts();
 /// Waits for the kernels of all contexts, or cancels them: at once, or when a signal raises an exception. Other threads end

@@ -169,6 +169,16 @@ class Copy:
 other = mi.Float(Copy())
 dr.scatter(other, 9, mi.UInt(0))
 assert other.numpy()[0] == 9 and a.numpy()[0] == 1
+a = dr.arange(mi.UInt, 4)  # which a copy by its own numbers would be
+copied = mi.UInt(Copy())
+dr.scatter(copied, 9, mi.UInt(0))
+assert copied.numpy()[0] == 9 and a.numpy()[0] == 0
+a = dr.arange(mi.Float, 4) + 1
+try:
+    mi.Point2f(a, a).__dlpack__(copy=False)
+    raise AssertionError("two arrays in one place")
+except BufferError:
+    pass
 for wrong in ({"dl_device": (2, 1)}, {"dl_device": (1, 0), "copy": False}):
     try:
         a.__dlpack__(**wrong)
@@ -205,6 +215,7 @@ with mi.set_device(1):
     b = make()
     assert number(b) == 1 and b.numpy().tolist() == [1, 2, 3, 4]
     assert mi.variant() == "cuda_ad_rgb"
+    mi.mueller.absorber(0.5)  # of a variant like this one, without polarization
     image = mi.render(scene, spp=1)  # where the scene is
     assert number(image) == 0 and abs(image.numpy() - 3).max() < 1e-4
     try:

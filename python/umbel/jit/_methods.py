@@ -65,6 +65,8 @@ def __dlpack__(self, stream=None, dl_device=None, copy=None, **kwargs):
                           f"not on {there}")
     if copy is False and there != here:
         raise BufferError(f"__dlpack__(): the array is on the device {here}, and on {there} is a copy; ask for copy=None")
+    if copy is False and not is_tensor_v(self) and describe(type(self))[3]:
+        raise BufferError("__dlpack__(): nested arrays are several, which are together in a copy only; ask for copy=None")
     if stream is not None and (isinstance(stream, bool) or not isinstance(stream, int)):
         raise TypeError(f"__dlpack__(): stream is a number or None, not '{type(stream).__name__}'")
     if there[0] == _cuda:

@@ -151,9 +151,25 @@ void KernelTask::run_on_device(CollectingLog &log) {
     std::vector<SumTarget> targets;
     for (uint32_t array : summed)
         targets.push_back({ arrays[array].buffer.get(), arrays[array].type, arrays[array].size });
-    std::vector<uint64_t> places, replaced(arrays.size(), 0);
+    std::vector<uint64_t> places;
     if (summing && !targets.empty())
         places = summing->begin_sums(targets);
+    try {
+        launch_on_device(log, places);
+        if (summing && !targets.empty())
+            summing->end_sums(targets, places);
+    } catch (...) {
+        if (summing && !targets.empty())
+            summing->drop_sums(targets, places);
+        throw;
+    }
+    for (uint32_t array : written)
+        if (arrays[array].buffer->bytes()) // else a pointer of the host, which has no copy
+            arrays[array].buffer->device_wrote();
+}
+
+void KernelTask::launch_on_device(CollectingLog &log, const std::vector<uint64_t> &places) {
+    std::vector<uint64_t> replaced(arrays.size(), 0);
     std::vector<BufferRef> pointers(arrays.size()); // of no bytes: bound as they are
     for (size_t k = 0; k < places.size(); ++k)
         if (places[k]) {
@@ -193,11 +209,6 @@ void KernelTask::run_on_device(CollectingLog &log) {
         args[arg].bytes = which & 1 ? t.data->size() : t.table.size() * sizeof(uint32_t);
     }
     main.kernel->run_on_device({ args, size, &log });
-    if (summing && !targets.empty())
-        summing->end_sums(targets, places);
-    for (uint32_t array : written)
-        if (arrays[array].buffer->bytes()) // else a pointer of the host, which has no copy
-            arrays[array].buffer->device_wrote();
 }
 
 PrivateCopies KernelTask::private_copies() const {

@@ -70,6 +70,8 @@ struct KernelTask final : Task {
 private:
     void bind();
     void run_on_device(CollectingLog &log);
+    /// `places`: where lanes add to in the place of arrays in `summed`; 0: to the array.
+    void launch_on_device(CollectingLog &log, const std::vector<uint64_t> &places);
     void run_blocks(CollectingLog &log);
     PrivateCopies private_copies() const;
     void run_summing(const PrivateCopies &copies, CollectingLog &log);

@@ -51,15 +51,19 @@ def assemble(ptxas, files, architectures=ARCHITECTURES, jobs=1, seconds=None, kn
     accepted, refused = [], []
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
         running = {pool.submit(one, item): item for item in work}
-        for done in concurrent.futures.as_completed(running):
-            (h, a), message = running[done], done.result()
-            if message == "":
-                accepted.append((h, a))
-            elif message:
-                message = f"{files[h]} for {a}: {message}"
-                refused.append(message)
-            if message is not None:
-                tell((h, a), message)
+        try:
+            for done in concurrent.futures.as_completed(running):
+                (h, a), message = running[done], done.result()
+                if message == "":
+                    accepted.append((h, a))
+                elif message:
+                    message = f"{files[h]} for {a}: {message}"
+                    refused.append(message)
+                if message is not None:
+                    tell((h, a), message)
+        except BaseException:  # Ctrl-C: those that run are waited for
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
     return accepted, refused
 
 

@@ -82,7 +82,8 @@ public:
           m_lanes(outline.lanes), m_args(std::move(outline.args)),
           m_externs(std::move(outline.externs)) {}
     ~CudaKernel() override {
-        if (m_loaded.module && !driver_is_leaving() && driver().context_set(m_device.context()) == Success) {
+        if (m_loaded.module && !driver_is_leaving() &&
+            driver().context_set(m_device.context()) == Success) {
             driver().stream_wait(m_device.stream()); // it may be queued
             driver().module_unload(m_loaded.module);
         }
@@ -377,12 +378,23 @@ int chosen_device() {
 } // namespace
 } // namespace cuda
 
-bool cuda_is_present() { return cuda::device_is_present(); }
+bool cuda_is_present() {
+    static const bool found = [] {
+        const char *text = std::getenv("UMBEL_DEVICE");
+        try {
+            return cuda::device_is_present(text && *text ? cuda::chosen_device() : -1);
+        } catch (const UserError &) { // told when the device is opened
+            return true;
+        }
+    }();
+    return found;
+}
 
 namespace {
 struct Opened {
     std::mutex mutex;
-    std::map<int, std::unique_ptr<cuda::CudaBackend>> backends; // by number; null: it could not be opened
+    std::map<int, std::unique_ptr<cuda::CudaBackend>>
+        backends; // by number; null: it could not be opened
 };
 } // namespace
 
@@ -413,7 +425,7 @@ void list_cuda_backends(std::vector<BackendEntry> &list) {
     list.push_back({ .name = "cuda",
                      .rank = 3,
                      .open = []() -> Backend & { return cuda_device(cuda::chosen_device()); },
-                     .is_present = cuda::device_is_present,
+                     .is_present = cuda_is_present,
                      .open_device = cuda_device,
                      .open_devices = opened_devices });
 }

@@ -43,17 +43,21 @@ int capability_of(DeviceNumber device) {
 
 } // namespace
 
-bool device_is_present() {
-    static const bool found = [] {
+bool device_is_present(int number) {
+    auto is_usable = [](int k) {
         try {
-            for (int k = 0; k < count_devices(); ++k)
-                if (capability_of(find_device(k)) >= LeastCapability)
-                    return true;
+            return capability_of(find_device(k)) >= LeastCapability;
         } catch (const DeviceError &) { // whoever opens a device hears of it
+            return false;
         }
-        return false;
-    }();
-    return found;
+    };
+    try {
+        for (int k = 0, count = count_devices(); k < count; ++k)
+            if ((number < 0 || number == k) && is_usable(k))
+                return true;
+    } catch (const DeviceError &) {
+    }
+    return false;
 }
 
 CudaDevice::CudaDevice(int number) : m_number(number) {
@@ -128,9 +132,10 @@ uint64_t CudaDevice::allocate(uint64_t bytes) {
         }
     }
     if (!address)
-        throw DeviceError(fmt::format("out of memory: cannot allocate {:.1f} MiB on {}; {}{}",
-                                      double(bytes) / (1 << 20), m_name, state_of_memory(),
-                                      m_limit == ~0ull ? "" : "; UMBEL_DEVICE_MEMORY allows no more"));
+        throw DeviceError(
+            fmt::format("out of memory: cannot allocate {:.1f} MiB on {}; {}{}",
+                        double(bytes) / (1 << 20), m_name, state_of_memory(),
+                        m_limit == ~0ull ? "" : "; UMBEL_DEVICE_MEMORY allows no more"));
     m_in_use += capacity;
     m_peak = std::max(m_peak, m_in_use);
     return address;
@@ -188,8 +193,8 @@ void CudaDevice::need_memory(const std::function<Result()> &request, const std::
         free_cached();
         result = request();
         if (result == OutOfMemory)
-            throw DeviceError(fmt::format("out of memory: {} failed on {}; {}", what, m_name,
-                                          state_of_memory()));
+            throw DeviceError(
+                fmt::format("out of memory: {} failed on {}; {}", what, m_name, state_of_memory()));
     }
     need(result, what.c_str());
 }
@@ -297,7 +302,8 @@ void CudaDevice::fill(uint64_t to, uint64_t bits, uint32_t width, uint64_t count
     else
         for (int half : { 0, 1 }) // columns of four bytes, eight apart
             if (result == Success)
-                result = d.fill_columns(to + 4u * uint32_t(half), 8, half ? high : low, 1, count, m_stream);
+                result = d.fill_columns(to + 4u * uint32_t(half), 8, half ? high : low, 1, count,
+                                        m_stream);
     need(result, "filling an array");
     note_queued();
 }

@@ -30,8 +30,8 @@ private:
     EventHandle *m_event = nullptr;
 };
 
-/// Whether there is a device that can be opened; starts the driver.
-bool device_is_present();
+/// Whether there is a device that can be opened, of that number or, if it is negative, of any; starts the driver.
+bool device_is_present(int number);
 
 class CudaDevice final : public SummingDevice {
 public:
@@ -47,6 +47,8 @@ public:
     void copy_each(std::span<const SmallCopy> copies) override;
     std::vector<uint64_t> begin_sums(std::span<const SumTarget> targets) override;
     void end_sums(std::span<const SumTarget> targets, std::span<const uint64_t> digits) override;
+    void drop_sums(std::span<const SumTarget> targets,
+                   std::span<const uint64_t> digits) noexcept override;
     DeviceStats stats() override;
     void trim() override;
 

@@ -55,7 +55,7 @@ bool driver_is_leaving() { return g_is_leaving; }
 
 const Driver &driver() {
     static const Driver d = [] {
-        Driver loaded = load(); // tried again after a failure
+        Driver loaded = load();                   // tried again after a failure
         std::atexit([] { g_is_leaving = true; }); // called before what the driver has asked for
         return loaded;
     }();

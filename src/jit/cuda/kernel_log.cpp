@@ -52,8 +52,7 @@ void tell_failures(uint32_t site, const ptx::LogTally &tally, LaunchLog &log) {
 
 } // namespace
 
-LaunchedLog::LaunchedLog(CudaDevice &device, uint64_t address,
-                         const std::vector<ExternSite> &sites)
+LaunchedLog::LaunchedLog(CudaDevice &device, uint64_t address, const std::vector<ExternSite> &sites)
     : m_device(device), m_address(address), m_sites(sites), m_end(device) {
     uint64_t bytes = ptx::log_header_bytes(sites.size());
     if (bytes <= CudaDevice::PinnedBytes) {
@@ -79,7 +78,7 @@ void LaunchedLog::deliver(LaunchLog &log) const {
     else
         device.download(head.data(), address, head.size());
     auto header = read<ptx::LogHeader>(head.data());
-    std::vector<uint64_t> missing(sites.size());
+    std::vector<uint32_t> missing(sites.size()); // modulo 2^32, as they are counted
     uint64_t wanted = 0;
     for (size_t s = 0; s < sites.size(); ++s) {
         auto tally = read<ptx::LogTally>(head.data() + sizeof(header) + sizeof(ptx::LogTally) * s);
@@ -88,7 +87,7 @@ void LaunchedLog::deliver(LaunchLog &log) const {
         else
             wanted += missing[s] = tally.count;
     }
-    if (!wanted)
+    if (!wanted && !header.used)
         return;
     std::string text(std::min(header.used, header.capacity), 0);
     device.download(text.data(), address + head.size(), text.size());

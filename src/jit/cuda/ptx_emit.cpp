@@ -93,8 +93,7 @@ std::string FunctionWriter::run() {
     return head + local + m_w.finish() + "}\n\n";
 }
 
-void FunctionWriter::emit_entry(const Operand &first, const Operand &threads,
-                                const Operand &size) {
+void FunctionWriter::emit_entry(const Operand &first, const Operand &threads, const Operand &size) {
     auto all = [&](auto &&wanted) {
         for (uint32_t i = 0; i < m_fn.insts.size(); ++i)
             if (wanted(inst(i).op == Op::LoadLane))
@@ -143,8 +142,7 @@ uint32_t lanes_of_a_thread(const Program &program) {
             in.op == Op::Pow)
             return 1;
     }
-    return loaded ? uint32_t(
-                        std::min<uint64_t>((BytesUnderWay + loaded - 1) / loaded, MostLanes))
+    return loaded ? uint32_t(std::min<uint64_t>((BytesUnderWay + loaded - 1) / loaded, MostLanes))
                   : 1;
 }
 

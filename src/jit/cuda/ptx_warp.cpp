@@ -49,8 +49,8 @@ void add_up(Writer &w, const Peers &peers, const std::vector<Operand> &sums) {
 
 std::string add_function(Module &module, Type t, const uint64_t *literal) {
     // Each literal has its own: lanes that come from elsewhere must not count as peers that add the same
-    std::string key = literal ? fmt::format("add_{}_{:x}", name(t), *literal)
-                              : fmt::format("add_{}", name(t));
+    std::string key =
+        literal ? fmt::format("add_{}_{:x}", name(t), *literal) : fmt::format("add_{}", name(t));
     if (auto it = module.helpers.find(key); it != module.helpers.end())
         return it->second;
     Writer w(module);

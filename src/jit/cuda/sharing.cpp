@@ -32,7 +32,8 @@ void follow_others(Device &device, OthersQueue queue) noexcept {
     const cuda::Driver &d = cuda::driver();
     d.context_set(gpu->context());
     cuda::EventHandle *end = nullptr;
-    if (queue == OthersQueue::Default && d.event_create(&end, cuda::EventWithoutTime) == cuda::Success) {
+    if (queue == OthersQueue::Default &&
+        d.event_create(&end, cuda::EventWithoutTime) == cuda::Success) {
         bool follows = d.event_record(end, nullptr) == cuda::Success &&
                        d.stream_wait_event(gpu->stream(), end, 0) == cuda::Success;
         d.event_destroy(end); // the driver keeps it until it was reached

@@ -31,10 +31,11 @@ void tell_inexact(const SumTarget &t) {
     static std::atomic<bool> is_told{ false };
     if (is_told.exchange(true))
         return;
-    warn(fmt::format("a launch adds to an array of {} {} on a GPU, for whose exact sums, of {} bytes a cell, {} GiB "
-                       "a launch do not suffice: last bits of such sums may differ from run to run; "
-                       "smaller arrays keep theirs, and so do those of fewer sums in one launch",
-                       t.cells, name(t.type), ptx::cell_bytes(t.type), MostBytes >> 30));
+    warn(fmt::format("a launch adds to an array of {} {} on a GPU, for whose exact sums, of {} "
+                     "bytes a cell, {} GiB "
+                     "a launch do not suffice: last bits of such sums may differ from run to run; "
+                     "smaller arrays keep theirs, and so do those of fewer sums in one launch",
+                     t.cells, name(t.type), ptx::cell_bytes(t.type), MostBytes >> 30));
 }
 
 } // namespace
@@ -86,20 +87,33 @@ std::vector<uint64_t> CudaDevice::begin_sums(std::span<const SumTarget> targets)
     std::stable_sort(order.begin(), order.end(),
                      [&](size_t a, size_t b) { return targets[a].cells < targets[b].cells; });
     uint64_t total = 0;
-    for (size_t k : order) {
-        const SumTarget &t = targets[k];
-        total += all_bytes(t);
-        if (total > MostBytes || t.cells > 1u << 31) {
-            tell_inexact(t);
-            break;
+    try {
+        for (size_t k : order) {
+            const SumTarget &t = targets[k];
+            total += all_bytes(t);
+            if (total > MostBytes || t.cells > 1u << 31) {
+                tell_inexact(t);
+                break;
+            }
+            uint64_t address = allocate(all_bytes(t)), copies = copies_of(t);
+            out[k] = address | ptx::SumTag;
+            need(driver().clear(address, 0, all_bytes(t), m_stream), "clearing sums");
+            uint32_t header[2] = { uint32_t(copies - 1),
+                                   copies > 1 ? uint32_t(digit_bytes(t)) : 0 };
+            upload(address, header, sizeof(header));
         }
-        uint64_t address = allocate(all_bytes(t)), copies = copies_of(t);
-        need(driver().clear(address, 0, all_bytes(t), m_stream), "clearing sums");
-        uint32_t header[2] = { uint32_t(copies - 1), copies > 1 ? uint32_t(digit_bytes(t)) : 0 };
-        upload(address, header, sizeof(header));
-        out[k] = address | ptx::SumTag;
+    } catch (...) {
+        drop_sums(targets, out);
+        throw;
     }
     return out;
+}
+
+void CudaDevice::drop_sums(std::span<const SumTarget> targets,
+                           std::span<const uint64_t> digits) noexcept {
+    for (size_t k = 0; k < digits.size(); ++k)
+        if (digits[k])
+            release(digits[k] & ~ptx::SumTag, all_bytes(targets[k]));
 }
 
 void CudaDevice::end_sums(std::span<const SumTarget> targets, std::span<const uint64_t> digits) {
@@ -122,8 +136,8 @@ void CudaDevice::end_sums(std::span<const SumTarget> targets, std::span<const ui
         uint32_t cells = uint32_t(t.cells);
         void *parameters[] = { &address, &array, &cells };
         start(sum_kernels().finish(t.type), cells, parameters);
-        release(address, all_bytes(t));
     }
+    drop_sums(targets, digits); // in the queue's order: after what was started
 }
 
 } // namespace umbel::jit::cuda

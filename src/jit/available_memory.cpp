@@ -55,14 +55,35 @@ uint64_t left(uint64_t limit, uint64_t used) { return limit > used ? limit - use
 /// Names of files and of their entries in one version of control groups.
 struct GroupFiles {
     const char *limit, *used, *inactive_cache, *active_cache;
+    const char *swap_limit, *used_swap;
+    bool swap_has_memory; // the last two are of memory and swap together
 };
-constexpr GroupFiles Version1{ "memory.limit_in_bytes", "memory.usage_in_bytes",
-                               "total_inactive_file", "total_active_file" },
-    Version2{ "memory.max", "memory.current", "inactive_file", "active_file" };
+constexpr GroupFiles Version1{ "memory.limit_in_bytes",
+                               "memory.usage_in_bytes",
+                               "total_inactive_file",
+                               "total_active_file",
+                               "memory.memsw.limit_in_bytes",
+                               "memory.memsw.usage_in_bytes",
+                               true },
+    Version2{ "memory.max",  "memory.current",  "inactive_file",
+              "active_file", "memory.swap.max", "memory.swap.current",
+              false };
+
+/// What a group, which has so much memory left, leaves of the machine's swap; nothing where the system does not tell.
+uint64_t swap_left_in_group(const std::string &folder, const GroupFiles &files, uint64_t memory,
+                            uint64_t swap) {
+    std::string limit = contents(folder + files.swap_limit);
+    if (limit.empty())
+        return 0;
+    uint64_t rest = left(number(limit, "", UINT64_MAX), // or `max`
+                         number(contents(folder + files.used_swap), "", 0));
+    return std::min(swap, files.swap_has_memory ? left(rest, memory) : rest);
+}
 
 /// What a group and those around it leave, each of which has a limit of its own. Of the path, what is not there is passed over: inside
-/// of a container, it may be the host's.
-uint64_t left_in_group(const std::string &mount, std::string_view path, const GroupFiles &files) {
+/// of a container, it may be the host's. `swap`: what the machine has left.
+uint64_t left_in_group(const std::string &mount, std::string_view path, const GroupFiles &files,
+                       uint64_t swap) {
     uint64_t memory = UINT64_MAX;
     if (path.find("..") != path.npos) // of a group outside of what is to be seen
         path = {};
@@ -75,9 +96,10 @@ uint64_t left_in_group(const std::string &mount, std::string_view path, const Gr
             uint64_t used = number(contents(folder + files.used), "", 0);
             // Of files that were read, the system gives back what is asked for
             std::string stat = contents(folder + "memory.stat");
-            used = left(used, number(stat, files.inactive_cache, 0) +
-                                  number(stat, files.active_cache, 0));
-            memory = std::min(memory, left(limit, used));
+            uint64_t rest = left(limit, left(used, number(stat, files.inactive_cache, 0) +
+                                                       number(stat, files.active_cache, 0)));
+            rest += swap_left_in_group(folder, files, left(limit, used), swap);
+            memory = std::min(memory, rest);
         }
         if (path.empty())
             return memory;
@@ -86,7 +108,7 @@ uint64_t left_in_group(const std::string &mount, std::string_view path, const Gr
     }
 }
 
-uint64_t left_in_groups(const std::string &root) {
+uint64_t left_in_groups(const std::string &root, uint64_t swap) {
     uint64_t memory = UINT64_MAX;
     std::string text = contents(root + "/proc/self/cgroup");
     for (std::string_view lines = text; !lines.empty();) { // number:controllers:path
@@ -95,15 +117,15 @@ uint64_t left_in_groups(const std::string &root) {
         size_t first = line.find(':'), second = line.find(':', first + 1);
         if (first == line.npos || second == line.npos)
             continue;
-        std::string controllers = "," + std::string(line.substr(first + 1, second - first - 1)) +
-                                  ",";
+        std::string controllers =
+            "," + std::string(line.substr(first + 1, second - first - 1)) + ",";
         std::string_view path = line.substr(second + 1);
         if (controllers == ",,")
             for (const char *mount : { "/sys/fs/cgroup", "/sys/fs/cgroup/unified" })
-                memory = std::min(memory, left_in_group(root + mount, path, Version2));
+                memory = std::min(memory, left_in_group(root + mount, path, Version2, swap));
         else if (controllers.find(",memory,") != controllers.npos)
-            memory =
-                std::min(memory, left_in_group(root + "/sys/fs/cgroup/memory", path, Version1));
+            memory = std::min(memory,
+                              left_in_group(root + "/sys/fs/cgroup/memory", path, Version1, swap));
     }
     return memory;
 }
@@ -119,10 +141,11 @@ uint64_t left_of_limit(decltype(RLIMIT_AS) resource, uint64_t used) {
 
 uint64_t available_memory(const std::string &root) {
     std::string machine = contents(root + "/proc/meminfo");
-    uint64_t memory = number(machine, "MemAvailable:", UINT64_MAX >> 10) << 10;
+    uint64_t memory = number(machine, "MemAvailable:", UINT64_MAX >> 10) << 10,
+             swap = number(machine, "SwapFree:", 0) << 10;
     if (memory < UINT64_MAX >> 1)
-        memory += number(machine, "SwapFree:", 0) << 10;
-    memory = std::min(memory, left_in_groups(root));
+        memory += swap;
+    memory = std::min(memory, left_in_groups(root, swap));
     uint64_t page = uint64_t(sysconf(_SC_PAGESIZE)),
              space = number(contents(root + "/proc/self/statm"), "", 0) * page,
              data = number(contents(root + "/proc/self/status"), "VmData:", 0) << 10;

@@ -14,7 +14,8 @@ constexpr uint64_t GiB = uint64_t(1) << 30;
 class AvailableMemory : public testing::Test {
 protected:
     void SetUp() override {
-        std::string name = (std::filesystem::temp_directory_path() / "umbel-memory-XXXXXX").string();
+        std::string name =
+            (std::filesystem::temp_directory_path() / "umbel-memory-XXXXXX").string();
         ASSERT_NE(mkdtemp(name.data()), nullptr);
         root = name;
         write("proc/meminfo", "MemTotal: 16777216 kB\nMemFree: 1 kB\nMemAvailable:    8388608 kB\n"
@@ -69,6 +70,27 @@ TEST_F(AvailableMemory, IsThatOfGroupsOfTheFirstVersion) {
     EXPECT_EQ(available(), 2 * GiB);
     group("sys/fs/cgroup/memory/a", 2 * GiB, GiB, 0);
     EXPECT_EQ(available(), GiB);
+}
+
+TEST_F(AvailableMemory, OfSwapIsWhatAGroupLeavesOfIt) {
+    write("proc/self/cgroup", "0::/a\n");
+    group("sys/fs/cgroup/a", 4 * GiB, 2 * GiB, 0);
+    EXPECT_EQ(available(), 2 * GiB);
+    write("sys/fs/cgroup/a/memory.swap.max", "max\n");
+    EXPECT_EQ(available(), 3 * GiB); // the machine has no more
+    write("sys/fs/cgroup/a/memory.swap.max", std::to_string(GiB));
+    write("sys/fs/cgroup/a/memory.swap.current", std::to_string(GiB / 4));
+    EXPECT_EQ(available(), 2 * GiB + GiB * 3 / 4);
+    write("sys/fs/cgroup/a/memory.swap.max", "0\n");
+    EXPECT_EQ(available(), 2 * GiB);
+}
+
+TEST_F(AvailableMemory, OfSwapIsWhatGroupsOfTheFirstVersionLeaveOfIt) {
+    write("proc/self/cgroup", "4:memory:/a\n");
+    group("sys/fs/cgroup/memory/a", 4 * GiB, 2 * GiB, 0);
+    write("sys/fs/cgroup/memory/a/memory.memsw.limit_in_bytes", std::to_string(5 * GiB));
+    write("sys/fs/cgroup/memory/a/memory.memsw.usage_in_bytes", std::to_string(2 * GiB + GiB / 2));
+    EXPECT_EQ(available(), 2 * GiB + GiB / 2); // memory and swap together
 }
 
 } // namespace

@@ -197,9 +197,9 @@ struct GltfFile::Data {
         if (!version.starts_with("2"))
             bad("is not a glTF file of version 2");
         for (const json &e : list(root, "extensionsRequired")) {
-            static const std::set<std::string_view> known = {
-                "KHR_lights_punctual", "KHR_texture_transform", "KHR_mesh_quantization"
-            };
+            static const std::set<std::string_view> known = { "KHR_lights_punctual",
+                                                              "KHR_texture_transform",
+                                                              "KHR_mesh_quantization" };
             std::string name = e.is_string() ? e.get<std::string>() : "";
             if (!known.contains(name) && !known_materials().contains(name))
                 bad("requires {}, which Umbel does not have; export it without", quote(name));
@@ -388,12 +388,17 @@ struct GltfFile::Data {
     /// Of an image that is neither of the format's own kinds; those are known by what is in them.
     std::string foreign_format(const json &image) const {
         std::string type = get<std::string>(image, "mimeType", "");
+        const json &uri = child(image, "uri");
+        std::string_view name = uri.is_string()
+                                    ? std::string_view(uri.get_ref<const std::string &>())
+                                    : std::string_view();
+        if (name.starts_with("data:")) // may be long
+            type = name.substr(5, std::min(name.find_first_of(";,"), size_t(69)) - 5);
         if (type == "image/webp" || type == "image/ktx2" || type == "image/vnd-ms.dds" ||
             type == "image/avif")
             return type;
-        std::filesystem::path uri = get<std::string>(image, "uri", "");
         for (const char *extension : { ".webp", ".ktx2", ".dds", ".avif" })
-            if (uri.extension() == extension)
+            if (name.ends_with(extension))
                 return extension + 1;
         return "";
     }
@@ -429,8 +434,7 @@ struct GltfFile::Data {
         if (!move.is_null()) {
             auto offset = numbers<2>(move, "offset", { 0, 0 }),
                  scale = numbers<2>(move, "scale", { 1, 1 });
-            t.uv_set =
-                int(std::clamp<int64_t>(get<int64_t>(move, "texCoord", t.uv_set), 0, 1000));
+            t.uv_set = int(std::clamp<int64_t>(get<int64_t>(move, "texCoord", t.uv_set), 0, 1000));
             double angle = get<double>(move, "rotation", 0); // v points down, and so it turns
             t.to_uv = TransformData::translate({ offset[0], offset[1], 0 }) *
                       TransformData::rotate({ 0, 0, 1 }, -angle * 180 / 3.14159265358979323846) *
@@ -441,11 +445,15 @@ struct GltfFile::Data {
 
     /// Extensions of materials that are read, if not to the last word.
     static const std::set<std::string_view> &known_materials() {
-        static const std::set<std::string_view> names = {
-            "KHR_materials_anisotropy", "KHR_materials_clearcoat",    "KHR_materials_ior",
-            "KHR_materials_sheen",      "KHR_materials_specular",     "KHR_materials_volume",
-            "KHR_materials_unlit",      "KHR_materials_transmission", "KHR_materials_emissive_strength"
-        };
+        static const std::set<std::string_view> names = { "KHR_materials_anisotropy",
+                                                          "KHR_materials_clearcoat",
+                                                          "KHR_materials_ior",
+                                                          "KHR_materials_sheen",
+                                                          "KHR_materials_specular",
+                                                          "KHR_materials_volume",
+                                                          "KHR_materials_unlit",
+                                                          "KHR_materials_transmission",
+                                                          "KHR_materials_emissive_strength" };
         return names;
     }
 
@@ -504,8 +512,7 @@ struct GltfFile::Data {
         m.transmission = part(clear, "transmissionFactor", 0);
         m.transmission_texture = texture(child(clear, "transmissionTexture"));
         m.has_volume = get<double>(volume, "thicknessFactor", 0) > 0;
-        m.attenuation_distance =
-            get<double>(volume, "attenuationDistance", m.attenuation_distance);
+        m.attenuation_distance = get<double>(volume, "attenuationDistance", m.attenuation_distance);
         if (!(m.attenuation_distance > 0))
             bad("material {}: \"attenuationDistance\" is {}; it must be above 0", quote(m.name),
                 m.attenuation_distance);
@@ -536,6 +543,10 @@ struct GltfFile::Data {
         }
         if (!m.emission_texture.left_out.empty()) // not everywhere, then
             m.emission = { 0, 0, 0 };
+        if (!m.transmission_texture.left_out.empty())
+            m.transmission = 0;
+        if (!m.clearcoat_texture.left_out.empty())
+            m.clearcoat = 0;
     }
 
     void read_materials() {

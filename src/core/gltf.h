@@ -63,13 +63,13 @@ public:
         std::array<double, 3> attenuation_colour{ 1, 1, 1 };
         bool is_unlit = false;
         Texture transmission_texture, clearcoat_texture;
-        int uv_set = 0; // of all textures
+        int uv_set = 0;                    // of all textures
         std::vector<std::string> left_out; // names of what is not understood
         Texture base_colour_texture, metallic_roughness_texture, normal_texture, emission_texture;
 
         std::vector<const Texture *> textures() const {
-            return { &base_colour_texture,  &metallic_roughness_texture, &normal_texture,
-                     &emission_texture,     &transmission_texture,       &clearcoat_texture };
+            return { &base_colour_texture, &metallic_roughness_texture, &normal_texture,
+                     &emission_texture,    &transmission_texture,       &clearcoat_texture };
         }
     };
     const std::vector<Material> &materials() const;

@@ -32,6 +32,11 @@ Image channel(const Image &picture, size_t c, double factor) {
     return out;
 }
 
+bool has_holes(const GltfFile::Material &m) { return m.alpha_mode != "OPAQUE"; }
+double opacity(const GltfFile::Material &m, double alpha) {
+    return m.alpha_mode == "MASK" ? double(alpha >= m.alpha_cutoff) : alpha;
+}
+
 /// Of a map of normals, as steep as a factor makes them.
 Image steeper(const Image &picture, double factor) {
     Image rgb = to_model(picture, ColourModel::Rgb, false);
@@ -97,8 +102,8 @@ const Image &GltfMaterials::image(const GltfFile::Texture &t) {
 
 PropertiesPtr GltfMaterials::texture(const GltfFile::Texture &t, bool raw, const std::string &what,
                                      const Picture &picture) {
-    std::string key = fmt::format("{} {} {} {} {} {}", t.image, t.wrap_u, t.wrap_v, t.filter,
-                                  raw, what);
+    std::string key =
+        fmt::format("{} {} {} {} {} {}", t.image, t.wrap_u, t.wrap_v, t.filter, raw, what);
     if (t.to_uv)
         key += fmt::format(" {}", fmt::join(t.to_uv->m, " "));
     PropertiesPtr &known = m_textures[key];
@@ -146,26 +151,24 @@ void GltfMaterials::set_normals(Properties &p, const GltfFile::Texture &t) {
 void GltfMaterials::set_opacity(Properties &p, const GltfFile::Material &m) {
     const GltfFile::Texture &t = m.base_colour_texture;
     double factor = m.base_colour[3];
-    bool is_mask = m.alpha_mode == "MASK";
-    auto opacity = [&](double v) { return is_mask ? double(v >= m.alpha_cutoff) : v; };
     if (t.image < 0 || !has_alpha(image(t))) {
-        p.set("opacity", opacity(factor));
+        p.set("opacity", opacity(m, factor));
         return;
     }
     auto picture = [&](const Image &i) {
         Image alpha = channel(i, i.channel_count() - 1, factor);
         for (size_t k = 0; k < alpha.pixels(); ++k)
-            alpha.data<float>()[k] = float(opacity(alpha.data<float>()[k]));
+            alpha.data<float>()[k] = float(opacity(m, alpha.data<float>()[k]));
         return alpha;
     };
     p.set("opacity",
-          texture(t, true, fmt::format("opacity {} {} {}", factor, is_mask, m.alpha_cutoff),
+          texture(t, true, fmt::format("opacity {} {} {}", factor, m.alpha_mode, m.alpha_cutoff),
                   picture));
 }
 
 // ---- surfaces
 
-void GltfMaterials::remark_on(const GltfFile::Material &m, uint32_t colour_size) const {
+void GltfMaterials::remark_on(const GltfFile::Material &m, uint32_t colour_size) {
     std::vector<std::string> all = m.left_out;
     bool shines = m.is_unlit || *std::max_element(m.emission.begin(), m.emission.end()) > 0;
     if (m.double_sided && shines)
@@ -178,9 +181,16 @@ void GltfMaterials::remark_on(const GltfFile::Material &m, uint32_t colour_size)
         all.push_back("alpha of COLOR_0, beside alphaCutoff");
     if (m.specular != 1 && m.transmission > 0)
         all.push_back("KHR_materials_specular, beside KHR_materials_transmission");
-    if (!all.empty())
-        m_remark(fmt::format("{}: material {}: left out: {}", m_path.string(), quote(m.name),
-                             fmt::join(all, ", ")));
+    if (m.clearcoat > 0 && m.transmission > 0 && !m.has_volume && !m.is_unlit)
+        all.push_back(
+            "KHR_materials_clearcoat, beside KHR_materials_transmission without a volume");
+    if (has_holes(m) && shines && !m.is_unlit && m.emission_texture.image >= 0 &&
+        m.base_colour_texture.image >= 0 && m.emission_texture.image != m.base_colour_texture.image)
+        all.push_back("holes in its light");
+    std::string text = fmt::format("{}: material {}: left out: {}", m_path.string(), quote(m.name),
+                                   fmt::join(all, ", "));
+    if (!all.empty() && m_told.insert(text).second)
+        m_remark(std::move(text));
 }
 
 PropertiesPtr GltfMaterials::bsdf(int i, uint32_t colour_size) {
@@ -263,7 +273,7 @@ Properties GltfMaterials::make_bsdf(const GltfFile::Material &m, uint32_t colour
     }
     if (m.double_sided && !is_clear)
         p = around("twosided", std::move(p));
-    if (m.alpha_mode != "OPAQUE") {
+    if (has_holes(m)) {
         p = around("mask", std::move(p));
         set_opacity(p, m);
         if (colour_size == 4 && m.alpha_mode == "BLEND")
@@ -276,6 +286,8 @@ Properties GltfMaterials::make_bsdf(const GltfFile::Material &m, uint32_t colour
 Properties GltfMaterials::make_thin_bsdf(const GltfFile::Material &m, uint32_t colour_size) {
     auto opaque = [&](double metallic) { // seen from both sides, as what is clear
         Properties p = principled("principled", m, colour_size);
+        if (m.ior != 1.5)
+            p.set("eta", m.ior);
         return around("twosided", p.set("metallic", metallic));
     };
     Properties p = principled("principledthin", m, colour_size);
@@ -308,15 +320,40 @@ PropertiesPtr GltfMaterials::medium(int i) {
     return known = std::make_shared<Properties>(std::move(p));
 }
 
+// `area` does not know of `mask`: holes must not shine.
 void GltfMaterials::add_emission(int i, Properties &shape) {
     const GltfFile::Material &m = material(i);
     const double *base = m.base_colour.data();
     std::array<double, 3> factor =
         m.is_unlit ? std::array{ base[0], base[1], base[2] } : m.emission;
+    const GltfFile::Texture &light = m.is_unlit ? m.base_colour_texture : m.emission_texture,
+                            &holes = m.base_colour_texture;
+    bool in_picture = has_holes(m) && holes.image >= 0 && has_alpha(image(holes));
+    if (has_holes(m) && !in_picture)
+        for (double &v : factor)
+            v *= opacity(m, base[3]);
     if (*std::max_element(factor.begin(), factor.end()) <= 0)
         return;
     Properties area = make("emitter", "area");
-    set_colour(area, "radiance", m.is_unlit ? m.base_colour_texture : m.emission_texture, factor);
+    bool is_coloured = light.image >= 0;
+    if (in_picture && (!is_coloured || light.image == holes.image)) {
+        auto picture = [&](const Image &i) {
+            Image alpha = channel(i, i.channel_count() - 1, base[3]),
+                  out = convert(scaled(i, factor), Component::F32, false);
+            for (size_t k = 0; k < 3 * out.pixels(); ++k) {
+                float &v = out.data<float>()[k];
+                v = (is_coloured ? v : float(factor[k % 3])) *
+                    float(opacity(m, alpha.data<float>()[k / 3]));
+            }
+            return out;
+        };
+        area.set("radiance",
+                 texture(holes, false,
+                         fmt::format("light {} {} {} {} {}", is_coloured, fmt::join(factor, " "),
+                                     base[3], m.alpha_mode, m.alpha_cutoff),
+                         picture));
+    } else
+        set_colour(area, "radiance", light, factor);
     shape.set("", std::move(area));
 }
 

@@ -39,7 +39,7 @@ private:
     void set_metallic(Properties &p, const char *name, const GltfFile::Material &m);
     Properties around(const char *type, Properties inner) const;
     Properties blend(Properties first, Properties second) const;
-    void remark_on(const GltfFile::Material &m, uint32_t colour_size) const;
+    void remark_on(const GltfFile::Material &m, uint32_t colour_size);
     const Image &image(const GltfFile::Texture &t);
     PropertiesPtr texture(const GltfFile::Texture &t, bool raw, const std::string &what,
                           const Picture &picture);
@@ -61,6 +61,7 @@ private:
     std::filesystem::path m_path;
     std::shared_ptr<const FileResolver> m_files;
     Remark m_remark;
+    std::set<std::string> m_told;
     std::map<std::pair<int, uint32_t>, PropertiesPtr> m_bsdfs;
     std::map<int, PropertiesPtr> m_media;
     std::map<int, Decoded> m_images;

@@ -36,10 +36,15 @@ public:
             p.set("uv_set", int64_t(set));
         p.set("", m_materials.bsdf(material, m_file.colour_size(node.mesh, primitive)));
         m_materials.add_emission(material, p);
+        bool is_unlit = material >= 0 && m_file.materials()[size_t(material)].is_unlit;
+        m_has_lamps |= !is_unlit && !p.objects("emitter").empty();
         if (PropertiesPtr medium = m_materials.medium(material))
             p.set("interior", std::move(medium));
         return std::make_shared<Properties>(std::move(p));
     }
+
+    /// Whether a shape so far lights others. What is unlit does not, although it shines.
+    bool has_lamps() const { return m_has_lamps; }
 
     /// Of the nodes' meshes, moved by a transform.
     std::vector<PropertiesPtr> shapes(const TransformData &to_world) {
@@ -105,6 +110,7 @@ private:
     const GltfFile &m_file;
     std::filesystem::path m_path;
     GltfMaterials m_materials;
+    bool m_has_lamps = false;
 };
 
 // Around all that is there, seen from the front and a little from above.
@@ -175,14 +181,12 @@ Properties gltf_scene(const std::filesystem::path &path, const SceneFileOptions 
         }
     }
     for (const PropertiesPtr &s : c.shapes({})) {
-        for (const PropertiesPtr &o : s->objects("emitter"))
-            has_light |= o != nullptr;
         has_medium |= s->has("interior");
         scene.set("", s);
     }
     if (!has_camera)
         scene.set("", default_camera(c, *file));
-    if (!has_light)
+    if (!has_light && !c.has_lamps())
         scene.set("", c.make("emitter", "constant"));
     if (has_medium)
         scene.set("", c.make("integrator", "volpath"));

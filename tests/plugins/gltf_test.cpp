@@ -76,9 +76,9 @@ TEST_F(GltfFiles, NodesPutMeshesInTheirPlaces) {
 
 // They became smooth, as those of other formats do
 TEST_F(GltfFiles, MeshesWithoutNormalsAreFaceted) {
-    Ref<Shape> s = make_object<Shape>(
-        Properties("shape", "gltf").set("filename", write("x.gltf", gltf_triangle()))
-            .set("mesh", int64_t(0)));
+    Ref<Shape> s = make_object<Shape>(Properties("shape", "gltf")
+                                          .set("filename", write("x.gltf", gltf_triangle()))
+                                          .set("mesh", int64_t(0)));
     EXPECT_TRUE(mesh(s).normals.empty());
     EXPECT_TRUE(mesh(s).has_face_normals());
 }
@@ -146,10 +146,9 @@ TEST_F(GltfFiles, MaterialsMayEmitLightAndHaveHoles) {
 }
 
 TEST_F(GltfFiles, TexturesWrapAlongEachAxisAsTheirSamplersSay) {
-    PropertiesPtr bsdf =
-        material(R"("pbrMetallicRoughness": {"baseColorTexture": {"index": 0}})",
-                 picture(R"({"source": 0, "sampler": 0})",
-                         R"(, "samplers": [{"wrapS": 33071, "wrapT": 33648}])"));
+    PropertiesPtr bsdf = material(R"("pbrMetallicRoughness": {"baseColorTexture": {"index": 0}})",
+                                  picture(R"({"source": 0, "sampler": 0})",
+                                          R"(, "samplers": [{"wrapS": 33071, "wrapT": 33648}])"));
     PropertiesPtr colour = inside(bsdf, "base_color");
     EXPECT_EQ(colour->get<std::string>("wrap_mode_u"), "clamp");
     EXPECT_EQ(colour->get<std::string>("wrap_mode_v"), "mirror");
@@ -157,12 +156,12 @@ TEST_F(GltfFiles, TexturesWrapAlongEachAxisAsTheirSamplersSay) {
 
 // All textures were looked up with the first set
 TEST_F(GltfFiles, MaterialsSayWhichTextureCoordinatesCount) {
-    std::string text = gltf_triangle(
-        R"({"mesh": 0})",
-        R"("pbrMetallicRoughness": {"baseColorTexture": {"index": 0, "texCoord": 1}},
+    std::string text =
+        gltf_triangle(R"({"mesh": 0})",
+                      R"("pbrMetallicRoughness": {"baseColorTexture": {"index": 0, "texCoord": 1}},
            "normalTexture": {"index": 0, "extensions": {"KHR_texture_transform": {"texCoord": 1}}},
            "emissiveTexture": {"index": 0}, "emissiveFactor": [1, 1, 1])",
-        picture(R"({"source": 0})"));
+                      picture(R"({"source": 0})"));
     std::string from = R"("TEXCOORD_0": 1)"; // the others are x and y of its places
     text.replace(text.find(from), from.size(), from + R"(, "TEXCOORD_1": 3)");
     text.replace(text.find("}],\n           \"bufferViews\""), 3,
@@ -171,8 +170,8 @@ TEST_F(GltfFiles, MaterialsSayWhichTextureCoordinatesCount) {
     text.replace(text.find(from), from.size(),
                  from + R"(, {"buffer": 0, "byteLength": 36, "byteStride": 12})");
     std::vector<std::string> warnings;
-    PropertiesPtr shape = parse_scene_file(write("x.gltf", text), { .warnings = &warnings })
-                              .objects("shape")[0];
+    PropertiesPtr shape =
+        parse_scene_file(write("x.gltf", text), { .warnings = &warnings }).objects("shape")[0];
     EXPECT_EQ(shape->get<int64_t>("uv_set"), 1);
     EXPECT_EQ(shape->objects("bsdf")[0]->type, "normalmap");
     EXPECT_TRUE(shape->objects("emitter").empty()) << "its texture is for other coordinates";
@@ -194,8 +193,9 @@ TEST_F(GltfFiles, WarningsNameImagesOfOtherFormats) {
     std::vector<std::string> warnings;
     auto warned = [&](const std::string &more, const char *what) {
         warnings.clear();
-        std::string text = gltf_triangle(
-            R"({"mesh": 0})", R"("pbrMetallicRoughness": {"baseColorTexture": {"index": 0}})", more);
+        std::string text =
+            gltf_triangle(R"({"mesh": 0})",
+                          R"("pbrMetallicRoughness": {"baseColorTexture": {"index": 0}})", more);
         Properties root = parse_scene_file(write("x.gltf", text), { .warnings = &warnings });
         ASSERT_EQ(warnings.size(), 1u) << what;
         EXPECT_NE(warnings[0].find("baseColorTexture: "), std::string::npos) << warnings[0];
@@ -208,6 +208,8 @@ TEST_F(GltfFiles, WarningsNameImagesOfOtherFormats) {
     warned(R"(, "images": [{"uri": "p.ktx2"}], "textures": [{"source": 0}])", "ktx2");
     warned(R"(, "images": [{"bufferView": 0, "mimeType": "image/webp"}],
               "textures": [{"source": 0}])",
+           "image/webp");
+    warned(R"(, "images": [{"uri": "data:image/webp;base64,AAAA"}], "textures": [{"source": 0}])",
            "image/webp");
 }
 
@@ -224,17 +226,21 @@ TEST_F(GltfFiles, ColoursOfVerticesMultiplyThoseOfMaterials) {
            R"(, {"bufferView": 3, "componentType": 5121, "normalized": true, "count": 3,
                  "type": "VEC4"})");
     insert(R"("byteOffset": 60, "byteLength": 6})", R"(, {"buffer": 1, "byteLength": 12})");
-    insert(R"(AAABAAIAAAA="})", // 51, 102, 204 and 255 for each vertex
-           R"(, {"byteLength": 12, "uri": "data:application/octet-stream;base64,M2bM/zNmzP8zZsz/"})");
+    insert(
+        R"(AAABAAIAAAA="})", // 51, 102, 204 and 255 for each vertex
+        R"(, {"byteLength": 12, "uri": "data:application/octet-stream;base64,M2bM/zNmzP8zZsz/"})");
     Ref<Scene> loaded = scene_from(scene_xml(body(text), 4, 1));
-    SurfaceInteraction si = loaded->ray_intersect(
-        Ray{ Vector3(opaque_float(0), opaque_float(-0.5), opaque_float(5)), Vector3(0, 0, -1),
-             Float(std::numeric_limits<double>::infinity()), Float(0), {} },
-        true);
+    SurfaceInteraction si =
+        loaded->ray_intersect(Ray{ Vector3(opaque_float(0), opaque_float(-0.5), opaque_float(5)),
+                                   Vector3(0, 0, -1),
+                                   Float(std::numeric_limits<double>::infinity()),
+                                   Float(0),
+                                   {} },
+                              true);
     Spectrum seen = loaded->shapes()[0]->bsdf()->eval_diffuse_reflectance(si, true);
-    const double expected[] = { 0.5 * 0.2, 0.5 * 0.4, 0.8 };
+    const double opacity_there = 0.5, expected[] = { 0.5 * 0.2, 0.5 * 0.4, 0.8 };
     for (size_t i = 0; i < 3; ++i)
-        EXPECT_NEAR(read_floats(seen[i])[0], expected[i], 1e-6) << i; // single precision
+        EXPECT_NEAR(read_floats(seen[i])[0], opacity_there * expected[i], 1e-6) << i; // f32
     PropertiesPtr opacity = inside(scene(text).objects("shape")[0]->objects("bsdf")[0], "opacity");
     EXPECT_EQ(opacity->get<std::string>("name"), "vertex_alpha");
     EXPECT_EQ(opacity->get<double>("factor"), 0.5);
@@ -304,13 +310,13 @@ TEST_F(GltfFiles, MediaInsideOfMaterialsAreFollowed) {
 
 // They were left out without a word
 TEST_F(GltfFiles, ExtensionsOfMaterialsBecomeParametersOfPrincipled) {
-    PropertiesPtr bsdf = material(
-        R"("pbrMetallicRoughness": {"metallicFactor": 0, "roughnessFactor": 0.5}, )" +
-        extensions({ extension("clearcoat", R"("clearcoatFactor": 0.5,
+    PropertiesPtr bsdf =
+        material(R"("pbrMetallicRoughness": {"metallicFactor": 0, "roughnessFactor": 0.5}, )" +
+                 extensions({ extension("clearcoat", R"("clearcoatFactor": 0.5,
                          "clearcoatRoughnessFactor": 0.1)"),
-                     extension("sheen", R"("sheenColorFactor": [0.3, 0.3, 0.3])"),
-                     extension("specular", R"("specularFactor": 0.25)"),
-                     extension("anisotropy", R"("anisotropyStrength": 0.5)") }));
+                              extension("sheen", R"("sheenColorFactor": [0.3, 0.3, 0.3])"),
+                              extension("specular", R"("specularFactor": 0.25)"),
+                              extension("anisotropy", R"("anisotropyStrength": 0.5)") }));
     EXPECT_EQ(bsdf->get<double>("clearcoat"), 0.5);
     EXPECT_NEAR(bsdf->get<double>("clearcoat_gloss"), 0.09 / 0.099, 1e-12); // a slope of 0.01
     EXPECT_EQ(bsdf->get<double>("sheen"), 0.3);
@@ -332,12 +338,53 @@ TEST_F(GltfFiles, UnlitMaterialsShine) {
     EXPECT_EQ(s->objects("bsdf")[0]->get<double>("reflectance"), 0);
 }
 
+// Emitters know nothing of masks: what was cut out shone
+TEST_F(GltfFiles, HolesDoNotShine) {
+    auto radiance = [&](const std::string &says, const std::string &more = "") {
+        return inside(shape(says, more)->objects("emitter")[0], "radiance");
+    };
+    auto light = [&](const std::string &says) {
+        PropertiesPtr s = shape(says);
+        return s->objects("emitter").empty()
+                   ? 0.0
+                   : s->objects("emitter")[0]->get<SpectrumData>("radiance").rgb[0];
+    };
+    std::string unlit = ", " + extensions({ extension("unlit", "") });
+    std::string quarter = R"("pbrMetallicRoughness": {"baseColorFactor": [0.5, 1, 1, 0.25]})";
+    EXPECT_EQ(light(quarter + unlit), 0.5);
+    EXPECT_EQ(light(R"("alphaMode": "BLEND", )" + quarter + unlit), 0.125);
+    EXPECT_EQ(light(R"("alphaMode": "MASK", )" + quarter + unlit), 0);
+    EXPECT_EQ(light(R"("alphaMode": "MASK", "alphaCutoff": 0.2, )" + quarter + unlit), 0.5);
+    EXPECT_EQ(light(R"("alphaMode": "BLEND", "emissiveFactor": [1, 1, 1], )" + quarter), 0.25);
+
+    Image image(1, 2, { "R", "G", "B", "A" }, Component::U8, true);
+    for (size_t i = 0; i < 8; ++i)
+        image.bytes()[i] = i < 7 ? 255 : 0; // the second pixel is a hole
+    write("holes.png", encode_image("png", image));
+    std::string picture = R"(, "images": [{"uri": "holes.png"}], "textures": [{"source": 0}])",
+                colours = R"("pbrMetallicRoughness": {"baseColorTexture": {"index": 0}})";
+    for (const std::string &shines : { unlit, std::string(R"(, "emissiveFactor": [1, 1, 1])") }) {
+        PropertiesPtr t = radiance(R"("alphaMode": "BLEND", )" + colours + shines, picture);
+        auto shown = std::get<std::shared_ptr<const Image>>(t->find("bitmap")->value);
+        EXPECT_EQ(shown->get(0, 0, 0), 1) << shines;
+        EXPECT_EQ(shown->get(0, 1, 0), 0) << shines;
+    }
+}
+
+TEST_F(GltfFiles, WhatIsUnlitIsNotTheLightOfTheScene) {
+    auto lights = [&](const std::string &says) {
+        return scene(gltf_triangle(R"({"mesh": 0})", says)).objects("emitter").size();
+    };
+    EXPECT_EQ(lights(extensions({ extension("unlit", "") })), 1u); // the sky
+    EXPECT_EQ(lights(R"("emissiveFactor": [1, 1, 1])"), 0u);
+}
+
 TEST_F(GltfFiles, WarningsNameWhatIsLeftOut) {
     std::string text = gltf_triangle(
-        R"({"mesh": 0})", R"("name": "soap", )" +
-                              extensions({ extension("iridescence", R"("iridescenceFactor": 1)"),
-                                           extension("sheen", R"("sheenColorFactor": [1, 0, 0])"),
-                                           extension("clearcoat", R"("clearcoatFactor": 1,
+        R"({"mesh": 0})",
+        R"("name": "soap", )" + extensions({ extension("iridescence", R"("iridescenceFactor": 1)"),
+                                             extension("sheen", R"("sheenColorFactor": [1, 0, 0])"),
+                                             extension("clearcoat", R"("clearcoatFactor": 1,
                                                "clearcoatNormalTexture": {"index": 0})") }));
     std::vector<std::string> warnings;
     parse_scene_file(write("x.gltf", text), { .warnings = &warnings });
@@ -373,8 +420,8 @@ TEST_F(GltfFiles, OnlyRegularFilesAreRead) {
     std::string name = write("bytes.bin", "");
     std::filesystem::remove(name);
     ASSERT_EQ(mkfifo(name.c_str(), 0600), 0);
-    for (const std::string &uri : { std::string("bytes.bin"), std::string("/dev/zero"),
-                                    std::string(".") }) {
+    for (const std::string &uri :
+         { std::string("bytes.bin"), std::string("/dev/zero"), std::string(".") }) {
         std::string text = gltf_triangle(), from = "data:application/octet-stream;base64,";
         size_t at = text.find(from);
         text.replace(at, text.find('"', at) - at, uri);

@@ -81,14 +81,6 @@ const Format &format_for(std::string_view extension, const std::string &where) {
     fail("{}: no image format has the extension \"{}\"; use one of {}", where, extension, known);
 }
 
-struct File {
-    FILE *f;
-    ~File() {
-        if (f)
-            std::fclose(f);
-    }
-};
-
 } // namespace
 
 std::string ImageInput::line(size_t longest) {
@@ -183,21 +175,13 @@ Image read_image(const fs::path &path, const ImageReadOptions &options) {
     std::error_code ec;
     if (fs::is_directory(path, ec))
         fail("{}: this is a folder; name an image file", name);
-    File file{ std::fopen(name.c_str(), "rb") };
-    if (!file.f)
-        fail("{}: cannot be opened ({}); check the name and its permissions", name,
-             std::strerror(errno));
+    FileBytes file(path);
+    std::string_view bytes = file.view();
     // Encoded files are smaller than their pixels, save for tiny ones and text
-    uint64_t size = fs::file_size(path, ec);
-    if (ec)
-        fail("{}: cannot be read ({})", name, ec.message());
-    if (size > options.max_bytes)
+    if (bytes.size() > options.max_bytes)
         fail("{}: a file of {}; up to {} are allowed: scale it down, or raise the limit with "
              "--max-image or UMBEL_MAX_IMAGE",
-             name, format_bytes(double(size)), format_bytes(double(options.max_bytes)));
-    std::vector<uint8_t> bytes(size);
-    if (std::fread(bytes.data(), 1, size, file.f) != size)
-        fail("{}: cannot be read ({})", name, std::strerror(errno));
+             name, format_bytes(double(bytes.size())), format_bytes(double(options.max_bytes)));
     return read_image(bytes.data(), bytes.size(), name, options);
 }
 

@@ -61,9 +61,7 @@ void to_utf8(std::string &text, const std::string &where) {
 
 } // namespace
 
-bool SceneParser::makes_object(std::string_view tag) {
-    return is_object(tag) && tag != "spectrum";
-}
+bool SceneParser::makes_object(std::string_view tag) { return is_object(tag) && tag != "spectrum"; }
 
 // ---- Files
 
@@ -148,8 +146,8 @@ void SceneParser::check_parsed(const File &file, const pugi::xml_parse_result &r
     if (result.status == pugi::status_out_of_memory)
         throw DeviceError(fmt::format("{}: not enough memory to read the file", *file.name));
     if (!result)
-        fail("{}: this is not well-formed XML: {}; correct it",
-             location(file, result.offset).str(), result.description());
+        fail("{}: this is not well-formed XML: {}; correct it", location(file, result.offset).str(),
+             result.description());
 }
 
 // Entities are never expanded; a file that declares some would silently lose its meaning.
@@ -228,9 +226,14 @@ void SceneParser::parse_include(const Scope &scope, pugi::xml_node node) {
     file.version = read_version(inner, root, &scope.file.version);
     if (std::string_view(root.name()) == "scene") { // its parts become the surrounding object's
         if (a.find("name"))
-            fail("{}: <include> has a name, and {} holds a <scene>, whose parts have names of their "
-                 "own; remove it",
-                 where, quote(a["filename"]));
+            fail(
+                "{}: <include> has a name, and {} holds a <scene>, whose parts have names of their "
+                "own; remove it",
+                where, quote(a["filename"]));
+        if (scope.depth > 0 && file.version.is_old() != scope.file.version.is_old())
+            fail(
+                "{}: {} is of another version than the object that includes it; give both the same",
+                where, quote(a["filename"]));
         attributes(inner, root, {}, { "version", "id", "name" });
         parse_children(inner, root);
     } else { // in a scene, names of objects mean nothing

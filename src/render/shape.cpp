@@ -164,8 +164,11 @@ void Shape::declare(Params &p) {
                    colour &&
                    (property.name.starts_with("vertex_") || property.name.starts_with("face_"))) {
             property.queried = true;
-            set_texture(property.name, std::dynamic_pointer_cast<Texture>(
-                                           p.loader()->load_spectrum(*colour, *p.properties())));
+            SpectrumData reflectance = *colour;
+            if (reflectance.intent == SpectrumData::Intent::Unspecified)
+                reflectance.intent = SpectrumData::Intent::Reflectance;
+            set_texture(property.name, std::dynamic_pointer_cast<Texture>(p.loader()->load_spectrum(
+                                           reflectance, *p.properties())));
         }
     if (!m_bsdf) {
         m_bsdf = common_bsdf(m_emitter != nullptr);

@@ -1,5 +1,6 @@
 // tests/core/file_text_test.cpp: whole files as text, or as memory.
 #include "core/file_text.h"
+#include "core/image_io.h"
 #include "jit/error.h"
 #include <cstdlib>
 #include <gtest/gtest.h>
@@ -57,6 +58,7 @@ TEST_F(FileText, IsOfRegularFilesOnly) {
     EXPECT_NE(complaint("/dev/zero").find("a device"), std::string::npos);
     EXPECT_NE(complaint(folder).find("it is a folder"), std::string::npos);
     EXPECT_NE(complaint(folder / "none").find("No such file"), std::string::npos);
+    EXPECT_THROW(read_image(pipe), UserError); // images, too
 }
 
 } // namespace

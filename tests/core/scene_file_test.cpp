@@ -368,7 +368,8 @@ TEST(SceneFile, OldTexturesToBeScaledHaveAnyName) {
 }
 
 TEST(SceneFile, OldScalesOfBothCoordinatesAreScales) {
-    Properties s = old_scene(R"(<texture type="checkerboard"><float name="uvscale" value="6"/></texture>
+    Properties s =
+        old_scene(R"(<texture type="checkerboard"><float name="uvscale" value="6"/></texture>
         <texture type="checkerboard"><float name="vscale" value="2"/><float name="uvscale" value="6"/>
         </texture>)");
     auto scale = [&](size_t i, int axis) {
@@ -574,6 +575,10 @@ TEST_F(SceneFolder, BadIncludesAreErrors) {
     expect_contains(error("<scene version='3'><shape type='x'><float name='a' value='1'/><include "
                           "filename='scene.xml'/></shape></scene>"),
                     "\"a\" is given twice");
+    write("old.xml", "<scene version='0.6.0'><float name='alphaU' value='1'/></scene>");
+    expect_contains(
+        error("<scene version='3'><shape type='x'><include filename='old.xml'/></shape></scene>"),
+        "another version");
     expect_contains(
         error("<scene version='3'><shape type='x'><include filename='a.xml'/></shape></scene>"),
         "includes itself");

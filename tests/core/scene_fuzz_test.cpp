@@ -139,8 +139,10 @@ int compare_streamed(const std::string &text, const SceneFileOptions &options, u
             StreamsAll all;
             b = parsed(damaged, options, piecewise);
         }
-        EXPECT_EQ(a.has_value(), b.has_value())
-            << "seed " << seed << "\n" << whole << "\n" << piecewise << "\n" << damaged;
+        EXPECT_EQ(a.has_value(), b.has_value()) << "seed " << seed << "\n"
+                                                << whole << "\n"
+                                                << piecewise << "\n"
+                                                << damaged;
         if (a && b) {
             EXPECT_TRUE(same_content(*a, *b)) << "seed " << seed;
             ++scenes;

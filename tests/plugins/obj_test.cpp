@@ -45,6 +45,9 @@ TEST_F(ObjFiles, BackslashesContinueLines) {
                         "f 1 2 \\\n  3\\\n 4 # all of it \\\nv 9 9 9\n");
     EXPECT_EQ(mesh(s).triangle_count(), 2u);
     EXPECT_DOUBLE_EQ(s->area(), 4);
+    // A comment ends with its line wherever it begins, and may follow what is not read
+    s = read("v 0 0 0 1 # C:\\\\\nv 2 0 0\ns 1 # \\\nv 0 2 0\nusemtl a#b \\\n\nf 1 2 3\n");
+    EXPECT_DOUBLE_EQ(s->area(), 2);
     // A piece ends behind a line, however long that is
     std::string text;
     const int n = 60000; // 2 pieces
@@ -98,9 +101,9 @@ TEST_F(ObjFiles, DoWithoutLibrariesAndTexturesThatAreMissing) {
                                       "usemtl a\nf 1 3 2\n");
     auto load = [&](const char *bsdf, const char *missing) {
         LoadWarnings warnings;
-        Ref<Scene> s = scene_from(
-            "<scene version='0.5.0'><shape type='obj'><string name='filename' value='" + file +
-            "'/></shape></scene>");
+        Ref<Scene> s =
+            scene_from("<scene version='0.5.0'><shape type='obj'><string name='filename' value='" +
+                       file + "'/></shape></scene>");
         ASSERT_EQ(s->shapes().size(), 2u);
         EXPECT_EQ(s->shapes()[1]->bsdf()->plugin(), bsdf);
         ASSERT_EQ(warnings.texts.size(), 1u);
@@ -115,8 +118,9 @@ TEST_F(ObjFiles, DoWithoutLibrariesAndTexturesThatAreMissing) {
 TEST_F(ObjFiles, HavePartsByMaterial) {
     std::string file = write("parts.obj", Parts);
     auto part = [&](const char *name) {
-        return make_object<Shape>(
-            Properties("shape", "obj").set("filename", file).set("material_name", std::string(name)));
+        return make_object<Shape>(Properties("shape", "obj")
+                                      .set("filename", file)
+                                      .set("material_name", std::string(name)));
     };
     EXPECT_DOUBLE_EQ(part("Dark Red")->area(), 10);
     EXPECT_DOUBLE_EQ(part("glass")->area(), 0.5);
@@ -126,9 +130,8 @@ TEST_F(ObjFiles, HavePartsByMaterial) {
 
 // Two squares that meet in a right angle.
 TEST_F(ObjFiles, KeepCreasesSharp) {
-    std::string file =
-        write("x.obj", "v 0 0 0\nv 1 0 0\nv 1 1 0\nv 0 1 0\nv 1 0 -1\nv 1 1 -1\n"
-                       "f 1 2 3 4\nf 2 5 6 3\n");
+    std::string file = write("x.obj", "v 0 0 0\nv 1 0 0\nv 1 1 0\nv 0 1 0\nv 1 0 -1\nv 1 1 -1\n"
+                                      "f 1 2 3 4\nf 2 5 6 3\n");
     auto bent = [&](double angle) {
         return make_object<Shape>(
             Properties("shape", "obj").set("filename", file).set("max_smooth_angle", angle));

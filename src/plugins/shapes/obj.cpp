@@ -33,17 +33,24 @@ using Corner = std::array<int64_t, 3>;
 /// Added to those that count from the end: they are relative to what comes before their piece.
 constexpr int64_t Relative = int64_t(1) << 40;
 
+/// Whether a comment begins in a part of a line: where the part does, or behind a blank.
+bool has_comment(const char *at, const char *end) {
+    for (const char *c = at; (c = static_cast<const char *>(std::memchr(c, '#', size_t(end - c))));
+         ++c)
+        if (c == at || c[-1] == ' ' || c[-1] == '\t')
+            return true;
+    return false;
+}
+
 /// Behind the end of a line, from a place in it on. A backslash joins a line with the next one, save in a comment; none
 /// reaches back beyond `begin`.
 const char *behind_line(const char *begin, const char *at, const char *end) {
-    const char *first = std::find_if(at, end, [](char c) { return c != ' ' && c != '\t'; });
-    bool is_comment = first < end && *first == '#';
     while (const void *line = std::memchr(at, '\n', size_t(end - at))) {
-        at = static_cast<const char *>(line) + 1;
-        const char *last = at - 1;
+        const char *from = at, *last = static_cast<const char *>(line);
+        at = last + 1;
         if (last > begin && last[-1] == '\r')
             --last;
-        if (is_comment || last == begin || last[-1] != '\\')
+        if (last == begin || last[-1] != '\\' || has_comment(from, last))
             return at;
     }
     return end;

@@ -4,6 +4,7 @@
 #include "core/file_text.h"
 #include "core/image_io.h"
 #include "core/image_ops.h"
+#include <cstdio>
 #undef check // of jit/error.h; it is a method of the parser's options here
 
 namespace umbel {
@@ -36,7 +37,7 @@ int tonemap_files(TonemapOptions o) {
                  out.string());
         check_writable(out);
         write_image(out, tonemap(read_image(file), map));
-        fmt::print("{}\n", out.string());
+        std::puts(out.c_str()); // who has read enough does not end this: main() tells what is lost
     }
     return 0;
 }
@@ -47,7 +48,7 @@ void write_page(const std::filesystem::path &path, const std::vector<ViewedImage
         fail("{}: what is written is a page for browsers; give it a name that ends with .html",
              path.string());
     write_file(path, viewer_page(images, note));
-    fmt::print("{}\n", path.string());
+    std::puts(path.c_str());
 }
 
 struct ViewOptions : ReadOptions {

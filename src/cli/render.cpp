@@ -9,6 +9,7 @@
 #include "core/scene_file.h"
 #include "core/warning.h"
 #include "render/device_team.h"
+#include "render/invalid_samples.h"
 #include "render/strips.h"
 #include <algorithm>
 #include <atomic>
@@ -97,7 +98,8 @@ uint64_t hash_of(std::string_view bytes, uint64_t hash = 0xcbf29ce484222325u) {
     return (hash ^ bytes.size()) * 0x100000001b3u;
 }
 
-/// Values that make no difference to a fingerprint, or that XML has no place for: images, which come from files that count.
+/// Values that make no difference to a fingerprint, such as folders of files, or that XML has no place for: images, which come from
+/// files that count.
 void put_aside(const Properties &object, std::vector<std::pair<Property *, PropertyValue>> &values,
                std::set<const Properties *> &seen) {
     for (Property &p : const_cast<Properties &>(object).all()) {
@@ -105,6 +107,10 @@ void put_aside(const Properties &object, std::vector<std::pair<Property *, Prope
             values.emplace_back(&p, std::exchange(p.value, std::string("image")));
         else if (object.kind == "sampler" && p.name == "sample_count")
             values.emplace_back(&p, std::exchange(p.value, int64_t(0)));
+        else if (auto *s = std::get_if<std::string>(&p.value);
+                 s && p.name == "filename" && std::filesystem::path(*s).is_absolute())
+            values.emplace_back(
+                &p, std::exchange(p.value, std::filesystem::path(*s).filename().string()));
         else if (const PropertiesPtr *o = p.object(); o && *o && seen.insert(o->get()).second)
             put_aside(**o, values, seen);
     }
@@ -283,6 +289,7 @@ void render_one(const Options &o, const std::string &path) {
                                jit::synchronize();
                                return !stop_requested();
                            } };
+    options.tally = number_for_invalid_samples(); // one for all devices
     Render render(*scene, options);
     if (!o.merged.empty())
         return merge_parts(o, render, film, out);

@@ -150,7 +150,7 @@ void Render::backward(const Float &gradient) {
     }
     integrator().boundary(boundary_pass(ad::Mode::Backward, gradient));
     jit::eval();
-    report_invalid_samples(m_tally, m_options.seed, true);
+    report_invalid_samples(m_tally, m_options.seed, true, true);
 }
 
 BoundaryPass Render::boundary_pass(ad::Mode mode, const Float &gradient) const {
@@ -229,6 +229,7 @@ Float Render::forward() {
         collect(next_band(), channels);
     }
     Float boundary = integrator().boundary(boundary_pass(ad::Mode::Forward, {}));
+    report_invalid_samples(m_tally, m_options.seed, true, true);
     return boundary.valid() ? tensor() + boundary : tensor();
 }
 

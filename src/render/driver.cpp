@@ -158,12 +158,18 @@ void Render::step() {
     // What is splatted goes into a copy, as the launch may be given up; those of frozen functions are not
     bool may_end = integrator().splats() && !jit::Recorder::of(jit::Context::current());
     FilmBuffer light = may_end ? m_light : FilmBuffer();
-    launch(next_band());
-    if (m_is_given_up) {
+    auto take_back = [&] {
         if (may_end)
             m_light = std::move(light);
-        return;
+    };
+    try {
+        launch(next_band());
+    } catch (...) {
+        take_back();
+        throw;
     }
+    if (m_is_given_up)
+        return take_back();
     Clock::time_point after = Clock::now();
     m_overhead = std::min(m_overhead, std::chrono::duration<double>(after - before).count());
     if (m_under_way == 0)
@@ -459,15 +465,14 @@ void Render::collect(const Band &band, std::vector<Float> values) {
     if (band.groups > 1) {
         eval_all(values);
         UInt32 slot(jit::lane_index(band.count));
-        m_buffer.add_in_turn(
-            band.first, band.count, band.groups,
-            [&](const UInt32 &k, const std::vector<Float> &before) {
-                UInt32 at = k * jit::opaque(band.count) + slot;
-                std::vector<Float> group;
-                for (const Float &v : values)
-                    group.emplace_back(jit::gather(v, at, Mask(true)));
-                return numbers_of(std::move(group), before, n + Float(k));
-            });
+        m_buffer.add_in_turn(band.first, band.count, band.groups,
+                             [&](const UInt32 &k, const std::vector<Float> &before) {
+                                 UInt32 at = k * jit::opaque(band.count) + slot;
+                                 std::vector<Float> group;
+                                 for (const Float &v : values)
+                                     group.emplace_back(jit::gather(v, at, Mask(true)));
+                                 return numbers_of(std::move(group), before, n + Float(k));
+                             });
         return;
     }
     if (m_options.estimate_error && next_group_is_small())

@@ -4,6 +4,7 @@
 #include "jit/launch_log.h"
 #include <map>
 #include <mutex>
+#include <vector>
 
 namespace umbel {
 
@@ -20,7 +21,8 @@ struct Tallies {
     uint32_t next = 0;
     uint32_t latest = 0;  // whose missed ones are counted
     bool is_told = false; // one of them, at once
-    uint64_t derivatives = 0;
+    std::vector<std::pair<uint32_t, uint32_t>>
+        early; // renders and seeds, reported before their kernels had run
     bool derivative_is_told = false;
 
     // Needs the lock.
@@ -65,18 +67,15 @@ void note_missed(uint64_t count) {
     }
 }
 
-void note_missed_derivatives(uint64_t count) {
+// How many there are says little: a sample has one for each sum that it is part of.
+void tell_derivatives(uint64_t) {
     std::lock_guard lock(g_tallies.mutex);
-    g_tallies.derivatives += count;
+    if (!std::exchange(g_tallies.derivative_is_told, true))
+        warn("a derivative of a sample that is finite is NaN or infinite, and left out of "
+             "gradients");
 }
 
-void note_derivatives(void *, uint64_t, uint32_t lanes, const int32_t *mask, void *) {
-    std::lock_guard lock(g_tallies.mutex);
-    for (uint32_t i = 0; i < lanes; ++i)
-        g_tallies.derivatives += mask[i] != 0;
-    if (!std::exchange(g_tallies.derivative_is_told, true))
-        warn("a derivative of a sample that is finite is NaN or infinite, and left out of gradients");
-}
+void note_derivatives(void *, uint64_t, uint32_t, const int32_t *, void *) { tell_derivatives(1); }
 
 } // namespace
 
@@ -97,7 +96,7 @@ void note_invalid_samples(const UInt32 &render, const UInt32 &x, const UInt32 &y
 void note_invalid_derivatives(const Value &invalid) {
     if (invalid.is_literal() && !invalid.literal_bits())
         return;
-    jit::allow_missed_calls("invalid derivatives", note_missed_derivatives);
+    jit::allow_missed_calls("invalid derivatives", tell_derivatives);
     jit::call_host("invalid derivatives", note_derivatives, &g_tallies, {}, {}, invalid, true);
 }
 
@@ -112,30 +111,36 @@ InvalidSamples invalid_samples(uint32_t render) {
     return found == g_tallies.of.end() ? InvalidSamples() : found->second.all;
 }
 
-void report_invalid_samples(uint32_t render, uint32_t seed, bool skipped) {
-    std::lock_guard lock(g_tallies.mutex);
-    g_tallies.is_told = g_tallies.derivative_is_told = false;
-    if (uint64_t n = std::exchange(g_tallies.derivatives, 0))
-        warn(fmt::format("{} derivatives of samples that are finite were NaN or infinite, and left "
-                         "out of gradients",
-                         n));
+// Needs the lock.
+static void tell(uint32_t render, uint32_t seed, bool skipped) {
     auto found = g_tallies.of.find(render);
     if (found == g_tallies.of.end())
         return;
     InvalidSamples some = std::exchange(found->second.untold, {});
     if (some.count == 0)
         return;
-    std::string text = fmt::format(
-        "{} samples were NaN or infinite{}", some.count,
-        skipped ? ", and left out"
-                : " and are part of the image (`--skip-invalid` leaves them out)");
+    std::string text =
+        fmt::format("{} samples were NaN or infinite{}", some.count,
+                    skipped ? ", and left out"
+                            : " and are part of the image (`--skip-invalid` leaves them out)");
     if (some.has_first())
         text += fmt::format("; {} is {}", some.missed ? "one of them" : "the first",
                             describe(some.first));
-    if (some.has_first() && some.first[0] != InvalidSamples::Splat) // paths of light are those of the whole image
+    if (some.has_first() &&
+        some.first[0] != InvalidSamples::Splat) // paths of light are those of the whole image
         text += fmt::format(": a render of `--crop {},{},1,1 --seed {}` meets it again",
                             some.first[2], some.first[1], seed);
     warn(text);
+}
+
+void report_invalid_samples(uint32_t render, uint32_t seed, bool skipped, bool is_early) {
+    std::lock_guard lock(g_tallies.mutex);
+    g_tallies.is_told = g_tallies.derivative_is_told = false;
+    for (auto [earlier, its_seed] : std::exchange(g_tallies.early, {}))
+        tell(earlier, its_seed, true);
+    tell(render, seed, skipped);
+    if (is_early)
+        g_tallies.early.emplace_back(render, seed);
 }
 
 } // namespace umbel

@@ -10,7 +10,8 @@ namespace umbel {
 struct InvalidSamples {
     static constexpr uint32_t Splat = 0xffffffff; // in place of a sample's number
     uint64_t count = 0;
-    uint64_t missed = 0; // of them: what a GPU's log had no room for, of which nothing else is known
+    uint64_t missed =
+        0; // of them: what a GPU's log had no room for, of which nothing else is known
     /// Sample, y, x: the least of all, whichever thread came first. Of light that an integrator splats, the pixel that it falls on.
     std::array<uint32_t, 3> first = {};
     bool has_first() const { return count > missed; }
@@ -27,7 +28,8 @@ void note_invalid_derivatives(const Value &invalid);
 void tell_invalid_samples_anew();
 /// Kernels under way are not waited for.
 InvalidSamples invalid_samples(uint32_t render);
-/// Warns if there were some since it was last called for the render; kernels under way are not waited for.
-void report_invalid_samples(uint32_t render, uint32_t seed, bool skipped);
+/// Warns if there were some since it was last called for the render; kernels under way are not waited for. `is_early`: those of
+/// the render may not have run, and are told by the next call, whichever render that is of. They are skipped.
+void report_invalid_samples(uint32_t render, uint32_t seed, bool skipped, bool is_early = false);
 
 } // namespace umbel

@@ -50,7 +50,8 @@ TEST_F(CliProgram, APictureNeverReplacesTheImageThatItIsMadeOf) {
 TEST_F(CliProgram, InfoDescribesTheMachine) {
     Ran r = umbel("info");
     EXPECT_EQ(r.code, 0);
-    for (const char *line : { "umbel       ", "\nllvm        llvm", "\ninterp      ", "\ncuda        " })
+    for (const char *line :
+         { "umbel       ", "\nllvm        llvm", "\ninterp      ", "\ncuda        " })
         EXPECT_NE(r.output.find(line), std::string::npos) << r.output;
 }
 

@@ -419,6 +419,10 @@ TEST_F(CliRender, ACheckpointOfOtherFilesIsRefused) {
         expect_output(run(name), 0, "stopped");
         expect_output(run(name), 0, "stopped"); // and goes on
     }
+    std::filesystem::path other = std::filesystem::path(gltf).parent_path() / "." / "a.gltf";
+    std::filesystem::rename(gltf + ".state", other.string() + ".state");
+    expect_output(run(other.string()), 0, "stopped"); // the same by another name
+    std::filesystem::rename(other.string() + ".state", gltf + ".state");
     write_image(path("t.png"), picture(0.6));
     expect_output(run(gltf), 1, "belongs to another render");
     write_image(path("t.bmp"), picture(0.6));

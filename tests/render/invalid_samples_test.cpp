@@ -115,6 +115,18 @@ TEST_P(BackendInvalidSamples, OfLightTracingAreCountedAndLeftOutWhereAsked) {
     EXPECT_TRUE(skipped.tell("left out")) << skipped.text;
 }
 
+// Its paths went on for ever: a root of NaN never ended them
+TEST_P(BackendInvalidSamples, OfLightTracingEndInClosedRooms) {
+    Ref<Scene> scene = scene_from(scene_xml(
+        "<shape type='sphere'><float name='radius' value='9'/><boolean name='flip_normals' "
+        "value='true'/><bsdf type='diffuse'><rgb name='reflectance' value='1, 0, "
+        "0'/></bsdf></shape>"
+        "<emitter type='point'><rgb name='intensity' value='3e38'/></emitter>",
+        4, 4, "ptracer"));
+    Warnings told;
+    EXPECT_EQ(invalid_numbers(render_image(*scene, { .skip_invalid = true })), 0u);
+}
+
 TEST_P(BackendInvalidSamples, OrdinaryImagesAreNotWarnedOf) {
     Warnings warnings;
     render_image(*scene_from(scene_xml("<shape type='sphere'/><emitter type='constant'/>", 8, 4)));

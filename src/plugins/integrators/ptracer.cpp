@@ -28,8 +28,9 @@ public:
     bool splats() const override { return true; }
 
     bool prepare(const Scene &scene, const Progress &) const override {
-        if (std::exchange(m_told_of, &scene) == &scene)
+        if (m_told_of.lock().get() == &scene)
             return true; // whatever has changed since
+        m_told_of = scene.weak_from_this();
         if (!scene.media().empty())
             warn_of(scene.media().objects().front()->where(), "media", "volpath");
         auto is_deep = [](const Shape *s) { return s->subsurface() != nullptr; };
@@ -189,7 +190,7 @@ private:
         ray.wavelengths = s.ray.wavelengths;
         s.ray = ray;
         Float q = min(max_component(s.throughput) * sqr(s.eta), 0.95);
-        q = select(max_component(s.throughput) > 0, q, Float(1));
+        q = select(max_component(s.throughput) == 0, Float(1), q); // 0.95 of NaN, which ends, too
         Mask roulette = jit::opaque(bounce) >= UInt32(uint32_t(m_rr_depth));
         Mask survives = s.sampler.next_1d() < q;
         s.throughput = select(roulette, s.throughput * rcp(q), s.throughput);
@@ -205,7 +206,7 @@ private:
     }
 
     int m_max_depth = -1, m_rr_depth = 5;
-    mutable const Scene *m_told_of = nullptr; // what is left out
+    mutable std::weak_ptr<const Object> m_told_of; // what is left out
 };
 
 UMBEL_PLUGIN(Integrator, LightTracer, "ptracer")

@@ -75,6 +75,8 @@ def world_transform(self):
     from ._params import traverse
     if self._is_python():  # its traverse() may ask for this
         return self.__dict__.get("m_to_world") or Transform4f()
+    if self._moves():
+        raise dr.UserError("world_transform(): it moves, so that there is one for each time")
     params = traverse(self)
     place = params["to_world"] if "to_world" in params else Transform4f()
     if "position" in params:  # in the space of to_world

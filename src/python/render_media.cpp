@@ -188,8 +188,8 @@ void bind_volumes(nb::module_ &m) {
     nb::class_<Volume, SceneObject, PyVolume>(m, "Volume",
                                               "A spectrum or number that varies in space.")
         .def(nb::init<nb::object>(), nb::arg("props"))
-        .def("eval", &Volume::eval, nb::arg("it"), nb::arg("active") = true)
-        .def("eval_1", &Volume::eval_1, nb::arg("it"), nb::arg("active") = true)
+        .def("eval", of_base("eval", &Volume::eval), nb::arg("it"), nb::arg("active") = true)
+        .def("eval_1", of_base("eval_1", &Volume::eval_1), nb::arg("it"), nb::arg("active") = true)
         .def(
             "eval_3",
             [](const Volume &v, const Interaction &it, const Mask &active) {
@@ -203,14 +203,16 @@ void bind_volumes(nb::module_ &m) {
                 return numbers(v, 6, it, active);
             },
             nb::arg("it"), nb::arg("active") = true, "Its six numbers.")
-        .def("eval_n", &Volume::eval_n, nb::arg("it"), nb::arg("active") = true)
-        .def("eval_gradient", &Volume::eval_gradient, nb::arg("it"), nb::arg("active") = true,
-             "The value, and its derivative by the position.")
-        .def("max", &Volume::max_value, "An upper bound of all values.")
-        .def("max_per_channel", &Volume::max_per_channel, "Likewise, of each number of eval_n().")
+        .def("eval_n", of_base("eval_n", &Volume::eval_n), nb::arg("it"), nb::arg("active") = true)
+        .def("eval_gradient", of_base("eval_gradient", &Volume::eval_gradient), nb::arg("it"),
+             nb::arg("active") = true, "The value, and its derivative by the position.")
+        .def("max", of_base("max", &Volume::max_value), "An upper bound of all values.")
+        .def("max_per_channel", of_base("max_per_channel", &Volume::max_per_channel),
+             "Likewise, of each number of eval_n().")
         .def(
             "bbox",
             [](const Volume &v) {
+                AskedOfBase now(v, "bbox");
                 BoundingBox b = v.bounds();
                 return from_package("ScalarBoundingBox3f")(b.min, b.max);
             },
@@ -218,11 +220,12 @@ void bind_volumes(nb::module_ &m) {
         .def(
             "resolution",
             [](const Volume &v) {
+                AskedOfBase now(v, "resolution");
                 auto [x, y, z] = v.resolution();
                 return from_package("ScalarVector3i")(x, y, z);
             },
             "Of what it is made of, along x, y and z.")
-        .def("channel_count", &Volume::channel_count);
+        .def("channel_count", of_base("channel_count", &Volume::channel_count));
 }
 
 // A symmetric matrix by its diagonal and xy, xz, yz.
@@ -270,6 +273,7 @@ void bind_phase_functions(nb::module_ &m) {
             "sample",
             [](const P &p, nb::handle ctx, const MediumInteraction &mei, const Float &u1,
                const Vector2 &u2, const Mask &active) {
+                AskedOfBase now(p, "sample");
                 PhaseFunctionSample s = p.sample(context_of(ctx), mei, u1, u2, active);
                 return std::tuple(s.wo, s.weight, s.pdf);
             },
@@ -278,11 +282,15 @@ void bind_phase_functions(nb::module_ &m) {
         .def(
             "eval_pdf",
             [](const P &p, nb::handle ctx, const MediumInteraction &mei, const Vector3 &wo,
-               const Mask &active) { return p.eval_pdf(context_of(ctx), mei, wo, active); },
+               const Mask &active) {
+                AskedOfBase now(p, "eval_pdf");
+                return p.eval_pdf(context_of(ctx), mei, wo, active);
+            },
             nb::arg("ctx"), nb::arg("mi"), nb::arg("wo"), nb::arg("active") = true,
             "The value in a direction, and the density with which sample() gives it.")
-        .def("projected_area", &P::projected_area, nb::arg("mi"), nb::arg("active") = true)
-        .def("max_projected_area", &P::max_projected_area)
+        .def("projected_area", of_base("projected_area", &P::projected_area), nb::arg("mi"),
+             nb::arg("active") = true)
+        .def("max_projected_area", of_base("max_projected_area", &P::max_projected_area))
         .def(
             "component_count", [](const P &p, nb::handle) { return p.components().size(); },
             nb::arg("active") = true)
@@ -325,11 +333,12 @@ void bind_media(nb::module_ &m) {
              "Whether paths that collide in it connect to lights.")
         .def("is_homogeneous", &Medium::is_homogeneous)
         .def("has_spectral_extinction", &Medium::has_spectral_extinction)
-        .def("get_majorant", &Medium::majorant, nb::arg("mi"), nb::arg("active") = true,
-             "At least the extinction anywhere.")
+        .def("get_majorant", of_base("get_majorant", &Medium::majorant), nb::arg("mi"),
+             nb::arg("active") = true, "At least the extinction anywhere.")
         .def(
             "get_scattering_coefficients",
             [](const Medium &s, const MediumInteraction &mei, const Mask &active) {
+                AskedOfBase now(s, "get_scattering_coefficients");
                 Medium::Coefficients c = s.scattering_coefficients(mei, active);
                 return std::tuple(c.sigma_s, c.sigma_n, c.sigma_t);
             },
@@ -338,6 +347,7 @@ void bind_media(nb::module_ &m) {
         .def(
             "intersect_aabb",
             [](const Medium &s, const Ray &ray) {
+                AskedOfBase now(s, "intersect_aabb");
                 Medium::Extent e = s.extent(ray);
                 return std::tuple(e.is_met, e.mint, e.maxt);
             },

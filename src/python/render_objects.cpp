@@ -4,6 +4,7 @@
 #include "python/render_plugins.h"
 #include "python/render_records.h"
 #include "render/integrator.h"
+#include "render/placed_emitter.h"
 #include <algorithm>
 #include <nanobind/stl/array.h>
 #include <nanobind/stl/pair.h>
@@ -145,16 +146,19 @@ void bind_bsdf(nb::module_ &m) {
         .def(
             "eval",
             [](const BSDF &b, const BSDFContext &ctx, const SurfaceInteraction &si,
-               const Vector3 &wo,
-               const Mask &active) { return b.eval(ctx, si, wo, active).dense(); },
+               const Vector3 &wo, const Mask &active) {
+                AskedOfBase now(b, "eval");
+                return b.eval(ctx, si, wo, active).dense();
+            },
             nb::arg("ctx"), nb::arg("si"), nb::arg("wo"), nb::arg("active") = true,
             "f(wi, wo) times the cosine of wo.")
-        .def("pdf", &BSDF::pdf, nb::arg("ctx"), nb::arg("si"), nb::arg("wo"),
+        .def("pdf", of_base("pdf", &BSDF::pdf), nb::arg("ctx"), nb::arg("si"), nb::arg("wo"),
              nb::arg("active") = true, "Density of sample().")
         .def(
             "eval_pdf",
             [](const BSDF &b, const BSDFContext &ctx, const SurfaceInteraction &si,
                const Vector3 &wo, const Mask &active) {
+                AskedOfBase now(b, "eval_pdf");
                 auto [value, pdf] = b.eval_pdf(ctx, si, wo, active);
                 return std::pair(value.dense(), pdf);
             },
@@ -164,6 +168,7 @@ void bind_bsdf(nb::module_ &m) {
             "sample",
             [](const BSDF &b, const BSDFContext &ctx, const SurfaceInteraction &si, const Float &u1,
                const Vector2 &u2, const Mask &active) {
+                AskedOfBase now(b, "sample");
                 BSDFSample s = b.sample(ctx, si, u1, u2, active);
                 return std::pair(s, s.weight.dense());
             },
@@ -179,12 +184,14 @@ void bind_bsdf(nb::module_ &m) {
             },
             nb::arg("ctx"), nb::arg("si"), nb::arg("wo"), nb::arg("sample1"), nb::arg("sample2"),
             nb::arg("active") = true, "eval_pdf() and sample().")
-        .def("eval_delta", &BSDF::eval_delta, nb::arg("ctx"), nb::arg("si"), nb::arg("bs"),
-             nb::arg("active") = true,
+        .def("eval_delta", of_base("eval_delta", &BSDF::eval_delta), nb::arg("ctx"), nb::arg("si"),
+             nb::arg("bs"), nb::arg("active") = true,
              "Of a sample of a single direction, its weight times its probability.")
-        .def("eval_null_transmission", &BSDF::eval_null_transmission, nb::arg("si"),
+        .def("eval_null_transmission",
+             of_base("eval_null_transmission", &BSDF::eval_null_transmission), nb::arg("si"),
              nb::arg("active") = true)
-        .def("eval_diffuse_reflectance", &BSDF::eval_diffuse_reflectance, nb::arg("si"),
+        .def("eval_diffuse_reflectance",
+             of_base("eval_diffuse_reflectance", &BSDF::eval_diffuse_reflectance), nb::arg("si"),
              nb::arg("active") = true)
         .def(
             "flags",
@@ -212,15 +219,6 @@ void bind_bsdf(nb::module_ &m) {
                 if (b.components().empty())
                     set_components(b, { f });
             });
-}
-
-/// A method that plugins written in Python may have their own of: see AskedOfBase.
-template <class C, class R, class... Args>
-auto of_base(const char *name, R (C::*method)(Args...) const) {
-    return [name, method](const C &o, Args... args) -> R {
-        AskedOfBase now(o, name);
-        return (o.*method)(args...);
-    };
 }
 
 void bind_lights(nb::module_ &m) {
@@ -333,6 +331,11 @@ void bind_lights(nb::module_ &m) {
     nb::class_<Emitter, Endpoint, PyEmitter>(m, "Emitter", "A source of light.")
         .def(nb::init<nb::object>(), nb::arg("props") = nb::none())
         .def("is_environment", of_base("is_environment", &Emitter::is_environment))
+        .def("_moves",
+             [](const Emitter &e) {
+                 auto *placed = dynamic_cast<const PlacedEmitter *>(&e);
+                 return placed && placed->is_moving();
+             })
         .def(
             "sampling_weight", [](const Emitter &e, nb::object) { return e.sampling_weight(); },
             nb::arg("active") = true, "How often the light is chosen, relative to others.");
@@ -375,8 +378,9 @@ void bind_objects(nb::module_ &m) {
 
     nb::class_<Filter, SceneObject, PyFilter>(m, "ReconstructionFilter", "A reconstruction filter.")
         .def(nb::init<nb::object>(), nb::arg("props") = nb::none())
-        .def("radius", &Filter::radius, "Beyond it, the filter is zero; in pixels.")
-        .def("is_box_filter", &Filter::is_box)
+        .def("radius", of_base("radius", &Filter::radius),
+             "Beyond it, the filter is zero; in pixels.")
+        .def("is_box_filter", of_base("is_box_filter", &Filter::is_box))
         .def("border_size", &Filter::border_size,
              "How many pixels around an image samples inside of it reach.")
         .def(
@@ -390,6 +394,7 @@ void bind_objects(nb::module_ &m) {
         .def(
             "eval",
             [](const Filter &f, nb::handle x, const Mask &active) {
+                AskedOfBase now(f, "eval");
                 if (PyNumber_Check(x.ptr()) && !is_array(x.ptr())) {
                     enter();
                     return select(active, Float(f.eval(nb::cast<double>(nb::float_(x)))), Float(0));
@@ -399,12 +404,13 @@ void bind_objects(nb::module_ &m) {
             nb::arg("x"), nb::arg("active") = true, "The filter at a distance, in pixels.");
     nb::class_<Film, SceneObject, PyFilm>(m, "Film", "Where an image is collected.")
         .def(nb::init<nb::object>(), nb::arg("props") = nb::none())
-        .def("sample_border", &Film::sample_border,
+        .def("sample_border", of_base("sample_border", &Film::sample_border),
              "Whether pixels at the border see what lies beyond it.")
         .def(
             "sensor_response_function",
             [](const Film &f) {
                 enter();
+                AskedOfBase now(f, "sensor_response_function");
                 return to_python(std::static_pointer_cast<SceneObject>(f.response()));
             },
             "What the film is sensitive to, by wavelength; None if it records what the eye sees.")
@@ -498,13 +504,15 @@ void bind_objects(nb::module_ &m) {
             "A ray through a place of the crop window, `sample2`, from 0 to 1, and its weight: "
             "`sample1` chooses wavelengths, `sample3` a place on the lens.")
         .def("_up", &Sensor::up)
+        .def("_moves", &Sensor::is_moving)
         .def("_to_world", // of those that are written in Python
              [](const Sensor &s) { return dynamic_cast<const PySensor &>(s).to_world(); })
         .def("needs_aperture_sample",
              of_base("needs_aperture_sample", &Sensor::needs_aperture_sample));
     nb::class_<Integrator, SceneObject, PyIntegrator>(m, "Integrator", "A method of rendering.")
         .def(nb::init<nb::object>(), nb::arg("props") = nb::none())
-        .def("aov_names", &Integrator::aov_names, "Names of channels beyond the colour.")
+        .def("aov_names", of_base("aov_names", &Integrator::aov_names),
+             "Names of channels beyond the colour.")
         .def("_has_colour", &Integrator::has_colour)
         .def("cancel", &Integrator::cancel,
              "Ends renders by it soon, from any thread: they return what they have so far.")
@@ -515,6 +523,7 @@ void bind_objects(nb::module_ &m) {
             "_sample",
             [](const Integrator &i, const Scene &scene, nb::handle sampler, const Ray &ray,
                const Medium *medium, const Mask &active) {
+                AskedOfBase now(i, "sample");
                 SampleStream s = stream_from(sampler);
                 Radiance r = i.sample(scene, s, ray, medium, active);
                 stream_to(s, sampler);

@@ -85,6 +85,15 @@ private:
     static inline thread_local std::vector<std::pair<const PySide *, std::string_view>> s_now;
 };
 
+/// A method that plugins written in Python may have their own of, to be bound.
+template <class C, class R, class... Args>
+auto of_base(const char *name, R (C::*method)(Args...) const) {
+    return [name, method](const C &o, Args... args) -> R {
+        AskedOfBase now(o, name);
+        return (o.*method)(args...);
+    };
+}
+
 template <class Base> class PyObjectOf : public Base, public PySide {
 public:
     explicit PyObjectOf(nb::object props) : PySide(std::move(props)) {}

@@ -9,11 +9,11 @@ class PlacedEmitter : public Emitter {
 public:
     /// Derived classes call it first.
     void configure() override;
+    bool is_moving() const { return !m_transform.is_static(); }
 
 protected:
     Param &declare_to_world(Params &p) { return p.animation("to_world", m_keys); }
 
-    bool is_moving() const { return !m_transform.is_static(); }
     /// From its own space to the scene's.
     Transform to_world(const Float &time, const Mask &active = true) const {
         return m_transform.at(time, active);

@@ -51,6 +51,7 @@ public:
     /// As part of another one, whose response and film count for all of them.
     void measure_for(const Sensor &whole);
 
+    bool is_moving() const { return m_to_world.transforms.size() > 1; }
     /// Whether each of its rays moves as to_world does.
     virtual bool rays_follow_to_world() const { return true; }
     /// Whether scripts follow derivatives of to_world.

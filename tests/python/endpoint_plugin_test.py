@@ -1,5 +1,6 @@
 # tests/python/endpoint_plugin_test.py: every question that C++ asks of emitters, sensors and textures reaches those written in Python.
 import numpy as np
+import pytest
 
 import umbel as mi
 import umbel.jit as dr
@@ -66,9 +67,9 @@ def test_what_lights_are_asked_by_a_scene_reaches_those_written_in_python():
 
 def test_what_sensors_are_asked_by_others_reaches_those_written_in_python():
     # A batch of one asks it all that it is asked itself
-    mi.register_sensor("answers", Meter)
+    mi.register_sensor("answers_meter", Meter)
     film = {"type": "hdrfilm", "width": 2, "height": 2}
-    batch = mi.load_dict({"type": "batch", "film": film, "meter": {"type": "answers", "film": film}})
+    batch = mi.load_dict({"type": "batch", "film": film, "meter": {"type": "answers_meter", "film": film}})
     si, it, ds = records()
     ps, weight = batch.sample_position(0., mi.Point2f(.5, .75))
     assert numbers(ps.p) == [.5, .75, 7] and numbers(weight) == [8]
@@ -79,9 +80,9 @@ def test_what_sensors_are_asked_by_others_reaches_those_written_in_python():
 
 def test_endpoints_written_in_python_are_told_the_bounds_of_the_scene():
     mi.register_emitter("answers", Lamp)
-    mi.register_sensor("answers", Meter)
+    mi.register_sensor("answers_meter", Meter)
     scene = mi.load_dict({"type": "scene", "floor": {"type": "rectangle"}, "lamp": {"type": "answers"},
-                          "meter": {"type": "answers", "film": {"type": "hdrfilm", "width": 2, "height": 2}}})
+                          "meter": {"type": "answers_meter", "film": {"type": "hdrfilm", "width": 2, "height": 2}}})
     for e in (scene.emitters()[0], scene.sensors()[0]):
         assert numbers(e.surroundings.min) == [-1, -1, 0] and numbers(e.surroundings.max) == [1, 1, 0]
         e.surroundings = None
@@ -107,3 +108,53 @@ def test_what_textures_are_asked_by_others_reaches_those_written_in_python():
     mi.register_texture("even_answers", Even)
     volume = mi.load_dict({"type": "constvolume", "value": {"type": "even_answers"}})
     assert volume.max() == .75
+
+
+def test_super_reaches_the_base_class_in_plugins_of_all_kinds():
+    class Named(mi.SamplingIntegrator):
+        def aov_names(self): return super().aov_names() + ["x"]
+
+    class Grey(mi.BSDF):
+        def __init__(self, props):
+            super().__init__(props)
+            self.m_components, self.m_flags = [mi.BSDFFlags.DiffuseReflection], mi.BSDFFlags.DiffuseReflection
+
+        def eval(self, ctx, si, wo, active=True): return super().eval(ctx, si, wo, active) + .25
+        def pdf(self, ctx, si, wo, active=True): return mi.Float(1)
+        def eval_null_transmission(self, si, active=True): return super().eval_null_transmission(si, active) + .5
+
+    class Wide(mi.ReconstructionFilter):
+        def __init__(self, props):
+            super().__init__(props)
+            self.m_radius = 2
+
+        def radius(self): return super().radius() + 1
+        def eval(self, x, active=True): return mi.Float(1)
+
+    class Fog(mi.Volume):
+        def eval(self, it, active=True): return mi.Color3f(.5)
+        def eval_1(self, it, active=True): return super().eval_1(it, active) * 2
+        def max(self): return 1
+        def resolution(self): return super().resolution()
+
+    mi.register_integrator("super_named", Named)
+    mi.register_bsdf("super_grey", Grey)
+    mi.register_rfilter("super_wide", Wide)
+    mi.register_volume("super_fog", Fog)
+    si, it, _ = records()
+    assert mi.load_dict({"type": "super_named"}).aov_names() == ["x"]
+    grey = mi.load_dict({"type": "super_grey"})
+    assert set(numbers(grey.eval(mi.BSDFContext(), si, mi.Vector3f(0, 0, 1)))) == {.25}
+    assert set(numbers(grey.eval_null_transmission(si))) == {.5}
+    assert mi.load_dict({"type": "super_wide"}).radius() == 3
+    fog = mi.load_dict({"type": "super_fog"})
+    assert numbers(fog.eval_1(it)) == [1] and len(fog.resolution()) == 3
+
+
+def test_what_moves_has_no_one_place():
+    moves = ("<animation name='to_world'><transform time='0'/><transform time='1'><translate x='1'/></transform></animation>")
+    scene = mi.load_string(f"<scene version='3.0.0'><emitter type='spot'>{moves}</emitter>"
+                           f"<sensor type='perspective'>{moves}</sensor></scene>")
+    for end in (scene.emitters()[0], scene.sensors()[0]):
+        with pytest.raises(Exception, match="it moves"):
+            end.world_transform()

@@ -142,11 +142,16 @@ struct ProjectiveTracer::Target {
         active = active & (x < jit::opaque(uint32_t(width))) & (y < jit::opaque(uint32_t(height)));
         std::vector<Float> further = light.further;
         further.resize(channels - film.channel_names({}).size(), Float(0));
-        std::vector<Float> values = film.channels({ light.L, light.wavelengths, light.alpha, further });
+        std::vector<Float> values =
+            film.channels({ light.L, light.wavelengths, light.alpha, further });
         Float factor = weight_x * weight_y * opaque_float(scale);
-        for (Float &v : values) {
-            v = v * factor;
-            active = active & (abs(v) < std::numeric_limits<double>::infinity());
+        for (size_t k = 0; k < values.size(); ++k) {
+            values[k] = values[k] * factor;
+            Mask is_finite = abs(values[k]) < std::numeric_limits<double>::infinity();
+            if (k + further.size() < values.size())
+                active = active & is_finite;
+            else // a distance may be infinite, and the colour is what it is
+                values[k] = select(is_finite, values[k], Float(0));
         }
         ad::ResumeGrad all;
         if (pass.mode == ad::Mode::Forward) {

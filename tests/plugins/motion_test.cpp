@@ -154,4 +154,14 @@ TEST_P(BackendMotion, RefusesOtherConfigurations) {
     }
 }
 
+TEST_P(BackendMotion, RefusesSeveralCameras) {
+    std::string xml = scene_xml("<shape type='sphere'/>", 4, 1, "motion"),
+                sensor = xml.substr(xml.find("<sensor"),
+                                    xml.find("</sensor>") + 9 - xml.find("<sensor"));
+    Ref<Scene> scene = scene_from(
+        xml.replace(xml.find(sensor), sensor.size(),
+                    "<sensor type='batch'>" + sensor + sensor + "<film type='hdrfilm'/></sensor>"));
+    EXPECT_NE(user_error([&] { render_image(*scene); }).find("several"), std::string::npos);
+}
+
 } // namespace umbel

@@ -209,6 +209,22 @@ def test_integrators_around_others_follow_the_camera():
     assert derivative({"type": "aov", "aovs": "d:depth", "a": {"type": "prb"}}) == pytest.approx(16, rel=.03)
 
 
+def test_the_way_to_silhouettes_follows_the_camera():
+    def total(height, follow=False):
+        scene = mi.load_dict({"type": "scene", "ball": {"type": "sphere", "radius": 1.5}, "light": {"type": "constant"},
+                              "integrator": {"type": "aov", "aovs": "b:boundary_test", "a": {"type": "prb"}},
+                              "sensor": {"type": "perspective", "fov": 20, "to_world": T().look_at([0, 0, height], [0, 0, 0], [0, 1, 0]),
+                                         "film": {"type": "hdrfilm", "width": 4, "height": 4, "rfilter": {"type": "box"}}}})
+        params = mi.traverse(scene)
+        x = follow_height(params, "sensor.to_world", height) if follow else None
+        value = dr.sum(mi.render(scene, params, spp=16, seed=3, seed_grad=3)[:, :, 3], axis=None)
+        if not follow:
+            return float(value.array[0])
+        dr.backward(value)
+        return dr.grad(x)[0]
+    assert total(4., True) == pytest.approx((total(4.02) - total(3.98)) / .04, rel=1e-2)
+
+
 def test_cameras_of_a_batch_count_as_not_differentiable():
     film = {"type": "hdrfilm", "width": 4, "height": 2, "rfilter": {"type": "box"}}
     both = {"type": "batch", "film": film, "a": {"type": "perspective"}, "b": {"type": "perspective"}}

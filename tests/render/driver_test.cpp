@@ -154,8 +154,8 @@ TEST(RenderDerivatives, AreGivenUpWithAnErrorWhenTheyAreToStop) {
     VariantScope scope(find_variant("llvm_ad_rgb"));
     Ref<Scene> scene = scene_from(scene_xml(Box, 16, 16, "prb"));
     SceneParameters params(scene);
-    for (Float *v : std::get<std::array<Float *, 3>>(
-             params.at("white.reflectance.value").param.slot))
+    for (Float *v :
+         std::get<std::array<Float *, 3>>(params.at("white.reflectance.value").param.slot))
         ad::enable_grad(*v);
     params.update({ "white.reflectance.value" });
     for (bool is_forward : { false, true }) {
@@ -255,7 +255,7 @@ TEST_P(BackendDriver, AWindowLeavesTheFilmAsItIs) {
     EXPECT_EQ(changes(), before);
     std::string m =
         user_error([&] { render_image(*scene, { .window = Film::Crop{ 20, 0, 5, 1 } }); });
-    EXPECT_NE(m.find("the window of 5 x 1"), std::string::npos) << m;
+    EXPECT_NE(m.find("the crop window of 5 x 1"), std::string::npos) << m;
 }
 
 TEST_P(BackendDriver, AnotherSeedCropOrSampleCountCompilesNothing) {

@@ -385,6 +385,9 @@ def main(arguments=None):
     except MemoryError:
         print("umbel: out of memory; smaller images, or fewer samples and views an iteration, need less", file=sys.stderr)
         return 2
+    except dr.DeviceError as error:
+        print(f"umbel: {error}", file=sys.stderr)
+        return 2
     except (RuntimeError, ValueError, KeyError, TypeError, OSError, ImportError) as error:
         print(f"umbel: {error.args[0] if isinstance(error, KeyError) and error.args else error}", file=sys.stderr)
         return 1

@@ -91,11 +91,12 @@ class Optimizer(MutableMapping):
             self[k] = v
 
     def _filter(self, params):
-        """Leaves out what cannot be optimized: also transforms, which are functions of what is."""
+        """Leaves out what cannot be optimized: also transforms, which are functions of what is, and empty arrays."""
         flags = getattr(params, "flags", None)
         if flags is None:
             return params
-        return {k: params[k] for k in params.keys() if not int(flags(k)) & 1 and isinstance(params[k], ArrayBase)}
+        return {k: v for k, v in ((k, params[k]) for k in params.keys() if not int(flags(k)) & 1)
+                if isinstance(v, ArrayBase) and width(v) > 0}
 
     # ---- rates
     def learning_rate(self, key=None):

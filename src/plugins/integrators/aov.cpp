@@ -99,7 +99,7 @@ public:
         SurfaceInteraction si = scene.interaction(carried, hit, active, Scene::Follow::Ray);
         si.compute_uv_partials(ray, active);
         std::vector<Float> by(gradient.aovs.begin() + long(own), gradient.aovs.end());
-        std::vector<Float> seen = channels(scene, ray, hit, si, active & si.is_valid());
+        std::vector<Float> seen = channels(scene, carried, hit, si, active & si.is_valid());
         for (const Float &v : differentiate_values(mode, seen, by))
             out.aovs.push_back(v);
         return out;

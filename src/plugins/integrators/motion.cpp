@@ -94,6 +94,9 @@ private:
 
     Radiance shown(const Scene &scene, const Sensor &camera, const Ray &ray,
                    const Mask &active) const {
+        if (camera.is_several())
+            complain("motion is across the image of one camera, and {} holds several",
+                     camera.where());
         Chain now = follow(scene, ray, active);
         Mask valid = now.valid;
         Vector3 v = m_config == "d" ? direct(scene, camera, ray, now, active)

@@ -52,7 +52,9 @@ public:
                                                             : 0);
     }
     bool needs_aperture_sample() const override { return true; }
-    bool rays_follow_to_world() const override { return !has_target(); } // which stays
+    bool rays_follow_to_world() const override {
+        return false;
+    } // they begin around the scene, or at a target
     BoundingBox bounds() const override {
         return m_has_point ? BoundingBox{ m_point, m_point }
                : m_target  ? m_target->swept_bounds()

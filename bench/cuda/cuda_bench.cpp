@@ -101,7 +101,8 @@ double first(const Job &job) {
 }
 
 double in_a_process(const std::string &words) {
-    std::string command = fmt::format("UMBEL_CACHE= CUDA_CACHE_DISABLE=1 /proc/{}/exe {}", getpid(), words),
+    std::string command = fmt::format("UMBEL_CACHE= CUDA_CACHE_DISABLE=1 /proc/{}/exe {}", getpid(),
+                                      words),
                 answer;
     FILE *pipe = popen(command.c_str(), "r");
     if (!pipe)
@@ -149,7 +150,8 @@ BENCH("copy, 2^28 lanes", "GB/s") {
     auto *device = dynamic_cast<jit::ArrayDevice *>(setup.context.backend().device());
     if (!device)
         fail("there is no device");
-    uint64_t bytes = 4 * uint64_t(Lanes), from = device->allocate(bytes), to = device->allocate(bytes);
+    uint64_t bytes = 4 * uint64_t(Lanes), from = device->allocate(bytes),
+             to = device->allocate(bytes);
     device->fill(from, 1, 4, Lanes);
     uint32_t word = 0;
     double t = seconds([&] {
@@ -186,11 +188,13 @@ BENCH("sort of 2^24 numbers", "s") {
     using namespace jit;
     constexpr uint32_t N = 1u << 24;
     UInt32 keys = opaque(arange<uint32_t>(N) * 2654435761u);
-    return seconds([&] {
-        Value order = sort_permutation(keys, false);
-        eval(order);
-        synchronize();
-    }, 3, 0);
+    return seconds(
+        [&] {
+            Value order = sort_permutation(keys, false);
+            eval(order);
+            synchronize();
+        },
+        3, 0);
 }
 
 } // namespace

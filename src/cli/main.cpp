@@ -57,9 +57,9 @@ static void end_where_files_are_cut_short() {
             raise(SIGBUS); // as it would have ended without us
             return;
         }
-        constexpr std::string_view Message =
-            "\numbel: a file that was being read has been cut short by another program, or its disk "
-            "has failed; try again\n";
+        constexpr std::string_view Message = "\numbel: a file that was being read has been cut "
+                                             "short by another program, or its disk "
+                                             "has failed; try again\n";
         (void)!write(STDERR_FILENO, Message.data(), Message.size());
         std::_Exit(2);
     };

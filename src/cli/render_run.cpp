@@ -120,9 +120,10 @@ public:
 
 private:
     static std::string on_device(const jit::KernelResources &r) {
-        return r.registers ? fmt::format("; {} registers, {} bytes of local memory, occupancy {:.0f} %",
-                                         r.registers, r.local_bytes, 100 * r.occupancy)
-                           : "";
+        return r.registers
+                   ? fmt::format("; {} registers, {} bytes of local memory, occupancy {:.0f} %",
+                                 r.registers, r.local_bytes, 100 * r.occupancy)
+                   : "";
     }
 
     bool m_verbose;

@@ -481,7 +481,9 @@ Imf::Compression compression(const std::string &wanted) {
 
 /// The library would deflate with one core, or with threads of its own.
 void write_zip(OutputStream &stream, const Imf::Header &header, const Image &image) {
-    { Imf::OutputFile without_pixels(stream, header, 0); } // ends with a table of zeros
+    {
+        Imf::OutputFile without_pixels(stream, header, 0);
+    } // ends with a table of zeros
     std::vector<std::string> blocks = exr_zip_blocks(image, header.zipCompressionLevel());
     size_t table = size_t(stream.tellp()) - sizeof(uint64_t) * blocks.size();
     for (size_t i = 0; i < blocks.size(); ++i) {

@@ -3,8 +3,8 @@
 #include "jit/available_memory.h"
 #include "jit/error.h"
 #include <algorithm>
-#include <charconv>
 #include <cerrno>
+#include <charconv>
 #include <cmath>
 #include <csignal>
 #include <cstdint>

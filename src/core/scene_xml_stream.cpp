@@ -17,8 +17,13 @@ constexpr size_t None = std::string_view::npos;
 constexpr size_t PieceBytes = 1 << 16; // at least, but for the last
 
 struct Markup {
-    enum Kind { Start, Empty, End, Other } kind; // Other: a comment, an instruction, CDATA, a declaration
-    size_t begin, end;                           // None: there is no more; it does not end
+    enum Kind {
+        Start,
+        Empty,
+        End,
+        Other
+    } kind;            // Other: a comment, an instruction, CDATA, a declaration
+    size_t begin, end; // None: there is no more; it does not end
 };
 
 bool is_space(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; }
@@ -96,8 +101,8 @@ bool is_declaration(std::string_view text, const Markup &m) {
         return false;
     if (rest.starts_with("<!"))
         return true;
-    bool xml = rest.size() > 5 && (rest[2] | 32) == 'x' && (rest[3] | 32) == 'm' &&
-               (rest[4] | 32) == 'l';
+    bool xml =
+        rest.size() > 5 && (rest[2] | 32) == 'x' && (rest[3] | 32) == 'm' && (rest[4] | 32) == 'l';
     return xml && (is_space(rest[5]) || rest[5] == '?');
 }
 
@@ -197,7 +202,8 @@ void SceneParser::parse_streamed(const Scope &scope, pugi::xml_node parent, size
         size_t end = m.begin == None ? None : end_of_element(text, m);
         if (end == None || is_declaration(text, m)) { // the parser says what is wrong, as a rule
             flush(text.size());
-            fail("{}: this is not well-formed XML: <{}> has no end, or a declaration inside; correct "
+            fail("{}: this is not well-formed XML: <{}> has no end, or a declaration inside; "
+                 "correct "
                  "it",
                  location_of(file, std::min(m.begin, text.size())).str(), parent.name());
         }

@@ -17,14 +17,14 @@ void add_variants(std::string_view backend, std::vector<Variant> &out) {
         for (int c = 0; c < 3; ++c)
             for (bool polarized : { false, true })
                 for (bool dbl : { false, true })
-                    out.push_back({ .name = fmt::format("{}{}_{}{}{}", backend, ad ? "_ad" : "",
-                                                        colours[c], polarized ? "_polarized" : "",
-                                                        dbl ? "_double" : ""),
-                                    .backend = std::string(backend),
-                                    .ad = ad,
-                                    .colour = Colour(c),
-                                    .polarized = polarized,
-                                    .double_precision = dbl });
+                    out.push_back(
+                        { .name = fmt::format("{}{}_{}{}{}", backend, ad ? "_ad" : "", colours[c],
+                                              polarized ? "_polarized" : "", dbl ? "_double" : ""),
+                          .backend = std::string(backend),
+                          .ad = ad,
+                          .colour = Colour(c),
+                          .polarized = polarized,
+                          .double_precision = dbl });
 }
 
 bool has_devices(const std::string &backend) {
@@ -49,9 +49,10 @@ public:
         }
     }
     jit::Context &get(const Variant &v) {
-        const std::string backend = checks()                                ? Checking
-                                    : device >= 0 && has_devices(v.backend) ? fmt::format("{}:{}", v.backend, device)
-                                                                            : v.backend;
+        const std::string backend = checks() ? Checking
+                                    : device >= 0 && has_devices(v.backend)
+                                        ? fmt::format("{}:{}", v.backend, device)
+                                        : v.backend;
         if (shares) {
             std::lock_guard lock(pool().mutex);
             jit::Context *&c = pool().shared[backend];

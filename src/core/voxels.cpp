@@ -265,9 +265,9 @@ double Voxels::mean_of(const std::vector<double> &each) const {
 }
 
 // The extremes of a whole brick count where all of it lies in a part, or where its numbers are equal.
-Voxels::Bounds Voxels::bounds_of_bricks(
-    const std::array<size_t, 3> &parts,
-    const std::array<std::vector<std::vector<size_t>>, 3> &voxels) const {
+Voxels::Bounds
+Voxels::bounds_of_bricks(const std::array<size_t, 3> &parts,
+                         const std::array<std::vector<std::vector<size_t>>, 3> &voxels) const {
     constexpr size_t W = Bricks::Width;
     const Bricks &b = *bricks;
     size_t n = parts[0] * parts[1] * parts[2];

@@ -59,9 +59,8 @@ struct Voxels {
     Bounds bounds(std::array<size_t, 3> parts, bool blended, const std::string &wrap) const;
 
 private:
-    Bounds
-    bounds_of_bricks(const std::array<size_t, 3> &parts,
-                           const std::array<std::vector<std::vector<size_t>>, 3> &voxels) const;
+    Bounds bounds_of_bricks(const std::array<size_t, 3> &parts,
+                            const std::array<std::vector<std::vector<size_t>>, 3> &voxels) const;
 };
 
 constexpr size_t VoxelHeadSize = 48; // bytes in a file, before the numbers

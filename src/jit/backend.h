@@ -44,9 +44,10 @@ struct DeviceLaunch {
 
 /// What a kernel takes of a device, for the history; zeros on the host.
 struct KernelResources {
-    uint32_t registers = 0;   // of a thread
-    uint32_t local_bytes = 0; // of a thread, in the device's memory: local arrays, and what found no register
-    double occupancy = 0;     // threads that a processor has at a time, of those that it could have
+    uint32_t registers = 0; // of a thread
+    uint32_t local_bytes =
+        0; // of a thread, in the device's memory: local arrays, and what found no register
+    double occupancy = 0; // threads that a processor has at a time, of those that it could have
 };
 
 /// A program made ready to run.

@@ -489,8 +489,11 @@ class CallTracer::Groups {
 public:
     /// `instance`: from 1, or 0 for lanes that call none.
     Groups(const UInt32 &instance, uint32_t instances) {
-        Type shortest = instances < 1u << 8 ? Type::U8 : instances < 1u << 16 ? Type::U16 : Type::U32;
-        m_order = UInt32(sort_permutation(cast(shortest, instance))); // in as many rounds as it has bits
+        Type shortest = instances < 1u << 8    ? Type::U8
+                        : instances < 1u << 16 ? Type::U16
+                                               : Type::U32;
+        m_order =
+            UInt32(sort_permutation(cast(shortest, instance))); // in as many rounds as it has bits
         UInt32 counts(full(Type::U32, 0, instances + 1));
         scatter_reduce(ReduceOp::Add, counts, UInt32(1u), instance, Mask(true));
         m_count = counts.read();
@@ -499,7 +502,8 @@ public:
     }
     uint32_t size(uint32_t instance) const { return m_count[instance]; }
     UInt32 lanes(uint32_t instance) const {
-        return gather(m_order, UInt32(lane_index(size(instance))) + opaque(m_first[instance]), Mask(true));
+        return gather(m_order, UInt32(lane_index(size(instance))) + opaque(m_first[instance]),
+                      Mask(true));
     }
 
 private:
@@ -528,8 +532,7 @@ std::vector<Value> CallTracer::evaluate() {
     bool known = false;
     if (mask.size() != size)
         mask = mask & Mask(literal(Type::Bool, 1, size));
-    UInt32 instance =
-        select(mask & (UInt32(m_id) <= opaque(m_count)), UInt32(m_id), UInt32(0u));
+    UInt32 instance = select(mask & (UInt32(m_id) <= opaque(m_count)), UInt32(m_id), UInt32(0u));
     Groups groups(instance, m_count);
     for (uint32_t i = 0; i < m_count; ++i) {
         if (groups.size(i + 1) == 0) // also because effects of size 1 would run

@@ -39,10 +39,7 @@ Key hash_program(std::string_view bytes, std::string_view fingerprint) {
 
 // ---- Options
 
-namespace {
-
-
-} // namespace
+namespace {} // namespace
 
 CacheOptions CacheOptions::from_environment() {
     auto variable = [](const char *name) {

@@ -13,8 +13,8 @@
 #include <mutex>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <unistd.h>
+#include <unordered_map>
 
 namespace umbel::jit {
 
@@ -140,7 +140,7 @@ private:
     std::unordered_map<Key, std::shared_future<KernelPtr>, KeyHash> m_pending;
     Stats m_stats;
     uint32_t m_in_background = 0;
-    pid_t m_process = getpid(); // in a fork of it, nobody makes what is pending
+    pid_t m_process = getpid();     // in a fork of it, nobody makes what is pending
     std::condition_variable m_made; // one that was in the background
 };
 

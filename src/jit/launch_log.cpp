@@ -125,9 +125,10 @@ void CollectingLog::missed(uint32_t site, uint64_t count) {
     else if (s.kind == ExternSite::Assert)
         m_failures += count;
     else if (m_missed.empty())
-        m_missed = fmt::format("{} calls of the function \"{}\" of the host found no room in the log of "
-                               "a kernel: launches of fewer lanes have room for all of theirs",
-                               count, s.text);
+        m_missed =
+            fmt::format("{} calls of the function \"{}\" of the host found no room in the log of "
+                        "a kernel: launches of fewer lanes have room for all of theirs",
+                        count, s.text);
 }
 
 void CollectingLog::error(const std::string &message) {

@@ -329,7 +329,8 @@ std::vector<Value> recorded_matvec(const Value &weights, const Matrix &a, uint32
             columns = loop(
                 columns, [&](const ColumnWalk &c) { return c.column < UInt32(a.inputs()); },
                 [&](ColumnWalk &c) {
-                    c.sum = fma(weight(first + c.column * column_step), element(v, c.column), c.sum);
+                    c.sum =
+                        fma(weight(first + c.column * column_step), element(v, c.column), c.sum);
                     c.column += UInt32(1u);
                 },
                 "matvec row");
@@ -357,10 +358,12 @@ void recorded_gradient(Value &weights, const Matrix &a, Value *bias_weights, uin
     };
     uint32_t count = a.rows * a.columns;
     loop(
-        Cell{ zero_for(left) + zero_for(right) }, [&](const Cell &c) { return c.k < UInt32(count); },
+        Cell{ zero_for(left) + zero_for(right) },
+        [&](const Cell &c) { return c.k < UInt32(count); },
         [&](Cell &c) {
             UInt32 i = c.k / UInt32(a.columns), j = c.k - i * UInt32(a.columns);
-            add(weights, element(l, i) * element(r, j), UInt32(a.offset) + i * UInt32(a.stride) + j);
+            add(weights, element(l, i) * element(r, j),
+                UInt32(a.offset) + i * UInt32(a.stride) + j);
             c.k += UInt32(1u);
         },
         "matvec gradient");

@@ -90,9 +90,8 @@ void parallel_for(Index first, Index last, const Fn &fn, Partitioner &&...partit
 template <class Number, class Fn>
 void parallel_for(const tbb::blocked_range<Number> &range, const Fn &fn) {
     HandedOver work;
-    tbb::parallel_for(range, [&](const tbb::blocked_range<Number> &part) UMBEL_COPIED_TASK {
-        work.run([&] { fn(part); });
-    });
+    tbb::parallel_for(range, [&](const tbb::blocked_range<Number> &part)
+                                 UMBEL_COPIED_TASK { work.run([&] { fn(part); }); });
 }
 
 } // namespace umbel::jit

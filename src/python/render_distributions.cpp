@@ -308,9 +308,8 @@ void bind_grids(nb::module_ &m) {
                  new (self) G(read_floats(Float(t->v[0].detached())), t->shape.end()[-1],
                               t->shape.end()[-2], axes, true, !normalize);
              })
-        .def("eval",
-             [](const G &g, const Vector2 &p, const std::vector<Float> &parameters,
-                const Mask &active) { return g.eval(p, parameters, active); })
+        .def("eval", [](const G &g, const Vector2 &p, const std::vector<Float> &parameters,
+                        const Mask &active) { return g.eval(p, parameters, active); })
         .def("sample",
              [result](const G &g, const Vector2 &u, const std::vector<Float> &parameters,
                       const Mask &active) { return result(g.sample(u, parameters, active)); })

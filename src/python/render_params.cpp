@@ -3,10 +3,10 @@
 #include "core/traverse.h"
 #include "python/helpers.h"
 #include "python/render_plugins.h"
+#include <map>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
-#include <map>
 
 namespace umbel::python {
 

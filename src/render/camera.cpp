@@ -13,7 +13,8 @@ void Camera::declare_clip(Params &p) {
 
 void Camera::declare_focus(Params &p) {
     p.number("focus_distance", m_focus, 0, 0)
-        .doc("What scripts are told that ask for it; images show everything sharply. 0: `far_clip`");
+        .doc(
+            "What scripts are told that ask for it; images show everything sharply. 0: `far_clip`");
 }
 
 void Camera::configure_clip(double least) {

@@ -235,8 +235,9 @@ private:
     uint32_t m_seed;
     uint32_t m_tally;
     UInt32 m_seed_value;
-    uint32_t m_most_pixels, m_launch_pixels; // of a launch, at most and at present, times its groups
-    bool m_is_small = false;                 // so that launches may hold several groups
+    uint32_t m_most_pixels,
+        m_launch_pixels;     // of a launch, at most and at present, times its groups
+    bool m_is_small = false; // so that launches may hold several groups
     double m_launch_seconds = 0;
     double m_overhead = 1e9; // seconds that starting a launch takes, at best
     std::chrono::steady_clock::time_point

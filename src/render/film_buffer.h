@@ -33,9 +33,10 @@ public:
     /// computed.
     void add(uint32_t first, uint32_t count, const std::vector<Float> &values, bool is_all = false);
     /// Adds to them so many times, one after the other, what `values` gives for time `k`, before which there were such numbers.
-    void add_in_turn(uint32_t first, uint32_t count, uint32_t times,
-                     const std::function<std::vector<Float>(
-                         const UInt32 &k, const std::vector<Float> &before)> &values);
+    void add_in_turn(
+        uint32_t first, uint32_t count, uint32_t times,
+        const std::function<std::vector<Float>(const UInt32 &k, const std::vector<Float> &before)>
+            &values);
     /// The numbers of `count` pixels.
     std::vector<Float> at(uint32_t first, uint32_t count) const;
 

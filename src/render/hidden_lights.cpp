@@ -32,9 +32,9 @@ Ray past_lights(const Scene &scene, const Ray &ray, const Mask &active) {
 }
 
 bool covers_background(const Scene &scene, bool hides_lights) {
-    return !hides_lights &&
-           std::ranges::any_of(scene.emitters().objects(),
-                               [](const Emitter *e) { return e->is_environment(); });
+    return !hides_lights && std::ranges::any_of(scene.emitters().objects(), [](const Emitter *e) {
+        return e->is_environment();
+    });
 }
 
 } // namespace umbel

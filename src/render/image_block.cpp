@@ -102,7 +102,8 @@ Float ImageBlock::add(const Float &pixels, const ImageBlock &other, const Float 
 Float ImageBlock::means(const Float &pixels, const std::vector<uint32_t> &kept,
                         uint32_t weight_channel) const {
     auto count = uint32_t(kept.size());
-    UInt32 lane(jit::lane_index(jit::element_count(uint64_t(full_width()) * uint64_t(full_height()) * count)));
+    UInt32 lane(jit::lane_index(
+        jit::element_count(uint64_t(full_width()) * uint64_t(full_height()) * count)));
     UInt32 pixel = lane / UInt32(count), from = pixel * UInt32(channels);
     UInt32 channel = jit::gather(jit::copy(kept), lane - pixel * UInt32(count), Mask(true));
     Float weight(jit::gather(pixels, from + UInt32(weight_channel), Mask(true)));

@@ -78,8 +78,8 @@ struct BoundaryPass {
     Film::Crop crop;             // what it shows of the film
     Float gradient;              // in reverse mode, of the image's numbers
     const Sampler &sampler;
-    UInt32 seed; // not that of the first pass
-    int spp;     // samples a pixel that the image was asked for with
+    UInt32 seed;                      // not that of the first pass
+    int spp;                          // samples a pixel that the image was asked for with
     std::function<void()> pause = {}; // see between()
     /// Whose sample() makes all channels of the image; null: the one that is asked.
     const Integrator *whole = nullptr;

@@ -131,7 +131,9 @@ static void set_shares(const Table<Emitter> &lights, std::span<LightSummary> sum
         weights += summaries[i].weight;
         local += summaries[i].is_local ? summaries[i].weight : 0;
     }
-    double unit = local > 0 ? local : weights > 0 ? weights : 1,
+    double unit = local > 0     ? local
+                  : weights > 0 ? weights
+                                : 1,
            lamp = lamps > 0 && sampling_weights > 0 ? sampling_weights / lamps : 1;
     for (size_t i = 0; i < summaries.size(); ++i) {
         const Emitter &e = *lights.objects()[i];

@@ -12,7 +12,7 @@ struct LightSummary {
     bool is_local =
         false; // lies in a box; what surrounds the scene, or shines along one direction, does not
     BoundingBox box;
-    NormalCone normals; // of surfaces that emit to the front; those of a point are all
+    NormalCone normals;      // of surfaces that emit to the front; those of a point are all
     double cos_emission = 0; // of the greatest angle to a normal at which light leaves
     /// Of one that is not local: how often connections choose it, for each time that they choose one that is.
     double share = 1;
@@ -63,7 +63,7 @@ private:
 
     std::vector<double> m_power;           // of each light; empty where it does not count
     std::optional<uint64_t> m_power_known; // a hash of what that follows from
-    std::optional<uint64_t> m_known; // a hash of what the sampler was made of
+    std::optional<uint64_t> m_known;       // a hash of what the sampler was made of
     std::unique_ptr<LightSampler> m_sampler;
 };
 

@@ -129,8 +129,8 @@ private:
         double *child = &m_tree.nodes[t.node * LightTree::NodeSize + which * LightTree::ChildSize];
         double cosine = std::max(c.normals.cosine, 0.0), narrow = 0;
         if (c.cos_emission > 0) { // light as of surfaces whose normals are closer together
-            double angle = std::acos(std::clamp(c.normals.cosine, -1.0, 1.0)) +
-                           c.emission_angle() - Pi / 2;
+            double angle =
+                std::acos(std::clamp(c.normals.cosine, -1.0, 1.0)) + c.emission_angle() - Pi / 2;
             cosine = angle < 0 ? 1 : std::max(std::cos(angle), 0.0);
             narrow = std::min(std::sin(angle), 0.0);
         }

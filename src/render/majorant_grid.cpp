@@ -23,9 +23,11 @@ MajorantGrid::MajorantGrid(const Volume &volume, double scale, double least_scal
         for (size_t z = 0; z < n[2] + 2; ++z)
             for (size_t y = 0; y < n[1] + 2; ++y)
                 for (size_t x = 0; x < n[0] + 2; ++x)
-                    out.push_back(scale *
-                                  std::max(0.0, of_cells[(inner(z, 2) * n[1] + inner(y, 1)) * n[0] +
-                                                         inner(x, 0)]));
+                    out.push_back(
+                        scale *
+                        std::max(
+                            0.0,
+                            of_cells[(inner(z, 2) * n[1] + inner(y, 1)) * n[0] + inner(x, 0)]));
         return float_array(out);
     };
     m_bounds = padded(bounds.most, scale);

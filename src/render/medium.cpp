@@ -176,8 +176,7 @@ public:
     class Uniform;
 
     Tracking(const Medium &medium, const Ray &ray, const Mask &active, Of what)
-        : m_ray(ray), m_what(what),
-          m_begin(medium.enter(ray, medium.extent_within(ray), active)) {
+        : m_ray(ray), m_what(what), m_begin(medium.enter(ray, medium.extent_within(ray), active)) {
         for (const Medium *part : parts_of(medium))
             m_ways.push_back(way_of(*part, active));
     }
@@ -305,7 +304,9 @@ public:
             const Tracing &how)
         : m_medium(medium), m_end(ray.maxt), m_active(active), m_given(how.channel),
           m_one(variant().channels() == 1 || !medium.m_has_spectral_extinction),
-          m_channel(m_one ? UInt32(0u) : m_given ? *m_given : choose_channel(sampler.next_1d())),
+          m_channel(m_one     ? UInt32(0u)
+                    : m_given ? *m_given
+                              : choose_channel(sampler.next_1d())),
           m_mei(medium.sample_interaction(ray, sampler.next_1d(), m_channel, active)) {}
 
     /// Where light collides with it, unless it did with something else before.

@@ -22,9 +22,10 @@ public:
     const Medium *uniform_part() const { return m_uniform; }
 
 private:
-    std::vector<const Medium *> m_parts, m_varying; // all of them, and those that are not homogeneous
-    const Medium *m_uniform = nullptr;              // the others, where there are both: one, or ...
-    std::unique_ptr<MediumSum> m_others;            // ... their sum
+    std::vector<const Medium *> m_parts,
+        m_varying;                       // all of them, and those that are not homogeneous
+    const Medium *m_uniform = nullptr;   // the others, where there are both: one, or ...
+    std::unique_ptr<MediumSum> m_others; // ... their sum
 };
 
 } // namespace umbel

@@ -31,7 +31,8 @@ Float MipMap::build(const Float &image, uint32_t channels, const Float &minimum)
         levels.push_back(max(shrink(narrow, channels, h0, h, w, false, m_boundary[1]), minimum));
         jit::eval(levels.back());
     }
-    Value all = jit::full(variant().float_type(), 0, jit::element_count(uint64_t(m_texels) * channels));
+    Value all =
+        jit::full(variant().float_type(), 0, jit::element_count(uint64_t(m_texels) * channels));
     uint32_t first = 0;
     for (const Float &level : levels) {
         UInt32 lane(jit::lane_index(level.size()));

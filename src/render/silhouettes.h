@@ -89,10 +89,10 @@ private:
     uint32_t m_edges_host = 0, m_count = 0;
     UInt32 m_edge_count; // as data
     std::vector<uint32_t> m_host_corners, m_host_places;
-    std::vector<double> m_edge_weights; // empty: all are 1
+    std::vector<double> m_edge_weights;                  // empty: all are 1
     std::map<size_t, std::pair<size_t, size_t>> m_known; // by surface: edges of its first instance
-    UInt32 m_corners; // of edges: both ends, and the corners opposite to it
-    UInt32 m_places;  // triangle, corner, flags, instance
+    UInt32 m_corners;      // of edges: both ends, and the corners opposite to it
+    UInt32 m_places;       // triangle, corner, flags, instance
     struct OutlinedShape { // or a piece of one
         uint32_t row, primitive, instance, place;
         std::array<double, 3> centre;

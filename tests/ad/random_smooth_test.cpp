@@ -75,7 +75,8 @@ int seeds(int usual) { // UMBEL_SMOOTH_SEEDS=1000: a longer hunt
 
 TEST_P(RandomSmooth, ProgramsOf50To500OperationsAgreeWithDifferences) {
     int loops = 0, ifs = 0, calls = 0;
-    int n = seeds(std::string(GetParam()) == "interp" ? 60 : 3); // what compiles them takes 9 s each
+    int n =
+        seeds(std::string(GetParam()) == "interp" ? 60 : 3); // what compiles them takes 9 s each
     for (int i = 0; i < n && !HasFailure(); ++i) {
         int operations = 50 + int((i * 131) % 451);
         SmoothProgram f(1000 + i, operations);

@@ -169,7 +169,11 @@ API cuDeviceGetName(char *name, int length, int) {
     return Success;
 }
 API cuDeviceGetAttribute(int *value, int attribute, int) {
-    *value = attribute == 75 ? (is("old card") ? 6 : 9) : attribute == 76 ? 0 : attribute == 16 ? 4 : attribute == 39 ? 2048 : 0;
+    *value = attribute == 75   ? (is("old card") ? 6 : 9)
+             : attribute == 76 ? 0
+             : attribute == 16 ? 4
+             : attribute == 39 ? 2048
+                               : 0;
     return Success;
 }
 API cuDevicePrimaryCtxRetain(void **context, int device) {
@@ -235,8 +239,7 @@ API cuMemcpyHtoDAsync_v2(uint64_t to, const void *from, size_t bytes, void *stre
         return Success;
     }
     std::string staged(static_cast<const char *>(from), bytes);
-    queue_of(stream).add(
-        [=] { std::memcpy(reinterpret_cast<void *>(to), staged.data(), bytes); });
+    queue_of(stream).add([=] { std::memcpy(reinterpret_cast<void *>(to), staged.data(), bytes); });
     return Success;
 }
 API cuMemcpyDtoHAsync_v2(void *to, uint64_t from, size_t bytes, void *stream) {

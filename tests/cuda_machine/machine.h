@@ -26,8 +26,8 @@ struct Ins {
     uint32_t guard = 0;
     Execute execute = nullptr;
     ExecuteTogether execute_together = nullptr; // of few instructions
-    uint32_t d[4] = {}; // results
-    uint32_t s[4] = {}; // operands
+    uint32_t d[4] = {};                         // results
+    uint32_t s[4] = {};                         // operands
     uint32_t address = 0;
     int64_t offset = 0;
     uint32_t target = 0; // of a jump; the callee of a call

@@ -104,7 +104,9 @@ TEST_F(Fuzz, MeshesThatRaysCannotLeaveAreRefused) {
     EXPECT_FALSE(with("v 2 1 0\n", "v 2e30 1 0\n"));
     EXPECT_NE(trial.error().find("scale the scene down"), std::string::npos) << trial.error();
     EXPECT_FALSE(with("vn 0 0 1\n", "vn nan 0 1\n"));
-    EXPECT_NE(trial.error().find("the normal of vertex 0 is not a finite number"), std::string::npos) << trial.error();
+    EXPECT_NE(trial.error().find("the normal of vertex 0 is not a finite number"),
+              std::string::npos)
+        << trial.error();
     EXPECT_FALSE(with("vt 1 1\n", "vt inf 1\n"));
     EXPECT_TRUE(with("vn 0 0 1\n", "vn 0 0 0\n")) << trial.error();
     EXPECT_TRUE(with("vn 0 0 1\n", "vn 0 0 1e300\n")) << trial.error();

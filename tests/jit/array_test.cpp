@@ -538,8 +538,7 @@ template <class T> void expect_sums_of_integers(uint32_t cells) {
         UMBEL_STRUCT(k, ranks)
     };
     Step s = loop(
-        Step{ zeros<uint32_t>(N), zeros<uint32_t>(N) },
-        [](const Step &s) { return s.k < Times; },
+        Step{ zeros<uint32_t>(N), zeros<uint32_t>(N) }, [](const Step &s) { return s.k < Times; },
         [&](Step &s) {
             UInt32 index = cell(lane, s.k);
             Mask mask = lane % 7u != 2u;

@@ -145,7 +145,8 @@ TEST(Buffer, MoreThanThereIsIsADeviceError) {
     uint64_t there_is = available_memory();
     if (Device::exists || there_is > UINT64_MAX >> 8)
         GTEST_SKIP() << "nothing is known of this machine's memory";
-    EXPECT_THROW(allocate(there_is + 2048 * MiB), DeviceError); // others may give some back meanwhile
+    EXPECT_THROW(allocate(there_is + 2048 * MiB),
+                 DeviceError); // others may give some back meanwhile
     allocate(100 * MiB);
 }
 

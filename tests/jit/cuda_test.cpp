@@ -143,16 +143,17 @@ TEST_F(Ptx, IntegersMeetInTheirWarpBeforeTheyMeetInMemory) {
         UMBEL_STRUCT(k)
     };
     UInt32 lane = arange<uint32_t>(64), target = opaque(zeros<uint32_t>(64));
-    auto matches = [&](auto &&effect) { // in a loop, where effects are part of all backends' programs
-        loop(
-            Step{ lane }, [](const Step &s) { return s.k < 64u; },
-            [&](Step &s) {
-                effect(s.k);
-                s.k += 64u;
-            });
-        eval();
-        return test::occurrences(ptx_of_last_program(context), "match.any.sync");
-    };
+    auto matches =
+        [&](auto &&effect) { // in a loop, where effects are part of all backends' programs
+            loop(
+                Step{ lane }, [](const Step &s) { return s.k < 64u; },
+                [&](Step &s) {
+                    effect(s.k);
+                    s.k += 64u;
+                });
+            eval();
+            return test::occurrences(ptx_of_last_program(context), "match.any.sync");
+        };
     EXPECT_EQ(matches([&](const UInt32 &k) { scatter_add(target, k, k % 7u); }), 1);
     EXPECT_EQ(matches([&](const UInt32 &k) { scatter_add(target, UInt32(3u), k % 7u); }), 1);
     EXPECT_EQ(matches([&](const UInt32 &k) { scatter_inc(target, k % 7u); }), 1);

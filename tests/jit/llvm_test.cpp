@@ -309,7 +309,8 @@ TEST(BackendLlvm, RecordsThatAllLanesAskForAreTheirs) {
                     index.push_back(!wanted[i] ? 0x3fffffffu : i < 32 ? 5u : uint32_t(i % m));
                 }
                 Writer::V p = w.add(Op::ArgPtr, Type::Ptr, {}, a), k = w.input(index);
-                Writer::V mask = w.op(Op::And, w.op(Op::Ne, w.input(wanted), w.lit(0u)), w.active());
+                Writer::V mask =
+                    w.op(Op::And, w.op(Op::Ne, w.input(wanted), w.lit(0u)), w.active());
                 Writer::V packet = w.add(Op::Packet, t, { p, k, mask }, length);
                 std::vector<uint32_t> outs;
                 for (uint32_t e = 0; e < length; ++e)

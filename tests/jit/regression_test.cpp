@@ -336,7 +336,8 @@ TEST_P(Regression, TheLeastIntegerIsItsOwnAbsoluteValue) {
 TEST_P(Regression, TheLeastFloatOrNothingBecomesADouble) {
     Mask m = UInt32(copy(std::vector<uint32_t>{ 1, 0 })) != 0u;
     float least = std::numeric_limits<float>::denorm_min();
-    EXPECT_EQ(Float64(select(m, Float32(least), Float32(0.f))).read(), (std::vector<double>{ least, 0 }));
+    EXPECT_EQ(Float64(select(m, Float32(least), Float32(0.f))).read(),
+              (std::vector<double>{ least, 0 }));
 }
 
 // ---- evaluated modes
@@ -348,7 +349,8 @@ TEST_P(Regression, EvaluatedCallsOfFewAmongManyInstancesLaunchFewKernels) {
     Pointer<Thing> p(copy(std::vector<uint32_t>{ 7, 0, 400, 7 }));
     context.take_history();
     UInt32 r = call(
-        p, [](Thing *, const UInt32 &i) { return i * 2u + 1u; }, UInt32(copy(std::vector<uint32_t>{ 1, 2, 3, 4 })));
+        p, [](Thing *, const UInt32 &i) { return i * 2u + 1u; },
+        UInt32(copy(std::vector<uint32_t>{ 1, 2, 3, 4 })));
     EXPECT_EQ(r.read(), (U32s{ 3, 0, 7, 9 }));
     EXPECT_LT(context.take_history().size(), 500u); // each instance had several of its own
 }

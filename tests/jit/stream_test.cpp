@@ -64,9 +64,8 @@ TEST(Stream, WhatJobsLeaveForLaterIsDoneWhenTheyAreWaitedFor) {
         EXPECT_EQ(order, (std::vector<int>{ 0, 1, 2, 10, 20, 11, 12 }));
         EXPECT_TRUE(stream.idle());
 
-        stream.enqueue("job", [] {
-            finish_later("the device", [] { throw DeviceError("it is broken"); });
-        });
+        stream.enqueue(
+            "job", [] { finish_later("the device", [] { throw DeviceError("it is broken"); }); });
         EXPECT_EQ(message_of<DeviceError>(stream), "the device: it is broken");
 
         order.clear();
@@ -79,7 +78,8 @@ TEST(Stream, WhatJobsLeaveForLaterIsDoneWhenTheyAreWaitedFor) {
         stream.synchronize();
         EXPECT_EQ(order, (std::vector<int>{ 0, 1, 9, 2, 3 }));
         order.clear();
-        stream.enqueue("job", [&order] { finish_later("later", [&order] { order.push_back(1); }); });
+        stream.enqueue("job",
+                       [&order] { finish_later("later", [&order] { order.push_back(1); }); });
     } // nobody has asked
     EXPECT_EQ(order, std::vector<int>{ 1 });
     finish_later("no job", [&order] { order.push_back(2); });

@@ -79,9 +79,9 @@ TEST_P(BackendAov, ShowsHowFarSurfacesAreFromTheirEnds) {
     EXPECT_LT(least, 0.9) << "towards the silhouette";
     // A face has two triangles, along whose diagonal it is 0: with smooth normals they do not count
     EXPECT_NEAR(middle(seen("<shape type='cube'/>"), "b"), 1, 0.01);
-    EXPECT_LT(middle(seen("<shape type='cube'><boolean name='face_normals' value='true'/></shape>"),
-                     "b"),
-              0.3);
+    EXPECT_LT(
+        middle(seen("<shape type='cube'><boolean name='face_normals' value='true'/></shape>"), "b"),
+        0.3);
     Image disk = seen("<shape type='disk'><transform name='to_world'><scale value='4'/></transform>"
                       "</shape>");
     for (size_t x = 0; x < 9; ++x)

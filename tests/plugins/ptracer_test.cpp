@@ -88,9 +88,10 @@ TEST_P(BackendLightTracer, PassesWhatTheCameraSeesThrough) {
 }
 
 TEST_P(BackendLightTracer, ShowsLampsBehindWhatTheCameraSeesThrough) {
-    const char *Lamp = "<shape type='rectangle'><transform name='to_world'><scale value='.3'/>"
-                       "<translate x='-.3' y='.4' z='1'/></transform>"
-                       "<emitter type='area'><rgb name='radiance' value='4,3,2'/></emitter></shape>";
+    const char *Lamp =
+        "<shape type='rectangle'><transform name='to_world'><scale value='.3'/>"
+        "<translate x='-.3' y='.4' z='1'/></transform>"
+        "<emitter type='area'><rgb name='radiance' value='4,3,2'/></emitter></shape>";
     std::string body = std::string(Room) + Metal + Bulb + Lamp + Pane;
     expect_same_image(scene_xml(body, 16, 256, "path"), scene_xml(body, 16, 256, "ptracer"));
 
@@ -126,11 +127,10 @@ TEST_P(BackendLightTracer, CoversWhatPathsCover) {
                                        { std::string(Far) + dark_pane(2), false, 0.75 },
                                        { std::string(VisibleLamp) + dark_pane(2), false, 1.0 } })
         for (const char *integrator : { "path", "ptracer" }) {
-            std::string xml = scene_xml(body, 16, 64, integrator), plain = "'/>",
-                        film = "<rfilter";
-            xml.replace(xml.find(plain), plain.size(),
-                        fmt::format("'><boolean name='hide_emitters' value='{}'/></integrator>",
-                                    hides));
+            std::string xml = scene_xml(body, 16, 64, integrator), plain = "'/>", film = "<rfilter";
+            xml.replace(
+                xml.find(plain), plain.size(),
+                fmt::format("'><boolean name='hide_emitters' value='{}'/></integrator>", hides));
             xml.insert(xml.find(film), "<string name='pixel_format' value='rgba'/>");
             Image image = render_image(*scene_from(xml));
             // 16,384 samples of a coin that falls to one side three times of four: a deviation of 0.0034

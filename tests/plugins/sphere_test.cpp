@@ -39,7 +39,8 @@ TEST(Sphere, MustStayASphere) {
     VariantScope scope(find_variant("interp_rgb"));
     Warnings warnings;
     TransformData uneven = TransformData::rotate({ 0, 0, 1 }, 30) *
-                           TransformData::scale({ 2, 1, 3 }) * TransformData::rotate({ 1, 0, 0 }, 20);
+                           TransformData::scale({ 2, 1, 3 }) *
+                           TransformData::rotate({ 1, 0, 0 }, 20);
     auto ball = make_object<Shape>(Properties("shape", "sphere").set("to_world", uneven));
     EXPECT_TRUE(warnings.tell("scales by 2 and")) << warnings.text;
     EXPECT_NEAR(ball->area(), 4 * Pi * 4, 1e-9) << "as large as along x";

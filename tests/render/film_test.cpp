@@ -237,14 +237,14 @@ TEST(Film, PartsThatDoNotLieInTheImageAreRefused) {
     Ref<Scene> scene = scene_from(scene_xml(Ball, 8, 1));
     Film &film = scene->sensors()[0]->film();
     constexpr int Most = std::numeric_limits<int>::max(), Least = std::numeric_limits<int>::min();
-    for (Film::Crop c : { Film::Crop{ 1, 0, Most, 8 }, Film::Crop{ 0, 1, 8, Most },
-                          Film::Crop{ Most, 0, 8, 8 }, Film::Crop{ Most, Most, Most, Most },
-                          Film::Crop{ Least, 0, 8, 8 }, Film::Crop{ -1, 0, 8, 8 },
-                          Film::Crop{ 0, 0, Least, 8 }, Film::Crop{ 0, 0, 0, 8 },
-                          Film::Crop{ 8, 0, 1, 8 }, Film::Crop{ 0, 0, 9, 8 } }) {
-        for (const std::string &said :
-             { user_error([&] { film.set_crop(c); }),
-               user_error([&] { Render render(*scene, { .window = c }); }) })
+    for (Film::Crop c :
+         { Film::Crop{ 1, 0, Most, 8 }, Film::Crop{ 0, 1, 8, Most }, Film::Crop{ Most, 0, 8, 8 },
+           Film::Crop{ Most, Most, Most, Most }, Film::Crop{ Least, 0, 8, 8 },
+           Film::Crop{ -1, 0, 8, 8 }, Film::Crop{ 0, 0, Least, 8 }, Film::Crop{ 0, 0, 0, 8 },
+           Film::Crop{ 8, 0, 1, 8 }, Film::Crop{ 0, 0, 9, 8 } }) {
+        for (const std::string &said : { user_error([&] { film.set_crop(c); }), user_error([&] {
+                                             Render render(*scene, { .window = c });
+                                         }) })
             EXPECT_NE(said.find("does not lie in the image of 8 x 8; its offset"),
                       std::string::npos)
                 << c.x << " " << c.y << " " << c.width << " " << c.height << ": " << said;

@@ -219,9 +219,9 @@ TEST(ManualParameters, AreReadOrToldOf) {
 TEST(ManualParameters, SpectraOfFilmsAreColours) {
     for (const char *film : { "hdrfilm", "tiledhdrfilm", "multifilm", "mfilm" })
         for (const char *alpha : { "", "Alpha" }) {
-            std::vector<std::string> warnings = warnings_of(
-                "film", film,
-                fmt::format("<string name='pixelFormat' value='spectrum{}'/>", alpha));
+            std::vector<std::string> warnings =
+                warnings_of("film", film,
+                            fmt::format("<string name='pixelFormat' value='spectrum{}'/>", alpha));
             ASSERT_EQ(warnings.size(), 1u) << film;
             EXPECT_NE(warnings[0].find(*alpha ? "\"rgba\" in place of \"spectrum_alpha\""
                                               : "\"rgb\" in place of \"spectrum\""),

@@ -1,7 +1,7 @@
 // tests/render/medium_sum_test.cpp: distances and transmittance where several media are in one place.
-#include "render/medium_sum.h"
 #include "core/file_text.h"
 #include "render/channel_choice.h"
+#include "render/medium_sum.h"
 #include "support/media.h"
 #include "support/volume_file.h"
 #include <filesystem>
@@ -14,10 +14,9 @@ class BackendMediumSum : public VariantTest {
 protected:
     BackendMediumSum()
         : m_ramp(write("ramp", { { 1, 1, 4 }, 1, { 0, 1, 0.5f, 3 } })),
-          m_colours(write("colours", { { 1, 1, 3 },
-                                       3,
-                                       { 0.2f, 0.9f, 0.5f, 0.7f, 0.1f, 0.4f, 0.6f, 0.6f, 0 } })) {
-    }
+          m_colours(
+              write("colours",
+                    { { 1, 1, 3 }, 3, { 0.2f, 0.9f, 0.5f, 0.7f, 0.1f, 0.4f, 0.6f, 0.6f, 0 } })) {}
     ~BackendMediumSum() override {
         std::filesystem::remove(m_ramp);
         std::filesystem::remove(m_colours);

@@ -149,7 +149,8 @@ bool expect_seen(const std::string &xml, const std::string &key) {
             try {
                 EXPECT_TRUE(same_pixels(after, image_of(*prepared(with_parameter(xml, element)))))
                     << "not that of " << element;
-            } catch (const UserError &e) { // it is called something else there, or given in another way
+            } catch (
+                const UserError &e) { // it is called something else there, or given in another way
                 std::string said = e.what();
                 EXPECT_TRUE(said.find("unknown parameter") != std::string::npos ||
                             said.find("not both") != std::string::npos ||

@@ -14,7 +14,8 @@ namespace {
 
 // "kind/plugin.parameter", or without the plugin, of all that have it, and why no image shows it.
 const std::map<std::string, const char *> shown_by_no_image = {
-    { "bsdf/twosided.allow_transmission", "what it allows is refused otherwise: twosided_test.cpp" },
+    { "bsdf/twosided.allow_transmission",
+      "what it allows is refused otherwise: twosided_test.cpp" },
     { "emitter/constant.to_world", "the same from everywhere" },
     { "film/hdrfilm.banner", "remarked on, as of ldrfilm" },
     { "film/hdrfilm.compensate", "rounding of many samples: film_test.cpp" },
@@ -22,7 +23,8 @@ const std::map<std::string, const char *> shown_by_no_image = {
     { "film/mfilm.sample_border", "its filter is a box, which reaches no border" },
     { "film/specfilm.compensate", "rounding of many samples" },
     { "integrator.block_size", "remarked on" },
-    { "integrator/ad.strict_normals", "paths through surfaces of bent normals: strict_normals_test.cpp" },
+    { "integrator/ad.strict_normals",
+      "paths through surfaces of bent normals: strict_normals_test.cpp" },
     { "integrator/direct.strict_normals", "as of ad" },
     { "integrator/direct_projective.guiding", "of derivatives: projective_test.py" },
     { "integrator/direct_projective.guiding_proj", "of derivatives" },
@@ -97,9 +99,8 @@ std::string outcome(const std::string &xml) {
     Image image = render_image(*scene, { .spp = 4 });
     seen += fmt::format("{}\n", fmt::join(image.channels(), " "));
     seen.append(reinterpret_cast<const char *>(image.bytes()), image.byte_count());
-    auto file = film.write(std::filesystem::temp_directory_path() /
-                               fmt::format("umbel_effect_{}", getpid()),
-                           image);
+    auto file = film.write(
+        std::filesystem::temp_directory_path() / fmt::format("umbel_effect_{}", getpid()), image);
     std::ostringstream bytes;
     bytes << std::ifstream(file, std::ios::binary).rdbuf();
     std::filesystem::remove(file);
@@ -160,9 +161,10 @@ std::vector<std::string> scenes_of(const Example &e) {
         if (mesh.plugin->name == "serialized" && mesh.number == 0) { // the file has a folded sheet
             std::string other = scene_of(mesh);
             size_t at = other.find("<string name='filename'");
-            more += "<shape type='serialized'>" + other.substr(at, other.find('>', at) + 1 - at) +
-                    "<integer name='shape_index' value='1'/><transform name='to_world'><rotate y='1' "
-                    "angle='-45'/><translate y='-.5' z='1'/></transform></shape>";
+            more +=
+                "<shape type='serialized'>" + other.substr(at, other.find('>', at) + 1 - at) +
+                "<integer name='shape_index' value='1'/><transform name='to_world'><rotate y='1' "
+                "angle='-45'/><translate y='-.5' z='1'/></transform></shape>";
         }
     std::string full = xml, camera = "<sensor type='perspective'>";
     full.insert(full.rfind("</scene>"), more);

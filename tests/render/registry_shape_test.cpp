@@ -20,10 +20,10 @@ TEST_P(BackendSurfaces, TakesSurfacesByAnyName) {
     if (made_of_shapes.count(GetParam().plugin->name))
         return; // which have surfaces of their own
     for (const char *name : { "bsdf", "material", "mat", "surface", "brdf", "color" }) {
-        std::string xml = with_parameter(
-            scene_of(GetParam()), fmt::format("<bsdf type='twosided' name='{}'><bsdf "
-                                              "type='diffuse'/></bsdf>",
-                                              name));
+        std::string xml = with_parameter(scene_of(GetParam()),
+                                         fmt::format("<bsdf type='twosided' name='{}'><bsdf "
+                                                     "type='diffuse'/></bsdf>",
+                                                     name));
         EXPECT_NO_THROW(scene_from(xml)) << name;
     }
 }

@@ -21,9 +21,9 @@ TEST(StrictNormals, KeepLightOfTheOtherSideOut) {
             4, 16, integrator);
         std::string whole = fmt::format("<integrator type='{}'", integrator);
         size_t at = xml.find(whole) + whole.size();
-        xml.replace(at, 2,
-                    fmt::format("><boolean name='strict_normals' value='{}'/></integrator>",
-                                is_strict));
+        xml.replace(
+            at, 2,
+            fmt::format("><boolean name='strict_normals' value='{}'/></integrator>", is_strict));
         return channel_mean(render_image(*scene_from(xml)), 0).mean;
     };
     for (const char *integrator :

@@ -74,8 +74,7 @@ private:
             return v;
         // Of both signs: what meets is NaN, in any order
         auto put = [&](uint32_t remainder, double infinity) {
-            v = ternary(Op::Select,
-                        binary(Op::Eq, modulo(of, 251), literal(Type::U32, remainder)),
+            v = ternary(Op::Select, binary(Op::Eq, modulo(of, 251), literal(Type::U32, remainder)),
                         literal(a.type, float_bits(a.type, infinity)), v);
         };
         put(5, INFINITY);
@@ -286,9 +285,8 @@ void Player::play(const Step &s) {
     }
     case Do::Snapshot: give(m_arrays[s.number]); break;
     case Do::Reduce: // over all lanes, also where the operand is a constant
-        give(reduce(s.reduce, is_float(s.type)
-                                  ? multiple(s.type, binary(Op::Add, in(0), in(1)), 0)
-                                  : binary(Op::Add, in(0), cast(s.type, in(1)))));
+        give(reduce(s.reduce, is_float(s.type) ? multiple(s.type, binary(Op::Add, in(0), in(1)), 0)
+                                               : binary(Op::Add, in(0), cast(s.type, in(1)))));
         break;
     }
 }

@@ -473,12 +473,13 @@ private:
                             .use = ArrayPlan::Shared,
                             .reduce = random_reduction(t, false) });
             else if (t != Type::F16) // whose sums of 2049 are not exact
-                add_array({ .type = t,
-                            .size = 1 + r.below(40),
-                            .use = ArrayPlan::Shared,
-                            .reduce = ReduceOp::Add,
-                            .scale = r.chance(30) ? 0 : r.between(t == Type::F32 ? -149 : -1074, 90),
-                            .infinite = r.chance(20) });
+                add_array(
+                    { .type = t,
+                      .size = 1 + r.below(40),
+                      .use = ArrayPlan::Shared,
+                      .reduce = ReduceOp::Add,
+                      .scale = r.chance(30) ? 0 : r.between(t == Type::F32 ? -149 : -1074, 90),
+                      .infinite = r.chance(20) });
         }
         for (int i = 0; i < 2; ++i) {
             Type t = r.of(AllTypes);

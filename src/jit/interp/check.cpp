@@ -26,10 +26,10 @@ void Checker::report(const Frame &f, const Step &s, const StepOrigin &origin, Wh
     if (!m_launch.log || !m_reported.insert(function, origin.inst, what))
         return;
     std::string place = place_text(origin.place);
-    m_launch.log->error(fmt::format("{}{}kernel {}: function {}, instruction {} ({} {}), lane {}: {}",
-                                    place, place.empty() ? "" : ": ", m_plan.name, function,
-                                    origin.inst, name(s.op), name(s.type), f.first_lane + f.lane(i),
-                                    text));
+    m_launch.log->error(
+        fmt::format("{}{}kernel {}: function {}, instruction {} ({} {}), lane {}: {}", place,
+                    place.empty() ? "" : ": ", m_plan.name, function, origin.inst, name(s.op),
+                    name(s.type), f.first_lane + f.lane(i), text));
 }
 
 // ---- values that were never computed

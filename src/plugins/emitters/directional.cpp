@@ -14,8 +14,8 @@ public:
         p.example("<vector name='direction' x='1' y='-2' z='.5'/>");
         Emitter::declare(p);
         p.vector("direction", m_direction, { 0, 0, 1 }).doc("Where the light goes").fixed();
-        declare_to_world(p)
-            .doc("In place of `direction`, or on top of it: light goes along +z of its own space");
+        declare_to_world(p).doc(
+            "In place of `direction`, or on top of it: light goes along +z of its own space");
         p.emission("irradiance", m_irradiance, 1)
             .differentiable()
             .doc("On a surface that faces the light, in W / m^2");

@@ -27,8 +27,8 @@ public:
                      m_length);
     }
 
-    Radiance sample(const Scene &scene, SampleStream &sampler, const Ray &camera_ray, const Medium *,
-                    const Mask &active) const override {
+    Radiance sample(const Scene &scene, SampleStream &sampler, const Ray &camera_ray,
+                    const Medium *, const Mask &active) const override {
         Ray ray = m_hide_emitters ? past_lights(scene, camera_ray, active) : camera_ray;
         SurfaceInteraction si = scene.ray_intersect(ray, active, true);
         Mask valid = active & si.is_valid();

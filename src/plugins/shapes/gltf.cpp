@@ -15,7 +15,8 @@ namespace umbel {
 
 static const char *const FaceNormals =
     "Makes the mesh look faceted, as one without normals is in any case";
-static const char *const UvSet = "Which texture coordinates of that part: TEXCOORD_0, TEXCOORD_1, ...";
+static const char *const UvSet =
+    "Which texture coordinates of that part: TEXCOORD_0, TEXCOORD_1, ...";
 
 class GltfMesh final : public Mesh, public ReadsFiles {
 public:

@@ -68,7 +68,7 @@ private:
         if (w < 2 || h < 2)
             complain("heights from a texture need a width and a height of 2 at least");
         UInt32 lane(jit::lane_index(jit::element_count(w * h))), y = lane / UInt32(uint32_t(w)),
-                                                       x = lane - y * UInt32(uint32_t(w));
+                                                                 x = lane - y * UInt32(uint32_t(w));
         SurfaceInteraction si;
         // In the middle of pixels
         si.uv = { (Float(x) + 0.5) / double(w), (Float(y) + 0.5) / double(h) };

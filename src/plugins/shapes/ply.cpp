@@ -35,8 +35,9 @@ public:
         p.boolean("flip_tex_coords", m_flip_v, false).doc("Turns the texture's v axis over");
         p.boolean("srgb", m_srgb, false)
             .fixed()
-            .doc("Colours of vertices and faces are encoded as sRGB; integers are if the scene says "
-                 "nothing");
+            .doc(
+                "Colours of vertices and faces are encoded as sRGB; integers are if the scene says "
+                "nothing");
         if (p.loading())
             m_integers_are_srgb = m_srgb || !p.properties()->has("srgb");
     }

@@ -55,7 +55,8 @@ public:
     Vector2 eval_1_grad(const SurfaceInteraction &si, const Mask &active) const override {
         if (!m_nested || variant().colour == Colour::Spectral)
             return Texture::eval_1_grad(si, active);
-        return ask("eval_1_grad", [&] { return m_nested->eval_1_grad(si, active); }, si, active) *
+        return ask(
+                   "eval_1_grad", [&] { return m_nested->eval_1_grad(si, active); }, si, active) *
                m_scale;
     }
     Vector3 eval_3(const SurfaceInteraction &si, const Mask &active) const override {

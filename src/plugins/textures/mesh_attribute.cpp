@@ -95,7 +95,7 @@ private:
     }
 
     Float m_scale;
-    Ref<Texture> m_factor; // null: none
+    Ref<Texture> m_factor;      // null: none
     mutable MetShapes m_shapes; // that have the attribute
 };
 

@@ -45,9 +45,8 @@ public:
 
     Spectrum eval(const SurfaceInteraction &si, const Mask &) const override {
         if (m_part && variant().colour == Colour::Spectral)
-            return map(si.wavelengths, [&](const Float &w) {
-                return select(m_part->has(w), m_value, Float(0));
-            });
+            return map(si.wavelengths,
+                       [&](const Float &w) { return select(m_part->has(w), m_value, Float(0)); });
         return m_colour ? m_colour->eval(si.wavelengths) * m_value : Spectrum(m_value);
     }
     Float eval_1(const SurfaceInteraction &, const Mask &) const override { return m_value; }

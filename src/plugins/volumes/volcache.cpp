@@ -97,7 +97,8 @@ private:
         slices->metadata["depth"] = int64_t(nz);
 
         Transform to_scene(m_cache->placement());
-        UInt32 lane(jit::lane_index(jit::element_count(nx * ny))), width = jit::opaque(uint32_t(nx));
+        UInt32 lane(jit::lane_index(jit::element_count(nx * ny))),
+            width = jit::opaque(uint32_t(nx));
         auto middle = [](const UInt32 &i, size_t n) {
             return (Float(jit::cast(variant().float_type(), i)) + 0.5) *
                    opaque_float(1.0 / double(n));

@@ -59,6 +59,19 @@ TEST_F(Ptx, FastMathLeavesRoundingToTheAssemblerInSinglePrecision) {
     EXPECT_EQ(test::occurrences(text, "add.rn.f64"), 1);
 }
 
+// The assembler refused `cvt.rzi.f32.f32 %r0, 0x100`
+TEST_F(Ptx, NumbersThatAreReadAsAnotherTypeAreInRegisters) {
+    FlagScope simplify(Flag::Simplify, false);
+    Value bits = literal(Type::U32, 0x100), lanes = arange<uint32_t>(10);
+    Float32 x(bitcast(Type::F32, bits));
+    eval(floor(x) + Float32(cast(Type::F32, lanes)));
+    std::string text = ptx_of_last_program(context);
+    EXPECT_EQ(test::occurrences(text, "cvt.rmi.f32.f32"), 1) << text;
+    EXPECT_EQ(test::occurrences(text, ", 0x100;"), 1) << text;
+    size_t number = text.find(", 0x100;"), line = text.rfind('\n', number);
+    EXPECT_NE(text.substr(line, number - line).find("mov.b32"), std::string::npos) << text;
+}
+
 // Which know what they do with roundings.
 TEST_F(Ptx, FastMathLeavesTranscendentalFunctionsAlone) {
     auto roundings = [&] {

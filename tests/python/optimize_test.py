@@ -140,6 +140,8 @@ job = lambda: mi.ad.jobs.Job(scene, ["card.bsdf.reflectance.value"], [(0, {str(f
     (('target = "target.exr"', "sensor = 0"), 'a view has no "target"'),
     (("target.exr", "nothing.exr"), "nothing.exr"),
     (("min = 0.01", "min = 2.0"), "the range"),
+    (("[optimizer]", "[[optimizer]]"), '"optimizer" is ['),
+    (('schedule = { type = "exponential", steps = 40, factor = 0.5 }', 'schedule = "linear"'), "\"schedule\" is 'linear'; it must be a table"),
 ])
 def test_mistakes_are_explained(folder, change, message):
     from umbel.ad import jobs

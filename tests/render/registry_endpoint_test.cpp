@@ -285,7 +285,7 @@ protected:
             Float density = e->pdf_direction(it, seen, true) * (4 * Pi);
             add_directions(uniform, d, select(meets, bounded(seen, density), Float(0)));
             Spectrum seen_by_chance = select(meets, unpolarized(e->eval(si, meets)), Spectrum(0));
-            add_directions(met, d, brightness(seen_by_chance) * (4 * Pi));
+            add_directions(met, d, brightness(seen_by_chance) * (4 * Pi) + d.x * 0);
             SCOPED_TRACE(fmt::format("from {}, {}, {}", w[0], w[1], w[2]));
             if (uniform.is_empty() && sampled.is_empty()) // from behind there is nothing to see
                 continue;

@@ -138,6 +138,8 @@ class Job:
         try:
             with np.load(path, allow_pickle=False) as data:
                 facts, losses, inner = json.loads(str(data["job"])), data["losses"], data["optimizer"].tobytes()
+            if not isinstance(facts, dict):
+                raise ValueError("it does not say of which one")
         except (ValueError, KeyError, EOFError, OSError) as error:
             raise dr.UserError(f"{path} is not the state of a job ({error}); --restart begins anew") from None
         other = [f"{k} was {facts.get(k)} and is {v}" for k, v in self._facts().items() if facts.get(k) != v]
@@ -239,6 +241,10 @@ def from_toml(path):
     for needed in ("scene", "view", "parameters"):
         if needed not in data:
             raise dr.UserError(f'{path}: "{needed}" is missing')
+    for name, kind, what in (("scene", str, "a file's name"), ("view", list, "a list of tables: [[view]]"),
+                             ("parameters", dict, 'tables: [parameters."KEY"]'), ("optimizer", dict, "a table"),
+                             ("define", dict, "a table"), ("integrator", dict, "a table")):
+        _of_kind(path, name, data.get(name, kind()), kind, what)
     mi.set_variant(data.get("variant", "llvm_ad_rgb"))
     here = os.path.dirname(os.path.abspath(path))
     file = os.path.join(here, data["scene"])
@@ -246,6 +252,7 @@ def from_toml(path):
     scene = _core.load_file(file, **data.get("define", {}))  # whatever the names of its definitions
     views = []
     for v in data["view"]:
+        _of_kind(path, "view", v, dict, "a list of tables: [[view]]")
         _known(f"{path}: view", v, ["sensor", "target"])
         if "target" not in v:
             raise dr.UserError(f'{path}: a view has no "target", the image that it should see')
@@ -260,6 +267,11 @@ def from_toml(path):
     return Job(scene, parameters, views, optimizer=_optimizer(path, dict(data.get("optimizer", {}))), **numbers)
 
 
+def _of_kind(path, name, value, kind, what):
+    if not isinstance(value, kind):
+        raise dr.UserError(f'{path}: "{name}" is {value!r:.60}; it must be {what}')
+
+
 def _optimizer(path, s):
     kind = s.pop("type", "adam")
     _known(f"{path}: optimizer", [kind], list(_OPTIMIZERS))
@@ -269,6 +281,7 @@ def _optimizer(path, s):
     except TypeError as error:
         raise dr.UserError(f"{path}: optimizer: {error}") from None
     if schedule:
+        _of_kind(path, "schedule", schedule, dict, "a table")
         name = schedule.pop("type", "exponential")
         _known(f"{path}: schedule", [name], schedules.__all__)
         try:

@@ -271,6 +271,8 @@ Operand Writer::elementwise(Op op, Type t, Type from, const Operand &a, const Op
         }
         if (t == Type::F16 && from != t)
             return make('h', "cvt.u16.u32", a);
+        if (a[0] != '%' && is_float(t) != is_float(from)) // a number, written as one of its type
+            return make(register_class(t), bytes(t) == 8 ? "mov.b64" : "mov.b32", a);
         return is_narrow(t) ? narrow(t, a) : a;
     default: break;
     }

@@ -164,8 +164,8 @@ BENCH("copy, 2^28 lanes", "GB/s") {
     return 4 * 2 * double(bytes) / t * 1e-9;
 }
 
-// Each lane adds to one of 16 cells.
-template <class T> double added(uint32_t cells = 16) {
+// Each lane adds to one of 16 cells, or takes the greater of it and a number.
+template <class T> double added(jit::ReduceOp op = jit::ReduceOp::Add, uint32_t cells = 16) {
     Setup setup;
     using namespace jit;
     constexpr uint32_t N = 1u << 26;
@@ -173,15 +173,16 @@ template <class T> double added(uint32_t cells = 16) {
     UInt32 cell = opaque((hash ^ (hash >> UInt32(15u))) % cells);
     Array<T> value = opaque(Array<T>(lane & 255u)), target = opaque(zeros<T>(cells));
     double t = seconds([&] {
-        scatter_add(target, value, cell);
+        scatter_reduce(op, target, value, cell);
         eval();
         synchronize();
     });
     return double(N) / t * 1e-9;
 }
 BENCH("scatter-add to 16 cells", "G/s") { return added<float>(); }
-// Sums of integers have no order: a lane's is one atomic addition
-BENCH("one atomic a lane to 16 cells", "G/s") { return added<uint32_t>(); }
+BENCH("integers to 16 cells", "G/s") { return added<uint32_t>(); }
+// Of which lanes of a warp do not agree first
+BENCH("one atomic a lane to 16 cells", "G/s") { return added<uint32_t>(jit::ReduceOp::Max); }
 
 BENCH("sort of 2^24 numbers", "s") {
     Setup setup;

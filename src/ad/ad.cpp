@@ -254,6 +254,16 @@ void IsolateGrad::end(bool is_given_up) {
         tape().leave_isolation(is_given_up);
 }
 
+FiniteSums::FiniteSums(Tape::NoteLanes note)
+    : m_before(std::exchange(tape().left_out, { note, jit::copy(std::vector<uint32_t>{ 0 }) })) {}
+
+void FiniteSums::tell() {
+    Tape::LeftOut &l = tape().left_out;
+    if (std::exchange(l.is_written, false))
+        l.note(binary(Op::Ne, gather(l.in_bodies, literal(Type::U32, 0), literal(Type::Bool, 1)),
+                      literal(Type::U32, 0)));
+}
+
 std::string listing() { return tape().listing(); }
 std::string dot() { return tape().dot(); }
 size_t live_nodes() { return tape().live(); }

@@ -94,18 +94,19 @@ private:
 };
 
 /// Gradients that lanes add to an array which they share leave out those lanes where they are NaN or infinite: one would spoil
-/// what all others have added. `note` is called with a mask of them, where they are recorded.
+/// what all others have added. `note` is called with a mask of them where they are recorded; of those in loops, branches and calls,
+/// by `tell`.
 class FiniteSums {
 public:
-    explicit FiniteSums(Tape::NoteLanes note) : m_before(tape().note_left_out) {
-        tape().note_left_out = note;
-    }
-    ~FiniteSums() { tape().note_left_out = m_before; }
+    explicit FiniteSums(Tape::NoteLanes note);
+    ~FiniteSums() { tape().left_out = std::move(m_before); }
+    /// Calls `note` with a mask of one lane: whether lanes of bodies were left out.
+    void tell();
     FiniteSums(const FiniteSums &) = delete;
     FiniteSums &operator=(const FiniteSums &) = delete;
 
 private:
-    Tape::NoteLanes m_before;
+    Tape::LeftOut m_before;
 };
 
 /// What is left of the graph of derivatives, a line a node; empty after a backward pass with default

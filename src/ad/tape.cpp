@@ -213,7 +213,7 @@ static bool is_finite_literal(const Value &v) {
 
 // One such lane would spoil what all others have added.
 Value Tape::summand(const Value &grad, const Value &mask) {
-    if (!note_left_out || grad.node().length || is_finite_literal(grad))
+    if (!left_out.note || grad.node().length || is_finite_literal(grad))
         return grad;
     Type type = grad.type();
     uint64_t infinity = type == Type::F64   ? 0x7ffull << 52
@@ -225,8 +225,16 @@ Value Tape::summand(const Value &grad, const Value &mask) {
     if (m_context.region && m_traversed_region == m_context.region)
         m_left_out.push_back(std::move(lanes));
     else
-        note_left_out(lanes);
+        leave_out(lanes);
     return ternary(Op::Select, finite, grad, literal(type, 0));
+}
+
+// In bodies, calls of the host would make others of those that are the same, and keep them from standing where they are called.
+void Tape::leave_out(const Value &lanes) {
+    if (!m_context.region)
+        return left_out.note(lanes);
+    left_out.is_written = true;
+    scatter(left_out.in_bodies, literal(Type::U32, 1), literal(Type::U32, 0), lanes, ReduceOp::Max);
 }
 
 void Tape::tell_left_out() {
@@ -236,7 +244,7 @@ void Tape::tell_left_out() {
         all = all.valid() ? binary(Op::Or, all, lanes) : lanes;
     }
     for (auto &[size, lanes] : of_size)
-        note_left_out(lanes);
+        leave_out(lanes);
 }
 
 // The weight of an edge as a value with derivatives: made again from operands that have theirs.

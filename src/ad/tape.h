@@ -143,7 +143,11 @@ public:
     /// What a lane adds to a sum over lanes: its gradient, or nothing where that is to be left out, see FiniteSums.
     Value summand(const Value &grad, const Value &mask);
     using NoteLanes = void (*)(const Value &lanes);
-    NoteLanes note_left_out = nullptr; // null: nothing is left out
+    struct LeftOut {
+        NoteLanes note = nullptr; // null: nothing is left out
+        Value in_bodies;          // a number that is not 0 once lanes of loops, branches and calls were
+        bool is_written = false;  // whether they may have been
+    } left_out;
 
     // ---- traversal
     /// Marks all edges that can be reached from the node against (Backward) or along (Forward) the flow.
@@ -173,6 +177,7 @@ public:
 private:
     void remove_edge(uint32_t e);
     void propagate(Mode mode, uint32_t e);
+    void leave_out(const Value &lanes);
     void tell_left_out();
     void postpone(Mode mode);
     ScopeState *isolation();

@@ -23,7 +23,8 @@ struct OpenFile {
         if (number < 0 || fstat(number, &facts) != 0) {
             int reason = errno;
             drop();
-            fail("{}: cannot be read: {}", path.string(), std::strerror(reason));
+            fail("{}: cannot be read: {}; check the name and its permissions", path.string(),
+                 std::strerror(reason));
         }
         if (!S_ISREG(facts.st_mode)) {
             drop();

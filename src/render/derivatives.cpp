@@ -150,6 +150,8 @@ void Render::backward(const Float &gradient) {
     }
     integrator().boundary(boundary_pass(ad::Mode::Backward, gradient));
     jit::eval();
+    finite.tell();
+    jit::eval();
     report_invalid_samples(m_tally, m_options.seed, true, true);
 }
 

@@ -122,6 +122,12 @@ struct Abs { // at least 0, as NVIDIA's assembler takes it to be, also of the le
                                                   : a;
     }
 };
+struct FlipSign {
+    static uint64_t of(uint64_t a) { return a ^ 1ull << 63; }
+};
+struct ClearSign {
+    static uint64_t of(uint64_t a) { return a & ~(1ull << 63); }
+};
 struct Not {
     template <class T> static T of(T a) { return ~a; }
 };
@@ -430,6 +436,7 @@ struct Names {
         of["neg.s32"] = unary<Neg, int32_t>, of["neg.s64"] = unary<Neg, int64_t>;
         of["neg.u32"] = unary<Neg, uint32_t>, of["neg.u64"] = unary<Neg, uint64_t>;
         of["abs.s32"] = unary<Abs, int32_t>, of["abs.s64"] = unary<Abs, int64_t>;
+        of["neg.f64"] = unary<FlipSign, uint64_t>, of["abs.f64"] = unary<ClearSign, uint64_t>;
         of["not.b32"] = unary<Not, uint32_t>, of["not.b64"] = unary<Not, uint64_t>;
         of["not.pred"] = [](uint64_t *r, const Ins &i) { r[i.d[0]] = !r[i.s[0]]; };
         of["sqrt.rn.f32"] = unary<Sqrt, float>, of["sqrt.rn.f64"] = unary<Sqrt, double>;

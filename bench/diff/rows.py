@@ -2,7 +2,6 @@
 import gc
 import os
 import re
-import resource
 import subprocess
 import sys
 import tempfile
@@ -157,7 +156,10 @@ def in_a_process(*words):
     return float(done.stdout.split()[-1])
 
 
-def peak(): return 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+def peak():
+    """Of this process. getrusage() would count what its parent had before it became this one."""
+    with open("/proc/self/status") as status:
+        return 1024 * next(int(line.split()[1]) for line in status if line.startswith("VmHWM:"))
 
 
 def begin(mi):
@@ -224,7 +226,7 @@ def define_methods(row):
     @row("ad: largest image, depth 8", "pixels")
     def largest():
         fits = 0
-        for size in (128, 256, 384, 512, 768, 1024, 1536):
+        for size in (512, 1024, 1536):
             try:
                 in_a_process("growth", "ad", size, 8)
             except RuntimeError as error:

@@ -6,7 +6,13 @@ namespace umbel {
 
 void PlacedEmitter::configure() {
     try {
-        m_transform = AnimatedTransform(m_keys);
+        std::unique_ptr<const AnimatedTransform> next;
+        if (m_keys.times.size() > 1 || needs_transform())
+            next = std::make_unique<AnimatedTransform>(m_keys);
+        else
+            decompose(m_keys.transforms[0]); // which complains
+        m_is_moving = next && !next->is_static();
+        m_transform = std::move(next);
     } catch (const UserError &e) {
         complain("to_world: {}", e.what());
     }

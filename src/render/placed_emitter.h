@@ -2,6 +2,7 @@
 #pragma once
 #include "core/animated_transform.h"
 #include "render/emitter.h"
+#include <memory>
 
 namespace umbel {
 
@@ -9,14 +10,16 @@ class PlacedEmitter : public Emitter {
 public:
     /// Derived classes call it first.
     void configure() override;
-    bool is_moving() const { return !m_transform.is_static(); }
+    bool is_moving() const { return m_is_moving; }
 
 protected:
     Param &declare_to_world(Params &p) { return p.animation("to_world", m_keys); }
 
+    /// Whether to_world() is asked for while the light stands still; what it takes is many times a point.
+    virtual bool needs_transform() const { return true; }
     /// From its own space to the scene's.
     Transform to_world(const Float &time, const Mask &active = true) const {
-        return m_transform.at(time, active);
+        return m_transform->at(time, active);
     }
     /// Likewise, where the light stands still, or where its motion begins.
     const TransformData &first_place() const { return m_keys.transforms[0]; }
@@ -27,7 +30,8 @@ protected:
 
 private:
     AnimationData m_keys = { { 0 }, { {} } };
-    AnimatedTransform m_transform; // the same; set by configure()
+    std::unique_ptr<const AnimatedTransform> m_transform; // the same; set by configure()
+    bool m_is_moving = false;
 };
 
 } // namespace umbel

@@ -59,6 +59,7 @@ public:
     }
 
 private:
+    bool needs_transform() const override { return false; }
     Vector3 place(const Float &time, const Mask &active) const {
         return is_moving() ? to_world(time, active).point(m_p) : m_p;
     }

@@ -1,7 +1,7 @@
 // tests/core/large_scene_test.cpp: large scene files, which are read a few elements at a time.
 #include "core/scene_file.h"
 #include "core/scene_xml.h"
-#include "jit/error.h"
+#include "support/backend_fixture.h"
 #include <algorithm>
 #include <cstdlib>
 #include <gtest/gtest.h>
@@ -9,15 +9,6 @@
 
 namespace umbel {
 namespace {
-
-std::string error_of(auto f) {
-    try {
-        f();
-    } catch (const UserError &e) {
-        return e.what();
-    }
-    return "no error";
-}
 
 void expect_contains(const std::string &text, const std::string &part) {
     EXPECT_NE(text.find(part), std::string::npos) << "in:  " << text << "\nnot: " << part;
@@ -56,7 +47,7 @@ TEST(LargeScenes, MistakesInThemAreNamedWithTheirLines) {
     };
     auto message = [&](std::string_view what, std::string_view by) {
         std::string changed = with(what, by);
-        return error_of([&] { parse_scene_string(changed, {}, "large.xml"); });
+        return test::user_error([&] { parse_scene_string(changed, {}, "large.xml"); });
     };
     expect_contains(message("\"radius\"", "\"centre\" id=\"a\""), "large.xml:100000");
     expect_contains(message("<ref id", "<ref it"), "large.xml:100001");

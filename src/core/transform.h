@@ -21,6 +21,8 @@ public:
     Vector3 normal(const Vector3 &n) const; // with the inverse transpose, not normalized
     Vector3 translation() const { return { m[3], m[7], m[11] }; }
     Transform inverse() const { return { m_inverse, m }; }
+    /// The same with derivatives of an array of 16 numbers, row by row, which are its own.
+    Transform following(const Value &matrix) const;
 
 private:
     Rows m, m_inverse;

@@ -28,6 +28,16 @@ nb::object from_package(const char *path) {
 
 namespace {
 
+// A question that scripts ask an endpoint.
+template <class C, class R, class... Args>
+auto answer(const char *name, R (C::*method)(Args...) const) {
+    return [name, method](const C &o, Args... args) -> R {
+        AskedOfBase now(o, name);
+        Sensor::FollowedAnswers with_derivatives;
+        return (o.*method)(args...);
+    };
+}
+
 template <class T> bool try_cast(const Ref<SceneObject> &o, nb::object &out) {
     if (Ref<T> t = std::dynamic_pointer_cast<T>(o)) {
         out = nb::cast(t);
@@ -288,27 +298,27 @@ void bind_lights(nb::module_ &m) {
         .def(
             "flags", [](const Endpoint &e, nb::object) { return e.flags(); },
             nb::arg("active") = true, "EmitterFlags.")
-        .def("sample_ray", of_base("sample_ray", &Endpoint::sample_ray), nb::arg("time"),
+        .def("sample_ray", answer("sample_ray", &Endpoint::sample_ray), nb::arg("time"),
              nb::arg("sample1"), nb::arg("sample2"), nb::arg("sample3"), nb::arg("active") = true,
              "A ray that leaves it, and what it carries over the density of all that was chosen: "
              "`sample1` chooses wavelengths, `sample2` where it begins, `sample3` its direction.")
-        .def("sample_position", of_base("sample_position", &Endpoint::sample_position),
+        .def("sample_position", answer("sample_position", &Endpoint::sample_position),
              nb::arg("time"), nb::arg("sample"), nb::arg("active") = true,
              "A point of it, and one over its density per area.")
-        .def("pdf_position", of_base("pdf_position", &Endpoint::pdf_position), nb::arg("ps"),
+        .def("pdf_position", answer("pdf_position", &Endpoint::pdf_position), nb::arg("ps"),
              nb::arg("active") = true, "The density of sample_position() per area.")
-        .def("sample_direction", of_base("sample_direction", &Endpoint::sample_direction),
+        .def("sample_direction", answer("sample_direction", &Endpoint::sample_direction),
              nb::arg("it"), nb::arg("sample"), nb::arg("active") = true,
              "A direction towards it, and what arrives from there over its density. Of a camera's "
              "sample, `uv` is where in the crop window it is seen, in pixels.")
-        .def("pdf_direction", of_base("pdf_direction", &Endpoint::pdf_direction), nb::arg("it"),
+        .def("pdf_direction", answer("pdf_direction", &Endpoint::pdf_direction), nb::arg("it"),
              nb::arg("ds"), nb::arg("active") = true,
              "The density of sample_direction() per solid angle.")
-        .def("eval_direction", of_base("eval_direction", &Endpoint::eval_direction), nb::arg("it"),
+        .def("eval_direction", answer("eval_direction", &Endpoint::eval_direction), nb::arg("it"),
              nb::arg("ds"), nb::arg("active") = true, "What arrives at `it` in that direction.")
-        .def("eval", of_base("eval", &Endpoint::eval), nb::arg("si"), nb::arg("active") = true,
+        .def("eval", answer("eval", &Endpoint::eval), nb::arg("si"), nb::arg("active") = true,
              "What leaves a point of it towards si.wi.")
-        .def("_sample_wavelengths", of_base("sample_wavelengths", &Endpoint::sample_wavelengths))
+        .def("_sample_wavelengths", answer("sample_wavelengths", &Endpoint::sample_wavelengths))
         .def("_bounds",
              [](const Endpoint &e) {
                  AskedOfBase now(e, "bbox");
@@ -497,13 +507,14 @@ void bind_objects(nb::module_ &m) {
             [](const Sensor &s, const Float &time, const Float &sample1, const Vector2 &sample2,
                const Vector2 &sample3, const Mask &active) {
                 AskedOfBase now(s, "sample_ray");
+                Sensor::FollowedAnswers with_derivatives;
                 return s.sample_ray(time, sample1, in_film(s.film(), sample2), sample3, active);
             },
             nb::arg("time"), nb::arg("sample1"), nb::arg("sample2"), nb::arg("sample3"),
             nb::arg("active") = true,
             "A ray through a place of the crop window, `sample2`, from 0 to 1, and its weight: "
             "`sample1` chooses wavelengths, `sample3` a place on the lens.")
-        .def("_up", &Sensor::up)
+        .def("_up", answer("_up", &Sensor::up))
         .def("_moves", &Sensor::is_moving)
         .def("_to_world", // of those that are written in Python
              [](const Sensor &s) { return dynamic_cast<const PySensor &>(s).to_world(); })

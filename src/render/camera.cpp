@@ -95,7 +95,7 @@ const FovCamera::Extent &FovCamera::extent() const {
 
 // As sample_ray() has it: distances are those of the scene, whatever the camera's scale.
 Sensor::Reach FovCamera::reach(const DirectionSample &ds, const Mask &active) const {
-    Transform to_local = m_transform.at(ds.time, active).inverse();
+    Transform to_local = to_world_at(ds.time, active).inverse();
     Float cosine = normalize(to_local.vector(-ds.d)).z;
     return { m_near_clip / cosine, m_far_clip / cosine };
 }
@@ -117,7 +117,7 @@ std::pair<Ray, Spectrum> PinholeCamera::sample_ray(const Float &time,
     Vector2 slope = from_film(slope_at(position));
     Vector3 d = normalize({ slope.x, slope.y, Float(1) });
     Float near_t = m_near_clip / d.z, far_t = m_far_clip / d.z;
-    Transform to_world = m_transform.at(time, active);
+    Transform to_world = to_world_at(time, active);
     Vector3 world = to_world.vector(d);
     Float inv_scale = rsqrt(squared_norm(world));
     world = world * inv_scale;
@@ -132,12 +132,12 @@ PositionSample PinholeCamera::position_at(const Transform &to_world, const Float
 
 std::pair<PositionSample, Float> PinholeCamera::sample_position(const Float &time, const Vector2 &,
                                                                 const Mask &active) const {
-    return { position_at(m_transform.at(time, active), time), Float(1) };
+    return { position_at(to_world_at(time, active), time), Float(1) };
 }
 
 std::pair<DirectionSample, Spectrum>
 PinholeCamera::sample_direction(const Interaction &it, const Vector2 &, const Mask &active) const {
-    Transform to_world = m_transform.at(it.time, active);
+    Transform to_world = to_world_at(it.time, active);
     DirectionSample ds{ position_at(to_world, it.time), {}, Float(0), UInt32(0u) };
     Vector3 v = ds.p - it.p;
     ds.dist = norm(v);
@@ -150,7 +150,7 @@ PinholeCamera::sample_direction(const Interaction &it, const Vector2 &, const Ma
 
 Spectrum PinholeCamera::eval_direction(const Interaction &it, const DirectionSample &ds,
                                        const Mask &active) const {
-    return Spectrum(view_of(m_transform.at(it.time, active), ds).importance);
+    return Spectrum(view_of(to_world_at(it.time, active), ds).importance);
 }
 
 PinholeCamera::View PinholeCamera::view_of(const Transform &to_world,

@@ -18,20 +18,20 @@ public:
                                         const Vector2 &position, const Vector2 &,
                                         const Mask &active) const override {
         auto [wavelengths, weight] = sample_wavelengths({}, wavelength_sample, active);
-        Transform to_world = m_transform.at(time, active);
+        Transform to_world = to_world_at(time, active);
         Vector3 d = normalize(to_world.vector(direction_at(position)));
         Float infinity(std::numeric_limits<double>::infinity());
         return { Ray{ to_world.translation(), d, infinity, time, wavelengths }, weight };
     }
     std::pair<PositionSample, Float> sample_position(const Float &time, const Vector2 &,
                                                      const Mask &active) const override {
-        return { position_at(m_transform.at(time, active), time), Float(1) };
+        return { position_at(to_world_at(time, active), time), Float(1) };
     }
     Float pdf_position(const PositionSample &, const Mask &) const override { return 0; }
 
     std::pair<DirectionSample, Spectrum> sample_direction(const Interaction &it, const Vector2 &,
                                                           const Mask &active) const override {
-        Transform to_world = m_transform.at(it.time, active);
+        Transform to_world = to_world_at(it.time, active);
         DirectionSample ds{ position_at(to_world, it.time), {}, Float(0), UInt32(0u) };
         Vector3 v = ds.p - it.p;
         ds.dist = norm(v);
@@ -42,7 +42,7 @@ public:
     }
     Spectrum eval_direction(const Interaction &it, const DirectionSample &ds,
                             const Mask &active) const override {
-        Transform to_local = m_transform.at(it.time, active).inverse();
+        Transform to_local = to_world_at(it.time, active).inverse();
         return importance(ds, film_at(normalize(to_local.vector(-ds.d))).second);
     }
 

@@ -17,7 +17,7 @@ public:
         configure_clip(0);
     }
     Reach reach(const DirectionSample &ds, const Mask &active) const override {
-        Vector3 axis = m_transform.at(ds.time, active).vector({ 0, 0, 1 });
+        Vector3 axis = to_world_at(ds.time, active).vector({ 0, 0, 1 });
         Float step = squared_norm(axis) / dot(-ds.d, axis); // by which z grows by 1
         return { m_near_clip * step, m_far_clip * step };
     }

@@ -11,8 +11,7 @@ namespace umbel {
 void Sensor::declare(Params &p) {
     Param &place = p.animation("to_world", m_to_world)
                        .doc("From camera space (looking along +z, y up) to the scene's");
-    // Images have derivatives by it, but what a sensor says of itself has none: see followed_camera.h. A ray of several sensors
-    // does not know which one it left.
+    // A ray of several sensors does not know which one it left
     if (rays_follow_to_world() && !m_film_of_all) {
         place.differentiable();
         if (m_to_world.transforms.size() == 1)
@@ -35,6 +34,16 @@ void Sensor::changed(std::span<const std::string> names) {
             complain("to_world is singular: it squeezes space into a plane, a line or a point");
     }
     configure();
+}
+
+// Not in the header, where each library would have one of its own.
+static thread_local int t_followed_answers = 0;
+Sensor::FollowedAnswers::FollowedAnswers() { ++t_followed_answers; }
+Sensor::FollowedAnswers::~FollowedAnswers() { --t_followed_answers; }
+
+Transform Sensor::to_world_at(const Float &time, const Mask &active) const {
+    Transform t = m_transform.at(time, active);
+    return t_followed_answers && follows_to_world() ? t.following(m_to_world_array) : t;
 }
 
 // The transform that scripts follow, after the inverse of its numbers.
@@ -148,7 +157,7 @@ Sensor::Reach Sensor::reach(const DirectionSample &, const Mask &) const {
 }
 
 Vector3 Sensor::up(const Float &time) const {
-    return normalize(m_transform.at(time).vector({ 0, 1, 0 }));
+    return normalize(to_world_at(time).vector({ 0, 1, 0 }));
 }
 
 CameraSample Sensor::draw(SampleStream &sampler, const UInt32 &x, const UInt32 &y, bool filtered,

@@ -61,6 +61,15 @@ public:
     Float follow_to_world() const;
     /// As it was taken up last.
     const Float &followed_to_world() const { return m_followed; }
+    /// While one lives, what a sensor says of itself has derivatives of to_world, as scripts expect that ask it. Rays of images get
+    /// theirs by FollowedCamera.
+    class FollowedAnswers {
+    public:
+        FollowedAnswers();
+        ~FollowedAnswers();
+        FollowedAnswers(const FollowedAnswers &) = delete;
+        FollowedAnswers &operator=(const FollowedAnswers &) = delete;
+    };
     void changed(std::span<const std::string> names) override;
 
     struct Reach {
@@ -82,8 +91,9 @@ protected:
     /// All that declare() does, but for where the sensor is.
     void declare_measurement(Params &p);
 
+    Transform to_world_at(const Float &time, const Mask &active = true) const;
+
     AnimationData m_to_world;
-    AnimatedTransform m_transform; // the same; set by configure()
     double m_shutter_open = 0, m_shutter_close = 0;
     Float m_open_time, m_open_duration; // the shutter, as data of the program
     Ref<Film> m_film;
@@ -91,6 +101,8 @@ protected:
     Ref<Texture> m_srf; // null: responds to all light alike
 
 private:
+    AnimatedTransform m_transform; // m_to_world; set by configure()
+
     /// The film that samples end up in.
     const Film &measuring_film() const { return m_film_of_all ? *m_film_of_all : *m_film; }
 

@@ -194,6 +194,32 @@ def test_cameras_outside_of_the_scene_are_followed():
     assert abs(inside) > 1e-3 and outside == pytest.approx(inside, rel=1e-4)  # rounding
 
 
+def test_what_a_camera_says_of_itself_follows_it():
+    camera, height = lamp_over_triangle("prb").sensors()[0], 4.
+    params = mi.traverse(camera)
+
+    def answers():
+        ray, _ = camera.sample_ray_differential(0, .5, [.3, .6], [.5, .5])
+        at = dr.zeros(mi.Interaction3f)
+        at.p = mi.Point3f(.2, .1, 0)
+        ds, importance = camera.sample_direction(at, [.5, .5])
+        assert ds.pdf[0] > 0
+        return ray.o, ray.d, ds.uv, ds.dist, importance.x
+
+    x = follow_height(params, "to_world", height)
+    told = answers()
+    dr.forward(x, dr.ADFlag.ClearNone)  # distances are on the way to other answers
+    o, d, uv, dist, importance = (np.array(dr.grad(v)).ravel() for v in told)
+    assert np.allclose(o, [0, 0, 1], atol=1e-5) and np.allclose(d, 0, atol=1e-5)
+    # Two pixels are tan(10 degrees) of the height
+    scale = 2 / np.tan(np.radians(10)) / height ** 2
+    assert np.allclose(np.abs(uv), [.2 * scale, .1 * scale], rtol=1e-3)
+    far = np.hypot(height, np.hypot(.2, .1))
+    assert dist == pytest.approx(height / far, rel=1e-4)
+    # Importance falls as 1 / (dist^2 cos^3), which is dist / height^3
+    assert importance / np.array(told[4]).ravel() == pytest.approx(height / far ** 2 - 3 / height, rel=1e-3)
+
+
 def test_integrators_around_others_follow_the_camera():
     def derivative(integrator):
         scene = lamp_over_triangle("prb")

@@ -385,12 +385,33 @@ protected:
             bool moves = e->has(EndpointFlags::Infinite) && e->has(EndpointFlags::SpatiallyVarying);
             DirectionSample fixed = e->sample_direction(it, pairs(61, 50), true).first;
             compute(fixed);
+            // What sensors see near the border of their films comes and goes
+            auto sensor = std::dynamic_pointer_cast<Sensor>(e);
+            Mask seen(false);
+            if (sensor) {
+                auto inside = [](const Float &x, double width) {
+                    return (x > 0.02 * width) & (x < 0.98 * width);
+                };
+                seen = (fixed.pdf > 0) & inside(fixed.uv.x, sensor->film().width()) &
+                       inside(fixed.uv.y, sensor->film().height());
+            }
             expect_parameter_gradients(e, [&] {
                 if (moves)
                     return e->eval_direction(it, fixed, true).c;
-                if (!can_be_seen(*e))
-                    return e->sample_ray(Float(0), numbers(1, 50), pairs(2, 50), pairs(4, 50), true)
-                        .second.c;
+                Sensor::FollowedAnswers with_derivatives;
+                if (sensor || !can_be_seen(*e)) {
+                    auto [ray, carried] = e->sample_ray(Float(0), numbers(1, 50), pairs(2, 50),
+                                                        pairs(4, 50), true);
+                    std::vector<Float> out = carried.c;
+                    for (const Vector3 &v : { ray.o, ray.d })
+                        out.insert(out.end(), { v.x, v.y, v.z });
+                    if (sensor && can_be_seen(*e)) {
+                        auto [ds, weight] = e->sample_direction(it, pairs(61, 50), true);
+                        for (const Float &v : { weight.c[0], ds.uv.x, ds.uv.y, ds.dist })
+                            out.push_back(select(seen, v, Float(0)));
+                    }
+                    return out;
+                }
                 auto [ds, weight] = e->sample_direction(it, pairs(61, 50), true);
                 std::vector<Float> out = weight.c, value = e->eval_direction(it, ds, true).c;
                 out.insert(out.end(), value.begin(), value.end());

@@ -31,12 +31,20 @@ std::vector<Value *> values_of(const Slot &slot) {
 // Numbers between 0.5 and 1.5, the same for each call.
 List weights(size_t seed, size_t n) { return random_points(seed, n, 0.5, 1.5); }
 
-/// Of a transform: it moves, and grows as fast in all directions, as some shapes must.
-List direction_of(const Slot &slot, const List &original, size_t seed) {
+/// Of a transform: it moves, and grows as fast in all directions, as some shapes must; that of a sensor, which may not grow, turns.
+List direction_of(const SceneParameter &p, const List &original, size_t seed) {
     List d = weights(seed, original.size());
-    for (size_t i = 0; std::holds_alternative<TransformSlot>(slot) && i < 16; ++i)
-        if (i % 4 != 3 || i == 15)
-            d[i] = i < 12 ? 0.5 * original[i] : 0;
+    if (!std::holds_alternative<TransformSlot>(p.param.slot))
+        return d;
+    bool turns = dynamic_cast<const Sensor *>(p.owner);
+    const double turn[] = { 0, -.6, .5, .6, 0, -.8, -.5, .8, 0 },
+                 growth[] = { .5, 0, 0, 0, .5, 0, 0, 0, .5 }, *m = turns ? turn : growth;
+    for (size_t i = 0; i < 16; ++i)
+        if (i % 4 != 3 || i == 15) {
+            d[i] = 0;
+            for (size_t k = 0; i < 12 && k < 3; ++k)
+                d[i] += m[i / 4 * 3 + k] * original[4 * k + i % 4];
+        }
     return d;
 }
 
@@ -55,7 +63,7 @@ public:
         for (Value *v : m_slots) {
             m_originals.push_back(read_floats(Float(*v)));
             m_direction.push_back(
-                direction_of(p.param.slot, m_originals.back(), m_direction.size()));
+                direction_of(p, m_originals.back(), m_direction.size()));
         }
     }
     ~Differentiated() { move(0); }
@@ -144,9 +152,6 @@ void expect_parameter_gradients(const Ref<Object> &root,
     for (const SceneParameter &p : params.all()) {
         if (!p.param.is_differentiable || (owner && p.owner != owner) ||
             values_of(p.param.slot).empty())
-            continue;
-        // Images have derivatives by where a camera is, what it says of itself has none: see render/followed_camera.h
-        if (dynamic_cast<const Sensor *>(p.owner) && p.param.name == "to_world")
             continue;
         SCOPED_TRACE(p.key + ", variant " + variant().name);
         // Vertices and transforms carry edges with them, which rays should not cross

@@ -131,7 +131,7 @@ public:
 private:
     bool has_target() const { return m_has_point || m_target; }
     Vector3 direction(const Float &time, const Mask &active) const {
-        return normalize(m_transform.at(time, active).vector(m_d));
+        return normalize(to_world_at(time, active).vector(m_d));
     }
     struct View { // of a place
         Float dist;

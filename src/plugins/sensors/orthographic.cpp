@@ -20,7 +20,7 @@ public:
                                         const Vector2 &position, const Vector2 &,
                                         const Mask &active) const override {
         auto [wavelengths, weight] = sample_wavelengths({}, wavelength_sample, active);
-        Transform to_world = m_transform.at(time, active);
+        Transform to_world = to_world_at(time, active);
         Vector3 o = to_world.point(film_point(position, m_near_clip));
         Vector3 axis = to_world.vector({ 0, 0, 1 });
         Float length = norm(axis);
@@ -30,7 +30,7 @@ public:
 
     std::pair<DirectionSample, Spectrum> sample_direction(const Interaction &it, const Vector2 &,
                                                           const Mask &active) const override {
-        View view = view_of(m_transform.at(it.time, active), it.p);
+        View view = view_of(to_world_at(it.time, active), it.p);
         DirectionSample ds{ { fma(view.d, -view.dist, it.p), view.d, view.pixel, it.time,
                               select(view.seen, Float(1), Float(0)), Mask(true) },
                             -view.d,
@@ -40,7 +40,7 @@ public:
     }
     Spectrum eval_direction(const Interaction &it, const DirectionSample &,
                             const Mask &active) const override {
-        return Spectrum(view_of(m_transform.at(it.time, active), it.p).importance);
+        return Spectrum(view_of(to_world_at(it.time, active), it.p).importance);
     }
 
 private:

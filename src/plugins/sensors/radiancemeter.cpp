@@ -46,7 +46,7 @@ public:
                                         const Vector2 &, const Vector2 &,
                                         const Mask &active) const override {
         auto [wavelengths, weight] = sample_wavelengths({}, wavelength_sample, active);
-        Transform to_world = m_transform.at(time, active);
+        Transform to_world = to_world_at(time, active);
         Float infinity(std::numeric_limits<double>::infinity());
         return { Ray{ to_world.point(m_o), normalize(to_world.vector(m_d)), infinity, time,
                       wavelengths },
@@ -75,7 +75,7 @@ public:
 
 private:
     PositionSample position_at(const Float &time, const Mask &active) const {
-        Transform to_world = m_transform.at(time, active);
+        Transform to_world = to_world_at(time, active);
         return { to_world.point(m_o),
                  normalize(to_world.vector(m_d)),
                  { Float(0), Float(0) },

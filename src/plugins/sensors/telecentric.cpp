@@ -45,7 +45,7 @@ public:
                                         const Vector2 &position, const Vector2 &aperture,
                                         const Mask &active) const override {
         auto [wavelengths, weight] = sample_wavelengths({}, wavelength_sample, active);
-        Transform to_world = m_transform.at(time, active);
+        Transform to_world = to_world_at(time, active);
         Axes axes(to_world);
         Vector3 lens = lens_point(axes, aperture);
         Vector3 d = normalize(axes.z * m_lens.distance - lens);
@@ -56,7 +56,7 @@ public:
     // Uniformly in the rectangle around all lenses.
     std::pair<PositionSample, Float> sample_position(const Float &time, const Vector2 &u,
                                                      const Mask &active) const override {
-        Transform to_world = m_transform.at(time, active);
+        Transform to_world = to_world_at(time, active);
         Axes axes(to_world);
         Float x = fma(u.x, 2, -1) * (axes.length_x + m_lens.size),
               y = fma(u.y, 2, -1) * fma(axes.length_y, inv_aspect(), m_lens.size);
@@ -70,12 +70,12 @@ public:
                  all };
     }
     Float pdf_position(const PositionSample &ps, const Mask &active) const override {
-        return rcp(area_with_lenses(Axes(m_transform.at(ps.time, active))));
+        return rcp(area_with_lenses(Axes(to_world_at(ps.time, active))));
     }
 
     std::pair<DirectionSample, Spectrum> sample_direction(const Interaction &it, const Vector2 &u,
                                                           const Mask &active) const override {
-        Transform to_world = m_transform.at(it.time, active);
+        Transform to_world = to_world_at(it.time, active);
         Axes axes(to_world);
         Vector3 d = normalize(axes.z * m_lens.distance - lens_point(axes, u));
         View view = view_of(to_world, axes, it.p, d);
@@ -89,13 +89,13 @@ public:
     }
     Float pdf_direction(const Interaction &it, const DirectionSample &ds,
                         const Mask &active) const override {
-        Transform to_world = m_transform.at(it.time, active);
+        Transform to_world = to_world_at(it.time, active);
         View view = view_of(to_world, Axes(to_world), it.p, -ds.d);
         return select(view.in_film & view.in_lens, view.density, Float(0));
     }
     Spectrum eval_direction(const Interaction &it, const DirectionSample &ds,
                             const Mask &active) const override {
-        Transform to_world = m_transform.at(it.time, active);
+        Transform to_world = to_world_at(it.time, active);
         View view = view_of(to_world, Axes(to_world), it.p, -ds.d);
         return Spectrum(select(view.in_film & view.in_lens, view.importance, Float(0)));
     }

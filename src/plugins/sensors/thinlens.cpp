@@ -45,14 +45,14 @@ public:
         Vector3 sharp{ slope.x * m_lens.distance, slope.y * m_lens.distance, m_lens.distance };
         Vector3 d = normalize(sharp - lens);
         Float near_t = m_near_clip / d.z, far_t = m_far_clip / d.z;
-        Transform to_world = m_transform.at(time, active);
+        Transform to_world = to_world_at(time, active);
         Vector3 world = normalize(to_world.vector(d));
         Vector3 o = fma(world, near_t, to_world.point(lens));
         return { Ray{ o, world, far_t - near_t, time, wavelengths }, weight };
     }
     std::pair<PositionSample, Float> sample_position(const Float &time, const Vector2 &u,
                                                      const Mask &active) const override {
-        return { position_at(m_transform.at(time, active), u, time), m_lens.area };
+        return { position_at(to_world_at(time, active), u, time), m_lens.area };
     }
     Float pdf_position(const PositionSample &, const Mask &) const override {
         return rcp(m_lens.area);
@@ -60,7 +60,7 @@ public:
 
     std::pair<DirectionSample, Spectrum> sample_direction(const Interaction &it, const Vector2 &u,
                                                           const Mask &active) const override {
-        Transform to_world = m_transform.at(it.time, active);
+        Transform to_world = to_world_at(it.time, active);
         DirectionSample ds{ position_at(to_world, u, it.time), {}, Float(0), UInt32(0u) };
         Vector3 v = ds.p - it.p;
         ds.dist = norm(v);
@@ -75,12 +75,12 @@ public:
     }
     Float pdf_direction(const Interaction &it, const DirectionSample &ds,
                         const Mask &active) const override {
-        View view = view_of(m_transform.at(it.time, active), it, ds.d);
+        View view = view_of(to_world_at(it.time, active), it, ds.d);
         return select(view.seen, view.density, Float(0));
     }
     Spectrum eval_direction(const Interaction &it, const DirectionSample &ds,
                             const Mask &active) const override {
-        View view = view_of(m_transform.at(it.time, active), it, ds.d);
+        View view = view_of(to_world_at(it.time, active), it, ds.d);
         return Spectrum(select(view.seen, view.importance, Float(0)));
     }
 

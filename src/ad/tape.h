@@ -145,8 +145,8 @@ public:
     using NoteLanes = void (*)(const Value &lanes);
     struct LeftOut {
         NoteLanes note = nullptr; // null: nothing is left out
-        Value in_bodies;          // a number that is not 0 once lanes of loops, branches and calls were
-        bool is_written = false;  // whether they may have been
+        Value in_bodies; // a number that is not 0 once lanes of loops, branches and calls were
+        bool is_written = false; // whether they may have been
     } left_out;
 
     // ---- traversal

@@ -50,8 +50,8 @@ Transform Transform::following(const Value &matrix) const {
     for (int row = 0; row < 3; ++row) {
         for (int column = 0; column < 3; ++column)
             back[4 * row + column] = cofactor(column, row) / det;
-        back[4 * row + 3] = -(back[4 * row] * to[3] + back[4 * row + 1] * to[7] +
-                              back[4 * row + 2] * to[11]);
+        back[4 * row + 3] =
+            -(back[4 * row] * to[3] + back[4 * row + 1] * to[7] + back[4 * row + 2] * to[11]);
     }
     for (size_t i = 0; i < 12; ++i) {
         to[i] = Float(ad::replace_grad(m[i], to[i]));

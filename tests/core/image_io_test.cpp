@@ -269,8 +269,9 @@ TEST_F(ImageFiles, ErrorsNameTheFileAndARemedy) {
               "allowed: scale it down, or raise the limit with --max-image or UMBEL_MAX_IMAGE");
     EXPECT_EQ(error_of("f.ppm", "P6 6000 6000 255\n"),
               "f.ppm: PPM: 17 bytes cannot hold 6000 x 6000 pixels; get a complete copy");
-    EXPECT_NE(user_error([&] { read_image(folder / "none.png"); }).find("cannot be read: No such file"),
-              std::string::npos);
+    EXPECT_NE(
+        user_error([&] { read_image(folder / "none.png"); }).find("cannot be read: No such file"),
+        std::string::npos);
     EXPECT_NE(user_error([&] { read_image(folder); }).find("is a folder"), std::string::npos);
     EXPECT_NE(user_error([&] {
                   write_image(folder / "x.gif", Image(1, 1, RGB));

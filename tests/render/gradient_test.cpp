@@ -214,7 +214,7 @@ TEST(Replay, TracesNoRayASecondTime) {
     ad::enable_grad(*component(params, "red.reflectance.value", 0));
     params.update({ "red.reflectance.value" });
     std::map<std::string, int> traced; // by the kernel of both walks
-    auto look = [&] {                  // between launches: what comes last tells of derivatives that are not finite
+    auto look = [&] { // between launches: what comes last tells of derivatives that are not finite
         traced.clear();
         for (const jit::ExternSite &site : variant().context().last_program().externs)
             ++traced[site.text];

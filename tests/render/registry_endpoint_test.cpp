@@ -400,8 +400,8 @@ protected:
                     return e->eval_direction(it, fixed, true).c;
                 Sensor::FollowedAnswers with_derivatives;
                 if (sensor || !can_be_seen(*e)) {
-                    auto [ray, carried] = e->sample_ray(Float(0), numbers(1, 50), pairs(2, 50),
-                                                        pairs(4, 50), true);
+                    auto [ray, carried] =
+                        e->sample_ray(Float(0), numbers(1, 50), pairs(2, 50), pairs(4, 50), true);
                     std::vector<Float> out = carried.c;
                     for (const Vector3 &v : { ray.o, ray.d })
                         out.insert(out.end(), { v.x, v.y, v.z });

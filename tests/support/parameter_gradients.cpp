@@ -62,8 +62,7 @@ public:
         : m_params(root), m_key(p.key), m_f(f), m_slots(values_of(p.param.slot)) {
         for (Value *v : m_slots) {
             m_originals.push_back(read_floats(Float(*v)));
-            m_direction.push_back(
-                direction_of(p, m_originals.back(), m_direction.size()));
+            m_direction.push_back(direction_of(p, m_originals.back(), m_direction.size()));
         }
     }
     ~Differentiated() { move(0); }

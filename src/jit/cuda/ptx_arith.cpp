@@ -163,10 +163,8 @@ Operand Writer::float_op(Op op, Type t, const Operand &a, const Operand &b, cons
     switch (op) {
     // Of double precision not as bits: the driver's assembler (580.159, optimizing) made kernels of that whose conversions of
     // such numbers to integers were 0
-    case Op::Neg:
-        return wide ? make('d', "neg.f64", a) : make('r', "xor.b32", a, "0x80000000");
-    case Op::Abs:
-        return wide ? make('d', "abs.f64", a) : make('r', "and.b32", a, "0x7fffffff");
+    case Op::Neg: return wide ? make('d', "neg.f64", a) : make('r', "xor.b32", a, "0x80000000");
+    case Op::Abs: return wide ? make('d', "abs.f64", a) : make('r', "and.b32", a, "0x7fffffff");
     case Op::Sqrt: return make(reg, with("sqrt.rn", t), a);
     case Op::Rcp: return make(reg, with("rcp.rn", t), a);
     case Op::Rsqrt: return make(reg, with("rcp.rn", t), make(reg, with("sqrt.rn", t), a));

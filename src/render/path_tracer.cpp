@@ -409,7 +409,7 @@ Spectrum PathTracer::attached_light(const Scene &scene, const SurfaceInteraction
     AttachedLight at(scene, fixed, ds, active);
     Float factor(1);
     if (m_warp.is_on())
-        factor = warped(scene, at.ray, si.p, at.hit, at.point.si, s, s.depth + UInt32(2u),
+        factor = warped(scene, at.ray, si, at.hit, at.point.si, s, s.depth + UInt32(2u),
                         at.sampled & !ds.delta);
     return at.arriving_at(scene, si, ds, light, factor);
 }
@@ -422,21 +422,30 @@ Spectrum PathTracer::attached_scattering(const Scene &scene, const SurfaceIntera
                 { s.ray, step.hit, bs.is_delta() } };
     if (!m_warp.is_on())
         return step.value;
-    return step.value * warped(scene, s.ray, si.p, step.hit, step.next.si, s, s.depth + UInt32(1u),
+    return step.value * warped(scene, s.ray, si, step.hit, step.next.si, s, s.depth + UInt32(1u),
                                s.active & !bs.is_delta());
 }
 
 // ---- what comes into sight
 
 // A segment of a path by its number, the first of which is 1.
-Float PathTracer::warped(const Scene &scene, const Ray &ray, const Vector3 &from, const Hit &hit,
-                         const SurfaceInteraction &to, State &s, const UInt32 &number,
-                         const Mask &active) const {
+Float PathTracer::warped(const Scene &scene, const Ray &ray, const SurfaceInteraction &from,
+                         const Hit &hit, const SurfaceInteraction &to, State &s,
+                         const UInt32 &number, const Mask &active) const {
     Mask counts = active;
     if (m_warp.max_depth >= 0)
         counts = counts & (number <= UInt32(uint32_t(m_warp.max_depth)));
-    return m_warp.factor(scene, { ray, from, hit.t, to.p, to.n, false }, s.noise[0], counts);
+    VisibilityWarp::Segment segment{ ray, from.p, from.n, hit, to.p, to.n, false };
+    return m_warp.factor(scene, segment, s.noise[0], counts);
 }
+
+namespace {
+struct BothSides { // of a silhouette
+    UInt32 number;
+    Spectrum differ; // what they show, one less the other
+    UMBEL_STRUCT(number, differ)
+};
+} // namespace
 
 // What the camera sees on both sides of silhouettes, by the same random numbers.
 void PathTracer::differentiate_first_sight(const Scene &scene, State &s) const {
@@ -446,13 +455,26 @@ void PathTracer::differentiate_first_sight(const Scene &scene, State &s) const {
         return;
     const Vertex &first = s.trail[1];
     SurfaceInteraction si = scene.attached(first.ray, first.hit, Mask(false), s.active).si;
-    VisibilityWarp::Segment segment{ first.ray, first.ray.o, first.hit.t, si.p, si.n, true };
+    Vector3 none(Float(0));
+    VisibilityWarp::Segment segment{ first.ray, first.ray.o, none, first.hit, si.p, si.n, true };
     std::vector<Float> motions, gradients;
     std::vector<Spectrum> differ;
     for (const auto &aside : m_warp.asides(scene, segment, s.noise[0], s.active)) {
-        ad::SuspendGrad none;
-        SampleStream sampler = s.sampler;
-        Spectrum d = s.L - sample(scene, sampler, aside.ray, nullptr, aside.jumps).L;
+        ad::SuspendGrad suspended;
+        BothSides sides = jit::loop(
+            BothSides{ 0u, black() },
+            [&](const BothSides &sides) { return aside.jumps & (sides.number < UInt32(2u)); },
+            [&](BothSides &sides) {
+                Mask is_before = sides.number == UInt32(0u);
+                Ray ray = aside.before;
+                ray.d = select(is_before, aside.before.d, aside.beyond.d);
+                SampleStream sampler = s.sampler;
+                Spectrum L = sample(scene, sampler, ray, nullptr, aside.jumps).L;
+                sides.differ = select(is_before, L, sides.differ - L);
+                sides.number = sides.number + UInt32(1u);
+            },
+            "sides of a silhouette");
+        const Spectrum &d = sides.differ;
         differ.push_back(select(aside.jumps, finite(d), Spectrum(0)));
         Float by(0);
         for (size_t c = 0; c < d.c.size(); ++c)

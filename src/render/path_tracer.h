@@ -69,7 +69,7 @@ private:
     Spectrum attached_scattering(const Scene &scene, const SurfaceInteraction &si, State &s,
                                  const Ray &arrived, const BSDFSample &bs) const;
     void differentiate_first_sight(const Scene &scene, State &s) const;
-    Float warped(const Scene &scene, const Ray &ray, const Vector3 &from, const Hit &hit,
+    Float warped(const Scene &scene, const Ray &ray, const SurfaceInteraction &from, const Hit &hit,
                  const SurfaceInteraction &to, State &s, const UInt32 &number,
                  const Mask &active) const;
     Mask is_lit(const Scene &scene, const Ray &ray, const Mask &active, State &s) const;

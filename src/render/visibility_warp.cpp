@@ -4,6 +4,7 @@
 #include "render/followed_camera.h"
 #include "render/replay.h"
 #include <cmath>
+#include <utility>
 
 namespace umbel {
 
@@ -27,19 +28,65 @@ Float VisibilityWarp::factor(const Scene &scene, const Segment &segment, UInt32 
     return sum;
 }
 
+namespace {
+// For a silhouette, between a ray on the segment's side of it and one beyond, half as far apart in each step.
+constexpr uint32_t Steps = 10;
+struct Search {
+    UInt32 left;          // of its steps
+    Float before, beyond; // how far aside the rays are, as parts of an auxiliary one's way
+    Hit seen, met;        // by both
+    UMBEL_STRUCT(left, before, beyond, seen, met)
+};
+} // namespace
+
+static Hit either(const Mask &m, const Hit &a, const Hit &b) {
+    auto pick = [&](const auto &x, const auto &y) { return select(m, x, y); };
+    return { pick(a.t, b.t),
+             pick(a.u, b.u),
+             pick(a.v, b.v),
+             pick(a.prim, b.prim),
+             pick(a.geometry, b.geometry),
+             pick(a.instance, b.instance) };
+}
+
 std::vector<VisibilityWarp::Aside> VisibilityWarp::asides(const Scene &scene,
                                                           const Segment &segment, UInt32 &noise,
                                                           const Mask &active) const {
     const Ray &ray = segment.ray;
     const double infinity = std::numeric_limits<double>::infinity();
     Vector3 along = detached(ray.d);
-    Float length = norm(along), dist = segment.t * length;
+    Float length = norm(along), dist = segment.hit.t * length;
     Frame frame(along / length);
     Mask ends = dist < infinity;
-    Vector3 to = detached(segment.to);
+    Vector3 to = detached(segment.to), n_to = detached(segment.n),
+            n_from = detached(segment.n_from);
+    Hit own = segment.hit;
+    own.t = dist;
     auto number = [&noise] {
         noise = mix_bits(noise + UInt32(0x9e3779b9u));
         return to_unit(noise);
+    };
+    auto ray_at = [&](const Vector3 &aside) {
+        Ray out = ray;
+        out.o = detached(ray.o);
+        out.d = normalize(frame.n + aside);
+        out.maxt = Float(infinity);
+        return out;
+    };
+    // Whether another ray meets something else, which begins at a silhouette or at a crease
+    auto compare = [&](const Ray &other, const Hit &hit, const Float &apart, const Mask &asked) {
+        SurfaceInteraction si = scene.interaction(other, hit, asked);
+        Vector3 p = detached(si.p), n = detached(si.n);
+        Mask met = asked & hit.is_valid(), nearer = met & (hit.t < dist);
+        // On the near side of a silhouette, points are carried along with it, but for those on rays of the camera
+        Mask counts = asked & (segment.is_of_camera ? nearer | ends : nearer);
+        counts = counts & !(dot(n_from, frame.n) * dot(n_from, other.d) < 0); // not the horizon
+        Mask gap = is_gap(norm(p - to), max(abs_dot(n_to, frame.n), abs_dot(n, other.d)),
+                          apart * min(hit.t, dist));
+        Mask crease(false);
+        if (segment.is_of_camera) // there, shading jumps
+            crease = counts & (dot(n_to, n) < 0.9);
+        return std::pair(counts & (gap | !(met & ends)), crease);
     };
     // Carried by the camera, or by what it begins on: what moves along with it stays in its direction
     auto direction_of = [&](const Vector3 &p, const Float &t, const Mask &valid) {
@@ -60,31 +107,48 @@ std::vector<VisibilityWarp::Aside> VisibilityWarp::asides(const Scene &scene,
             a = { r * cos(phi), r * sin(phi) };
         }
         Vector3 aside = fma(frame.s, a.x, frame.t * a.y);
-        Ray other = ray;
-        other.o = detached(ray.o);
-        other.d = normalize(frame.n + aside);
-        other.maxt = Float(infinity);
+        Float apart = norm(aside);
+        Ray other = ray_at(aside);
         Hit hit = scene.trace(other, active);
-        SurfaceInteraction si = scene.attached(other, hit, Mask(false), active).si;
-        Mask met = active & si.is_valid(), nearer = met & (hit.t < dist);
-        // On the near side of a silhouette, points are carried along with it, but for those on rays of the camera
-        Mask jumps = segment.is_of_camera ? nearer | ends : nearer;
-        Vector3 p = detached(si.p), n = detached(si.n);
-        Vector3 n_to = detached(segment.n);
-        Mask differ = is_gap(norm(p - to), max(abs_dot(n_to, frame.n), abs_dot(n, other.d)),
-                             norm(aside) * min(hit.t, dist));
-        if (segment.is_of_camera) // shading jumps where facets meet
-            differ = differ | (dot(n_to, n) < 0.9);
-        jumps = active & jumps & (differ | !(met & ends));
+        const auto [gap, crease] = compare(other, hit, apart, active);
+        Mask jumps = gap | crease, is_silhouette = gap;
 
-        Vector3 there = direction_of(si.p, hit.t, met);
-        Vector3 speed;
-        if (segment.is_of_camera) // that of the nearer one
-            speed = select(nearer, there, direction_of(segment.to, dist, ends));
-        else
-            speed = there - direction_of(segment.to, dist, ends);
+        // Few lanes have any: up to it. On round things, normals differ long before a silhouette
+        Search s{ select(jumps, UInt32(Steps), UInt32(0u)), Float(0), Float(1), own, hit };
+        {
+            ad::SuspendGrad fixed;
+            s = jit::loop(
+                s, [](const Search &s) { return s.left != UInt32(0u); },
+                [&](Search &s) {
+                    Mask searched = s.left != UInt32(0u);
+                    Float middle = (s.before + s.beyond) * 0.5;
+                    Ray between = ray_at(aside * middle);
+                    Hit met = scene.trace(between, searched);
+                    const auto [gap, crease] = compare(between, met, apart * middle, searched);
+                    Mask is_beyond = gap | (crease & !is_silhouette);
+                    s.before = select(is_beyond, s.before, middle);
+                    s.beyond = select(is_beyond, middle, s.beyond);
+                    s.seen = either(is_beyond, s.seen, met);
+                    s.met = either(is_beyond, met, s.met);
+                    s.left = s.left - UInt32(1u);
+                },
+                "silhouette");
+        }
+        Ray before = ray_at(aside * s.before), beyond = ray_at(aside * s.beyond);
+
+        // What is nearer moves: seen by the camera, on either side
+        Mask is_beyond = jumps;
+        if (segment.is_of_camera)
+            is_beyond = s.met.t < s.seen.t;
+        Ray edge = beyond;
+        edge.d = select(is_beyond, beyond.d, before.d);
+        Hit nearer = either(is_beyond, s.met, s.seen);
+        SurfaceInteraction si = scene.attached(edge, nearer, Mask(false), jumps).si;
+        Vector3 speed = direction_of(si.p, nearer.t, jumps & si.is_valid());
+        if (!segment.is_of_camera)
+            speed = speed - direction_of(segment.to, dist, ends);
         Float motion = select(jumps, dot(aside, speed) * opaque_float(kappa / rays), Float(0));
-        out.push_back({ other, motion - Float(ad::detach(motion)), jumps });
+        out.push_back({ before, beyond, motion - Float(ad::detach(motion)), jumps });
     }
     return out;
 }

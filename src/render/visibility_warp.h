@@ -8,13 +8,21 @@
 // with any field U that, where a surface behind ends, is the speed of the silhouette relative to it, and else is smooth
 // [Bangaru 2020, Loubet 2019]. Here it is the mean over auxiliary rays w + a, a normally distributed with variance 1 / kappa, of
 //
-//     2 (speed of what the auxiliary ray meets - that of what w meets)     where that lies in front, and not on the same surface
+//     2 (speed of the silhouette next to w on the way to w + a - that of what w meets)     where w + a meets what lies in front
 //
 // of which a silhouette cuts off one half where w is next to it. The divergence of a mean over a is the mean of kappa a . U.
 // U is not 0 next to silhouettes only, so that the second integral is of the order of 1 / sqrt(kappa): it is left out, and that is
-// the method's bias, beside corners, silhouettes that bend much, and where things touch. Noise grows as kappa does.
+// the method's bias, beside corners, silhouettes that bend much, and where things touch. The variance grows as sqrt(kappa): fewer rays
+// have a silhouette next to them, and those count for more.
 //
-// Seen by the camera, both sides of a silhouette count, and mostly cancel: there, the difference of what both rays of a pair see takes the
+// Where the silhouette is has to be searched for, between w and w + a. What w + a meets is inside of it by an angle s, where things
+// that are round have another distance, another normal and another colour than at the silhouette, by sqrt(s): a bias of the order of
+// kappa^(-1/4). Of one side of a ball's shadow it is 45 % at 100, 19 % at 1,000, 10 % at 10,000; of what a third segment adds to the
+// ball's outline 11 % at 100,000.
+//
+// Below the horizon of what a segment begins on, nothing is searched for: next to it, light arrives at no angle.
+//
+// Seen by the camera, both sides of a silhouette count: there, the difference of what is seen just before and just behind it takes the
 // place of f, which is free of that bias but for what is of the order of 1 / kappa.
 #pragma once
 #include "render/scene.h"
@@ -32,8 +40,9 @@ struct VisibilityWarp {
     /// Light from one end of a segment to the other.
     struct Segment {
         Ray ray;           // as it is
-        Vector3 from;      // where it begins, with derivatives
-        Float t;           // where it ends, infinity for what surrounds the scene ...
+        Vector3 from;      // where it begins, with derivatives, ...
+        Vector3 n_from;    // ... and the surface's normal there; 0: none
+        Hit hit;           // where it ends, infinity for what surrounds the scene ...
         Vector3 to;        // ... with derivatives, ...
         Vector3 n;         // ... and the surface's normal there
         bool is_of_camera; // then its direction stays, whatever is there
@@ -41,10 +50,10 @@ struct VisibilityWarp {
     /// A factor of what it carries: 1, with derivatives.
     Float factor(const Scene &scene, const Segment &segment, UInt32 &noise,
                  const Mask &active) const;
-    /// Auxiliary rays, and how a silhouette between each and the segment moves, if there is one, times half of that factor's weight: 0,
-    /// with derivatives.
+    /// Rays just before and beyond a silhouette between the segment and each auxiliary ray, if there is one, and how it moves, times half
+    /// of that factor's weight: 0, with derivatives.
     struct Aside {
-        Ray ray;
+        Ray before, beyond;
         Float motion;
         Mask jumps;
     };

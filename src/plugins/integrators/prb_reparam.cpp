@@ -6,8 +6,9 @@
 //
 // They are **biased**: the derivative is as blurred as auxiliary rays spread, by an angle of 1 / sqrt(`reparam_kappa`). What is lost are
 // details of that size, corners, places where things touch; shadows of lights at points or in single directions are lost altogether,
-// and so is what is seen in mirrors. Larger `reparam_kappa` have less bias and more noise. `prb_projective` has no such bias,
-// and less noise, for shapes whose silhouettes are known.
+// and so is what is seen in mirrors. Larger `reparam_kappa` have less bias, as 1 / sqrt(`reparam_kappa`), and more noise, as its fourth
+// root; more rays have less noise and the same bias. `prb_projective` has no such bias, and less noise, for shapes whose
+// silhouettes are known.
 #include "render/followed_camera.h"
 #include "render/path_tracer.h"
 

@@ -37,6 +37,26 @@ struct Search {
     Hit seen, met;        // by both
     UMBEL_STRUCT(left, before, beyond, seen, met)
 };
+
+struct Seen { // by a ray; t is infinite if it meets nothing
+    Vector3 p, n, d;
+    Float t;
+
+    Mask met() const { return t < std::numeric_limits<double>::infinity(); }
+    /// Whether there is more between what two rays meet, which are `across` apart at unit distance, than a surface.
+    Mask is_apart_from(const Seen &b, const Float &across) const {
+        Mask gap =
+            is_gap(norm(b.p - p), max(abs_dot(n, d), abs_dot(b.n, b.d)), across * min(t, b.t));
+        return gap | !(met() & b.met());
+    }
+    /// Whether each lies behind the other's plane, as on two sides of a box.
+    Mask is_round_a_corner_from(const Seen &b) const {
+        auto is_behind = [](const Seen &plane, const Seen &x) {
+            return dot(plane.n, x.p - plane.p) * dot(plane.n, plane.d) > 0;
+        };
+        return met() & b.met() & is_behind(*this, b) & is_behind(b, *this);
+    }
+};
 } // namespace
 
 static Hit either(const Mask &m, const Hit &a, const Hit &b) {
@@ -73,21 +93,11 @@ std::vector<VisibilityWarp::Aside> VisibilityWarp::asides(const Scene &scene,
         out.maxt = Float(infinity);
         return out;
     };
-    // Whether another ray meets something else, which begins at a silhouette or at a crease
-    auto compare = [&](const Ray &other, const Hit &hit, const Float &apart, const Mask &asked) {
+    auto seen_by = [&](const Ray &other, const Hit &hit, const Mask &asked) {
         SurfaceInteraction si = scene.interaction(other, hit, asked);
-        Vector3 p = detached(si.p), n = detached(si.n);
-        Mask met = asked & hit.is_valid(), nearer = met & (hit.t < dist);
-        // On the near side of a silhouette, points are carried along with it, but for those on rays of the camera
-        Mask counts = asked & (segment.is_of_camera ? nearer | ends : nearer);
-        counts = counts & !(dot(n_from, frame.n) * dot(n_from, other.d) < 0); // not the horizon
-        Mask gap = is_gap(norm(p - to), max(abs_dot(n_to, frame.n), abs_dot(n, other.d)),
-                          apart * min(hit.t, dist));
-        Mask crease(false);
-        if (segment.is_of_camera) // there, shading jumps
-            crease = counts & (dot(n_to, n) < 0.9);
-        return std::pair(counts & (gap | !(met & ends)), crease);
+        return Seen{ detached(si.p), detached(si.n), other.d, hit.t };
     };
+    const Seen own_end{ to, n_to, frame.n, dist };
     // Carried by the camera, or by what it begins on: what moves along with it stays in its direction
     auto direction_of = [&](const Vector3 &p, const Float &t, const Mask &valid) {
         Vector3 from = segment.from;
@@ -110,10 +120,20 @@ std::vector<VisibilityWarp::Aside> VisibilityWarp::asides(const Scene &scene,
         Float apart = norm(aside);
         Ray other = ray_at(aside);
         Hit hit = scene.trace(other, active);
-        const auto [gap, crease] = compare(other, hit, apart, active);
-        Mask jumps = gap | crease, is_silhouette = gap;
+        // Whether it meets something else. On the near side of a silhouette, points are carried along with it, but for those on rays
+        // of the camera
+        Seen far_end = seen_by(other, hit, active);
+        auto counts_at = [&](const Float &t) {
+            return segment.is_of_camera ? (t < dist) | ends : t < dist;
+        };
+        Mask counts = active & counts_at(hit.t);
+        counts = counts & !(dot(n_from, frame.n) * dot(n_from, other.d) < 0); // not the horizon
+        Mask is_silhouette = counts & own_end.is_apart_from(far_end, apart), jumps = is_silhouette;
+        if (segment.is_of_camera) // shading jumps at creases
+            jumps = jumps | (counts & (dot(n_to, far_end.n) < 0.9));
 
-        // Few lanes have any: up to it. On round things, normals differ long before a silhouette
+        // Few lanes have any: up to it. On round things, normals differ long before their silhouette; on others, faces that are seen
+        // at a low angle may be as thin as the gap looked for
         Search s{ select(jumps, UInt32(Steps), UInt32(0u)), Float(0), Float(1), own, hit };
         {
             ad::SuspendGrad fixed;
@@ -124,8 +144,10 @@ std::vector<VisibilityWarp::Aside> VisibilityWarp::asides(const Scene &scene,
                     Float middle = (s.before + s.beyond) * 0.5;
                     Ray between = ray_at(aside * middle);
                     Hit met = scene.trace(between, searched);
-                    const auto [gap, crease] = compare(between, met, apart * middle, searched);
-                    Mask is_beyond = gap | (crease & !is_silhouette);
+                    Seen now = seen_by(between, met, searched);
+                    Mask is_found = counts_at(now.t) & own_end.is_apart_from(now, apart * middle) &
+                                    !own_end.is_round_a_corner_from(now);
+                    Mask is_beyond = select(is_silhouette, is_found, dot(n_to, now.n) < 0.9);
                     s.before = select(is_beyond, s.before, middle);
                     s.beyond = select(is_beyond, middle, s.beyond);
                     s.seen = either(is_beyond, s.seen, met);

@@ -1,5 +1,6 @@
 // render/bvh_build.cpp: builds trees with Embree's builder and lays them out for lanes.
 #include "render/bvh_build.h"
+#include "jit/parallel.h"
 #include <cmath>
 #include <embree3/rtcore.h>
 #include <span>
@@ -14,27 +15,6 @@ struct BuildNode { // inner if it has children
     uint32_t *prims = nullptr; // of a leaf; like the nodes, in the builder's own memory
     uint32_t count = 0;
 };
-
-void *create_node(RTCThreadLocalAllocator allocator, unsigned, void *) {
-    return new (rtcThreadLocalAlloc(allocator, sizeof(BuildNode), 16)) BuildNode;
-}
-void set_children(void *node, void **children, unsigned, void *) {
-    for (int i = 0; i < 2; ++i)
-        static_cast<BuildNode *>(node)->child[i] = static_cast<BuildNode *>(children[i]);
-}
-void set_bounds(void *node, const RTCBounds **bounds, unsigned, void *) {
-    for (int i = 0; i < 2; ++i)
-        static_cast<BuildNode *>(node)->bounds[i] = *bounds[i];
-}
-void *create_leaf(RTCThreadLocalAllocator allocator, const RTCBuildPrimitive *prims, size_t count,
-                  void *) {
-    auto *leaf = new (rtcThreadLocalAlloc(allocator, sizeof(BuildNode), 16)) BuildNode;
-    leaf->prims = static_cast<uint32_t *>(rtcThreadLocalAlloc(allocator, 4 * count, 16));
-    leaf->count = uint32_t(count);
-    for (size_t i = 0; i < count; ++i)
-        leaf->prims[i] = prims[i].primID;
-    return leaf;
-}
 
 /// A tree's primitives: triangles, then analytic shapes, then (of the scene only) instances.
 struct PartView {
@@ -55,6 +35,48 @@ struct PartView {
     void write_keys(BvhTree &tree) const;
     void write(uint32_t i, BvhTree &tree) const;
 };
+
+/// What Embree's threads are told.
+struct Build {
+    const PartView &view;
+    jit::HandOver to, from;
+};
+
+template <class Fn> auto by_build(void *user, const Fn &fn) {
+    auto &build = *static_cast<Build *>(user);
+    jit::GiveAtEnd end{ build.from };
+    build.to.take();
+    return fn();
+}
+
+void *create_node(RTCThreadLocalAllocator allocator, unsigned, void *user) {
+    return by_build(user, [&]() -> void * {
+        return new (rtcThreadLocalAlloc(allocator, sizeof(BuildNode), 16)) BuildNode;
+    });
+}
+void set_children(void *node, void **children, unsigned, void *user) {
+    by_build(user, [&] {
+        for (int i = 0; i < 2; ++i)
+            static_cast<BuildNode *>(node)->child[i] = static_cast<BuildNode *>(children[i]);
+    });
+}
+void set_bounds(void *node, const RTCBounds **bounds, unsigned, void *user) {
+    by_build(user, [&] {
+        for (int i = 0; i < 2; ++i)
+            static_cast<BuildNode *>(node)->bounds[i] = *bounds[i];
+    });
+}
+void *create_leaf(RTCThreadLocalAllocator allocator, const RTCBuildPrimitive *prims, size_t count,
+                  void *user) {
+    return by_build(user, [&]() -> void * {
+        auto *leaf = new (rtcThreadLocalAlloc(allocator, sizeof(BuildNode), 16)) BuildNode;
+        leaf->prims = static_cast<uint32_t *>(rtcThreadLocalAlloc(allocator, 4 * count, 16));
+        leaf->count = uint32_t(count);
+        for (size_t i = 0; i < count; ++i)
+            leaf->prims[i] = prims[i].primID;
+        return leaf;
+    });
+}
 
 void PartView::write_triangle(uint32_t triangle, size_t step, double *record) const {
     std::array<double, 3> p[3];
@@ -156,9 +178,8 @@ uint32_t flatten(const BuildNode *root, const PartView &view, BvhTree &tree) {
 constexpr uint32_t SplitUpTo = 1u << 20; // triangles
 
 // Boxes of what is left of a primitive on both sides of a plane: of triangles, what is inside of its box so far.
-void split_primitive(const RTCBuildPrimitive *prim, unsigned dim, float position, RTCBounds *left,
-                     RTCBounds *right, void *user) {
-    auto &view = *static_cast<const PartView *>(user);
+void split_box(const PartView &view, const RTCBuildPrimitive *prim, unsigned dim, float position,
+               RTCBounds *left, RTCBounds *right) {
     constexpr float Inf = std::numeric_limits<float>::infinity();
     float lower[3] = { prim->lower_x, prim->lower_y, prim->lower_z },
           upper[3] = { prim->upper_x, prim->upper_y, prim->upper_z };
@@ -208,6 +229,12 @@ void split_primitive(const RTCBuildPrimitive *prim, unsigned dim, float position
                        box[side][1][0], box[side][1][1], box[side][1][2], 0 };
 }
 
+void split_primitive(const RTCBuildPrimitive *prim, unsigned dim, float position, RTCBounds *left,
+                     RTCBounds *right, void *user) {
+    const PartView &view = static_cast<Build *>(user)->view;
+    by_build(user, [&] { split_box(view, prim, dim, position, left, right); });
+}
+
 uint32_t build_part(const PartView &view, BvhTree &tree) {
     static RTCDevice device = rtcNewDevice("start_threads=0");
     if (!device)
@@ -234,9 +261,12 @@ uint32_t build_part(const PartView &view, BvhTree &tree) {
     if (!view.g.is_rebuilt && view.part.triangles <= SplitUpTo) {
         a.buildQuality = RTC_BUILD_QUALITY_HIGH;
         a.splitPrimitive = split_primitive;
-        a.userPtr = const_cast<PartView *>(&view);
     }
+    Build build{ view, {}, {} };
+    a.userPtr = &build;
+    build.to.give();
     auto *root = static_cast<BuildNode *>(rtcBuildBVH(&a));
+    build.from.take();
     if (!root)
         throw DeviceError("Embree could not build a tree for the scene; is there enough memory?");
     uint32_t ref = flatten(root, view, tree);

@@ -135,6 +135,9 @@ protected:
 };
 
 TEST_P(Faults, EveryRequestForMemoryMayFail) {
+#ifdef __SANITIZE_THREAD__
+    GTEST_SKIP() << "the thread sanitizer has no threads after a fork";
+#endif
     find_own_code();
     const char *setting = std::getenv("UMBEL_FAULTS");
     bool all = setting && !std::strcmp(setting, "all");
@@ -177,6 +180,9 @@ TEST_P(Faults, EveryRequestForMemoryMayFail) {
 
 // Where the list of queues could not grow, a thread was there already, and ended the process.
 TEST(StreamFaults, AQueueThatCannotBeMadeLeavesNothing) {
+#ifdef __SANITIZE_THREAD__
+    GTEST_SKIP() << "the thread sanitizer has no threads after a fork";
+#endif
     auto tries = [] {
         find_own_code();
         jit::Stream others[3]; // so that the list is full, and must grow

@@ -46,6 +46,8 @@ void check_allowed(const std::filesystem::path &path);
 SceneFileOptions options_from(nb::dict definitions);
 /// Tells all scenes that some shape has changed.
 void update_scenes();
+/// Likewise, but only those whose shapes have changed without their being told.
+void update_outdated_scenes();
 /// Whatever Python has as a transform: 16 numbers, row by row.
 bool is_transform(nb::handle h);
 TransformData to_transform(nb::handle h);

@@ -348,13 +348,16 @@ nb::object load_resolved(Properties &root) {
     return load(std::move(root)); // which nobody asks for again
 }
 
-void update_scenes() {
-    for (const std::weak_ptr<Scene> &s : live_scenes())
-        if (Ref<Scene> scene = s.lock()) {
+static void tell_scenes(bool only_outdated) {
+    std::vector<std::weak_ptr<Scene>> scenes = live_scenes();
+    for (const std::weak_ptr<Scene> &s : scenes)
+        if (Ref<Scene> scene = s.lock(); scene && (!only_outdated || scene->is_outdated())) {
             VariantScope scope(scene->scene_variant());
             scene->child_changed();
         }
 }
+void update_scenes() { tell_scenes(false); }
+void update_outdated_scenes() { tell_scenes(true); }
 
 // Whether a plugin takes what a dictionary gives it, nested objects aside, and gets all that it needs.
 static bool takes(const Plugin &plugin, nb::dict d) {

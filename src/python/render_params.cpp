@@ -419,6 +419,8 @@ void bind_params(nb::module_ &m) {
              [](PyParameters &p, const std::vector<std::string> &keys) {
                  enter();
                  p.params.update(keys);
+                 if (p.params.root()->kind() != "scene") // whose shapes they may be
+                     update_outdated_scenes();
              })
         .def("pointer", [](PyParameters &p) { return reinterpret_cast<uintptr_t>(&p.params); });
 }

@@ -19,6 +19,8 @@ public:
     void declare(Params &p) override;
     void configure() override;
     void child_changed() override;
+    /// Whether shapes have changed since child_changed() took them up.
+    bool is_outdated() const { return m_arena.is_outdated(); }
     /// Lets go of all objects; the scene is of no use afterwards.
     void release();
 

@@ -585,3 +585,24 @@ def test_films_of_several_integrators_split_into_their_layers():
     layers = dict(scene.sensors()[0].film().bitmap().split())
     assert list(layers) == ["<root>", "b", "nn", "dd"]
     assert np.array_equal(np.array(layers["b"]), image.numpy()[..., 3:6])
+
+
+# ---- shapes
+
+@pytest.mark.parametrize("name", ["rectangle", "disk", "sphere", "cylinder", "cube"])
+def test_scenes_hear_of_shapes_that_are_traversed_alone(name):
+    scene = mi.load_dict({"type": "scene", "shape": {"type": name, "to_world": T().rotate([0, 1, 0], 40)}})
+    params, shift = mi.traverse(scene.shapes()[0]), mi.Float(.5)
+    ray = mi.Ray3f(mi.Point3f(.1, .2, -5), mi.Vector3f(0, 0, 1))
+    t, box = scene.ray_intersect(ray).t[0], scene.bbox()
+    dr.enable_grad(shift)
+    away = mi.Transform4f().translate(mi.Vector3f(0, 0, shift))
+    if name == "cube":
+        params["vertex_positions"] = dr.ravel(away @ dr.unravel(mi.Point3f, params["vertex_positions"]))
+    else:
+        params["to_world"] = away @ mi.Transform4f(params["to_world"])
+    params.update()
+    si = scene.ray_intersect(ray)
+    dr.forward(shift)
+    assert dr.grad(si.t)[0] == pytest.approx(1, rel=1e-4) and si.t[0] == pytest.approx(t + .5, rel=1e-5)
+    assert scene.bbox().min[2] == pytest.approx(box.min[2] + .5, rel=1e-5)

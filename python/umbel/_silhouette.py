@@ -181,7 +181,7 @@ def _mesh_sample(mesh, sample, flags, active):
 
 
 def _mesh_invert(mesh, ss, flags):
-    distribution, index = _edges_of(mesh)[1], ss.prim_index * 3 + ss.projection_index
+    distribution, index = _edges_of(mesh)[1], dr.select(ss.is_valid(), ss.prim_index * 3 + ss.projection_index, 0)
     if distribution is None:
         return dr.zeros(_mi("Point3f"), dr.width(ss.p))
     e = _Edges(mesh, index)
@@ -347,7 +347,7 @@ def differential_motion(self, si, active=True):
     """`si.p`, with derivatives of the shape's parameters: of the point of the surface that is there now."""
     from ._params import traverse
     P3 = _mi("Point3f")
-    if self.is_mesh():
+    if self.is_mesh() and self.shape_type() != ShapeType.Rectangle:  # that follows its to_world
         a, b, c = (self.vertex_position(i, active) for i in self.face_indices(si.prim_index, active))
         u, v = dr.detach(si.uv)
         moved = a * (1 - u - v) + b * u + c * v
@@ -368,28 +368,43 @@ def primitive_silhouette_projection(self, viewpoint, si, flags, sample, active=T
     if self.is_mesh():
         u = dr.clip(_mi("Float")(sample), 0, 1) * 3
         corner = dr.minimum(_mi("UInt")(u), 2)
-        e = _Edges(self, si.prim_index * 3 + corner)
+        e = _Edges(self, dr.select(active, si.prim_index * 3 + corner, 0))  # rays that met nothing have no triangle
         t = u - _mi("Float")(corner)
         d = dr.normalize(_mi("Vector3f")(e.a + t * (e.b - e.a) - viewpoint))
         return e.at(self, t, d, 0, flags, active)
     if self.shape_type() == ShapeType.Sphere:
-        centre, radius = _ball(self)
-        way = centre - viewpoint
-        far = dr.norm(way)
-        axis, side = way / far, _mi("Vector3f")(si.p - centre)
-        side = dr.normalize(side - axis * dr.dot(side, axis))
-        s = radius / far  # sine of half the angle under which it is seen
-        n = side * dr.safe_sqrt(1 - dr.square(s)) - axis * s
-        p = centre + n * radius
-        d = dr.normalize(_mi("Vector3f")(p - viewpoint))
-        return _sample(self, p, d, dr.normalize(dr.cross(n, d)), -n, 0, 2, flags, active & (far > radius), 1 / radius)
+        centre, axis, s = _cone(self, viewpoint)
+        side = _mi("Vector3f")(si.p - centre)
+        return _on_cone(self, viewpoint, dr.normalize(side - axis * dr.dot(side, axis)), 0, flags, active)
     raise dr.UserError("primitive_silhouette_projection(): known of meshes and spheres")
 
 
+def _cone(sphere, viewpoint):
+    """Its centre, the way there, and the sine of half the angle under which it is seen."""
+    centre, radius = _ball(sphere)
+    way = _mi("Vector3f")(centre - viewpoint)
+    far = dr.norm(way)
+    return centre, way / far, radius / far
+
+
+def _on_cone(sphere, viewpoint, side, density, flags, active):
+    """Where the sphere ends on that side, a direction at a right angle to the way to its centre; `density`: over the circle."""
+    (centre, axis, s), radius = _cone(sphere, viewpoint), _ball(sphere)[1]
+    cosine = dr.safe_sqrt(1 - dr.square(s))
+    n = side * cosine - axis * s
+    p = centre + n * radius
+    d = dr.normalize(_mi("Vector3f")(p - viewpoint))
+    pdf = density / (dr.two_pi * radius * cosine)
+    return _sample(sphere, p, d, dr.normalize(dr.cross(n, d)), -n, pdf, 2, flags, active & (s < 1), 1 / radius)
+
+
 def precompute_silhouette(self, viewpoint):
-    """The edges of a mesh that are silhouettes as seen from a point, three a triangle, and how long they look from there."""
+    """The edges of a mesh that are silhouettes as seen from a point, three a triangle, and how long they look from there. Of a
+    sphere, the type of its silhouette, with the weight 1."""
+    if self.shape_type() == ShapeType.Sphere:
+        return _mi("UInt")(int(DiscontinuityFlags.InteriorType)), _mi("Float")(1)
     if not self.is_mesh():
-        raise dr.UserError("precompute_silhouette(): shapes other than meshes have no list of silhouettes")
+        raise dr.UserError("precompute_silhouette(): known of meshes and spheres")
     viewpoint, e = _mi("Point3f")(viewpoint), _all_edges(self)
     way = _mi("Vector3f")((e.a + e.b) * 0.5 - viewpoint)
     far = dr.norm(way)
@@ -399,11 +414,17 @@ def precompute_silhouette(self, viewpoint):
 
 
 def sample_precomputed_silhouette(self, viewpoint, sample1, sample2, active=True):
-    """A point of an edge that precompute_silhouette() has named; the density is along it."""
+    """A point of an edge that precompute_silhouette() has named, or of a sphere; the density is along the silhouette."""
+    viewpoint, t = _mi("Point3f")(viewpoint), _mi("Float")(sample2)
+    if self.shape_type() == ShapeType.Sphere:
+        from . import Frame3f
+        s, c = dr.sincos(t * dr.two_pi)
+        side = Frame3f(_cone(self, viewpoint)[1]).to_world(_mi("Vector3f")(c, s, 0))
+        return _on_cone(self, viewpoint, side, 1, DiscontinuityFlags.InteriorType, active)
     if not self.is_mesh():
-        raise dr.UserError("sample_precomputed_silhouette(): shapes other than meshes have no list of silhouettes")
-    e, t = _Edges(self, _mi("UInt")(sample1)), _mi("Float")(sample2)
-    d = dr.normalize(_mi("Vector3f")(e.a + t * (e.b - e.a) - _mi("Point3f")(viewpoint)))
+        raise dr.UserError("sample_precomputed_silhouette(): known of meshes and spheres")
+    e = _Edges(self, dr.select(active, _mi("UInt")(sample1), 0))
+    d = dr.normalize(_mi("Vector3f")(e.a + t * (e.b - e.a) - viewpoint))
     return e.at(self, t, d, 1 / e.length, DiscontinuityFlags.PerimeterType, active)
 
 

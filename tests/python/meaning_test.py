@@ -606,3 +606,11 @@ def test_scenes_hear_of_shapes_that_are_traversed_alone(name):
     dr.forward(shift)
     assert dr.grad(si.t)[0] == pytest.approx(1, rel=1e-4) and si.t[0] == pytest.approx(t + .5, rel=1e-5)
     assert scene.bbox().min[2] == pytest.approx(box.min[2] + .5, rel=1e-5)
+
+
+def test_rays_that_meet_nothing_meet_triangle_0():
+    scene = mi.load_dict({"type": "scene", "cube": {"type": "cube"}})
+    si = scene.ray_intersect(mi.Ray3f(mi.Point3f([0, 9], 0, -5), mi.Vector3f(0, 0, 1)))
+    faces = dr.unravel(mi.Vector3u, mi.traverse(scene)["cube.faces"])
+    assert si.is_valid().numpy().tolist() == [True, False] and si.prim_index[1] == 0
+    assert np.array(dr.gather(mi.Vector3u, faces, si.prim_index)).shape == (3, 2)

@@ -94,11 +94,12 @@ def test_scenes_choose_shapes_by_their_weights():
 
 
 def test_points_move_with_their_shape():
-    scene = mi.load_dict({"type": "scene", "ball": SHAPES["sphere"], "cube": SHAPES["cube"]})
+    scene = mi.load_dict({"type": "scene", "ball": SHAPES["sphere"], "cube": SHAPES["cube"], "wall": SHAPES["rectangle"]})
     params, shift = mi.traverse(scene), mi.Float(0)
     dr.enable_grad(shift)
     away = mi.Transform4f().translate(mi.Vector3f(shift, 2 * shift, 3 * shift))
-    params["ball.to_world"] = away @ mi.Transform4f(params["ball.to_world"])
+    for name in ("ball", "wall"):
+        params[f"{name}.to_world"] = away @ mi.Transform4f(params[f"{name}.to_world"])
     params["cube.vertex_positions"] = dr.ravel(away @ dr.unravel(mi.Point3f, params["cube.vertex_positions"]))
     params.update()
     for shape in scene.shapes():
@@ -132,3 +133,28 @@ def test_hits_are_taken_to_the_silhouette_seen_from_a_point(name):
         assert len(index) == 6 and dr.all(weight > 0)  # a cube's outline is a hexagon
         ss = shape.sample_precomputed_silhouette(eye, index, mi.Float(0.25))
         assert dr.all(ss.is_valid()) and np.allclose(ss.pdf.numpy(), 0.5)
+
+
+def test_rays_that_met_nothing_have_no_silhouette():
+    cube, eye = mi.load_dict(SHAPES["cube"]), mi.Point3f(4, 3, 5)
+    si = cube.ray_intersect(mi.Ray3f(eye, dr.normalize(mi.Point3f([0, 50], 0, 0) - eye)))
+    si.prim_index = dr.select(si.is_valid(), si.prim_index, 2**32 - 1)
+    ss = cube.primitive_silhouette_projection(eye, si, F.PerimeterType, mi.Float(.5))
+    assert not ss.is_valid()[1]
+    ss = cube.sample_precomputed_silhouette(eye, mi.UInt32(0, 2**32 - 1), mi.Float(.5), mi.Bool(True, False))
+    assert not ss.is_valid()[1]
+
+
+def test_the_outline_of_a_sphere_is_a_circle():
+    ball, eye = mi.load_dict(SHAPES["sphere"]), mi.Point3f(1, 2, 5)  # at a distance of 2
+    index, weight = ball.precompute_silhouette(eye)
+    assert index.numpy().tolist() == [int(F.InteriorType)] and weight.numpy().tolist() == [1]
+    ss = ball.sample_precomputed_silhouette(eye, index, dr.linspace(mi.Float, 0, 1, 9))
+    assert dr.all(ss.is_valid()) and np.allclose(dr.norm(ss.p - mi.Point3f(1, 2, 3)).numpy(), .5, atol=1e-6)
+    assert np.allclose(dr.dot(ss.p - eye, ss.n).numpy(), 0, atol=1e-6) and np.allclose(dr.dot(ss.n, ss.d).numpy(), 0, atol=1e-6)
+    radius = .5 * np.sqrt(1 - .25**2)
+    assert np.allclose(1 / ss.pdf.numpy(), 2 * np.pi * radius, rtol=1e-5)
+    inside = ball.sample_precomputed_silhouette(mi.Point3f(1, 2, 3.1), index, mi.Float(.3))
+    assert not dr.any(inside.is_valid())
+    with pytest.raises(mi.UserError, match="meshes and spheres"):
+        mi.load_dict(SHAPES["disk"]).precompute_silhouette(eye)

@@ -614,3 +614,12 @@ def test_rays_that_meet_nothing_meet_triangle_0():
     faces = dr.unravel(mi.Vector3u, mi.traverse(scene)["cube.faces"])
     assert si.is_valid().numpy().tolist() == [True, False] and si.prim_index[1] == 0
     assert np.array(dr.gather(mi.Vector3u, faces, si.prim_index)).shape == (3, 2)
+
+
+def test_arrays_without_entries_reduce():
+    for variant in ("llvm_ad_rgb", "scalar_rgb"):
+        with mi.set_variant(variant):
+            none = mi.Ray3f([0, 0, 0], [0, 0, 1]).wavelengths
+            assert len(none) == 0 and dr.width(none) == 0
+            assert dr.all(none == none, axis=None) and not dr.any(none != none, axis=None)
+            assert dr.all(none == none) and dr.sum(none, axis=None) == 0 and dr.sum(none) == 0

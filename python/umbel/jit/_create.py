@@ -234,7 +234,9 @@ def width(*args):
     w = None
     for a in leaves(args):
         w = builtins.max(w or 0, _core.width(a))
-    return 1 if w is None else w
+    if w is None:  # nothing has lanes: numbers have one, an array without entries none
+        return 0 if len(args) == 1 and isinstance(args[0], ArrayBase) else 1
+    return w
 
 
 def opaque_width(arg):

@@ -42,7 +42,7 @@ def _lanes(op, a):
     """Over the lanes of each entry; an empty array gives the neutral element."""
     tp = type(a)
     if _core.width(a) == 0:
-        return tp(_neutral(op, tp))
+        return tp(_neutral(op, tp)) if _core.sizes(a) else a  # no entries, so no lanes of them
     return _core.reduce(int(op), a)
 
 
@@ -138,7 +138,8 @@ def _fold(op, value, axis):
             e, _, _, dims = describe(type(value))
             value = _core.from_entries(like(value, dims), _core.entries(value))
         if len(value) == 0:
-            return _core.entry_of(type(value))(_neutral(op, type(value)))
+            neutral = _neutral(op, type(value))
+            return neutral if is_host_v(value) else _core.entry_of(type(value))(neutral)
         return _core.fold(_binary[op], value)
     parts = [_fold(op, value[i], axis - 1) for i in range(len(value))]
     e, dims = describe(type(value))[0], list(describe(type(value))[3])

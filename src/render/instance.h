@@ -30,6 +30,7 @@ public:
     /// In the group's own space.
     BoundingBox bounds() const override { return m_group->bounds(); }
     double area() const override { return 0; }
+    TransformData placement() const override { return {}; } // steps() have it
 
 protected:
     PositionSample sample_rest_position(const Float &, const Vector2 &,

@@ -616,6 +616,14 @@ def test_rays_that_meet_nothing_meet_triangle_0():
     assert np.array(dr.gather(mi.Vector3u, faces, si.prim_index)).shape == (3, 2)
 
 
+def test_instances_say_where_they_are():
+    where = T().translate([-.5, 1, 0]).scale(.5)
+    scene = mi.load_dict({"type": "scene", "group": {"type": "shapegroup", "ball": {"type": "sphere"}},
+                          "one": {"type": "instance", "to_world": where, "group": {"type": "ref", "id": "group"}}})
+    text = str(scene.ray_intersect(mi.Ray3f(mi.Point3f(-.5, 1, -5), mi.Vector3f(0, 0, 1))).instance[0])
+    assert "[0.5, 0, 0, -0.5]" in text and "[0, 0.5, 0, 1]" in text
+
+
 def test_arrays_without_entries_reduce():
     for variant in ("llvm_ad_rgb", "scalar_rgb"):
         with mi.set_variant(variant):

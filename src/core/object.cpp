@@ -198,6 +198,17 @@ Ref<Object> Loader::declare(Properties &properties) {
                                     suggestion(properties.type, names, "plugins")));
     }
     Ref<Object> object = plugin->make(properties);
+    if (!object)
+        fail("{}: what makes this plugin gave nothing back", properties.describe());
+    if (object->m_is_loaded) { // a script's function may give back what it has loaded, parameters and all
+        if (object->kind() != kind)
+            fail("{}: what makes this plugin gave back a {}", properties.describe(),
+                 object->kind());
+        properties.finish();
+        if (!properties.id.empty())
+            object->set_id(properties.id);
+        return object;
+    }
     object->set_id(properties.id);
     object->m_plugin = Object::shared(properties.type);
     object->m_kind = Object::shared(kind);

@@ -218,3 +218,24 @@ def test_a_camera_has_one_field_of_view():
         assert np.isclose(mi.parse_fov(props, 1.5), mi.traverse(camera)["x_fov"], rtol=1e-5)
     with pytest.raises(mi.UserError, match="fov_axis is"):
         mi.parse_fov({"fov": 40., "fov_axis": "z"}, 1.5)
+
+
+def test_plugins_may_be_functions_that_give_back_objects():
+    def triangle(props):
+        size = props.get("size", 1.)
+        return mi.Mesh("triangle", faces=[[0, 1, 2]], positions=[[0, 0, 0], [size, 0, 0], [0, size, 0]])
+    mi.register_shape("triangle", triangle)
+    mi.register_bsdf("blue", lambda props: mi.load_dict({"type": "diffuse", "reflectance": {"type": "rgb", "value": [0, 0, 1]}}))
+    scene = mi.load_dict({"type": "scene", "small": {"type": "triangle"}, "large": {"type": "triangle", "size": 3.}})
+    assert [s.id() for s in scene.shapes()] == ["small", "large"]
+    assert [s.surface_area()[0] for s in scene.shapes()] == pytest.approx([.5, 4.5])
+    ball = mi.load_dict({"type": "sphere", "bsdf": {"type": "blue"}})
+    assert np.allclose(np.ravel(mi.traverse(ball.bsdf())["reflectance.value"]), [0, 0, 1])
+    with pytest.raises(mi.UserError, match="sizes"):
+        mi.load_dict({"type": "triangle", "sizes": 3.})
+    mi.register_bsdf("gives_nothing", lambda props: None)
+    with pytest.raises(mi.UserError, match="gave nothing back"):
+        mi.load_dict({"type": "gives_nothing"})
+    mi.register_bsdf("gives_a_shape", lambda props: mi.load_dict({"type": "sphere"}))
+    with pytest.raises(mi.UserError, match="gave back a shape"):
+        mi.load_dict({"type": "gives_a_shape"})

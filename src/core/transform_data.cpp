@@ -104,6 +104,22 @@ std::optional<TransformData> TransformData::look_at(const Vec &origin, const Vec
     return look_at(origin, target, up);
 }
 
+bool AnimationData::put_inside(const TransformData::Vec &origin,
+                               const TransformData::Vec &direction) {
+    // Upwards is where Mitsuba has it for a direction, so that what scripts read is the same
+    auto d = normalize(direction);
+    if (!d)
+        return false;
+    double sign = std::copysign(1.0, (*d)[2]), a = -1 / (sign + (*d)[2]);
+    TransformData::Vec up = { 1 + sign * (*d)[0] * (*d)[0] * a, sign * (*d)[0] * (*d)[1] * a,
+                              -sign * (*d)[0] };
+    std::optional<TransformData> frame = TransformData::look_at({}, direction, up);
+    if (frame)
+        for (TransformData &t : transforms)
+            t = t * TransformData::translate(origin) * *frame;
+    return frame.has_value();
+}
+
 bool TransformData::is_finite() const {
     for (double v : m)
         if (!std::isfinite(v))

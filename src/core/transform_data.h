@@ -44,6 +44,8 @@ struct AnimationData {
     std::vector<TransformData> transforms;
 
     bool operator==(const AnimationData &) const = default;
+    /// What is in a space inside of its own goes along +z of that, from `origin` along `direction`. False if that has no length.
+    bool put_inside(const TransformData::Vec &origin, const TransformData::Vec &direction);
 };
 
 } // namespace umbel

@@ -15,6 +15,8 @@ public:
 protected:
     Param &declare_to_world(Params &p) { return p.animation("to_world", m_keys); }
 
+    /// After loading: to_world leads from a space in which the light goes along +z, and no longer along `direction`.
+    bool take_up(const TransformData::Vec &direction) { return m_keys.put_inside({}, direction); }
     /// Whether to_world() is asked for while the light stands still; what it takes is many times a point.
     virtual bool needs_transform() const { return true; }
     /// From its own space to the scene's.

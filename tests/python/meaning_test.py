@@ -614,12 +614,15 @@ def test_rays_that_meet_nothing_meet_triangle_0():
     faces = dr.unravel(mi.Vector3u, mi.traverse(scene)["cube.faces"])
     assert si.is_valid().numpy().tolist() == [True, False] and si.prim_index[1] == 0
     assert np.array(dr.gather(mi.Vector3u, faces, si.prim_index)).shape == (3, 2)
+    pi = scene.ray_intersect_preliminary(mi.Ray3f(mi.Point3f([0, 9], 0, -5), mi.Vector3f(0, 0, 1)))
+    assert pi.is_valid().numpy().tolist() == [True, False] and pi.prim_index[1] == 0
 
 
 def test_instances_say_where_they_are():
     where = T().translate([-.5, 1, 0]).scale(.5)
     scene = mi.load_dict({"type": "scene", "group": {"type": "shapegroup", "ball": {"type": "sphere"}},
                           "one": {"type": "instance", "to_world": where, "group": {"type": "ref", "id": "group"}}})
+    assert [s.id() for s in scene.shapes()] == ["one"] and len(scene.shapes_dr()) == 1
     text = str(scene.ray_intersect(mi.Ray3f(mi.Point3f(-.5, 1, -5), mi.Vector3f(0, 0, 1))).instance[0])
     assert "[0.5, 0, 0, -0.5]" in text and "[0, 0.5, 0, 1]" in text
 
@@ -631,3 +634,32 @@ def test_arrays_without_entries_reduce():
             assert len(none) == 0 and dr.width(none) == 0
             assert dr.all(none == none, axis=None) and not dr.any(none != none, axis=None)
             assert dr.all(none == none) and dr.sum(none, axis=None) == 0 and dr.sum(none) == 0
+
+
+# ---- lights and sensors
+
+@pytest.mark.parametrize("name", ["directional", "distant", "radiancemeter"])
+def test_directions_are_part_of_to_world(name):
+    film = {} if name == "directional" else {"film": {"type": "hdrfilm", "width": 1, "height": 1}}
+    start = {"origin": [1, 2, 3]} if name == "radiancemeter" else {}
+    it = dr.zeros(mi.Interaction3f)
+
+    def way(thing):
+        if name == "directional":
+            return (-thing.sample_direction(it, [.5, .5])[0].d).numpy().ravel()
+        return thing.sample_ray(0, 0, [.5, .5], [.5, .5])[0].d.numpy().ravel()
+
+    def along(transform): return (transform @ mi.Vector3f(0, 0, 1)).numpy().ravel()
+    thing = mi.load_dict({"type": name, "direction": [0, -2, 0], **start, **film})
+    params = mi.traverse(thing)
+    assert np.allclose(way(thing), [0, -1, 0], atol=1e-6)
+    assert np.allclose(along(mi.Transform4f(params["to_world"])), [0, -1, 0], atol=1e-6)
+    assert np.allclose(along(thing.world_transform()), [0, -1, 0], atol=1e-6)
+    matrix = np.array(thing.world_transform().matrix, dtype=float).reshape(4, 4)
+    assert np.allclose(matrix[:3, :3], [[0, 1, 0], [0, 0, -1], [-1, 0, 0]], atol=1e-6)  # upwards is where Mitsuba has it
+    if start:
+        assert np.allclose(thing.world_transform().translation().numpy().ravel(), [1, 2, 3])
+        assert np.allclose(thing.sample_ray(0, 0, [.5, .5], [.5, .5])[0].o.numpy().ravel(), [1, 2, 3])
+    params["to_world"] = mi.Transform4f().look_at([0, 0, 0], [1, 0, 1], [0, 1, 0])  # replaces the direction
+    params.update()
+    assert np.allclose(way(thing), [.5**.5, 0, .5**.5], atol=1e-6)

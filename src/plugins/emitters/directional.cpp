@@ -16,6 +16,8 @@ public:
         p.vector("direction", m_direction, { 0, 0, 1 }).doc("Where the light goes").fixed();
         declare_to_world(p).doc(
             "In place of `direction`, or on top of it: light goes along +z of its own space");
+        if (p.loading() && p.properties()->find("direction") && take_up(m_direction))
+            m_direction = { 0, 0, 1 }; // scripts find the whole way in to_world
         p.emission("irradiance", m_irradiance, 1)
             .differentiable()
             .doc("On a surface that faces the light, in W / m^2");

@@ -23,6 +23,9 @@ public:
                           .c_str());
         Sensor::declare(p);
         p.vector("direction", m_direction, { 0, 0, 1 }).fixed().doc("Where the rays go");
+        if (p.loading() && p.properties()->find("direction") &&
+            m_to_world.put_inside({}, m_direction))
+            m_direction = { 0, 0, 1 }; // scripts find the whole way in to_world
         const Property *target = p.loading() ? p.properties()->find("target") : nullptr;
         m_has_point |= target && std::holds_alternative<VectorData>(target->value);
         if (m_has_point)

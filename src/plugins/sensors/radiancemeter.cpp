@@ -15,6 +15,11 @@ public:
         Sensor::declare(p);
         p.vector("origin", m_origin, { 0, 0, 0 }).fixed().doc("Where the ray begins");
         p.vector("direction", m_direction, { 0, 0, 1 }).fixed().doc("Where it goes");
+        if (p.loading() && (p.properties()->find("origin") || p.properties()->find("direction")) &&
+            m_to_world.put_inside(m_origin, m_direction)) {
+            m_origin = {}; // scripts find the whole way in to_world
+            m_direction = { 0, 0, 1 };
+        }
     }
     void configure() override {
         Sensor::configure();

@@ -6,6 +6,7 @@
 #include "python/render_records.h"
 #include "python/waiting.h"
 #include "render/hidden_lights.h"
+#include "render/instance.h"
 #include "render/invalid_samples.h"
 #include "render/render_image.h"
 #include <algorithm>
@@ -303,7 +304,13 @@ void bind_scene(nb::module_ &m) {
         nb::cpp_function_def<>(f, nb::scope(c), nb::name(name), nb::is_method(), extra...);
     };
     def("sensors", [](const Scene &s) { return to_list(s.sensors()); });
-    def("shapes", [](const Scene &s) { return to_list(s.shapes()); });
+    def("shapes", [](const Scene &s) { // groups are seen as instances only
+        std::vector<Ref<Shape>> seen;
+        for (const Ref<Shape> &shape : s.shapes())
+            if (!dynamic_cast<const ShapeGroup *>(shape.get()))
+                seen.push_back(shape);
+        return to_list(seen);
+    });
     def("integrator", [](const Scene &s) { return to_python(s.integrator()); });
     auto emitters = [](const Scene &s) { return table_list(s.emitters()); };
     def("emitters", emitters, "All lights, in the order of the scene's description.");
@@ -344,7 +351,8 @@ void bind_scene(nb::module_ &m) {
     });
     def("_place", [](const Scene &s, const Hit &hit) {
         Scene::HitPlace p = s.place_of(hit, Mask(true));
-        return std::tuple(p.prim, p.shape_number, p.instance, p.shape_index, as_point(p.uv));
+        UInt32 prim = select(hit.is_valid(), p.prim, UInt32(0u));
+        return std::tuple(prim, p.shape_number, p.instance, p.shape_index, as_point(p.uv));
     });
     def("_update", [](Scene &s) { s.child_changed(); });
     def("_surface_table", [](const Scene &s) { // global number, BSDF, its flags, light

@@ -6,6 +6,7 @@ from . import _core
 from . import jit as dr
 from ._integrators import live_parameters
 from ._properties import MissingProperty
+from ._state import state_of
 
 
 class SceneParameters:
@@ -38,7 +39,17 @@ class SceneParameters:
     def _named(self, key):
         """The key of a parameter, also where it is named by what objects are in each other, whatever their own names:
         `ball.emitter.radiance.value` is `lamp.radiance.value` if the emitter has the id `lamp`."""
-        return key if key in self._keys else self._core.by_path(key) or key
+        return key if key in self._keys else self._core.by_path(key) or self._listed(key) or key
+
+    def _listed(self, key):
+        """The key of a parameter of one of several objects, by the name that this has in the dictionary, or by its id: in a
+        group `g`, `g.ball.radius` is `g.shape_0.radius`, or `ball.radius` if the shape has this id."""
+        for name, own in state_of(self.root).get("listed", {}).items():
+            if key.startswith(name + "."):
+                key = own + key[len(name):]
+                return key if key in self._keys else self._core.by_path(key)
+        rest = key.partition(".")[2]
+        return rest if rest in self._keys else None
 
     def _buffer_of(self, key):
         """The flat buffer of a mesh that a newer name shows as a table: `mesh.positions` is `mesh.vertex_positions`."""

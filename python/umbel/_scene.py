@@ -6,6 +6,7 @@ from . import _core
 from . import jit as dr
 from ._logging import FileResolver, file_resolver, set_file_resolver
 from ._records import _mi
+from ._state import state_of
 from .jit._calls import as_wide_as
 from .jit._enum import NamedFlags, NamedInt
 
@@ -211,7 +212,36 @@ def load_dict(dict, parallel=True, optimize=False):
         return _optimized("parse_dict", dict)
     dict, folders = split_resources(dict)
     with looking_in(folders):
-        return _core.load_dict(dict)
+        loaded = _core.load_dict(dict)
+    listed = _listed(dict, "")
+    for key, value in dict.items() if dict.get("type") == "scene" else ():
+        if hasattr(value, "get"):
+            listed |= _listed(value, value.get("id", key) + ".")
+    if listed:
+        state_of(loaded)["listed"] = listed
+    return loaded
+
+
+_lists = {"shapegroup": "shape", "batch": "sensor"}
+
+
+def _listed(d, prefix):
+    """Of an object that has several others: where these are found by their names in its dictionary, and by their own ones."""
+    kind = _lists.get(d.get("type"))
+    out, number = {}, 0
+    if kind is None:
+        return out
+    for key, value in d.items():
+        if hasattr(value, "get"):
+            name = value["type"].rpartition("/")[2]
+            fits, own = name == "ref" or kind in _core.plugin_kinds(name), value.get("id")
+        else:
+            fits = isinstance(value, getattr(_core, kind.capitalize()))
+            own = fits and value.id()
+        if fits:
+            out[prefix + key] = own or f"{prefix}{kind}_{number}"
+            number += 1
+    return out
 
 
 def load_file(path, parallel=True, optimize=False, **kwargs):

@@ -663,3 +663,23 @@ def test_directions_are_part_of_to_world(name):
     params["to_world"] = mi.Transform4f().look_at([0, 0, 0], [1, 0, 1], [0, 1, 0])  # replaces the direction
     params.update()
     assert np.allclose(way(thing), [.5**.5, 0, .5**.5], atol=1e-6)
+
+
+def test_objects_of_a_list_have_their_names_in_the_dictionary():
+    group = {"type": "shapegroup", "ball": {"type": "sphere"}, "box": {"type": "cube"}, "named": {"type": "disk", "id": "plate"}}
+    film = {"type": "hdrfilm", "width": 32, "height": 16}
+    scene = mi.load_dict({"type": "scene", "group": group, "one": {"type": "instance", "g": {"type": "ref", "id": "group"}},
+                          "both": {"type": "batch", "left": {"type": "perspective"}, "film": film,
+                                   "right": mi.load_dict({"type": "perspective", "fov": 40.})}})
+    params = mi.traverse(scene)
+    assert params["group.box.vertex_positions"] is params["group.shape_1.vertex_positions"]
+    assert "group.named.to_world" in params and "group.plate.to_world" in params and "group.box.to_world" not in params
+    assert "group.ball.bsdf.reflectance.value" in params
+    assert params["both.right.x_fov"] == pytest.approx(40) and params["both.left.x_fov"] != 40
+    params["group.ball.to_world"] = mi.Transform4f().translate([0, 0, 5])
+    params.update()
+    assert scene.bbox().max[2] == 6
+    params.keep(["group.ball.to_world"])
+    assert params.keys() == ["group.shape_0.to_world"]
+    alone = mi.traverse(mi.load_dict(group))
+    assert alone["ball.to_world"] is alone["shape_0.to_world"] and "none.to_world" not in alone

@@ -276,7 +276,7 @@ def PhaseFunctionAdapter(phase_type, extra, wi=(0, 0, 1), ctx=None):
     def interaction(n):
         mei = dr.zeros(umbel.MediumInteraction3f, n)
         mei.wi = resolve("Vector3f")(wi)
-        mei.sh_frame = umbel.Frame3f(-mei.wi)
+        mei.sh_frame = umbel.Frame3f(mei.wi)
         return mei, umbel.PhaseFunctionContext() if ctx is None else ctx
 
     def sample(numbers, *args):

@@ -73,8 +73,12 @@ def test_distances_are_exponential():
     assert np.allclose(pdf.numpy()[0], np.where(t < .5, 4 * np.exp(-4 * t), np.exp(-2)), atol=1e-4)
 
 
-def test_isotropic_samples_match_their_density():
-    sample, pdf = mi.chi2.PhaseFunctionAdapter("isotropic", "")
+@pytest.mark.parametrize("name, parameters", [
+    ("isotropic", ""), ("hg", "<float name='g' value='.6'/>"), ("hg", "<float name='g' value='-.6'/>"),
+    ("tabphase", "<string name='values' value='.5, 1, 1.5'/>"),
+    ("blendphase", "<phase type='isotropic'/><phase type='hg'/><float name='weight' value='.3'/>")])
+def test_phase_samples_match_their_density(name, parameters):
+    sample, pdf = mi.chi2.PhaseFunctionAdapter(name, parameters, wi=[0.6, 0, 0.8])
     assert mi.chi2.ChiSquareTest(mi.chi2.SphericalDomain(), sample, pdf, 3).run()
 
 

@@ -33,7 +33,7 @@ from ._plugins import (ParamFlags, TraversalCallback, cast_object, register_bsdf
                        register_volume)
 from ._shape import DiscontinuityFlags, MeshPtr, ShapePtr, ShapeType
 from ._silhouette import SilhouetteSample3f
-from . import _mesh, _sampler
+from . import _mesh, _sampler, _textures
 from ._endpoints import EmitterFlags, Endpoint, ProjectiveCamera, parse_fov
 from ._film import FilmFlags, ImageBlock
 from ._integrators import render

@@ -100,6 +100,53 @@ def test_a_table_of_wavelengths_knows_its_range_mean_and_samples():
             t.eval_1(si)
 
 
+def test_spectra_are_sampled_as_colours_outside_of_spectral_variants():
+    textures = [{"type": "rgb", "value": [0.1, 0.2, 0.3]}, {"type": "uniform", "value": 2.}, {"type": "d65"},
+                {"type": "blackbody"}, {"type": "irregular", "wavelengths": "500, 600", "values": "1, 2"},
+                {"type": "checkerboard"}]
+    for variant in ("llvm_rgb", "llvm_mono", "scalar_rgb"):
+        with mi.set_variant(variant):
+            si = mi.SurfaceInteraction3f()
+            for t in map(mi.load_dict, textures):
+                wavelengths, weight = t.sample_spectrum(si, si.wavelengths)
+                assert len(wavelengths) == 0 and dr.all(weight == t.eval(si))
+    pointer = mi.TexturePtr(mi.load_dict(textures[0]))
+    si = mi.SurfaceInteraction3f()
+    assert np.allclose(np.ravel(pointer.sample_spectrum(si, si.wavelengths)[1]), [0.1, 0.2, 0.3])
+
+
+def test_a_number_as_a_spectrum_is_sampled_at_all_wavelengths():
+    with mi.set_variant("llvm_spectral"):
+        t, si = mi.load_dict({"type": "rawconstant", "value": 0.25}), mi.SurfaceInteraction3f()
+        wavelengths, weight = t.sample_spectrum(si, mi.UnpolarizedSpectrum(0, 0.25, 0.5, 1))
+        assert np.allclose(np.ravel(wavelengths), [360, 477.5, 595, 830]) and np.allclose(np.ravel(weight), 0.25 * 470)
+        si.wavelengths = [350, 360, 500, 840]
+        assert np.allclose(np.ravel(t.pdf_spectrum(si)), [0, 1 / 470, 1 / 470, 0])
+
+
+def test_a_texture_in_python_may_sample_its_spectrum():
+    class Line(mi.Texture):
+        def eval(self, si, active=True): return mi.UnpolarizedSpectrum(3)
+
+        def is_spatially_varying(self): return False
+
+        def sample_spectrum(self, si, sample, active=True): return mi.UnpolarizedSpectrum(550), mi.UnpolarizedSpectrum(7)
+
+    class Plain(mi.Texture):
+        def eval(self, si, active=True): return mi.UnpolarizedSpectrum(3)
+
+        def sample_spectrum(self, si, sample, active=True): return super().sample_spectrum(si, sample, active)
+
+    mi.register_texture("line_of_test", Line)
+    mi.register_texture("plain_of_test", Plain)
+    with mi.set_variant("llvm_spectral"):
+        lamp = mi.load_dict({"type": "constant", "radiance": {"type": "line_of_test"}})
+        wavelengths, weight = lamp.sample_wavelengths(mi.SurfaceInteraction3f(), 0.5)
+        assert dr.all(wavelengths == 550) and dr.all(weight == 7)
+    si = mi.SurfaceInteraction3f()
+    assert np.allclose(np.ravel(mi.load_dict({"type": "plain_of_test"}).sample_spectrum(si, si.wavelengths)[1]), 3)
+
+
 def test_colours_stand_for_spectra_under_either_name():
     for name in ("srgb", "rgb", "d65"):
         with mi.set_variant("llvm_spectral"):

@@ -45,6 +45,14 @@ public:
             return number(m_value.x);
         return std::max({ number(m_value.x), number(m_value.y), number(m_value.z) });
     }
+    std::pair<Wavelengths, Spectrum> sample_spectrum(const SurfaceInteraction &si,
+                                                     const Spectrum &u,
+                                                     const Mask &active) const override {
+        return sample_all_wavelengths(si, u, active);
+    }
+    Spectrum pdf_spectrum(const SurfaceInteraction &si, const Mask &) const override {
+        return pdf_all_wavelengths(si);
+    }
 
 private:
     void load(const Properties &p) {

@@ -136,17 +136,18 @@ class _Box(Typed):
             index, value = dr.select(take, resolve("UInt32")(i), index), dr.select(take, e[i], value)
         return index
 
-    def contains(self, other, strict=False):
+    def contains(self, p=None, strict=False, bbox=None):
         """Whether a point or box is inside; `strict`: not on the border."""
+        other = p if bbox is None else bbox
         low, high = (other.min, other.max) if isinstance(other, _Box) else (self._point(other),) * 2
         if strict:
             return dr.all((low > self.min) & (high < self.max))
         return dr.all((low >= self.min) & (high <= self.max))
 
-    def overlaps(self, other, strict=False):
+    def overlaps(self, bbox, strict=False):
         if strict:
-            return dr.all((other.min < self.max) & (other.max > self.min))
-        return dr.all((other.min <= self.max) & (other.max >= self.min))
+            return dr.all((bbox.min < self.max) & (bbox.max > self.min))
+        return dr.all((bbox.min <= self.max) & (bbox.max >= self.min))
 
     def squared_distance(self, other):
         low, high = (other.min, other.max) if isinstance(other, _Box) else (self._point(other),) * 2

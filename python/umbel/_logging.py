@@ -189,9 +189,9 @@ def set_log_level(level):
     _logger.set_log_level(level)
 
 
-def Log(level, message):
+def Log(level, msg):
     """Sends a message; one of LogLevel.Error becomes a RuntimeError."""
-    _logger.log(level, message)
+    _logger.log(level, msg)
 
 
 def set_logger(logger):

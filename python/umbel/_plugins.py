@@ -29,9 +29,9 @@ class TraversalCallback:
         """A parameter: an array, or a number of Python's."""
         TraversalCallback.put(self, name, value, flags)
 
-    def put_object(self, name, value, flags=ParamFlags.Differentiable):
+    def put_object(self, name, obj, flags=ParamFlags.Differentiable):
         """An object that has parameters of its own."""
-        TraversalCallback.put(self, name, value, flags)
+        TraversalCallback.put(self, name, obj, flags)
 
     put_parameter = put_value
 

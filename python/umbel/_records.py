@@ -159,16 +159,20 @@ class Ray3f(_Record):
     """A ray: origin, direction, how far it reaches, time, wavelengths."""
     _fields = _ray_fields(3, "f")
 
-    def __init__(self, o=None, d=None, *args, maxt=None, time=0., wavelengths=None):
-        if isinstance(o, Ray3f):
-            return self.assign(o)
+    def __init__(self, o=None, d=None, *args, maxt=None, time=0., wavelengths=None, other=None):
+        o, number = o if other is None else other, _mi(self._fields["time"])
+        if isinstance(o, Ray3f):  # (other, maxt)
+            self.assign(o)
+            maxt = d if maxt is None else maxt
+            if maxt is not None:
+                self.maxt = number(maxt)
+            return
         if o is None:
             return self.zero_()
         if len(args) >= 3:
             maxt, time, wavelengths = args[:3]
         elif args:
             time, wavelengths = (*args, None)[:2]
-        number = _mi(self._fields["time"])
         self.o, self.d = _mi(self._fields["o"])(o), _mi(self._fields["d"])(d)
         self.maxt = number(dr.largest(number) if maxt is None else maxt)
         self.time = number(time)
@@ -218,13 +222,15 @@ class Interaction3f(_Record):
             self.assign(args[0])
         else:
             for n, v in list(zip(("t", "time", "wavelengths", "p", "n"), args)) + list(fields.items()):
+                if n not in self._fields:
+                    raise TypeError(f"{type(self).__name__} has no field '{n}'")
                 setattr(self, n, _convert(self._fields[n], v))
 
     def is_valid(self): return self.t < float("inf")
 
     def spawn_ray(self, d): return Ray3f(_core.spawn_ray(self, d))
 
-    def spawn_ray_to(self, p): return Ray3f(_core.spawn_ray_to(self, p))
+    def spawn_ray_to(self, t): return Ray3f(_core.spawn_ray_to(self, t))
 
 
 class SurfaceInteraction3f(Interaction3f):
@@ -236,8 +242,10 @@ class SurfaceInteraction3f(Interaction3f):
     _scene = None
 
     def __init__(self, *args, **fields):
+        if "ps" in fields:
+            args = fields.pop("ps"), *args
         if args and isinstance(args[0], PositionSample3f):  # (ps, wavelengths)
-            ps, wavelengths = (*args, None)[:2]
+            ps, wavelengths = (*args, fields.get("wavelengths"))[:2]
             super().__init__(t=0, time=ps.time, p=ps.p, n=ps.n)
             self.uv = ps.uv
             self.wavelengths = _zero("wavelengths") if wavelengths is None else wavelengths
@@ -254,17 +262,19 @@ class SurfaceInteraction3f(Interaction3f):
 
     def to_local(self, v): return self.sh_frame.to_local(v)
 
-    def to_world_mueller(self, m, wi, wo): return _core.to_world_mueller(self, m, wi, wo)
+    def to_world_mueller(self, M_local, wi_local, wo_local):
+        """Of a Mueller matrix of directions in the shading frame, that of directions in the world."""
+        return _core.to_world_mueller(self, M_local, wi_local, wo_local)
 
-    def to_local_mueller(self, m, wi, wo):
+    def to_local_mueller(self, M_world, wi_world, wo_world):
         """Of a Mueller matrix of directions in the world, that of directions in the shading frame."""
         from . import mueller
         if "polarized" not in _core.variant():
-            return m
-        wi_local, wo_local = self.to_local(wi), self.to_local(wo)
+            return M_world
+        wi, wo = self.to_local(wi_world), self.to_local(wo_world)
         basis = mueller.stokes_basis
-        return mueller.rotate_mueller_basis(m, wi_local, self.to_local(basis(wi)), basis(wi_local),
-                                            wo_local, self.to_local(basis(wo)), basis(wo_local))
+        return mueller.rotate_mueller_basis(M_world, wi, self.to_local(basis(wi_world)), basis(wi),
+                                            wo, self.to_local(basis(wo_world)), basis(wo))
 
     @property
     def shape(self):
@@ -457,10 +467,18 @@ class DirectionSample3f(PositionSample3f):
     """A point on a light, seen from elsewhere."""
     _fields = {**PositionSample3f._fields, "d": "Vector3f", "dist": "Float", "_emitter": "UInt"}
     _scene = _lights = None
+    _given = ("p", "n", "uv", "time", "pdf", "delta", "d", "dist", "emitter")
 
-    def __init__(self, scene=None, si=None, ref=None):
+    def __init__(self, scene=None, si=None, ref=None, *args, **fields):
+        unknown = [n for n in fields if n not in self._given]
+        if unknown:
+            raise TypeError(f"{type(self).__name__} has no field '{unknown[0]}'")
         if isinstance(scene, PositionSample3f):
             self.assign(scene)
+        elif args or fields:  # all fields, in order or by name
+            for n, v in (*zip(self._given, (scene, si, ref, *args)), *fields.items()):
+                if v is not None:
+                    setattr(self, n, v)
         elif si is not None:
             ref, self._scene = ref if ref is not None else Interaction3f(), scene
             if scene is None:  # geometry alone
@@ -494,4 +512,4 @@ class BSDFSample3f(_Record):
             return self.assign(wo)
         self.eta = _mi("Float")(1)
         if wo is not None:
-            self.wo = wo
+            self.wo, self.sampled_component = wo, _mi("UInt")(0xffffffff)  # of no component

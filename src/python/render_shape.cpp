@@ -167,7 +167,7 @@ void bind_shapes(nb::module_ &m) {
             nb::arg("ps"), nb::arg("active") = true, "The density of sample_position, per area.")
         .def("sample_direction", &Shape::sample_direction, nb::arg("it"), nb::arg("sample"),
              nb::arg("active") = true, "Directions towards points of the surface.")
-        .def("pdf_direction", &Shape::pdf_direction, nb::arg("it"), nb::arg("ds"),
+        .def("pdf_direction", &Shape::pdf_direction, nb::arg("it"), nb::arg("ps"),
              nb::arg("active") = true, "The density of sample_direction, per solid angle.")
         .def("_placement", [](const Shape &s) {
             TransformData first = s.steps(s.motion().value_or(TimeInterval())).front();

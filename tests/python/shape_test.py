@@ -328,3 +328,42 @@ def test_no_ray_passes_between_triangles_where_tests_are_robust(variant):
     # From far away, but not so flat that rounding leads past the cube; 11 of them pass otherwise
     o = turn @ mi.Point3f(rng.next_float32() * 6000 - 3000, rng.next_float32() * 6000 - 3000, 1000 + 3000 * rng.next_float32())
     assert dr.all(scene.ray_test(mi.Ray3f(o, dr.normalize(p - o))))
+
+
+def test_records_are_made_from_each_other_and_from_their_fields():
+    ray = mi.Ray3f([0, 0, 0], [0, 0, 1], 0.5, [])
+    for short in (mi.Ray3f(ray, 3), mi.Ray3f(ray, mi.Float(3)), mi.Ray3f(ray, maxt=3), mi.Ray3f(other=ray, maxt=3)):
+        assert float(short.maxt) == 3 and float(short.time) == 0.5 and dr.all(short.d == ray.d)
+    assert float(mi.Ray3f(ray).maxt) == float(ray.maxt) > 3
+
+    fields = dict(p=[1, 2, 3], n=[0, 0, 1], uv=[0.25, 0.5], time=0.5, pdf=0.125, delta=True, d=[0, 1, 0], dist=4)
+    for ds in (mi.DirectionSample3f(*fields.values(), None), mi.DirectionSample3f(**fields)):
+        for name, value in fields.items():
+            assert np.ravel(getattr(ds, name)).tolist() == np.ravel(value).tolist(), name
+        copy = mi.DirectionSample3f(ds)
+        assert float(copy.dist) == 4 and np.ravel(copy.d).tolist() == [0, 1, 0]
+
+    ps = mi.PositionSample3f(ds)
+    si = mi.SurfaceInteraction3f(ps=ps, wavelengths=[])
+    assert np.ravel(si.p).tolist() == [1, 2, 3] and np.ravel(si.uv).tolist() == [0.25, 0.5] and float(si.time) == 0.5
+    assert np.ravel(mi.BSDFSample3f([0, 0, 1]).sampled_component).tolist() == [0xffffffff]
+    for make in (mi.Interaction3f, mi.SurfaceInteraction3f, mi.DirectionSample3f):
+        with pytest.raises(TypeError, match="no field 'q'"):
+            make(q=1)
+
+
+def test_arguments_have_mitsubas_names():
+    si = mi.SurfaceInteraction3f(t=1, p=[0, 0, 0], n=[0, 0, 1])
+    assert np.allclose(np.ravel(si.spawn_ray_to(t=mi.Point3f(0, 0, 2)).d), [0, 0, 1])
+    with mi.set_variant(mi.variant() + "_polarized"):
+        m, si = mi.mueller.linear_polarizer(mi.UnpolarizedSpectrum(1)), mi.SurfaceInteraction3f()
+        si.sh_frame = mi.Frame3f(dr.normalize(mi.Vector3f(1, 1, 1)))
+        a, b = dr.normalize(mi.Vector3f(0.2, 0, 1)), dr.normalize(mi.Vector3f(0, -0.8, 1))
+        local = si.to_local_mueller(M_world=m, wi_world=a, wo_world=b)
+        world = si.to_world_mueller(M_local=local, wi_local=si.to_local(a), wo_local=si.to_local(b))
+        assert dr.allclose(world, m, atol=1e-5)
+    box = mi.BoundingBox3f([0, 0, 0], [1, 1, 1])
+    assert dr.all(box.contains(p=[0.5, 0.5, 0.5]) & box.contains(bbox=box) & box.overlaps(bbox=box, strict=True))
+    shape, it = mi.load_dict({"type": "sphere"}), mi.Interaction3f(p=[0, 0, 3])
+    ds = shape.sample_direction(it=it, sample=[0.3, 0.4])
+    assert dr.allclose(shape.pdf_direction(it=it, ps=ds), ds.pdf)

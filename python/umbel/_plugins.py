@@ -38,24 +38,40 @@ class TraversalCallback:
 
 # ---- objects
 
-# Names of classes, where they are not the plugin's name with the kind behind it; what scripts print and compare.
+# Names of classes, where they are not the plugin's name; what scripts print and compare. Those of shapes are in _shape.py.
 _class_names = {
     "diffuse": "SmoothDiffuse", "conductor": "SmoothConductor", "dielectric": "SmoothDielectric",
-    "roughconductor": "RoughConductor", "roughdielectric": "RoughDielectric", "twosided": "TwoSidedBRDF",
-    "null": "Null", "polarizer": "LinearPolarizer", "retarder": "LinearRetarder", "area": "AreaLight",
-    "constant": "ConstantBackgroundEmitter", "point": "PointLight", "hdrfilm": "HDRFilm", "box": "BoxFilter",
+    "thindielectric": "ThinDielectric", "roughconductor": "RoughConductor", "roughdielectric": "RoughDielectric",
+    "plastic": "SmoothPlastic", "roughplastic": "RoughPlastic", "pplastic": "PolarizedPlastic",
+    "principled": "Principled", "principledthin": "PrincipledThin", "hair": "Hair", "measured": "Measured",
+    "measured_polarized": "MeasuredPolarized", "null": "Null", "polarizer": "LinearPolarizer",
+    "retarder": "LinearRetarder", "circular": "CircularPolarizer", "twosided": "TwoSidedBRDF", "mask": "MaskBSDF",
+    "blendbsdf": "BlendBSDF", "bumpmap": "BumpMap", "normalmap": "NormalMap",
+    "area": "AreaLight", "directionalarea": "DirectionalArea", "point": "PointLight", "spot": "SpotLight",
+    "projector": "Projector", "directional": "DirectionalEmitter", "constant": "ConstantBackgroundEmitter",
+    "envmap": "EnvironmentMapEmitter", "sunsky": "SunskyEmitter", "timed_sunsky": "TimedSunskyEmitter",
+    "rgb": "SRGBReflectanceSpectrum", "srgb": "SRGBReflectanceSpectrum", "uniform": "UniformSpectrum",
+    "d65": "D65Spectrum", "irregular": "IrregularSpectrum", "regular": "RegularSpectrum",
+    "blackbody": "BlackBodySpectrum", "rawconstant": "RawConstantTexture", "bitmap": "BitmapTexture",
+    "checkerboard": "Checkerboard", "mesh_attribute": "MeshAttribute", "volume": "VolumeAdapter",
+    "constvolume": "ConstVolume", "gridvolume": "GridVolume",
+    "homogeneous": "HomogeneousMedium", "heterogeneous": "HeterogeneousMedium", "isotropic": "IsotropicPhaseFunction",
+    "hg": "HGPhaseFunction", "rayleigh": "RayleighPhaseFunction", "tabphase": "TabulatedPhaseFunction",
+    "sggx": "SGGXPhaseFunction", "blendphase": "BlendPhaseFunction",
+    "perspective": "PerspectiveCamera", "orthographic": "OrthographicCamera", "thinlens": "ThinLensCamera",
+    "radiancemeter": "RadianceMeter", "irradiancemeter": "IrradianceMeter", "distant": "DistantSensor",
+    "batch": "BatchSensor", "hdrfilm": "HDRFilm", "specfilm": "SpecFilm", "box": "BoxFilter",
     "gaussian": "GaussianFilter", "tent": "TentFilter", "mitchell": "MitchellNetravaliFilter",
-    "catmullrom": "CatmullRomFilter", "lanczos": "LanczosSincFilter", "path": "PathIntegrator",
-    "direct": "DirectIntegrator", "depth": "DepthIntegrator", "aov": "AOVIntegrator", "stokes": "StokesIntegrator",
-    "moment": "MomentIntegrator", "prb": "PRBIntegrator", "prb_basic": "BasicPRBIntegrator",
-    "prbvolpath": "PRBVolpathIntegrator", "volpath": "VolumetricSimplePathIntegrator",
-    "volpathmis": "VolumetricMisPathIntegrator", "ptracer": "ParticleTracerIntegrator",
-    "prb_projective": "PathProjectiveIntegrator", "direct_projective": "DirectProjectiveIntegrator", "independent": "IndependentSampler",
-    "stratified": "StratifiedSampler", "sobol": "SobolSampler", "perspective": "PerspectiveCamera", "cube": "Cube",
-    "sphere": "Sphere", "rectangle": "Rectangle", "obj": "OBJMesh", "ply": "PLYMesh", "mesh": "Mesh",
-    "instance": "Instance", "shapegroup": "ShapeGroup", "bitmap": "BitmapTexture", "checkerboard": "Checkerboard",
-    "rgb": "SRGBReflectanceSpectrum", "uniform": "UniformSpectrum", "d65": "D65Spectrum",
-    "irregular": "IrregularSpectrum", "regular": "RegularSpectrum", "blackbody": "BlackBodySpectrum", "scene": "Scene"}
+    "catmullrom": "CatmullRomFilter", "lanczos": "LanczosSincFilter", "independent": "IndependentSampler",
+    "stratified": "StratifiedSampler", "multijitter": "MultijitterSampler", "orthogonal": "OrthogonalSampler",
+    "ldsampler": "LowDiscrepancySampler", "sobol": "SobolSampler",
+    "path": "PathIntegrator", "direct": "DirectIntegrator", "depth": "DepthIntegrator", "aov": "AOVIntegrator",
+    "stokes": "StokesIntegrator", "moment": "MomentIntegrator", "prb": "PRBIntegrator",
+    "prb_basic": "BasicPRBIntegrator", "prbvolpath": "PRBVolpathIntegrator", "volpath": "VolumetricPathIntegrator",
+    "volpathmis": "VolpathMisIntegratorImpl", "ptracer": "ParticleTracerIntegrator",
+    "prb_projective": "PathProjectiveIntegrator", "direct_projective": "DirectProjectiveIntegrator",
+    "volprim_rf_basic": "BasicVolumetricPrimitiveRadianceFieldIntegrator",
+    "scene": "Scene"}
 
 
 def class_name(self):

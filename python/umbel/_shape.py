@@ -322,7 +322,9 @@ for name, count in (("edge_indices", 2), ("face_indices", 1), ("face_normal", 1)
 
 # ---- how shapes print
 
-_class_names = {"ply": "PLYMesh", "obj": "OBJMesh", "mesh": "Mesh", "shapegroup": "ShapeGroup"}
+_class_names = {"ply": "PLYMesh", "obj": "OBJMesh", "serialized": "SerializedMesh", "mesh": "Mesh", "sdfgrid": "SDFGrid",
+                "ellipsoidsmesh": "EllipsoidsMesh", "bsplinecurve": "BSplineCurve", "linearcurve": "LinearCurve",
+                "shapegroup": "ShapeGroup"}
 
 
 def _class_name(self):

@@ -163,3 +163,13 @@ def test_ranges_and_marks_are_lines_of_the_log(capfd):
     dr.profile_mark("nor this")
     lines = capfd.readouterr().err.splitlines()
     assert re.fullmatch(r"roots: \d+\.\d+ s", lines[0]) and lines[1:] == ["here"]
+
+
+@pytest.mark.parametrize("plugin, name", [
+    ("spot", "SpotLight"), ("directional", "DirectionalEmitter"), ("plastic", "SmoothPlastic"), ("roughplastic", "RoughPlastic"),
+    ("principled", "Principled"), ("bsdf/hair", "Hair"), ("hg", "HGPhaseFunction"), ("isotropic", "IsotropicPhaseFunction"),
+    ("homogeneous", "HomogeneousMedium"), ("constvolume", "ConstVolume"), ("volpath", "VolumetricPathIntegrator"),
+    ("multijitter", "MultijitterSampler"), ("orthographic", "OrthographicCamera"), ("disk", "Disk")])
+def test_objects_tell_the_names_of_mitsubas_classes(plugin, name):
+    o = mi.load_dict({"type": plugin})
+    assert o.class_name() == name and str(o).startswith(name + "[")

@@ -241,7 +241,8 @@ void ProjectiveTracer::primary_launch(const BoundaryPass &pass, const Silhouette
     active = active & (squared_norm(edge) > 0);
     Sensor::Reach reach = sensor.reach(ds, active);
     auto beside_by = [&](const Float &side) {
-        Float by = select(side > 0, ds.dist * Beside, max(ds.dist * Beside, at.depth));
+        Float by = min(ds.dist * Beside, at.width);
+        by = select(side > 0, by, max(by, at.depth));
         Vector3 d = normalize(fma(n, side * by, at.p) - ds.p);
         return Ray{ fma(d, reach.near, ds.p), d, reach.far - reach.near, s.time, s.wavelengths };
     };

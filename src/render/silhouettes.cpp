@@ -248,6 +248,7 @@ Silhouettes::Point Silhouettes::point(const UInt32 &piece, const Float &t, const
         out.hit.geometry = UInt32(uint32_t(TriangleGeometry));
         out.hit.instance = e.instance;
         out.valid = on_edge;
+        out.width = width(e, t, from.from(out.p));
     }
     if (m_shapes.empty())
         return out;
@@ -300,6 +301,23 @@ Vector3 Silhouettes::middle(const UInt32 &piece, const Mask &active) const {
 }
 
 // ---- directions
+
+// How far one may go to either side of the edge and stay on its triangles, as they look along `way`; infinite where they look
+// to be on one side. Near the horizon of a fine mesh that is little, and beyond it is what lies behind the mesh.
+Float Silhouettes::width(const Edge &e, const Float &t, const Vector3 &way) {
+    Vector3 v = e.b - e.a, n = cross(v, way);
+    Float way2 = squared_norm(way), n2 = squared_norm(n);
+    Vector3 along = fma(way, -dot(v, way) / way2, v) * (way2 / n2);
+    // Of a triangle; less if it leans beyond the edge's ends
+    auto height = [&](const Vector3 &corner) {
+        Float foot = dot(corner - e.a, along);
+        return dot(corner - e.a, n) / (abs(foot) + abs(1 - foot));
+    };
+    Float left = height(e.left), right = height(e.right);
+    Float narrower = min(abs(left), abs(right)) * min(t, 1 - t) * rsqrt(n2) * 0.5;
+    return select((left * right < 0) & (n2 > 0), narrower,
+                  Float(std::numeric_limits<double>::infinity()));
+}
 
 // Both triangles lie on the same side of the plane through the edge.
 Mask Silhouettes::same_side(const Edge &e, const Vector3 &normal) {

@@ -7,6 +7,7 @@
 #include "core/distribution.h"
 #include "render/outline.h"
 #include "render/scene.h"
+#include <limits>
 #include <map>
 
 namespace umbel {
@@ -25,6 +26,8 @@ public:
         Hit hit;        // as if a ray had met the point: see attached()
         Mask valid;
         Float depth = Float(0); // see HasOutline::Outline
+        // Where no surface ends, but shading jumps: what lies beside by less is on the triangles that meet there
+        Float width = Float(std::numeric_limits<double>::infinity());
     };
     /// As seen from somewhere; edges are where they are.
     Point point(const UInt32 &piece, const Float &t, const Viewpoint &from,
@@ -80,6 +83,7 @@ private:
     };
     static Wedge wedge(const Edge &e);
     static Mask same_side(const Edge &e, const Vector3 &normal);
+    static Float width(const Edge &e, const Float &t, const Vector3 &way);
     /// By the lengths of edges and outlines, and the weights of their shapes.
     std::optional<DiscreteDistribution> distribution(const Float &lengths,
                                                      std::vector<double> outlines) const;

@@ -131,6 +131,31 @@ def test_what_the_camera_sees_of_a_moving_shape(name):
     Problem(_scene(_things(name), max_depth=1), key, _move(0), 512, 4096).check(forward=name in ("cube", "sphere", "disk"))
 
 
+def test_a_finely_faceted_shape_ends_once(tmp_path):
+    """Facets near the horizon look narrower than what rays beside an edge keep away from it."""
+    rows, columns = 96, 192
+    t, p = np.meshgrid(np.linspace(0, np.pi, rows + 1), np.arange(columns) * 2 * np.pi / columns, indexing="ij")
+    places = np.stack([np.sin(t) * np.cos(p), np.cos(t), np.sin(t) * np.sin(p)], -1).reshape(-1, 3)
+    a = np.arange(rows * columns)
+    b = a - a % columns + (a + 1) % columns
+    faces = np.concatenate([np.stack([a, b, a + columns], 1)[columns:], np.stack([b, b + columns, a + columns], 1)[:-columns]])
+    mi.Mesh("ball", faces=faces, positions=places).write_ply(str(tmp_path / "ball.ply"))
+    camera = _camera(to_world=mi.ScalarTransform4f().look_at([0, 0, 5], [0, 0, 0], [0, 1, 0]), rfilter="box")
+    scene = _scene({"ball": {"type": "ply", "filename": str(tmp_path / "ball.ply"), "face_normals": True, "emitter": _glow()}},
+                   camera=camera, max_depth=1)
+    params = mi.traverse(scene)
+    before, x = mi.Float(params["ball.vertex_positions"]), mi.Float(1)
+    dr.enable_grad(x)
+    params["ball.vertex_positions"] = before * x
+    params.update()
+    image = mi.render(scene, params, spp=512)
+    brightness = float(dr.sum(image, axis=None).array[0])
+    dr.forward(x)
+    grown = float(dr.sum(dr.grad(image), axis=None).array[0])
+    # A sphere of radius r at the distance 5 fills an area proportional to r^2 / (25 - r^2)
+    assert abs(grown / brightness - (2 + 2 / 24)) < 0.1
+
+
 def test_channels_beside_the_colour_know_what_comes_into_sight():
     thing = {"thing": {"type": "sphere", "radius": 0.8, "emitter": _glow()}}  # no deeper than 0 beside it
     scene = _scene(thing, "aov", aovs="d:depth", inner={"type": "prb_projective", "max_depth": 1})

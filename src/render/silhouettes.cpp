@@ -7,9 +7,11 @@
 #include "render/accelerator.h"
 #include "render/followed_camera.h"
 #include "render/follows_data.h"
+#include "render/packed_meshes.h"
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <mutex>
 #include <numeric>
 #include <set>
@@ -248,7 +250,9 @@ Silhouettes::Point Silhouettes::point(const UInt32 &piece, const Float &t, const
         out.hit.geometry = UInt32(uint32_t(TriangleGeometry));
         out.hit.instance = e.instance;
         out.valid = on_edge;
-        out.width = width(e, t, from.from(out.p));
+        Vector3 way = from.from(out.p);
+        out.width = width(e, t, way);
+        out.depth = rim(piece, e, t, out.p, way, on_edge);
     }
     if (m_shapes.empty())
         return out;
@@ -317,6 +321,43 @@ Float Silhouettes::width(const Edge &e, const Float &t, const Vector3 &way) {
     Float narrower = min(abs(left), abs(right)) * min(t, 1 - t) * rsqrt(n2) * 0.5;
     return select((left * right < 0) & (n2 > 0), narrower,
                   Float(std::numeric_limits<double>::infinity()));
+}
+
+// Normals of a smooth mesh, which are interpolated, turn away from the viewer before the mesh does: it is black there, or shows
+// its other side. How deep that rim is behind a point of the edge.
+Float Silhouettes::rim(const UInt32 &piece, const Edge &e, const Float &t, const Vector3 &p,
+                       const Vector3 &way, const Mask &active) const {
+    if (m_arena.m_stride != PackedMeshes::Full)
+        return Float(0);
+    // The triangle in front
+    Vector3 v = e.b - e.a, n = cross(v, way);
+    Float left_height = abs(dot(n, e.left - e.a)), right_height = abs(dot(n, e.right - e.a));
+    Mask is_left = dot(e.left - p, way) * right_height >= dot(e.right - p, way) * left_height;
+    Vector3 apex = select(is_left, e.left, e.right);
+    Float way2 = squared_norm(way), n2 = squared_norm(n);
+    Float height = select(is_left, left_height, right_height) * rsqrt(n2);
+    Float foot = dot(apex - e.a, fma(way, -dot(v, way) / way2, v)) * (way2 / n2);
+
+    // Where its normals are perpendicular to the way
+    Vector3 seen = way;
+    if (has_instances())
+        seen = m_arena.m_instances.at(e.instance, Float(0), active)
+                   .to_local({ p, way, Float(0), Float(0), {} })
+                   .d;
+    auto facing = [&](const UInt32 &corner) {
+        auto r = jit::gather_packet(m_arena.m_vertices, corner, uint32_t(m_arena.m_stride), active);
+        Vector3 normal{ Float(r[PackedMeshes::Normal]), Float(r[PackedMeshes::Normal + 1]),
+                        Float(r[PackedMeshes::Normal + 2]) };
+        return dot(normal, seen);
+    };
+    auto [a, b, left, right] = jit::gather_packet<uint32_t, 4>(m_corners, piece, active);
+    Float inner = facing(select(is_left, left, right));
+    Float side = select(inner < 0, Float(-1), Float(1));
+    Float at_a = facing(a) * side, change = facing(b) * side - at_a;
+    Float there = fma(t, change, at_a), slope = inner * side - fma(foot, change, at_a);
+    Mask smooth = (e.flags & UInt32(uint32_t{ Crease })) == UInt32(0u);
+    Mask is_dark = active & smooth & (there < 0) & (slope > 0) & (n2 > 0);
+    return select(is_dark, min(-there / slope, Float(1)) * height * 1.5, Float(0));
 }
 
 // Both triangles lie on the same side of the plane through the edge.

@@ -25,7 +25,7 @@ public:
         Vector3 inside; // of the surface that ends here, as seen by whoever asked
         Hit hit;        // as if a ray had met the point: see attached()
         Mask valid;
-        Float depth = Float(0); // see HasOutline::Outline
+        Float depth = Float(0); // see HasOutline::Outline; of edges see rim()
         // Where no surface ends, but shading jumps: what lies beside by less is on the triangles that meet there
         Float width = Float(std::numeric_limits<double>::infinity());
     };
@@ -84,6 +84,8 @@ private:
     static Wedge wedge(const Edge &e);
     static Mask same_side(const Edge &e, const Vector3 &normal);
     static Float width(const Edge &e, const Float &t, const Vector3 &way);
+    Float rim(const UInt32 &piece, const Edge &e, const Float &t, const Vector3 &p,
+              const Vector3 &way, const Mask &active) const;
     /// By the lengths of edges and outlines, and the weights of their shapes.
     std::optional<DiscreteDistribution> distribution(const Float &lengths,
                                                      std::vector<double> outlines) const;

@@ -24,6 +24,7 @@ class SceneParameters:
         self._core = core or _core._Parameters(root)
         self._keys = list(self._core.keys()) if keys is None else keys
         self._values = {}  # what the script has been given, or has set
+        self._given = {}  # copies of the former, as they were then
         self._tables = {}  # by newer names: what it has been given, and what that and the buffer were then
         live_parameters.add(self)
 
@@ -66,6 +67,7 @@ class SceneParameters:
             if key not in self._keys:
                 self._complain(key)
             self._values[key] = self._core.get(key)
+            self._given[key] = _copy(self._values[key])
         return self._values[key]
 
     def _complain(self, key):
@@ -89,7 +91,7 @@ class SceneParameters:
     def copy(self):
         """The same parameters; what is kept and dropped in one does not affect the other."""
         out = SceneParameters(self.root, list(self._keys), self._core)
-        out._values = dict(self._values)
+        out._values, out._given = dict(self._values), dict(self._given)
         return out
 
     def _ipython_key_completions_(self): return self.keys()
@@ -111,6 +113,7 @@ class SceneParameters:
         if isinstance(current, dr.ArrayBase) and type(value) is not type(current):
             value = type(current)(value)
         self._values[key] = value
+        self._given.pop(key, None)
 
     def __delitem__(self, key):
         key = self._named(key)
@@ -143,7 +146,7 @@ class SceneParameters:
         for key, (table, _, before) in self._tables.items():  # changed in place, as by enable_grad()
             if _identity(table.array) != before:
                 self[key] = table
-        changed = [k for k, v in self._values.items() if self._core.set(k, v)]
+        changed = [k for k, v in self._values.items() if not self._is_as_given(k, v) and self._core.set(k, v)]
         for k, v in self._values.items():
             dr._grad.unfollowed.discard(k)
             if self.flags(k) & 1 and dr.grad_enabled(v):
@@ -158,13 +161,37 @@ class SceneParameters:
         changed += [k for k in dirty if k not in changed]
         if changed:
             self._core.update(changed)
-            # Numbers may follow from others that changed, as shutter_open_time and shutter_close do from each other
-            self._values = {k: v for k, v in self._values.items() if type(v) is not float}
+            self._take_up(changed)
         return changed
+
+    def _is_as_given(self, key, value):
+        """Whether the script has left alone what it has been given: then it is no change, whatever the object has now."""
+        return key in self._given and _is_same(value, self._given[key])
+
+    def _take_up(self, changed):
+        """What has followed from changes: a film's crop_size from its size, the normals of a mesh from its positions."""
+        owners, values = {k.rpartition(".")[0] for k in changed}, {}
+        for key, value in self._values.items():
+            if self._is_number(key, value):
+                continue  # read anew when it is asked for
+            if key.rpartition(".")[0] in owners and isinstance(value, dr.ArrayBase) and key not in changed:
+                now = self._core.get(key)
+                if type(now) is type(value) and not _is_same(value, now):
+                    _core.assign(value, now)
+            values[key] = value
+        self._values = values
+        self._given = {k: _copy(v) for k, v in values.items()}
+
+    def _is_number(self, key, value):
+        """Whether the object has it as numbers of the host, which the script has been given a copy of."""
+        if not isinstance(value, dr.ArrayBase):
+            return type(value) is float
+        return not dr.is_tensor_v(value) and dr.depth_v(value) > 1 and self.flags(key) & 1 != 0
 
     def _pass_on(self, owner):
         """Changes of one object, which is asked for them before update(); that will tell of them all the same."""
-        changed = [k for k, v in self._values.items() if self._core.owner(k).ptr == owner.ptr and self._core.set(k, v)]
+        changed = [k for k, v in self._values.items()
+                   if self._core.owner(k).ptr == owner.ptr and not self._is_as_given(k, v) and self._core.set(k, v)]
         if changed:
             self._core.update(changed)
             self._dirty = getattr(self, "_dirty", set()).union(changed)
@@ -200,6 +227,26 @@ _mesh_tables = {"positions": 3, "normals": 3, "texcoords": 2}  # columns
 
 
 def _identity(array): return array.index, array.index_ad
+
+
+def _copy(value):
+    """The same arrays, to compare with; None where that is not known."""
+    if isinstance(value, dr.ArrayBase):
+        return type(value)(value)
+    return value if type(value) in (float, int, bool, str) else None
+
+
+def _is_same(a, b):
+    """Whether both are the same arrays, or equal numbers."""
+    if type(a) is not type(b) or dr.is_host_v(a):
+        return False
+    if not isinstance(a, dr.ArrayBase):
+        return type(a) in (float, int, bool, str) and a == b
+    if dr.is_tensor_v(a):
+        return a.shape == b.shape and _identity(a.array) == _identity(b.array)
+    if dr.depth_v(a) > 1:
+        return all(_is_same(x, y) for x, y in zip(_core.entries(a), _core.entries(b)))
+    return _identity(a) == _identity(b)
 
 
 def _as_table(cls, value):

@@ -683,3 +683,36 @@ def test_objects_of_a_list_have_their_names_in_the_dictionary():
     assert params.keys() == ["group.shape_0.to_world"]
     alone = mi.traverse(mi.load_dict(group))
     assert alone["ball.to_world"] is alone["shape_0.to_world"] and "none.to_world" not in alone
+
+
+def test_what_has_been_read_is_no_change():
+    scene = mi.load_dict({"type": "scene", "light": {"type": "constant"}, "mesh": triangle_with_normals(),
+                          "cam": {"type": "perspective", "film": {"type": "hdrfilm", "width": 6, "height": 7}}})
+    params, other = mi.traverse(scene), mi.traverse(scene)
+    assert str(params) and str(other)  # shows the types of all values
+    normals = params["mesh.vertex_normals"]
+    for k, (corner, n) in enumerate((([1, 0, 0], [0, -1, 0]), ([0, 1, 0], [1, 0, 0]), ([1, 0, 0], [0, -1, 0]))):
+        params["mesh.vertex_positions"] = [0, 0, 0, *corner, 0, 0, 1]
+        params.update()
+        assert np.allclose(scene.shapes()[0].vertex_normal(0).numpy().ravel(), n), k
+        assert np.allclose(params["mesh.vertex_normals"].numpy()[:3], n) and params["mesh.vertex_normals"] is normals, k
+    params["cam.film.size"] = [4, 5]
+    params.update()
+    params["light.radiance.value"] = .5
+    params.update()
+    assert np.allclose(params["cam.film.crop_size"].numpy().ravel(), [4, 5])
+    assert list(np.ravel(scene.sensors()[0].film().crop_size())) == [4, 5]
+    other["light.radiance.value"] = .25  # the others are as they were when they were read, and are left alone
+    other.update()
+    assert np.allclose(scene.shapes()[0].vertex_normal(0).numpy().ravel(), [0, -1, 0])
+    assert np.allclose(mi.traverse(scene)["mesh.vertex_positions"].numpy(), [0, 0, 0, 1, 0, 0, 0, 0, 1])
+    dr.enable_grad(params["mesh.vertex_positions"])
+    params.update()
+    assert scene.shapes_grad_enabled() and dr.grad_enabled(params["mesh.vertex_normals"])
+    params["mesh.vertex_positions"][4] = 2.
+    params.update()
+    assert np.allclose(mi.traverse(scene)["mesh.vertex_positions"].numpy()[3:6], [1, 2, 0])
+
+
+def triangle_with_normals():
+    return mi.Mesh("mesh", faces=[[0, 1, 2]], positions=[[0, 0, 0], [1, 0, 0], [0, 1, 0]], normals=[[0, 0, 1]] * 3)

@@ -211,10 +211,14 @@ def load_dict(dict, parallel=True, optimize=False):
     if optimize:
         return _optimized("parse_dict", dict)
     dict, folders = split_resources(dict)
+    parts = dict if dict.get("type") == "scene" else {}
+    for key, value in parts.items():
+        if isinstance(value, _core.Object):  # what was loaded before is called here as the scene calls it
+            value.set_id(key)
     with looking_in(folders):
         loaded = _core.load_dict(dict)
     listed = _listed(dict, "")
-    for key, value in dict.items() if dict.get("type") == "scene" else ():
+    for key, value in parts.items():
         if hasattr(value, "get"):
             listed |= _listed(value, value.get("id", key) + ".")
     if listed:

@@ -81,7 +81,7 @@ def test_attribute_is_a_parameter_that_changes_the_image():
     si = scene.ray_intersect(rays(0.25, 0.5))
     assert dr.allclose(si.bsdf().eval_diffuse_reflectance(si), [0.25, 0.25, 0.5])
     params = mi.traverse(scene)
-    params["triangle.vertex_color"] = mi.Float(COLOURS) * 0.5
+    params["mesh.vertex_color"] = mi.Float(COLOURS) * 0.5
     params.update()
     assert dr.allclose(si.bsdf().eval_diffuse_reflectance(si), [0.125, 0.125, 0.25])
 
@@ -139,7 +139,7 @@ def test_derivative_of_an_image_by_an_attribute_is_that_of_finite_differences():
         "sensor": {"type": "perspective", "fov": 20, "film": {"type": "hdrfilm", "width": 4, "height": 4},
                    "to_world": mi.ScalarTransform4f().look_at([0.3, 0.3, 3], [0.3, 0.3, 0], [0, 1, 0])}})
     params = mi.traverse(scene)
-    key = "triangle.vertex_color"
+    key = "mesh.vertex_color"
 
     def loss(values):
         params[key] = values

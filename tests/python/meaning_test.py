@@ -716,3 +716,11 @@ def test_what_has_been_read_is_no_change():
 
 def triangle_with_normals():
     return mi.Mesh("mesh", faces=[[0, 1, 2]], positions=[[0, 0, 0], [1, 0, 0], [0, 1, 0]], normals=[[0, 0, 1]] * 3)
+
+
+def test_objects_that_were_loaded_before_are_called_what_the_scene_calls_them():
+    ball, lamp = mi.load_dict({"type": "sphere"}), mi.load_dict({"type": "point", "id": "old"})
+    scene = mi.load_dict({"type": "scene", "ball": ball, "sheet": triangle_with_normals(), "lamp": lamp})
+    assert [s.id() for s in scene.shapes()] == ["ball", "sheet"] and lamp.id() == "lamp"
+    params = mi.traverse(scene)
+    assert {"ball.to_world", "sheet.vertex_positions", "lamp.intensity.value"} <= set(params.keys())

@@ -200,7 +200,7 @@ Ref<Object> Loader::declare(Properties &properties) {
     Ref<Object> object = plugin->make(properties);
     if (!object)
         fail("{}: what makes this plugin gave nothing back", properties.describe());
-    if (object->m_is_loaded) { // a script's function may give back what it has loaded, parameters and all
+    if (object->m_is_loaded) { // a script's function gave back what it had loaded, all of it
         if (object->kind() != kind)
             fail("{}: what makes this plugin gave back a {}", properties.describe(),
                  object->kind());

@@ -342,7 +342,7 @@ void bind_scene(nb::module_ &m) {
                                 &si.sh_frame.n })
                 *v = select(valid, *v, none);
             si.uv = select(valid, si.uv, Vector2{ Float(0), Float(0) });
-            si.prim = select(valid, si.prim, UInt32(0u)); // what it is looked up in has no such triangle
+            si.prim = select(valid, si.prim, UInt32(0u)); // what is looked up exists
             return si;
         });
     def("_normal_partials", [](const Scene &s, const Ray &ray, const Hit &hit,

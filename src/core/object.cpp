@@ -93,7 +93,10 @@ static void make_visible() {
         dlopen(here.dli_fname, RTLD_NOW | RTLD_NOLOAD | RTLD_GLOBAL);
 }
 
+// Scenes are loaded by several threads at a time; none goes on before all plugins are known.
 void PluginRegistry::load_libraries() {
+    static std::mutex mutex;
+    std::lock_guard lock(mutex);
     const char *folders = std::getenv("UMBEL_PLUGINS");
     if (std::exchange(m_libraries_loaded, true) || !folders || !read_limits().plugin_libraries)
         return;

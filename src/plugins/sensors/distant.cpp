@@ -24,8 +24,11 @@ public:
         Sensor::declare(p);
         p.vector("direction", m_direction, { 0, 0, 1 }).fixed().doc("Where the rays go");
         if (p.loading() && p.properties()->find("direction") &&
-            m_to_world.put_inside({}, m_direction))
+            m_to_world.put_inside({}, m_direction)) {
             m_direction = { 0, 0, 1 }; // scripts find the whole way in to_world
+            for (TransformData &t : m_to_world.transforms)
+                t = t * TransformData::rotate({ 0, 0, 1 }, 90); // unlike others of Mitsuba's
+        }
         const Property *target = p.loading() ? p.properties()->find("target") : nullptr;
         m_has_point |= target && std::holds_alternative<VectorData>(target->value);
         if (m_has_point)

@@ -1,4 +1,6 @@
 // tests/plugins/spot_test.cpp: light from a point in a cone.
+#include "core/host_array.h"
+#include "core/traverse.h"
 #include "support/surface.h"
 
 namespace umbel {
@@ -49,6 +51,29 @@ TEST_P(BackendSpot, ThrowsItsTexture) {
                                   .set("to_uv", TransformData::scale({ 1, 0.001, 1 }))));
     EXPECT_NEAR(at(*lit, 20) / at(*lit, -20), 2, 1e-4);
     EXPECT_TRUE(lit->has(EndpointFlags::SpatiallyVarying));
+}
+
+// A new angle is that of a lamp that was loaded with it; the other one stays.
+TEST_P(BackendSpot, TakesNewAngles) {
+    auto changed = make_object<Emitter>(lamp());
+    SceneParameters params(changed);
+    auto angle = [&](const char *key) -> Float & {
+        return *std::get<Float *>(params.at(key).param.slot);
+    };
+    EXPECT_EQ(read_floats(angle("beam_width"))[0], 30);
+    angle("cutoff_angle") = opaque_float(60);
+    params.update({ "cutoff_angle" });
+    EXPECT_EQ(read_floats(angle("beam_width"))[0], 30);
+    EXPECT_NEAR(at(*changed, 45), 0.5, 1e-5);
+    angle("beam_width") = opaque_float(50);
+    params.update({ "beam_width" });
+    auto fresh = make_object<Emitter>(lamp().set("cutoff_angle", 60.0).set("beam_width", 50.0));
+    for (double degrees : { 49.0, 52.5, 57.0, 61.0 })
+        EXPECT_EQ(at(*changed, degrees), at(*fresh, degrees)) << degrees;
+    EXPECT_EQ(changed->directions().cos_emission, fresh->directions().cos_emission);
+    angle("beam_width") = opaque_float(70);
+    std::string m = user_error([&] { params.update({ "beam_width" }); });
+    EXPECT_NE(m.find("cutoff_angle is 60 and beam_width 70"), m.npos) << m;
 }
 
 TEST(Spot, SaysWhatIsWrong) {

@@ -2,8 +2,11 @@
 //
 // All of `intensity` leaves within `beam_width` of the axis; from there to `cutoff_angle` it falls to zero, linearly in the
 // angle. A `texture` colours the cone: it fills the square around it, u along +x and v along +y of the emitter's own space.
+#include "ad/ad.h"
+#include "core/host_array.h"
 #include "core/warp.h"
 #include "render/placed_emitter.h"
+#include <algorithm>
 #include <cmath>
 
 namespace umbel {
@@ -11,7 +14,8 @@ namespace umbel {
 class Spot final : public PlacedEmitter {
 public:
     void declare(Params &p) override {
-        p.example("<float name='cutoff_angle' value='50'/><transform name='to_world'>"
+        p.example("<float name='cutoff_angle' value='50'/><float name='beam_width' value='30'/>"
+                  "<transform name='to_world'>"
                   "<lookat origin='1,2,3' target='0,0,0' up='0,0,1'/></transform>");
         p.example("<float name='cutoff_angle' value='60'/><float name='beam_width' value='20'/>"
                   "<transform name='to_world'><translate z='-3'/><rotate y='1' angle='180'/>"
@@ -23,33 +27,36 @@ public:
             .differentiable()
             .doc("Radiant intensity along the axis, in W / sr");
         p.texture("texture", m_texture, 1).differentiable().doc("Multiplies the intensity");
-        p.number("cutoff_angle", m_cutoff, 20, 0, 89.9)
+        p.scalar("cutoff_angle", m_cutoff, 20, 0, 89.9)
+            .differentiable()
             .doc("Beyond this angle there is no light, in degrees");
-        p.number("beam_width", m_beam, -1, -1, 89.9)
+        p.scalar("beam_width", m_beam, -1, -1, 89.9)
+            .differentiable()
             .doc("Up to this angle the intensity is the same, in degrees; -1: three quarters of "
                  "`cutoff_angle`");
         declare_to_world(p).doc("Where it stands, and where it looks: along +z");
+        for (Float *v :
+             { &m_cutoff_angle, &m_cos_cutoff, &m_cos_beam, &m_inv_transition, &m_inv_tan })
+            p.derived(*v);
     }
     void configure() override {
         PlacedEmitter::configure();
-        double beam = m_beam < 0 ? 0.75 * m_cutoff : m_beam;
-        if (!(m_cutoff > 0) || beam > m_cutoff)
-            complain("cutoff_angle is {} and beam_width {}; the former must be positive, and not "
-                     "less than the latter",
-                     m_cutoff, beam);
-        auto radians = [](double degrees) { return degrees * Pi / 180; };
-        m_cutoff_angle = opaque_float(radians(m_cutoff));
-        m_cos_cutoff = opaque_float(std::cos(radians(m_cutoff)));
-        m_cos_beam = opaque_float(std::cos(radians(beam)));
-        m_inv_transition = opaque_float(1 / std::max(radians(m_cutoff - beam), 1e-7));
-        m_inv_tan = opaque_float(0.5 / std::tan(radians(m_cutoff)));
+        set_angles();
+    }
+    void changed(std::span<const std::string> names) override {
+        touch();
+        PlacedEmitter::configure();
+        if (std::any_of(names.begin(), names.end(), [](const std::string &name) {
+                return name == "cutoff_angle" || name == "beam_width";
+            }))
+            set_angles();
     }
     uint32_t flags() const override {
         return EndpointFlags::DeltaPosition |
                (m_texture->is_spatially_varying() ? uint32_t(EndpointFlags::SpatiallyVarying) : 0);
     }
     BoundingBox bounds() const override { return swept_bounds({ 0, 0, 0 }); }
-    Directions directions() const override { return around_z(std::cos(m_cutoff * Pi / 180)); }
+    Directions directions() const override { return around_z(m_widest); }
 
     std::pair<Ray, Spectrum> sample_ray(const Float &time, const Float &wavelength, const Vector2 &,
                                         const Vector2 &direction,
@@ -95,6 +102,31 @@ public:
     }
 
 private:
+    // What lanes need of the angles: numbers of the host, with the derivatives of what they were computed of.
+    void set_angles() {
+        constexpr double Radians = Pi / 180, LeastTransition = 1e-7;
+        auto number = [](const Float &v) { return read_floats(Float(v.detached()))[0]; };
+        if (number(m_beam) < 0)
+            m_beam = opaque_float(0.75 * number(m_cutoff));
+        double cutoff = number(m_cutoff), beam = number(m_beam);
+        if (!(cutoff > 0 && cutoff < 90) || !(beam <= cutoff))
+            complain("cutoff_angle is {} and beam_width {}; the former must be positive, less than "
+                     "90, and not less than the latter",
+                     cutoff, beam);
+        auto with_derivative = [](double v, const Float &of) {
+            Float f = opaque_float(v);
+            return ad::grad_enabled(of) ? Float(ad::replace_grad(f, of)) : f;
+        };
+        Float c = m_cutoff * Radians, b = m_beam * Radians;
+        cutoff *= Radians, beam *= Radians;
+        m_widest = std::cos(cutoff);
+        m_cutoff_angle = with_derivative(cutoff, c);
+        m_cos_cutoff = with_derivative(m_widest, cos(c));
+        m_cos_beam = with_derivative(std::cos(beam), cos(b));
+        m_inv_transition = with_derivative(1 / std::max(cutoff - beam, LeastTransition),
+                                           1 / max(c - b, LeastTransition));
+        m_inv_tan = with_derivative(0.5 / std::tan(cutoff), 0.5 / tan(c));
+    }
     // By a direction of its own space.
     Float falloff(const Vector3 &d) const {
         Float angle = acos(clamp(d.z, -1, 1)), edge = (m_cutoff_angle - angle) * m_inv_transition;
@@ -119,7 +151,8 @@ private:
                  Mask(true) };
     }
 
-    double m_cutoff = 20, m_beam = -1; // degrees
+    Float m_cutoff, m_beam; // degrees
+    double m_widest = 1;    // the cosine of the former
     Ref<Texture> m_intensity, m_texture;
     Float m_cutoff_angle, m_cos_cutoff, m_cos_beam, m_inv_transition, m_inv_tan;
 };

@@ -187,6 +187,27 @@ def skip_area_emitters(self, scene, ray, coherent=False, active=True):
     return pi
 
 
+# ---- settings: numbers, switches and words that an integrator was loaded with
+
+def get_setting(self, name):
+    """Where it has no attribute of this name: `integrator.max_depth` is what the plugin was loaded with."""
+    found = _core.settings(self) if type(self) is Integrator and not name.startswith("_") else {}
+    if name not in found:
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+    return found[name]
+
+
+def set_attribute(self, name, value):
+    """A setting takes effect with the next image."""
+    if type(self) is Integrator and not hasattr(Integrator, name) and name in _core.settings(self):
+        _core.set_setting(self, name, value)
+    else:
+        _set_plain_attribute(self, name, value)
+
+
+_set_plain_attribute = Integrator.__setattr__
+Integrator.__getattr__, Integrator.__setattr__ = get_setting, set_attribute
+
 for _name, _f in dict(sample=sample, skip_area_emitters=skip_area_emitters, render=render_with, render_forward=render_forward,
                       render_backward=render_backward).items():
     _f.__name__ = _name

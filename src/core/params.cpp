@@ -35,13 +35,13 @@ void Params::check_range(const char *name, double v, double least, double most) 
 // Of a traversed object, Param::otherwise is what the host's value is.
 
 Param &Params::boolean(const char *name, bool &v, bool otherwise) {
-    if (loading())
+    if (fills(name))
         v = m_properties->get<bool>(name, otherwise);
     return add(name, "boolean", (traversing() ? v : otherwise) ? "true" : "false");
 }
 
 Param &Params::integer(const char *name, int &v, int otherwise, int least, int most) {
-    if (loading()) {
+    if (fills(name)) {
         int64_t i = m_properties->get<int64_t>(name, otherwise);
         check_range(name, double(i), least, most);
         v = int(i);
@@ -50,7 +50,7 @@ Param &Params::integer(const char *name, int &v, int otherwise, int least, int m
 }
 
 Param &Params::number(const char *name, double &v, double otherwise, double least, double most) {
-    if (loading()) {
+    if (fills(name)) {
         v = m_properties->get<double>(name, otherwise);
         check_range(name, v, least, most);
     }
@@ -60,7 +60,7 @@ Param &Params::number(const char *name, double &v, double otherwise, double leas
 }
 
 Param &Params::string(const char *name, std::string &v, std::string otherwise) {
-    if (loading())
+    if (fills(name))
         v = m_properties->get<std::string>(name, otherwise);
     return add(name, "string", traversing() ? v : otherwise);
 }
@@ -68,14 +68,14 @@ Param &Params::string(const char *name, std::string &v, std::string otherwise) {
 Param &Params::choice(const char *name, std::string &v, std::string otherwise,
                       std::vector<std::string> words) {
     string(name, v, otherwise);
-    if (loading() && std::find(words.begin(), words.end(), v) == words.end()) { // RGBA is rgba
+    if (fills(name) && std::find(words.begin(), words.end(), v) == words.end()) { // RGBA is rgba
         std::string lower = v;
         for (char &c : lower)
             c = char(std::tolower(static_cast<unsigned char>(c)));
         if (std::find(words.begin(), words.end(), lower) != words.end())
             v = lower;
     }
-    if (loading() && std::find(words.begin(), words.end(), v) == words.end())
+    if (fills(name) && std::find(words.begin(), words.end(), v) == words.end())
         reject(name, fmt::format("is {}; it must be one of {}", quote(v), fmt::join(words, ", ")));
     m_list.back().type = fmt::format("{}", fmt::join(words, " | "));
     return m_list.back();

@@ -1,8 +1,9 @@
 // core/params.h: the parameters of a plugin, declared once.
 //
-// A plugin's declare() runs over a Params in one of three modes. Load fills the members from a scene's Properties
+// A plugin's declare() runs over a Params in one of four modes. Load fills the members from a scene's Properties
 // and complains about what does not fit; Describe collects names, types, defaults and prose for the manual;
-// Traverse lists the members that can be read and changed afterwards.
+// Traverse lists the members that can be read and changed afterwards; Assign gives other values to some of those that are
+// numbers, switches and words of the host: see change_setting().
 #pragma once
 #include "core/properties.h"
 #include "core/spectrum.h"
@@ -46,7 +47,7 @@ using Slot = std::variant<std::monostate, Float *, std::array<Float *, 3>, Tenso
 struct Param {
     std::string name, type, otherwise; // the type and the default as the manual shows them
     std::string text;                  // prose
-    bool is_differentiable = false, is_required = false;
+    bool is_differentiable = false, is_required = false, is_fixed = false;
     // In traverse mode, what can be changed: a value, or the objects that stand there.
     Slot slot;
     std::vector<std::shared_ptr<Object>> objects;
@@ -59,6 +60,7 @@ struct Param {
     /// Not to be changed after loading.
     Param &fixed() {
         slot = {};
+        is_fixed = true;
         return *this;
     }
     Param &differentiable() {
@@ -69,14 +71,17 @@ struct Param {
 
 class Params {
 public:
-    enum class Mode { Load, Describe, Traverse };
+    enum class Mode { Load, Describe, Traverse, Assign };
 
     explicit Params(Mode mode) : m_mode(mode) {}
     Params(const Properties &properties, Loader &loader)
         : m_mode(Mode::Load), m_properties(&properties), m_loader(&loader) {}
+    /// Assigns what is there, and leaves all else alone.
+    explicit Params(const Properties &assigned) : m_mode(Mode::Assign), m_properties(&assigned) {}
 
     Mode mode() const { return m_mode; }
     bool loading() const { return m_mode == Mode::Load; }
+    bool assigning() const { return m_mode == Mode::Assign; }
     const Properties *properties() const { return m_properties; }
     Loader *loader() const { return m_loader; }
     const std::deque<Param> &all() const { return m_list; }
@@ -195,6 +200,10 @@ private:
     static constexpr double Infinite = std::numeric_limits<double>::infinity();
 
     Param &add(const char *name, const char *type, std::string otherwise);
+    /// Whether a value of the host is to be filled from the properties.
+    bool fills(const char *name) const {
+        return loading() || (assigning() && m_properties->has(name));
+    }
     template <class T>
     Param &object_param(const char *name, std::shared_ptr<T> &v,
                         std::optional<SpectrumData> otherwise, std::string text) {

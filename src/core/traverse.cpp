@@ -3,6 +3,7 @@
 #include "core/before_changes.h"
 #include "core/host_array.h"
 #include "core/nearest_name.h"
+#include <algorithm>
 #include <atomic>
 #include <mutex>
 
@@ -44,6 +45,52 @@ bool is_traced(const Slot &slot) {
 
 uint64_t changes() { return g_changes; }
 void note_change(const Object &object) { last_changes().set(object); }
+
+// ---- settings
+
+std::optional<PropertyValue> setting(const Param &p) {
+    bool is_host =
+        std::holds_alternative<std::monostate>(p.slot) || std::holds_alternative<double *>(p.slot);
+    if (!is_host || !p.objects.empty())
+        return {};
+    if (p.type == "boolean")
+        return PropertyValue(p.otherwise == "true");
+    if (p.type == "integer")
+        return PropertyValue(int64_t(std::stoll(p.otherwise)));
+    if (p.type == "float")
+        return PropertyValue(std::stod(p.otherwise));
+    if (p.type == "string" || p.type.find(" | ") != p.type.npos)
+        return PropertyValue(p.otherwise);
+    return {};
+}
+
+void change_setting(Object &object, const std::string &name, const PropertyValue &value) {
+    BeforeChanges::finish_all();
+    auto is_it = [&](const Param &p) { return p.name == name && setting(p); };
+    Params before(Params::Mode::Traverse);
+    object.declare(before);
+    auto found = std::find_if(before.all().begin(), before.all().end(), is_it);
+    if (found == before.all().end())
+        object.complain("has no setting {}", quote(name));
+    if (found->is_fixed)
+        object.complain("{} cannot be changed after loading", name);
+    auto set = [&](const PropertyValue &v) {
+        Properties assigned(object.kind(), object.plugin(), object.id());
+        assigned.set(name, v);
+        Params params(assigned);
+        object.declare(params);
+        object.changed(std::span(&name, 1));
+    };
+    try {
+        set(value);
+    } catch (const UserError &) {
+        set(*setting(*found));
+        throw;
+    }
+    note_change(object);
+}
+
+// ---- parameters by name
 
 SceneParameters::SceneParameters(Ref<Object> root) : m_root(std::move(root)) {
     visit(*m_root, { nullptr, "" }, "");

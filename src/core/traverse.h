@@ -6,6 +6,7 @@
 //     params.update({ "floor.reflectance.value" });      // derived data follows; nothing is compiled
 #pragma once
 #include "core/object.h"
+#include <optional>
 #include <unordered_map>
 
 namespace umbel {
@@ -14,6 +15,12 @@ namespace umbel {
 uint64_t changes();
 /// A setter of this object tells that what was traced from it is of use no longer.
 void note_change(const Object &object);
+
+/// A number, a switch or a word of the host, as scene files give it; nothing of other parameters, and outside of traversals.
+std::optional<PropertyValue> setting(const Param &param);
+/// Gives another value to such a parameter, which is checked as at loading: what becomes of it follows. UserError, with all
+/// as it was, where the value or the object as a whole is not possible.
+void change_setting(Object &object, const std::string &name, const PropertyValue &value);
 
 struct SceneParameter {
     std::string key; // floor.reflectance.value

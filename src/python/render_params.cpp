@@ -350,28 +350,62 @@ static void report(SceneObject &o, nb::handle callback) {
     }
 }
 
-// Numbers, words and switches of an object that are not changed after loading: [(name, value)].
+static nb::object from_setting(const PropertyValue &v) {
+    if (auto *b = std::get_if<bool>(&v))
+        return nb::cast(*b);
+    if (auto *i = std::get_if<int64_t>(&v))
+        return nb::cast(*i);
+    if (auto *d = std::get_if<double>(&v))
+        return nb::cast(*d);
+    return nb::cast(std::get<std::string>(v));
+}
+
+// Numbers, words and switches of an object that are no scene parameters: [(name, value)].
 static nb::list fixed_parameters(SceneObject &o) {
     enter();
     Params params(Params::Mode::Traverse);
     o.declare(params);
     nb::list out;
     for (const Param &p : params.all()) {
-        if (p.slot.index() || !p.objects.empty())
-            continue;
-        if (p.type == "boolean")
-            out.append(nb::make_tuple(p.name, p.otherwise == "true"));
-        else if (p.type == "integer" || p.type == "float")
-            out.append(nb::make_tuple(p.name, std::stod(p.otherwise)));
-        else if (p.type == "string" || p.type.find(" | ") != p.type.npos)
-            out.append(nb::make_tuple(p.name, p.otherwise));
+        if (std::optional<PropertyValue> v = p.slot.index() ? std::nullopt : setting(p))
+            out.append(nb::make_tuple(p.name, from_setting(*v)));
     }
     return out;
+}
+
+// All of an object in C++: {name: value}.
+static nb::dict settings(SceneObject &o) {
+    nb::dict out;
+    if (python_side(o))
+        return out;
+    enter();
+    Params params(Params::Mode::Traverse);
+    o.declare(params);
+    for (const Param &p : params.all())
+        if (std::optional<PropertyValue> v = setting(p))
+            out[p.name.c_str()] = from_setting(*v);
+    return out;
+}
+
+static void set_setting(SceneObject &o, const std::string &name, nb::handle h) {
+    PropertyValue value;
+    if (PyBool_Check(h.ptr()))
+        value = h.ptr() == Py_True;
+    else if (PyUnicode_Check(h.ptr()))
+        value = nb::cast<std::string>(h);
+    else if (PyIndex_Check(h.ptr()))
+        value = int64_t(nb::cast<int64_t>(nb::int_(h)));
+    else
+        value = nb::cast<double>(nb::float_(h));
+    enter();
+    change_setting(o, name, value);
 }
 
 void bind_params(nb::module_ &m) {
     m.def("report_parameters", &report);
     m.def("fixed_parameters", &fixed_parameters);
+    m.def("settings", &settings);
+    m.def("set_setting", &set_setting);
     m.def("parameters_changed", [](SceneObject &o, const std::vector<std::string> &names) {
         if (!python_side(o)) {
             enter();

@@ -279,3 +279,114 @@ def test_images_have_derivatives_by_responses(key, camera):
         image = mi.render(scene, params, spp=2048)
         dr.forward_to(image)
         assert dr.grad(image).numpy().sum() == pytest.approx(expected @ [1, 2, 3, 4, 5], rel=.03)
+
+
+# ---- angles of spots
+@pytest.mark.parametrize("variant", ["llvm_ad_rgb", "llvm_ad_spectral"])
+def test_spots_are_differentiable_in_their_angles(variant):
+    with mi.set_variant(variant):
+        down = mi.ScalarTransform4f().look_at([0, 0, 3], [0, 0, 0], [0, 1, 0])
+        scene = mi.load_dict({"type": "scene", "integrator": {"type": "prb", "max_depth": 2}, "floor": {"type": "rectangle"},
+                              "lamp": {"type": "spot", "to_world": down, "cutoff_angle": 20.}, "camera": {
+                                  "type": "perspective", "to_world": down, "fov": 45,
+                                  "film": {"type": "hdrfilm", "width": 16, "height": 16, "rfilter": {"type": "box"}}}})
+        params = mi.traverse(scene)
+        keys = "lamp.cutoff_angle", "lamp.beam_width"
+        assert [type(params[k]) for k in keys] == [mi.Float] * 2 and [params.flags(k) for k in keys] == [0, 0]
+        assert dr.allclose(params["lamp.cutoff_angle"], 20) and dr.allclose(params["lamp.beam_width"], 15)
+        for key in keys:
+            before = params[key][0]
+
+            def brightness(angle):
+                params[key] = mi.Float(angle)
+                params.update()
+                return np.sum(mi.render(scene, spp=64, seed=1).numpy(), dtype=np.float64)
+            expected = (brightness(before + .25) - brightness(before - .25)) / .5
+            params[key] = mi.Float(before)
+            dr.enable_grad(params[key])
+            params.update()
+            dr.backward(dr.sum(mi.render(scene, params, spp=64, seed=1).array))
+            assert expected > 0 and np.isclose(params[key].grad[0], expected, rtol=.02)
+            params[key] = mi.Float(before)
+            params.update()
+        assert dr.allclose(params["lamp.cutoff_angle"], 20), "the other one stays"
+
+
+def test_kernels_are_those_of_other_angles():
+    with mi.set_variant("llvm_ad_rgb"):
+        scene = mi.load_dict({"type": "scene", "floor": {"type": "rectangle"}, "lamp": {"type": "spot"}, "camera": {
+            "type": "perspective", "film": {"type": "hdrfilm", "width": 4, "height": 4}}})
+        params = mi.traverse(scene)
+        mi.render(scene, spp=1).numpy()
+        with dr.scoped_set_flag(dr.JitFlag.KernelHistory, True):
+            dr.kernel_history_clear()
+            params["lamp.cutoff_angle"], params["lamp.beam_width"] = mi.Float(30), mi.Float(28)
+            params.update()
+            mi.render(scene, spp=1).numpy()
+            history = dr.kernel_history([dr.KernelType.JIT])
+        assert history and all(k["cache_hit"] for k in history)
+        params["lamp.beam_width"] = mi.Float(31)
+        with pytest.raises(mi.UserError, match="cutoff_angle is 30 and beam_width 31"):
+            params.update()
+
+
+# ---- settings of integrators
+def test_settings_of_integrators_are_attributes():
+    with mi.set_variant("llvm_ad_rgb"):
+        prb = mi.load_dict({"type": "prb", "max_depth": 3, "rr_depth": 2})
+        assert (prb.max_depth, prb.rr_depth, prb.hide_emitters) == (3, 2, False) and type(prb.max_depth) is int
+        projective = mi.load_dict({"type": "prb_projective", "sppc": 4, "guiding": "grid"})
+        assert (projective.sppc, projective.sppp, projective.guiding, projective.guiding_proj) == (4, -1, "grid", True)
+        projective.guiding, projective.guiding_proj, projective.sppi = "none", False, np.int64(7)
+        assert (projective.guiding, projective.guiding_proj, projective.sppi, projective.sppc) == ("none", False, 7, 4)
+        direct = mi.load_dict({"type": "direct_projective"})
+        direct.max_depth = 5
+        assert direct.max_depth == 2  # as when it is loaded
+        reparam = mi.load_dict({"type": "prb_reparam"})
+        reparam.reparam_kappa = 100
+        assert reparam.reparam_kappa == 100 and type(reparam.reparam_kappa) is float
+        assert not hasattr(prb, "sppc")
+        with pytest.raises(AttributeError, match="no attribute 'depth'"):
+            prb.depth
+        with pytest.raises(AttributeError, match="depth"):
+            prb.depth = 3
+        for name, value in {"max_depth": -2, "rr_depth": 0, "block_size": 3}.items():
+            before = getattr(prb, name)
+            with pytest.raises(mi.UserError, match=name):
+                setattr(prb, name, value)
+            assert getattr(prb, name) == before
+        with pytest.raises(mi.UserError, match="it must be one of none, grid, octree"):
+            projective.guiding = "tree"
+        assert projective.guiding == "none"
+
+
+@pytest.mark.parametrize("kind", ["path", "prb", "prb_basic", "volpath", "prbvolpath", "prb_projective"])
+def test_settings_count_from_the_next_image_on(kind):
+    with mi.set_variant("llvm_ad_rgb"):
+        def scene(**settings):
+            return mi.load_dict({"type": "scene", "integrator": {"type": kind, **settings}, "sky": {"type": "constant"}, "bowl": {
+                "type": "sphere", "flip_normals": True, "radius": 2, "bsdf": {"type": "diffuse"}}, "lamp": {
+                    "type": "sphere", "radius": .5, "emitter": {"type": "area"}}, "camera": {
+                    "type": "perspective", "to_world": mi.ScalarTransform4f().translate([0, 0, -1.5]),
+                    "film": {"type": "hdrfilm", "width": 8, "height": 8}}})
+        changed, other = scene(max_depth=2), scene(max_depth=2)
+        short = mi.render(changed, spp=8).numpy()
+        changed.integrator().max_depth = 4
+        long = mi.render(changed, spp=8).numpy()
+        assert np.array_equal(long, mi.render(scene(max_depth=4), spp=8).numpy()) and not np.array_equal(long, short)
+        assert np.array_equal(mi.render(other, spp=8).numpy(), short)
+        changed.integrator().max_depth = 2
+        assert np.array_equal(mi.render(changed, spp=8).numpy(), short)
+
+
+def test_frozen_functions_hear_of_settings():
+    with mi.set_variant("llvm_ad_rgb"):
+        scene = mi.load_dict({"type": "scene", "integrator": {"type": "path"}, "lamp": {"type": "sphere", "emitter": {"type": "area"}},
+                              "camera": {"type": "perspective", "to_world": mi.ScalarTransform4f().translate([0, 0, -4]),
+                                         "film": {"type": "hdrfilm", "width": 4, "height": 4}}})
+
+        @dr.freeze
+        def image(scene): return mi.render(scene, spp=4)
+        for depth in (2, 2, 0, 2):
+            scene.integrator().max_depth = depth
+            assert (np.sum(image(scene).numpy()) > 0) == (depth > 0)

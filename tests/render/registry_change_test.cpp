@@ -209,6 +209,8 @@ TEST(Changes, OfSettersAreSeen) {
           [](Scene &s) { s.sensors()[0]->sampler().set_sample_count(9); } },
         { "Integrator::set_hide_emitters",
           [](Scene &s) { s.integrator()->set_hide_emitters(true); } },
+        { "change_setting",
+          [](Scene &s) { change_setting(*s.integrator(), "max_depth", int64_t(1)); } },
         { "Shape::set_bsdf",
           [&](Scene &s) {
               mesh(s)->set_bsdf(make_object<BSDF>(Properties("bsdf", "conductor")));

@@ -16,8 +16,10 @@ public:
         p.integer("bsdf_samples", m_bsdf_samples, -1, -1, 1024).doc("Samples of the BSDF");
         p.boolean("strict_normals", m_strict_normals, false)
             .doc("Drops light on which shading normal and surface disagree about the side");
-        if (!p.loading())
+        if (!p.loading() && !p.assigning())
             return;
+        if (p.assigning() && p.properties()->has("shading_samples"))
+            m_emitter_samples = m_bsdf_samples = -1;
         if (m_emitter_samples < 0)
             m_emitter_samples = m_both;
         if (m_bsdf_samples < 0)

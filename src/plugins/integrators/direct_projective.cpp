@@ -12,7 +12,7 @@ public:
     DirectProjective() : ProjectiveTracer(2) {}
     void declare(Params &p) override {
         ProjectiveTracer::declare(p);
-        if (p.loading())
+        if (p.loading() || p.assigning())
             set_max_depth(max_depth() < 0 ? 2 : std::min(max_depth(), 2)); // direct is direct
     }
 };

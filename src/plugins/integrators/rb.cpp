@@ -31,7 +31,7 @@ public:
         p.integer("adjoint_depth", m_adjoint_depth, -1, -1)
             .doc("Derivatives only: so many vertices of a path are differentiated; -1: all. "
                  "Biased otherwise");
-        if (p.loading() && m_adjoint_depth == 0)
+        if ((p.loading() || p.assigning()) && m_adjoint_depth == 0)
             fail("{}: with adjoint_depth 0 nothing is differentiated; 1 is the least",
                  p.properties()->describe());
     }

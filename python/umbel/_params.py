@@ -40,7 +40,15 @@ class SceneParameters:
     def _named(self, key):
         """The key of a parameter, also where it is named by what objects are in each other, whatever their own names:
         `ball.emitter.radiance.value` is `lamp.radiance.value` if the emitter has the id `lamp`."""
-        return key if key in self._keys else self._core.by_path(key) or self._listed(key) or key
+        return self._found(key) or self._scale_of(key) or key
+
+    def _found(self, key): return key if key in self._keys else self._core.by_path(key) or self._listed(key)
+
+    def _scale_of(self, key):
+        """The `scale` of a `d65` without a colour, which Mitsuba calls `value`."""
+        owner, dot, name = key.rpartition(".")
+        scale = self._found(f"{owner}{dot}scale") if name == "value" else None
+        return scale if scale and self._core.describe(scale)[1] == "d65" else None
 
     def _listed(self, key):
         """The key of a parameter of one of several objects, by the name that this has in the dictionary, or by its id: in a

@@ -390,3 +390,29 @@ def test_frozen_functions_hear_of_settings():
         for depth in (2, 2, 0, 2):
             scene.integrator().max_depth = depth
             assert (np.sum(image(scene).numpy()) > 0) == (depth > 0)
+
+
+# ---- names of spectra
+def test_daylight_has_a_value():
+    with mi.set_variant("llvm_ad_rgb"):
+        scene = mi.load_dict({"type": "scene", "ball": {"type": "sphere", "emitter": {
+            "type": "area", "id": "lamp", "radiance": {"type": "d65", "scale": 2.}}}, "camera": {
+                "type": "perspective", "to_world": mi.ScalarTransform4f().translate([0, 0, -4]),
+                "film": {"type": "hdrfilm", "width": 4, "height": 4}}})
+        params = mi.traverse(scene)
+        assert "lamp.radiance.scale" in params.keys() and "lamp.radiance.value" not in params.keys()
+        for key in ("lamp.radiance.value", "ball.emitter.radiance.value"):
+            assert key in params and params.flags(key) == 0 and dr.allclose(params[key], params["lamp.radiance.scale"])
+        before = np.sum(mi.render(scene, spp=4).numpy())
+        params["lamp.radiance.value"] = 6
+        params.update()
+        assert np.isclose(np.sum(mi.render(scene, spp=4).numpy()), 3 * before)
+        kept = params.copy()
+        kept.keep(["lamp.radiance.value"])
+        assert kept.keys() == ["lamp.radiance.scale"]
+        alone = mi.traverse(mi.load_dict({"type": "d65"}))
+        assert dr.allclose(alone["value"], 1)
+        coloured = mi.traverse(mi.load_dict({"type": "d65", "color": {"type": "rgb", "value": [1, 2, 3]}}))
+        assert type(coloured["value"]) is mi.Color3f
+        checks = mi.traverse(mi.load_dict({"type": "scale", "value": {"type": "checkerboard"}}))
+        assert "value" not in checks and "scale" in checks

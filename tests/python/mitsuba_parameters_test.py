@@ -313,106 +313,101 @@ def test_spots_are_differentiable_in_their_angles(variant):
 
 
 def test_kernels_are_those_of_other_angles():
-    with mi.set_variant("llvm_ad_rgb"):
-        scene = mi.load_dict({"type": "scene", "floor": {"type": "rectangle"}, "lamp": {"type": "spot"}, "camera": {
-            "type": "perspective", "film": {"type": "hdrfilm", "width": 4, "height": 4}}})
-        params = mi.traverse(scene)
+    scene = mi.load_dict({"type": "scene", "floor": {"type": "rectangle"}, "lamp": {"type": "spot"}, "camera": {
+        "type": "perspective", "film": {"type": "hdrfilm", "width": 4, "height": 4}}})
+    params = mi.traverse(scene)
+    mi.render(scene, spp=1).numpy()
+    with dr.scoped_set_flag(dr.JitFlag.KernelHistory, True):
+        dr.kernel_history_clear()
+        params["lamp.cutoff_angle"], params["lamp.beam_width"] = mi.Float(30), mi.Float(28)
+        params.update()
         mi.render(scene, spp=1).numpy()
-        with dr.scoped_set_flag(dr.JitFlag.KernelHistory, True):
-            dr.kernel_history_clear()
-            params["lamp.cutoff_angle"], params["lamp.beam_width"] = mi.Float(30), mi.Float(28)
-            params.update()
-            mi.render(scene, spp=1).numpy()
-            history = dr.kernel_history([dr.KernelType.JIT])
-        assert history and all(k["cache_hit"] for k in history)
-        params["lamp.beam_width"] = mi.Float(31)
-        with pytest.raises(mi.UserError, match="cutoff_angle is 30 and beam_width 31"):
-            params.update()
+        history = dr.kernel_history([dr.KernelType.JIT])
+    assert history and all(k["cache_hit"] for k in history)
+    params["lamp.beam_width"] = mi.Float(31)
+    with pytest.raises(mi.UserError, match="cutoff_angle is 30 and beam_width 31"):
+        params.update()
 
 
 # ---- settings of integrators
 def test_settings_of_integrators_are_attributes():
-    with mi.set_variant("llvm_ad_rgb"):
-        prb = mi.load_dict({"type": "prb", "max_depth": 3, "rr_depth": 2})
-        assert (prb.max_depth, prb.rr_depth, prb.hide_emitters) == (3, 2, False) and type(prb.max_depth) is int
-        projective = mi.load_dict({"type": "prb_projective", "sppc": 4, "guiding": "grid"})
-        assert (projective.sppc, projective.sppp, projective.guiding, projective.guiding_proj) == (4, -1, "grid", True)
-        projective.guiding, projective.guiding_proj, projective.sppi = "none", False, np.int64(7)
-        assert (projective.guiding, projective.guiding_proj, projective.sppi, projective.sppc) == ("none", False, 7, 4)
-        direct = mi.load_dict({"type": "direct_projective"})
-        direct.max_depth = 5
-        assert direct.max_depth == 2  # as when it is loaded
-        reparam = mi.load_dict({"type": "prb_reparam"})
-        reparam.reparam_kappa = 100
-        assert reparam.reparam_kappa == 100 and type(reparam.reparam_kappa) is float
-        assert not hasattr(prb, "sppc")
-        with pytest.raises(AttributeError, match="no attribute 'depth'"):
-            prb.depth
-        with pytest.raises(AttributeError, match="depth"):
-            prb.depth = 3
-        for name, value in {"max_depth": -2, "rr_depth": 0, "block_size": 3}.items():
-            before = getattr(prb, name)
-            with pytest.raises(mi.UserError, match=name):
-                setattr(prb, name, value)
-            assert getattr(prb, name) == before
-        with pytest.raises(mi.UserError, match="it must be one of none, grid, octree"):
-            projective.guiding = "tree"
-        assert projective.guiding == "none"
+    prb = mi.load_dict({"type": "prb", "max_depth": 3, "rr_depth": 2})
+    assert (prb.max_depth, prb.rr_depth, prb.hide_emitters) == (3, 2, False) and type(prb.max_depth) is int
+    projective = mi.load_dict({"type": "prb_projective", "sppc": 4, "guiding": "grid"})
+    assert (projective.sppc, projective.sppp, projective.guiding, projective.guiding_proj) == (4, -1, "grid", True)
+    projective.guiding, projective.guiding_proj, projective.sppi = "none", False, np.int64(7)
+    assert (projective.guiding, projective.guiding_proj, projective.sppi, projective.sppc) == ("none", False, 7, 4)
+    direct = mi.load_dict({"type": "direct_projective"})
+    direct.max_depth = 5
+    assert direct.max_depth == 2  # as when it is loaded
+    reparam = mi.load_dict({"type": "prb_reparam"})
+    reparam.reparam_kappa = 100
+    assert reparam.reparam_kappa == 100 and type(reparam.reparam_kappa) is float
+    assert not hasattr(prb, "sppc")
+    with pytest.raises(AttributeError, match="no attribute 'depth'"):
+        prb.depth
+    with pytest.raises(AttributeError, match="depth"):
+        prb.depth = 3
+    for name, value in {"max_depth": -2, "rr_depth": 0, "block_size": 3}.items():
+        before = getattr(prb, name)
+        with pytest.raises(mi.UserError, match=name):
+            setattr(prb, name, value)
+        assert getattr(prb, name) == before
+    with pytest.raises(mi.UserError, match="it must be one of none, grid, octree"):
+        projective.guiding = "tree"
+    assert projective.guiding == "none"
 
 
 @pytest.mark.parametrize("kind", ["path", "prb", "prb_basic", "volpath", "prbvolpath", "prb_projective"])
 def test_settings_count_from_the_next_image_on(kind):
-    with mi.set_variant("llvm_ad_rgb"):
-        def scene(**settings):
-            return mi.load_dict({"type": "scene", "integrator": {"type": kind, **settings}, "sky": {"type": "constant"}, "bowl": {
-                "type": "sphere", "flip_normals": True, "radius": 2, "bsdf": {"type": "diffuse"}}, "lamp": {
-                    "type": "sphere", "radius": .5, "emitter": {"type": "area"}}, "camera": {
-                    "type": "perspective", "to_world": mi.ScalarTransform4f().translate([0, 0, -1.5]),
-                    "film": {"type": "hdrfilm", "width": 8, "height": 8}}})
-        changed, other = scene(max_depth=2), scene(max_depth=2)
-        short = mi.render(changed, spp=8).numpy()
-        changed.integrator().max_depth = 4
-        long = mi.render(changed, spp=8).numpy()
-        assert np.array_equal(long, mi.render(scene(max_depth=4), spp=8).numpy()) and not np.array_equal(long, short)
-        assert np.array_equal(mi.render(other, spp=8).numpy(), short)
-        changed.integrator().max_depth = 2
-        assert np.array_equal(mi.render(changed, spp=8).numpy(), short)
+    def scene(**settings):
+        return mi.load_dict({"type": "scene", "integrator": {"type": kind, **settings}, "sky": {"type": "constant"}, "bowl": {
+            "type": "sphere", "flip_normals": True, "radius": 2, "bsdf": {"type": "diffuse"}}, "lamp": {
+                "type": "sphere", "radius": .5, "emitter": {"type": "area"}}, "camera": {
+                "type": "perspective", "to_world": mi.ScalarTransform4f().translate([1.2, 0, -1]),
+                "film": {"type": "hdrfilm", "width": 8, "height": 8}}})
+    changed, other = scene(max_depth=2), scene(max_depth=2)
+    short = mi.render(changed, spp=8).numpy()
+    changed.integrator().max_depth = 4
+    long = mi.render(changed, spp=8).numpy()
+    assert np.array_equal(long, mi.render(scene(max_depth=4), spp=8).numpy()) and not np.array_equal(long, short)
+    assert np.array_equal(mi.render(other, spp=8).numpy(), short)
+    changed.integrator().max_depth = 2
+    assert np.array_equal(mi.render(changed, spp=8).numpy(), short)
 
 
 def test_frozen_functions_hear_of_settings():
-    with mi.set_variant("llvm_ad_rgb"):
-        scene = mi.load_dict({"type": "scene", "integrator": {"type": "path"}, "lamp": {"type": "sphere", "emitter": {"type": "area"}},
-                              "camera": {"type": "perspective", "to_world": mi.ScalarTransform4f().translate([0, 0, -4]),
-                                         "film": {"type": "hdrfilm", "width": 4, "height": 4}}})
+    scene = mi.load_dict({"type": "scene", "integrator": {"type": "path"}, "lamp": {"type": "sphere", "emitter": {"type": "area"}},
+                          "camera": {"type": "perspective", "to_world": mi.ScalarTransform4f().translate([0, 0, -4]),
+                                     "film": {"type": "hdrfilm", "width": 4, "height": 4}}})
 
-        @dr.freeze
-        def image(scene): return mi.render(scene, spp=4)
-        for depth in (2, 2, 0, 2):
-            scene.integrator().max_depth = depth
-            assert (np.sum(image(scene).numpy()) > 0) == (depth > 0)
+    @dr.freeze
+    def image(scene): return mi.render(scene, spp=4)
+    for depth in (2, 2, 0, 2):
+        scene.integrator().max_depth = depth
+        assert (np.sum(image(scene).numpy()) > 0) == (depth > 0)
 
 
 # ---- names of spectra
 def test_daylight_has_a_value():
-    with mi.set_variant("llvm_ad_rgb"):
-        scene = mi.load_dict({"type": "scene", "ball": {"type": "sphere", "emitter": {
-            "type": "area", "id": "lamp", "radiance": {"type": "d65", "scale": 2.}}}, "camera": {
-                "type": "perspective", "to_world": mi.ScalarTransform4f().translate([0, 0, -4]),
-                "film": {"type": "hdrfilm", "width": 4, "height": 4}}})
-        params = mi.traverse(scene)
-        assert "lamp.radiance.scale" in params.keys() and "lamp.radiance.value" not in params.keys()
-        for key in ("lamp.radiance.value", "ball.emitter.radiance.value"):
-            assert key in params and params.flags(key) == 0 and dr.allclose(params[key], params["lamp.radiance.scale"])
-        before = np.sum(mi.render(scene, spp=4).numpy())
-        params["lamp.radiance.value"] = 6
-        params.update()
-        assert np.isclose(np.sum(mi.render(scene, spp=4).numpy()), 3 * before)
-        kept = params.copy()
-        kept.keep(["lamp.radiance.value"])
-        assert kept.keys() == ["lamp.radiance.scale"]
-        alone = mi.traverse(mi.load_dict({"type": "d65"}))
-        assert dr.allclose(alone["value"], 1)
-        coloured = mi.traverse(mi.load_dict({"type": "d65", "color": {"type": "rgb", "value": [1, 2, 3]}}))
-        assert type(coloured["value"]) is mi.Color3f
-        checks = mi.traverse(mi.load_dict({"type": "scale", "value": {"type": "checkerboard"}}))
-        assert "value" not in checks and "scale" in checks
+    scene = mi.load_dict({"type": "scene", "ball": {"type": "sphere", "emitter": {
+        "type": "area", "id": "lamp", "radiance": {"type": "d65", "scale": 2.}}}, "camera": {
+            "type": "perspective", "to_world": mi.ScalarTransform4f().translate([0, 0, -4]),
+            "film": {"type": "hdrfilm", "width": 4, "height": 4}}})
+    params = mi.traverse(scene)
+    assert "lamp.radiance.scale" in params.keys() and "lamp.radiance.value" not in params.keys()
+    for key in ("lamp.radiance.value", "ball.emitter.radiance.value"):
+        assert key in params and params.flags(key) == 0 and dr.allclose(params[key], params["lamp.radiance.scale"])
+    before = np.sum(mi.render(scene, spp=4).numpy())
+    params["lamp.radiance.value"] = 6
+    params.update()
+    assert np.isclose(np.sum(mi.render(scene, spp=4).numpy()), 3 * before)
+    kept = params.copy()
+    kept.keep(["lamp.radiance.value"])
+    assert kept.keys() == ["lamp.radiance.scale"]
+    alone = mi.traverse(mi.load_dict({"type": "d65"}))
+    assert dr.allclose(alone["value"], 1)
+    coloured = mi.traverse(mi.load_dict({"type": "d65", "color": {"type": "rgb", "value": [1, 2, 3]}}))
+    assert type(coloured["value"]) is mi.Color3f
+    checks = mi.traverse(mi.load_dict({"type": "scale", "value": {"type": "checkerboard"}}))
+    assert "value" not in checks and "scale" in checks

@@ -38,10 +38,11 @@ struct TransformSlot {
     TransformData *host;
 };
 /// Where a parameter lives that can be read and replaced after loading.
-using Slot = std::variant<std::monostate, Float *, std::array<Float *, 3>, TensorSlot, // traced
-                          BufferSlot, double *, std::array<int *, 2>, std::array<double *, 3>,
-                          TransformData *, TransformSlot, std::vector<double> *,
-                          std::vector<uint32_t> *>; // of the host
+using Slot =
+    std::variant<std::monostate, Float *, std::array<Float *, 3>, TensorSlot, // traced
+                 BufferSlot, double *, std::array<int *, 2>, std::array<double *, 2>,
+                 std::array<double *, 3>, TransformData *, TransformSlot, std::vector<double> *,
+                 std::vector<uint32_t> *>; // of the host
 
 /// One declared parameter.
 struct Param {

@@ -10,28 +10,41 @@ namespace umbel {
 
 namespace {
 constexpr double MostNanometres = 1e6; // far infrared: tables beyond would be large for nothing
+
+void check_wavelengths(std::span<const double> wavelengths, size_t values) {
+    if (wavelengths.size() != values || values < 2)
+        fail("a tabulated spectrum has {} wavelengths and {} values; it needs as many of each, and "
+             "two at least",
+             wavelengths.size(), values);
+    for (size_t i = 0; i < values; ++i) {
+        if (!std::isfinite(wavelengths[i]))
+            fail("a tabulated spectrum holds something that is not a number");
+        if (wavelengths[i] < 0 || wavelengths[i] > MostNanometres)
+            fail("a tabulated spectrum has a value at {} nm; it must be between 0 and {}",
+                 wavelengths[i], MostNanometres);
+        if (i && wavelengths[i] <= wavelengths[i - 1])
+            fail("the wavelengths of a tabulated spectrum must increase, and {} follows {}",
+                 wavelengths[i], wavelengths[i - 1]);
+    }
 }
+} // namespace
 
 TabulatedSpectrum::TabulatedSpectrum(std::span<const double> wavelengths,
                                      std::span<const double> values)
     : m_wavelengths(wavelengths.begin(), wavelengths.end()),
       m_values(values.begin(), values.end()) {
-    if (m_wavelengths.size() != m_values.size() || m_wavelengths.size() < 2)
-        fail("a tabulated spectrum has {} wavelengths and {} values; it needs as many of each, and "
-             "two at least",
-             m_wavelengths.size(), m_values.size());
-    for (size_t i = 0; i < m_wavelengths.size(); ++i) {
-        if (!std::isfinite(m_values[i]) || !std::isfinite(m_wavelengths[i]))
+    check_wavelengths(m_wavelengths, m_values.size());
+    for (double v : m_values)
+        if (!std::isfinite(v))
             fail("a tabulated spectrum holds something that is not a number");
-        if (m_wavelengths[i] < 0 || m_wavelengths[i] > MostNanometres)
-            fail("a tabulated spectrum has a value at {} nm; it must be between 0 and {}",
-                 m_wavelengths[i], MostNanometres);
-        if (i && m_wavelengths[i] <= m_wavelengths[i - 1])
-            fail("the wavelengths of a tabulated spectrum must increase, and {} follows {}",
-                 m_wavelengths[i], m_wavelengths[i - 1]);
-    }
-    if (variant().colour == Colour::Spectral)
-        make_table();
+    if (variant().colour != Colour::Spectral)
+        return;
+    make_grid();
+    std::vector<double> table;
+    for (double end : cell_ends())
+        table.push_back(eval(end));
+    m_cells = float_array(table);
+    m_table = float_array(m_values);
 }
 
 double TabulatedSpectrum::eval(double w) const {
@@ -44,7 +57,7 @@ double TabulatedSpectrum::eval(double w) const {
     return std::lerp(m_values[i - 1], m_values[i], t);
 }
 
-void TabulatedSpectrum::make_table() {
+void TabulatedSpectrum::make_grid() {
     // The largest common divisor of all distances, in steps of a hundredth of a nanometre
     int64_t width = 0;
     bool exact = true;
@@ -59,11 +72,6 @@ void TabulatedSpectrum::make_table() {
     size_t cells = size_t(std::round(range / w));
     m_width = w;
     m_cell_count = cells;
-    std::vector<double> table;
-    for (double end : cell_ends())
-        table.push_back(eval(end));
-    m_cells = float_array(table);
-    m_table = float_array(m_values);
     m_first = opaque_float(m_wavelengths.front());
     m_last = opaque_float(m_wavelengths.back());
     m_inv_width = opaque_float(1 / w);
@@ -79,10 +87,12 @@ std::vector<double> TabulatedSpectrum::cell_ends() const {
     return out;
 }
 
-void TabulatedSpectrum::expose(Params &p, const char *name) {
+void TabulatedSpectrum::expose(Params &p, const char *values, const char *wavelengths) {
     if (!p.traversing() || !m_table.valid())
         return;
-    p.exposed(name, &m_table).differentiable();
+    if (wavelengths)
+        p.exposed(wavelengths, BufferSlot{ &m_nodes, &m_wavelengths });
+    p.exposed(values, &m_table).differentiable();
     p.derived(m_cells);
 }
 
@@ -104,6 +114,23 @@ void TabulatedSpectrum::update() {
     Float a(jit::gather(m_table, at, Mask(true))), b(jit::gather(m_table, at + 1u, Mask(true)));
     m_cells = lerp(a, b, float_array(weight));
     jit::eval(m_cells);
+}
+
+void TabulatedSpectrum::update_wavelengths() {
+    Value nodes = m_nodes;
+    if (!nodes.valid()) // nobody has seen them
+        return update();
+    m_nodes = {}; // what counts, again
+    set_wavelengths(read_floats(Float(nodes.detached())));
+    m_nodes = nodes;
+}
+
+void TabulatedSpectrum::set_wavelengths(std::vector<double> wavelengths) {
+    check_wavelengths(wavelengths, m_values.size());
+    m_wavelengths = std::move(wavelengths);
+    m_nodes = {};
+    make_grid();
+    update();
 }
 
 Spectrum TabulatedSpectrum::eval(const Wavelengths &wavelengths, const Mask &active) const {

@@ -14,10 +14,14 @@ public:
 
     double eval(double wavelength) const;
     Spectrum eval(const Wavelengths &w, const Mask &active) const;
-    /// Shows the values as a parameter.
-    void expose(Params &p, const char *name);
+    /// Shows the values as a parameter, and the wavelengths, if these have a name.
+    void expose(Params &p, const char *values, const char *wavelengths = nullptr);
     /// After the values were changed.
     void update();
+    /// After the wavelengths were, and perhaps the values. UserError, with the wavelengths as they were, if they will not do.
+    void update_wavelengths();
+    /// As many as there are; the same holds.
+    void set_wavelengths(std::vector<double> wavelengths);
     /// Linear sRGB: of the light itself, or of a surface of this reflectance under D65.
     Colour3 emission_rgb() const;
     Colour3 reflectance_rgb() const;
@@ -26,7 +30,7 @@ public:
     std::vector<double> values() const;
 
 private:
-    void make_table();
+    void make_grid();
     std::vector<double> cell_ends() const;
 
     std::vector<double> m_wavelengths, m_values;
@@ -36,6 +40,7 @@ private:
     // wavelengths where there is such a number; else it is half a nanometre, and corners are cut by as much.
     Float m_cells, m_first, m_last, m_inv_width, m_count;
     Float m_table; // the values, as given
+    Value m_nodes; // the wavelengths, where scripts hold them
 };
 
 } // namespace umbel

@@ -89,6 +89,9 @@ struct Reader {
         return from_values({ jit::UInt32(uint32_t(*v[0])), jit::UInt32(uint32_t(*v[1])) },
                            Sense::Vector);
     }
+    nb::object operator()(const std::array<double *, 2> &v) {
+        return from_values({ Float(*v[0]), Float(*v[1]) }, Sense::Vector);
+    }
     nb::object operator()(const std::array<double *, 3> &v) {
         return from_values({ Float(*v[0]), Float(*v[1]), Float(*v[2]) }, Sense::Point);
     }
@@ -161,6 +164,11 @@ public:
         if (auto *v = std::get_if<std::array<int *, 2>>(&slot)) {
             need(key, n.size(), 2);
             bool a = replace(*(*v)[0], int(n[0])), b = replace(*(*v)[1], int(n[1]));
+            return a || b;
+        }
+        if (auto *v = std::get_if<std::array<double *, 2>>(&slot)) {
+            need(key, n.size(), 2);
+            bool a = replace(*(*v)[0], n[0]), b = replace(*(*v)[1], n[1]);
             return a || b;
         }
         if (auto *v = std::get_if<std::array<double *, 3>>(&slot)) {

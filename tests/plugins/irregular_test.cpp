@@ -1,4 +1,6 @@
 // tests/plugins/irregular_test.cpp: spectra given by tables.
+#include "core/host_array.h"
+#include "core/traverse.h"
 #include "render/texture.h"
 #include "support/surface.h"
 
@@ -45,6 +47,68 @@ TEST(Regular, SpreadsItsValuesEvenly) {
     std::vector<double> got = at(*t, { 400, 450, 500, 550, 600 }), want{ 1, 2, 3, 2.5, 2 };
     for (size_t i = 0; i < got.size(); ++i)
         EXPECT_NEAR(got[i], want[i], 1e-12);
+}
+
+// A table with other wavelengths is that which was made with them; what will not do leaves it alone.
+TEST(Irregular, TakesOtherWavelengths) {
+    VariantScope scope(find_variant("interp_spectral_double"));
+    auto t = table("400, 500 700", "1, 3, 2");
+    SceneParameters params(t);
+    auto set = [&](const char *key, const std::vector<double> &numbers) {
+        params.assign(key, std::array<Value, 1>{ float_array(numbers) });
+        params.update({ key });
+    };
+    set("wavelengths", { 450, 500, 600 });
+    std::vector<double> places{ 449, 450, 475, 500, 550, 600, 601 }, want{ 0, 1, 2, 3, 2.5, 2, 0 };
+    auto expect = [&](double times) {
+        std::vector<double> got = at(*t, places);
+        for (size_t i = 0; i < got.size(); ++i)
+            EXPECT_NEAR(got[i], times * want[i], 1e-12) << places[i];
+    };
+    expect(1);
+    EXPECT_EQ(t->wavelength_range(), (std::array<double, 2>{ 450, 600 }));
+    EXPECT_EQ(t->spectral_resolution(), 50);
+    EXPECT_NEAR(read_floats(t->mean_value())[0], (2 * 50 + 2.5 * 100) / 150, 1e-12);
+    for (auto &[wrong, part] : std::map<std::vector<double>, const char *>{
+             { { 500, 400, 600 }, "400 follows 500" },
+             { { 400, 500 }, "2 wavelengths and 3 values" },
+             { { -1, 500, 600 }, "-1 nm" } }) {
+        std::string m = user_error([&] { set("wavelengths", wrong); });
+        EXPECT_NE(m.find(part), m.npos) << m;
+        expect(1);
+        auto seen = std::get<BufferSlot>(params.at("wavelengths").param.slot).read();
+        EXPECT_EQ(read_floats(Float(seen)), (std::vector<double>{ 450, 500, 600 }));
+    }
+    set("values", { 2, 6, 4 });
+    expect(2);
+}
+
+TEST(Regular, TakesAnotherRange) {
+    VariantScope scope(find_variant("interp_spectral_double"));
+    auto t = make_object<Texture>(Properties("texture", "regular")
+                                      .set("wavelength_min", 400.0)
+                                      .set("wavelength_max", 600.0)
+                                      .set("values", std::string("1, 3, 2")));
+    SceneParameters params(t);
+    auto range = std::get<std::array<double *, 2>>(params.at("range").param.slot);
+    EXPECT_EQ(*range[0], 400);
+    EXPECT_EQ(*range[1], 600);
+    auto set = [&](double low, double high) {
+        *range[0] = low, *range[1] = high;
+        params.update({ "range" });
+    };
+    for (int i = 0; i < 2; ++i) {
+        set(500, 540);
+        std::vector<double> got = at(*t, { 499, 500, 510, 520, 530, 540, 541 }),
+                            want{ 0, 1, 2, 3, 2.5, 2, 0 };
+        for (size_t k = 0; k < got.size(); ++k)
+            EXPECT_NEAR(got[k], want[k], 1e-12);
+        EXPECT_EQ(t->wavelength_range(), (std::array<double, 2>{ 500, 540 }));
+        std::string m = user_error([&] { set(600, 500); });
+        EXPECT_NE(m.find("must increase"), m.npos) << m;
+        EXPECT_EQ(*range[0], 500);
+        EXPECT_EQ(*range[1], 540);
+    }
 }
 
 // Under D65, which is white; as light, it is redder.

@@ -411,3 +411,56 @@ def test_daylight_has_a_value():
     assert type(coloured["value"]) is mi.Color3f
     checks = mi.traverse(mi.load_dict({"type": "scale", "value": {"type": "checkerboard"}}))
     assert "value" not in checks and "scale" in checks
+
+
+def test_tables_of_spectra_take_other_wavelengths():
+    with mi.set_variant("llvm_ad_spectral"):
+        si = dr.zeros(mi.SurfaceInteraction3f)
+        si.wavelengths = mi.Spectrum(450, 500, 550, 650)
+        table = mi.load_dict({"type": "irregular", "wavelengths": "400, 500, 700", "values": "1, 3, 2"})
+        params = mi.traverse(table)
+        assert params.keys() == ["wavelengths", "values"] and [params.flags(k) for k in params.keys()] == [1, 0]
+        assert type(params["wavelengths"]) is mi.Float and dr.allclose(params["wavelengths"], [400, 500, 700])
+        assert dr.allclose(table.eval(si), [2, 3, 2.75, 2.25])
+        params["wavelengths"] = [450, 550, 650]
+        params.update()
+        assert dr.allclose(table.eval(si), [1, 2, 3, 2])
+        params["values"] = [2, 6, 4]
+        params.update()
+        assert dr.allclose(table.eval(si), [2, 4, 6, 4])
+        for wrong, message in (([450, 650, 550], "550 follows 650"), ([450, 650], "2 wavelengths and 3 values")):
+            params["wavelengths"] = wrong
+            with pytest.raises(mi.UserError, match=message):
+                params.update()
+            assert dr.allclose(table.eval(si), [2, 4, 6, 4])
+        params["wavelengths"] = [450, 550, 650]
+        params.update()
+
+        even = mi.load_dict({"type": "regular", "wavelength_min": 400.1, "wavelength_max": 700., "values": "1, 3, 2"})
+        params = mi.traverse(even)
+        assert params.keys() == ["range", "values"] and [params.flags(k) for k in params.keys()] == [1, 0]
+        assert type(params["range"]) is mi.Vector2f and dr.allclose(params["range"], [400.1, 700])
+        assert not params.update()
+        params["range"] = [450, 650]
+        params.update()
+        assert dr.allclose(even.eval(si), [1, 2, 3, 2])
+        params["range"] = [650, 450]
+        with pytest.raises(mi.UserError, match="must increase"):
+            params.update()
+        assert dr.allclose(even.eval(si), [1, 2, 3, 2])
+
+
+def test_kernels_are_those_of_other_wavelengths():
+    with mi.set_variant("llvm_ad_spectral"):
+        scene = mi.load_dict({"type": "scene", "sky": {"type": "constant", "radiance": {
+            "type": "irregular", "wavelengths": "300, 500, 900", "values": "1, 3, 2"}}, "camera": {
+                "type": "perspective", "film": {"type": "hdrfilm", "width": 4, "height": 4}}})
+        params = mi.traverse(scene)
+        before = mi.render(scene, spp=4).numpy()
+        with dr.scoped_set_flag(dr.JitFlag.KernelHistory, True):
+            dr.kernel_history_clear()
+            params["sky.radiance.wavelengths"] = [300, 610.3, 900]
+            params.update()
+            after = mi.render(scene, spp=4).numpy()
+            history = dr.kernel_history([dr.KernelType.JIT])
+        assert np.all(before != after) and all(k["cache_hit"] for k in history if k["size"] > 1000)

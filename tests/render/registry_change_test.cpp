@@ -52,6 +52,9 @@ bool change(SceneParameters &params, const std::string &key, bool lower) {
     else if (auto *i = std::get_if<std::array<int *, 2>>(&slot))
         for (int *v : *i)
             *v = *v > 1 ? *v - 1 : *v + 1;
+    else if (auto *v = std::get_if<std::array<double *, 2>>(&slot))
+        for (double *x : *v)
+            *x = other(*x);
     else if (auto *v = std::get_if<std::array<double *, 3>>(&slot))
         for (double *x : *v)
             *x = other(*x);

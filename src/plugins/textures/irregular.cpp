@@ -7,6 +7,7 @@
 #include "render/spectrum_sampler.h"
 #include "render/texture.h"
 #include <algorithm>
+#include <cmath>
 
 namespace umbel {
 
@@ -24,22 +25,20 @@ public:
             m_data.wavelengths = parse_number_list(m_wavelengths, "wavelengths", *p.properties());
             m_data.values = parse_number_list(m_values, "values", *p.properties());
         }
-        expose(p);
+        expose(p, "wavelengths");
     }
-    void changed(std::span<const std::string>) override {
-        if (variant().colour == Colour::Spectral) {
+    void changed(std::span<const std::string> names) override {
+        if (variant().colour != Colour::Spectral)
+            return m_colour.update();
+        if (is_among("wavelengths", names))
+            change([&] { m_table.update_wavelengths(); });
+        else
             m_table.update();
-            m_sampler = {};
-        } else
-            m_colour.update();
+        m_sampler = {};
     }
 
     void configure() override {
-        try {
-            m_table = TabulatedSpectrum(m_data.wavelengths, m_data.values);
-        } catch (const UserError &e) {
-            complain("{}", e.what());
-        }
+        change([&] { m_table = TabulatedSpectrum(m_data.wavelengths, m_data.values); });
         if (variant().colour == Colour::Spectral)
             return;
         bool bounded = m_data.intent == SpectrumData::Intent::Reflectance;
@@ -106,17 +105,29 @@ public:
     }
 
 protected:
-    /// The values, or, outside of spectral variants, the colour.
-    void expose(Params &p) {
+    /// The values, and the wavelengths under this name, if it is one; or, outside of spectral variants, the colour.
+    void expose(Params &p, const char *wavelengths = nullptr) {
         if (!p.traversing())
             return;
         if (variant().colour == Colour::Spectral)
-            m_table.expose(p, "values");
+            m_table.expose(p, "values", wavelengths);
         else
             m_colour.expose(p, "value");
     }
+    /// Whatever is wrong with the table is wrong with the texture.
+    template <class Fn> void change(const Fn &fn) {
+        try {
+            fn();
+        } catch (const UserError &e) {
+            complain("{}", e.what());
+        }
+    }
+    static bool is_among(const char *name, std::span<const std::string> names) {
+        return std::find(names.begin(), names.end(), name) != names.end();
+    }
 
     SpectrumData m_data;
+    TabulatedSpectrum m_table;
 
 private:
     // Made when it is first needed: few spectra are sampled.
@@ -128,7 +139,6 @@ private:
 
     mutable std::optional<SpectrumSampler> m_sampler;
     std::string m_wavelengths, m_values;
-    TabulatedSpectrum m_table;
     ColourValue m_colour;
 };
 
@@ -145,6 +155,8 @@ public:
         p.string("values", m_list, "").doc("Values at equal distances");
         p.spectrum("value", m_data, SpectrumData())
             .doc("In place of them: pairs of wavelength in nm and value");
+        if (p.traversing() && variant().colour == Colour::Spectral)
+            p.exposed("range", std::array{ &m_range[0], &m_range[1] });
         expose(p);
         if (!p.loading() || !m_data.values.empty())
             return;
@@ -153,9 +165,26 @@ public:
         for (size_t i = 0; i < n; ++i)
             m_data.wavelengths.push_back(m_min + (m_max - m_min) * double(i) / double(n - 1));
     }
+    void configure() override {
+        Irregular::configure();
+        m_range = { m_table.wavelengths().front(), m_table.wavelengths().back() };
+    }
+    void changed(std::span<const std::string> names) override {
+        if (variant().colour == Colour::Spectral && is_among("range", names)) {
+            std::vector<double> moved = m_table.wavelengths();
+            auto [low, high] = m_range;
+            m_range = { moved.front(), moved.back() }; // unless these will do
+            for (double &w : moved)
+                w = std::lerp(low, high, (w - m_range[0]) / (m_range[1] - m_range[0]));
+            change([&] { m_table.set_wavelengths(moved); });
+            m_range = { low, high };
+        }
+        Irregular::changed(names);
+    }
 
 private:
     double m_min = 0, m_max = 0;
+    std::array<double, 2> m_range{}; // in which the values are
     std::string m_list;
 };
 

@@ -462,5 +462,5 @@ def test_kernels_are_those_of_other_wavelengths():
             params["sky.radiance.wavelengths"] = [300, 610.3, 900]
             params.update()
             after = mi.render(scene, spp=4).numpy()
-            history = dr.kernel_history([dr.KernelType.JIT])
-        assert np.all(before != after) and all(k["cache_hit"] for k in history if k["size"] > 1000)
+            history = [k for k in dr.kernel_history([dr.KernelType.JIT]) if k["size"] in (64, 16)]  # samples, and pixels
+        assert np.all(before != after) and history and all(k["cache_hit"] for k in history)

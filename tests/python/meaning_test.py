@@ -591,7 +591,7 @@ def test_films_of_several_integrators_split_into_their_layers():
 
 @pytest.mark.parametrize("name", ["rectangle", "disk", "sphere", "cylinder", "cube"])
 def test_scenes_hear_of_shapes_that_are_traversed_alone(name):
-    scene = mi.load_dict({"type": "scene", "shape": {"type": name, "to_world": T().rotate([0, 1, 0], 40)}})
+    scene = mi.load_dict({"type": "scene", "shape": {"type": name, "to_world": T().rotate([0, 1, 0], 60)}})
     params, shift = mi.traverse(scene.shapes()[0]), mi.Float(.5)
     ray = mi.Ray3f(mi.Point3f(.1, .2, -5), mi.Vector3f(0, 0, 1))
     t, box = scene.ray_intersect(ray).t[0], scene.bbox()

@@ -7,6 +7,7 @@
 #include "support/tensor_files.h"
 #include "support/volume_file.h"
 #include "support/weave_files.h"
+#include <algorithm>
 #include <fstream>
 #include <set>
 #include <unistd.h>
@@ -232,11 +233,20 @@ std::string with_parameter(std::string xml, const std::string &element) {
     size_t begin = xml.find('>', xml.find("id='it'")) + 1;
     std::string name = element.substr(element.find("name='"));
     name = name.substr(0, name.find('\'', 6) + 1);
-    for (size_t at = begin; xml[at + 1] != '/'; at = end_of(xml, at))
-        if (xml.substr(at, xml.find('>', at) - at).find(name) != std::string::npos) {
+    std::vector<std::string> replaced = { name };
+    if (name == "name='to_world'") // which is to tell the whole way
+        replaced.insert(replaced.end(), { "name='origin'", "name='direction'" });
+    for (size_t at = begin; xml[at + 1] != '/';) {
+        std::string head = xml.substr(at, xml.find('>', at) - at);
+        bool is_replaced =
+            std::any_of(replaced.begin(), replaced.end(), [&](const std::string &other) {
+                return head.find(other) != std::string::npos;
+            });
+        if (is_replaced)
             xml.erase(at, end_of(xml, at) - at);
-            break;
-        }
+        else
+            at = end_of(xml, at);
+    }
     return xml.insert(begin, element);
 }
 

@@ -2,6 +2,7 @@
 #include "cli/render_run.h"
 #include "core/file_text.h"
 #include "core/image_io.h"
+#include "jit/buffer.h"
 #include <atomic>
 #include <chrono>
 #include <csignal>
@@ -342,6 +343,7 @@ void run_render(const RunOptions &o, Render &render, const Film &film, Progress 
         } catch (const DeviceError &e) {
             unsaved = e.what();
         }
+    jit::trim(); // what launches needed makes room for the image
     fs::path file = write_result(film, out, render.image());
     kernels.look(progress.title());
     progress.finish(fmt::format("{}: {}{}", file.string(),

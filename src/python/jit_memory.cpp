@@ -1,5 +1,6 @@
 // python/jit_memory.cpp: gathering, scattering, reductions and other operations on whole arrays.
 #include "jit/exchange.h"
+#include "jit/lane_list.h"
 #include "python/empty_arrays.h"
 #include "python/functions.h"
 #include "python/helpers.h"
@@ -192,6 +193,12 @@ void bind_memory(nb::module_ &m) {
         Value r = jit::compress(mask_value(mask));
         return steal(r.valid() && r.size() ? wrap(std::move(r))
                                            : wrap(scalar_class(Type::U32), Value()));
+    });
+    m.def("compress_to", [](nb::handle mask, uint32_t size) {
+        jit::LaneList r = jit::compress(jit::Mask(mask_value(mask)), size);
+        return nb::make_tuple(steal(size ? wrap(std::move(r.lanes))
+                                         : wrap(scalar_class(Type::U32), Value())),
+                              steal(wrap(std::move(r.count))));
     });
     m.def("sort_permutation", [](nb::handle keys, bool descending) {
         if (is_empty(keys))

@@ -3,6 +3,7 @@
 #include "jit/array.h"
 #include "jit/element_count.h"
 #include "jit/gemm.h"
+#include "jit/lane_list.h"
 #include "support/backend_fixture.h"
 #include <algorithm>
 #include <cmath>
@@ -645,6 +646,31 @@ TEST_P(ArrayTest, CompressListsTheTrueLanes) {
     UInt32 lanes(compress(arange<uint32_t>(10) % 4u == 1u));
     EXPECT_EQ(lanes.read(), list<uint32_t>({ 1, 5, 9 }));
     EXPECT_EQ(UInt32(compress(full(false, 5))).size(), 0u);
+}
+
+TEST_P(ArrayTest, LanesAreListedInAnArrayOfAnySize) {
+    Mask held = arange<uint32_t>(10) % 4u == 1u; // 1, 5, 9
+    auto lists = [](const Mask &mask, uint32_t size, std::vector<uint32_t> lanes, uint32_t count) {
+        LaneList r = compress(mask, size);
+        EXPECT_EQ(r.lanes.read(), lanes) << size;
+        EXPECT_EQ(r.count.read(), list<uint32_t>({ count })) << size;
+    };
+    lists(held, 5, { 1, 5, 9, 0, 0 }, 3);
+    lists(held, 3, { 1, 5, 9 }, 3);
+    lists(held, 2, { 1, 5 }, 3); // no room for all
+    lists(held, 0, {}, 3);
+    lists(full(false, 7), 2, { 0, 0 }, 0);
+    lists(full(true, 3), 4, { 0, 1, 2, 0 }, 3);
+    lists(Mask(true), 2, { 0, 0 }, 1);
+    lists(full(true, 0), 2, { 0, 0 }, 0);
+    Mask some = arange<uint32_t>(100000) * 2654435761u < 0x40000000u;
+    UInt32 many(compress(some));
+    LaneList r = compress(some, 100000);
+    ASSERT_GT(many.size(), 20000u);
+    EXPECT_EQ(r.count.read(), list<uint32_t>({ many.size() }));
+    std::vector<uint32_t> expected = many.read();
+    expected.resize(100000);
+    EXPECT_EQ(r.lanes.read(), expected);
 }
 
 TEST_P(ArrayTest, SortPermutationSortsStably) {

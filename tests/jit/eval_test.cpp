@@ -1,5 +1,6 @@
 // tests/jit/eval_test.cpp: kernels: how many, of what, when they run, when they are compiled, what they say.
 #include "jit/control.h"
+#include "jit/lane_list.h"
 #include "jit/launch.h"
 #include "jit/launch_log.h"
 #include "jit/warning.h"
@@ -203,6 +204,25 @@ TEST_P(EvalTest, TracingGoesOnWhileAKernelRuns) {
     gate.open = true;
     EXPECT_EQ(x.read()[4], 2.f);
     EXPECT_TRUE(context.stream().idle());
+}
+
+// Neither the list nor its length is needed to go on.
+TEST_P(EvalTest, LanesAreListedBehindAKernelThatRuns) {
+    context.set(Flag::History, false);
+    if (context.backend().device())
+        GTEST_SKIP() << "kernels there call no functions of the host";
+    UInt32 x = opaque(arange<uint32_t>(1000));
+    Gate gate;
+    Value lane = lane_index(64);
+    call_host("gate", Gate::wait, &gate, { &lane, 1 }, {}, literal(Type::Bool, 1), true);
+    context.evaluate({});
+    LaneList even = compress(x % 2u == 0u, 600);
+    UInt32 squares = even.lanes * even.lanes;
+    eval(squares);
+    EXPECT_FALSE(context.stream().idle());
+    gate.open = true;
+    EXPECT_EQ(item(even.count), 500u);
+    EXPECT_EQ(item(squares, 499), 998u * 998u);
 }
 
 // Results of queued kernels take memory that nobody has counted on.

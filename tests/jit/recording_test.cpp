@@ -1,5 +1,6 @@
 // tests/jit/recording_test.cpp: launches that are recorded once and replayed with other data.
 #include "jit/control.h"
+#include "jit/lane_list.h"
 #include "jit/recording.h"
 #include "support/backend_fixture.h"
 
@@ -178,6 +179,26 @@ TEST_P(Recorded, SizesMayDependOnData) {
     EXPECT_EQ(floats(r->replay(in)[0]), (std::vector<float>{ 2, 4, 6, 12 }));
     in = { numbers({ -1, -1 }) };
     EXPECT_EQ(r->replay(in)[0].size(), 0u);
+}
+
+TEST_P(Recorded, ListsOfLanesHaveTheirSizeWhateverTheData) {
+    auto f = [](const std::vector<Value> &in) {
+        Float32 x(in[0]);
+        LaneList found = compress(x > 0.f, 3);
+        return std::vector<Value>{ gather(x, found.lanes) * 2.f, Float32(found.count) };
+    };
+    auto r = record(f, { numbers({ 1, -2, 3 }) });
+    ASSERT_TRUE(r->generalize(*record(f, { numbers({ 1, -2, 3, 4 }) })));
+    for (auto v : { std::vector<float>{ 1, 2, 3, -5, 6 }, { -1, -1 }, { -1, 5, -3, -2, -7, 9 } }) {
+        std::vector<Value> in = { numbers(v) }, expected = f(in);
+        ASSERT_TRUE(r->covers(in));
+        auto out = r->replay(in);
+        EXPECT_EQ(floats(out[0]), floats(expected[0]));
+        EXPECT_EQ(floats(out[1]), floats(expected[1]));
+        if (context.backend().device()) { // neither came to the host and back
+            EXPECT_TRUE(context.graph.buffer_of(r->replay(in)[1].id())->is_on_device());
+        }
+    }
 }
 
 TEST_P(Recorded, LoopsAndHostCallsAreReplayed) {

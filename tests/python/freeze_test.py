@@ -57,7 +57,7 @@ def test_kernel_histories_of_recording_and_replay_are_alike():
     dr.sum, dr.prod, dr.max, dr.mean, dr.cumsum, lambda x: dr.block_sum(x, 2), lambda x: dr.dot(x, x + 1),
     lambda x: dr.sum(x) + x, lambda x: dr.gather(Float, x, dr.arange(UInt, dr.width(x) // 2) * 2),
     lambda x: dr.zeros(Float, dr.width(x)), lambda x: dr.linspace(Float, 0, 1, 5) + dr.sum(x), dr.sort,
-    lambda x: dr.compress(x > 1)])
+    lambda x: dr.compress(x > 1), lambda x: dr.compress(x > 1, 4)[0], lambda x: dr.compress(x > 1, 4)[1]])
 def test_every_operation_follows_contents_and_sizes(f):
     frozen, traces = counted(f)
     for i, n in enumerate([6, 6, 8, 10, 12, 6]):

@@ -96,6 +96,13 @@ def test_rearranging():
     assert list(dr.concat([a, Float(4)])) == [1, 2, 3, 4] and list(dr.reverse(a)) == [3, 2, 1]
     assert list(dr.sort(Float(3, 1, 2))) == [1, 2, 3] and list(dr.argsort(Float(3, 1, 2), descending=True)) == [0, 2, 1]
     assert list(dr.compress(Bool(True, False, True))) == [0, 2] and len(dr.compress(Bool(False, False))) == 0
+    lanes, count = dr.compress(Bool(True, False, True, True), 2)
+    assert list(lanes) == [0, 2] and list(count) == [3] and type(lanes) is type(count) is UInt
+    lanes, count = dr.compress(Bool(False, True), size=3)
+    assert list(lanes) == [1, 0, 0] and list(count) == [1]
+    assert [len(a) for a in dr.compress(Bool(True, True), 0)] == [0, 1] and [list(a) for a in dr.compress(Bool(), 2)] == [[0, 0], [0]]
+    with pytest.raises(dr.ArgumentError, match="-1"):
+        dr.compress(Bool(True), -1)
     assert dr.slice(Float(1, 2, 3), 1) == 2
 
 

@@ -361,12 +361,19 @@ def copy(value):
     return map_leaves(_core.copy, value)
 
 
-def compress(mask):
-    """Numbers of the lanes where the mask holds. Waits, since the size depends on data."""
+def compress(mask, size=None):
+    """Numbers of the lanes where the mask holds. Waits, since their count depends on data. With a `size` nothing waits: an array of
+    that size, of as many as fit and zeros after them, and their count, as an array of one element that stays where it was computed."""
+    if size is not None and not (isinstance(size, int) and 0 <= size < 2 ** 32):
+        raise ArgumentError(f"compress(): the size must be a number from 0 to 2**32 - 1, not {size!r}")
     if is_host_v(mask) and is_mask_v(mask):
-        return _core.host_classes["ArrayXu"]([i for i, m in enumerate(mask) if m])
+        held = [i for i, m in enumerate(mask) if m]
+        array = _core.host_classes["ArrayXu"]
+        return array(held) if size is None else (array((held + [0] * size)[:size]), array([len(held)]))
     if not isinstance(mask, ArrayBase) or not is_mask_v(mask) or describe(type(mask))[3]:
         raise ArgumentError(f"compress(): a flat mask is needed, not '{type(mask).__name__}'")
+    if size is not None:
+        return _core.compress_to(mask, size) if len(mask) else (zeros(UInt, size), UInt(0))
     if len(mask) == 0:
         return UInt()
     return _core.compress(mask)

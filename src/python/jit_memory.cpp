@@ -196,9 +196,9 @@ void bind_memory(nb::module_ &m) {
     });
     m.def("compress_to", [](nb::handle mask, uint32_t size) {
         jit::LaneList r = jit::compress(jit::Mask(mask_value(mask)), size);
-        return nb::make_tuple(steal(size ? wrap(std::move(r.lanes))
-                                         : wrap(scalar_class(Type::U32), Value())),
-                              steal(wrap(std::move(r.count))));
+        return nb::make_tuple(
+            steal(size ? wrap(std::move(r.lanes)) : wrap(scalar_class(Type::U32), Value())),
+            steal(wrap(std::move(r.count))));
     });
     m.def("sort_permutation", [](nb::handle keys, bool descending) {
         if (is_empty(keys))

@@ -478,15 +478,18 @@ Voxels decode_voxels(std::string bytes, const std::string &name) {
     return with_numbers(std::move(head), { kept, kept->data() + VoxelHeadSize }, name);
 }
 
-Voxels voxels_from(std::array<size_t, 3> size, size_t channels, std::vector<double> numbers) {
+template <class T>
+Voxels voxels_from(std::array<size_t, 3> size, size_t channels, std::vector<T> numbers) {
     Voxels v;
     v.size = size;
     v.channels = channels;
-    v.type = jit::Type::F64;
+    v.type = std::is_same_v<T, double> ? jit::Type::F64 : jit::Type::F32;
     check_eq(v.count(), numbers.size());
-    auto kept = std::make_shared<std::vector<double>>(std::move(numbers));
+    auto kept = std::make_shared<std::vector<T>>(std::move(numbers));
     v.data = { kept, kept->data() };
     return v;
 }
+template Voxels voxels_from(std::array<size_t, 3>, size_t, std::vector<float>);
+template Voxels voxels_from(std::array<size_t, 3>, size_t, std::vector<double>);
 
 } // namespace umbel

@@ -66,7 +66,8 @@ private:
 constexpr size_t VoxelHeadSize = 48; // bytes in a file, before the numbers
 /// UserError for what is no such file. Files of more than a gigabyte are not copied into memory: the system reads what is used.
 Voxels read_voxels(const std::filesystem::path &file);
-/// Of numbers in double precision.
-Voxels voxels_from(std::array<size_t, 3> size, size_t channels, std::vector<double> numbers);
+/// Of floats or doubles.
+template <class T>
+Voxels voxels_from(std::array<size_t, 3> size, size_t channels, std::vector<T> numbers);
 
 } // namespace umbel

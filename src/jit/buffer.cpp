@@ -30,6 +30,9 @@ constexpr uint64_t HugePage = 2 * MiB;
 constexpr uint64_t MapThreshold = MiB;
 // From here on it is asked whether there is as much memory, which takes some 0.1 ms.
 constexpr uint64_t AskFrom = 64 * MiB;
+// From here on a cached block may be larger than what is asked for, by so many size classes: by a quarter at most.
+constexpr uint64_t LargerFrom = 64 << 10;
+constexpr size_t LargerClasses = 2;
 // Of a mapped block: room to start on another cache line than its neighbours (see
 // `Allocator::map`).
 constexpr uint64_t ColourSpan = 4096;
@@ -57,7 +60,8 @@ struct Block {
 
 class Allocator {
 public:
-    void *acquire(uint64_t capacity);
+    /// At least so many bytes; says how many.
+    void *acquire(uint64_t &capacity);
     void release(void *data, uint64_t capacity) noexcept;
     void trim();
     MemoryStats stats() {
@@ -68,6 +72,7 @@ public:
 private:
     using Clock = std::chrono::steady_clock;
 
+    void *take_cached(uint64_t &capacity);
     void *system_alloc(uint64_t capacity);
     void *map(uint64_t capacity);
     void system_free(void *data, uint64_t capacity);
@@ -132,14 +137,26 @@ void Allocator::system_free(void *data, uint64_t capacity) {
 
 // ---- The cache
 
-void *Allocator::acquire(uint64_t capacity) {
-    std::lock_guard guard(m_mutex);
-    size_t index = class_index(capacity);
-    std::vector<Block> &bin = m_bins[index];
-    void *data;
-    if (!bin.empty()) {
-        data = bin.back().data; // the last one freed is the warmest
+// Of this size, or of a larger one rather than none: blocks of many sizes that are never in use together would add up.
+void *Allocator::take_cached(uint64_t &capacity) {
+    size_t first = class_index(capacity),
+           most = first + (capacity < LargerFrom ? 0 : LargerClasses);
+    for (size_t i = first; i <= most; ++i) {
+        std::vector<Block> &bin = m_bins[i];
+        if (bin.empty())
+            continue;
+        void *data = bin.back().data; // the last one freed is the warmest
         bin.pop_back();
+        capacity = m_bin_bytes[i];
+        return data;
+    }
+    return nullptr;
+}
+
+void *Allocator::acquire(uint64_t &capacity) {
+    std::lock_guard guard(m_mutex);
+    void *data = take_cached(capacity);
+    if (data) {
         m_stats.cached -= capacity;
         m_stats.reused++;
         ASAN_UNPOISON_MEMORY_REGION(data, capacity);
@@ -151,7 +168,7 @@ void *Allocator::acquire(uint64_t capacity) {
         }
         if (!data)
             return nullptr;
-        m_bin_bytes[index] = capacity;
+        m_bin_bytes[class_index(capacity)] = capacity;
     }
     m_stats.in_use += capacity;
     m_stats.buffers++;

@@ -48,7 +48,22 @@ TEST(Buffer, FreedMemoryIsReusedAtOnce) {
     }
 }
 
+// Blocks of many sizes that are never in use together would add up.
+TEST(Buffer, FreedMemoryServesAlsoWhatIsALittleSmaller) {
+    for (uint64_t bytes : { 100000u, 1u << 20, 3u << 20 }) {
+        trim();
+        void *first = allocate(bytes * 9 / 8)->data();
+        EXPECT_EQ(allocate(bytes)->data(), first) << bytes;
+        EXPECT_NE(allocate(bytes / 2)->data(), first) << bytes << ": much smaller";
+        BufferRef b = allocate(bytes);
+        std::memset(b->data(), 1, bytes + BufferPadding);
+        b.reset();
+        EXPECT_EQ(allocate(bytes * 9 / 8)->data(), first) << bytes << ": none of it is lost";
+    }
+}
+
 TEST(Buffer, RoundingCostsAtMostAnEighth) {
+    trim(); // of fresh memory
     for (uint64_t bytes = 100; bytes < 64 * MiB; bytes = bytes * 21 / 16 + 13) {
         uint64_t before = memory_stats().in_use;
         BufferRef b = allocate(bytes);

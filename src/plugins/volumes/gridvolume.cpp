@@ -83,6 +83,7 @@ public:
         m_box = m_uses_box ? box_of(m_source) : TransformData();
         m_shape = { m_source.size[2], m_source.size[1], m_source.size[0], m_source.channels };
         m_data = {};
+        m_is_scripted = false;
         auto count = uint32_t(m_source.stored());
         if (m_source.type == jit::Type::F64)
             m_voxels = float_array({ static_cast<const double *>(m_source.data.get()), count });
@@ -99,8 +100,9 @@ public:
             return;
         if (m_shape.size() != 4 || m_shape[3] < 1 || voxels() < 1)
             complain("data must be a tensor of z, y, x and channels");
-        m_source = voxels_from({ m_shape[2], m_shape[1], m_shape[0] }, m_shape[3],
-                               read_floats(Float(m_data.detached())));
+        m_source =
+            variant().double_precision ? numbers_of_script<double>() : numbers_of_script<float>();
+        m_is_scripted = true;
         m_voxels = m_data;
         take_index();
         take_numbers();
@@ -175,7 +177,7 @@ public:
         if (!i)
             return std::nullopt;
         double v = m_source.number(*i);
-        if (m_file.empty() || m_source.type == jit::Type::F64) // of a script
+        if (m_file.empty() || m_is_scripted)
             return fmt::format("{} at number {} of data", v, *i);
         if (!is_vdb_file(m_file))
             return fmt::format("{} at byte {} of {}", v,
@@ -195,6 +197,10 @@ private:
     static bool names_grid(const Params &p) {
         const Property *grid = p.loading() ? p.properties()->find("grid") : nullptr;
         return grid && std::holds_alternative<std::string>(grid->value);
+    }
+    template <class T> Voxels numbers_of_script() const {
+        return voxels_from({ m_shape[2], m_shape[1], m_shape[0] }, m_shape[3],
+                           jit::Array<T>(m_data.detached()).read());
     }
     // Of a script: z slices, one below the other.
     Voxels voxels_of(const Image &image) const {
@@ -419,6 +425,7 @@ private:
     std::shared_ptr<const Image> m_image;
     std::string m_grid, m_filter, m_wrap;
     bool m_raw = false, m_uses_box = false;
+    bool m_is_scripted = false; // the numbers are no longer the file's
     double m_given_max = -1, m_max = 0;
     std::vector<double> m_max_per_channel;
     TransformData m_box;

@@ -30,6 +30,42 @@ def descend(opt, steps, search=False):
     return np.array(valley(opt)).item()
 
 
+# ---- reports
+
+def test_iterations_that_compile_are_told():
+    x = dr.arange(mi.Float, 10)
+    with ad.report.Watch() as watch:
+        for i in range(5):
+            dr.eval(dr.sin(x) + dr.opaque(mi.Float, i))
+            watch.iteration()
+        watch.check()
+        assert watch.late == 0 and len(watch.seconds) == len(watch.megabytes) == 5 and min(watch.megabytes) > 10
+        dr.eval(dr.sin(x) * 0.123 + dr.cos(x) * 0.456)
+        watch.iteration()
+        with pytest.raises(AssertionError, match="iterations after the second compiled 1 kernels"):
+            watch.check()
+
+
+def test_memory_that_grows_and_time_that_grows_are_told(capsys):
+    watch = ad.report.Watch()
+    with watch:
+        watch.seconds, watch.megabytes = [0.5] * 2 + [0.010] * 398, [100.] * 400
+        watch.check()
+        assert "10 ms of processors' time at first, 10 at last; memory: 100 MB, 100 MB" in capsys.readouterr().out
+        watch.megabytes[-100:] = [111.] * 100
+        with pytest.raises(AssertionError, match="memory grows"):
+            watch.check()
+        watch.megabytes, watch.seconds[-100:] = [100.] * 400, [0.016] * 100
+        with pytest.raises(AssertionError, match="iterations slow down"):
+            watch.check()
+
+
+def test_long_forms_are_asked_for_by_the_command_line(monkeypatch):
+    for words, wanted in (([], 0), (["--long"], 2000), (["--long", "200"], 200)):
+        monkeypatch.setattr("sys.argv", ["script.py", *words])
+        assert ad.report.long_form() == wanted
+
+
 # ---- optimizers
 
 def test_lbfgs_finds_the_end_of_a_valley_where_adam_does_not():

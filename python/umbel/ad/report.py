@@ -2,6 +2,7 @@
 import html
 import math
 import os
+import sys
 import time
 
 # Digits of 3 x 5 dots, a row a number of three bits
@@ -67,7 +68,7 @@ def _display(image):
     return (a * 255 + 0.5).astype(np.uint8)
 
 
-def side_by_side(rows, least=128):
+def side_by_side(rows, least=192):
     """A list of rows of images of light as one picture; small ones are enlarged to so many pixels."""
     import numpy as np
     shown = []
@@ -134,21 +135,61 @@ class Report:
 
 
 class Watch:
-    """Whether iterations compile anything: with Watch() as watch: ...; watch.compiled() counts kernels since it was last asked."""
+    """What iterations cost, and whether they compile anything:
+
+        with Watch() as watch:
+            for i in range(steps):
+                ...
+                watch.iteration()
+            watch.check()
+    """
 
     def __enter__(self):
         from .. import jit as dr
         self._scope = dr.scoped_set_flag(dr.JitFlag.KernelHistory, True)
         self._scope.__enter__()
         dr.kernel_history_clear()
+        self.seconds, self.megabytes, self.late = [], [], 0
+        self._begin = time.process_time()
         return self
 
     def __exit__(self, *error): return self._scope.__exit__(*error)
 
     def compiled(self):
-        """Kernels that were not there before."""
+        """Kernels that were not there before, since this was last asked."""
         from .. import jit as dr
         return sum(k["type"] == dr.KernelType.JIT and not k["cache_hit"] for k in dr.kernel_history())
 
+    def iteration(self):
+        """To be called at the end of each: notes the time of all processors, the process's memory, and kernels compiled after the second."""
+        now = time.process_time()
+        self.seconds.append(now - self._begin)
+        with open("/proc/self/statm") as file:
+            self.megabytes.append(int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 1e6)
+        new = self.compiled()
+        self.late += new if len(self.seconds) > 2 else 0
+        self._begin = time.process_time()
 
-__all__ = ["Report", "Watch", "curve", "side_by_side", "write_png"]
+    def check(self):
+        """Nothing was compiled after the second iteration; of 400 or more, the last hundred need about as much time and memory as the first."""
+        assert self.late == 0, f"iterations after the second compiled {self.late} kernels"
+        if len(self.seconds) < 400:
+            return
+        middle = lambda values: sorted(values)[len(values) // 2]
+        first, last = slice(2, 102), slice(-100, None)  # without those that compile
+        (early, before), (late, after) = ((middle(self.seconds[part]) * 1e3, middle(self.megabytes[part])) for part in (first, last))
+        print(f"an iteration: {early:.3g} ms of processors' time at first, {late:.3g} at last; memory: {before:.0f} MB, {after:.0f} MB")
+        assert after < 1.1 * before, "memory grows"
+        assert late < 1.5 * early, "iterations slow down"  # generous: others use the machine, too
+
+
+def long_form():
+    """How many iterations a script is asked to do: 2,000 by `--long`, 200 by `--long 200`; without, 0: its short form, which tests run."""
+    words = sys.argv[1:]
+    if "--long" not in words:
+        return 0
+    number = words[words.index("--long") + 1:]
+    return int(number[0]) if number else 2000
+
+
+__all__ = ["Report", "Watch", "curve", "long_form", "side_by_side", "write_png"]

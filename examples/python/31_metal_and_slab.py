@@ -5,16 +5,17 @@ import umbel.jit as dr
 
 mi.set_variant("llvm_ad_rgb")
 T = mi.ScalarTransform4f
-size = 32
+long = mi.ad.report.long_form()  # --long: more texels and voxels, larger pictures
+n, size, price = (16, 96, 1e-3) if long else (8, 32, 0)  # the price of differences, without which noise of pictures is learnt
 film = {"type": "hdrfilm", "width": size, "height": size, "rfilter": {"type": "box"}}
 
 
-def fit(name, title, make, key, truth, start, lr, steps, bounds, spp):
+def fit(folder, title, make, key, truth, start, lr, steps, bounds, spp):
     """The parameter whose images are those of the truth; its error before and after."""
     target = mi.render(make(truth), spp=1024, seed=1000)
     scene = make(start)
     params = mi.traverse(scene)
-    first = mi.render(scene, spp=64)
+    first = mi.render(scene, spp=256)
     opt = mi.ad.Adam(lr=lr, params={key: params[key]})
     opt.set_constraint(key, bounds)
     opt.set_schedule(mi.ad.schedules.exponential(steps, .2))
@@ -24,14 +25,13 @@ def fit(name, title, make, key, truth, start, lr, steps, bounds, spp):
             params.update(opt)
             image = mi.render(scene, params, spp=spp, seed=i)
             loss = mi.ad.losses.relative_l2(image, target, .1)
-            dr.backward(loss)
+            dr.backward(loss + price * mi.ad.regularizers.total_variation(opt[key]))
             opt.step()
             losses.append(np.array(loss).item())
-            if i == 1:
-                watch.compiled()
-        assert watch.compiled() == 0, "iterations after the second compile nothing"
+            watch.iteration()
+        watch.check()
     params.update(opt)
-    mi.ad.report.Report(f"build/{name}", title).write(losses, [[first, mi.render(scene, spp=64), target]])
+    mi.ad.report.Report(folder, title).write(losses, [[first, mi.render(scene, spp=256), target]])
     found = np.array(opt[key]).reshape(truth.shape)
     before, after = np.abs(start - truth).mean(), np.abs(found - truth).mean()
     print(f"{title}: loss {losses[0]:.4g} -> {np.mean(losses[-5:]):.4g}, error {before:.4g} -> {after:.4g}")
@@ -39,7 +39,6 @@ def fit(name, title, make, key, truth, start, lr, steps, bounds, spp):
 
 
 # ---- A metal plate, polished in stripes, below two lamps
-n = 8
 stripes = np.where(np.arange(n) % 4 < 2, .15, .45)[None, :, None].repeat(n, 0).astype(np.float32)
 
 
@@ -54,12 +53,13 @@ def plate(alpha):
             "type": "bitmap", "data": mi.TensorXf(alpha), "raw": True, "filter_type": "bilinear"}}}})
 
 
-before, after = fit("metal", "How rough a metal is", plate, "plate.bsdf.alpha.data", stripes, np.full_like(stripes, .3), .02, 60, (.05, .6), 16)
+start = np.full_like(stripes, .3)
+before, after = fit("build/metal", "How rough a metal is", plate, "plate.bsdf.alpha.data", stripes, start, .02, long or 60, (.05, .6), 16)
 assert after < .5 * before
 
 # ---- A slab of something like wax: what of the light it scatters, by colour, so that it looks as a picture would
 albedo = np.full((2, n, n, 3), .6, np.float32)
-albedo[:, 2:6, 2:6] = [.9, .5, .2]
+albedo[:, n // 4:-n // 4, n // 4:-n // 4] = [.9, .5, .2]
 
 
 def slab(values):
@@ -71,5 +71,6 @@ def slab(values):
                 "type": "gridvolume", "grid": mi.VolumeGrid(values), "to_world": T().translate([-1, -1, -.2]).scale([2, 2, .4])}}}})
 
 
-before, after = fit("slab", "A translucent slab", slab, "slab.interior_medium.albedo.data", albedo, np.full_like(albedo, .7), .03, 40, (.05, .98), 8)
+start = np.full_like(albedo, .7)
+before, after = fit("build/slab", "A translucent slab", slab, "slab.interior_medium.albedo.data", albedo, start, .03, long or 40, (.05, .98), 8)
 assert after < .8 * before

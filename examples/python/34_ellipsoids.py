@@ -5,7 +5,8 @@ import umbel.jit as dr
 
 mi.set_variant("llvm_ad_rgb")
 T = mi.ScalarTransform4f
-size, views, count, steps = 24, 6, 60, 90
+long = mi.ad.report.long_form()  # --long: more ellipsoids, larger pictures
+size, views, count, steps = (64, 12, 300, long) if long else (24, 6, 60, 90)
 
 # ---- Pictures from all around of two balls that glow
 balls = mi.load_dict({
@@ -20,7 +21,7 @@ def camera(angle):
                          "film": {"type": "hdrfilm", "width": size, "height": size, "rfilter": {"type": "box"}}})
 
 
-cameras = [camera(i * 360 / views) for i in range(views)]
+cameras, unseen = [camera(i * 360 / views) for i in range(views)], camera(45 if long else 30)
 targets = [dr.detach(mi.render(balls, sensor=c, spp=64)) for c in cameras]
 
 # ---- Grey ellipsoids anywhere. What they are is three arrays: places, radii and rotations; opacities; colours
@@ -31,7 +32,7 @@ field = mi.load_dict({
     "type": "scene", "integrator": {"type": "volprim_rf_basic", "max_depth": 24, "srgb_primitives": False},
     "cloud": {"type": "ellipsoids", "data": table(data), "opacities": table(np.full((count, 1), .2)), "sh_coeffs": table(np.zeros((count, 3)))}})
 params = mi.traverse(field)
-first = mi.render(field, sensor=cameras[0], spp=16)
+first_looks = [mi.render(field, sensor=c, spp=64) for c in (cameras[0], unseen)]
 opt = mi.ad.Adam(lr=.02)
 for key in ("cloud.data", "cloud.opacities", "cloud.sh_coeffs"):
     opt[key] = params[key]
@@ -41,21 +42,24 @@ places = mi.Float(np.tile(np.arange(10.), count))
 opt.set_constraint("cloud.data", lambda d: type(d)(dr.select((places >= 3) & (places < 6), dr.clip(d.array, .02, .4), d.array), d.shape)
                    if dr.is_tensor_v(d) else dr.select((places >= 3) & (places < 6), dr.clip(d, .02, .4), d))  # radii
 losses = []
-for i in range(steps):
-    params.update(opt)
-    image = mi.render(field, params, sensor=cameras[i % views], spp=4, seed=i)
-    loss = mi.ad.losses.l2(image, targets[i % views])
-    dr.backward(loss)
-    opt.step()
-    losses.append(np.array(loss).item())
+with mi.ad.report.Watch() as watch:
+    for i in range(steps):
+        params.update(opt)
+        image = mi.render(field, params, sensor=cameras[i % views], spp=4, seed=i)
+        loss = mi.ad.losses.l2(image, targets[i % views])
+        dr.backward(loss)
+        opt.step()
+        losses.append(np.array(loss).item())
+        watch.iteration()
+    watch.check()
 params.update(opt)
-last = mi.render(field, sensor=cameras[0], spp=16)
+last = mi.render(field, sensor=cameras[0], spp=64)
 print("loss:", np.mean(losses[:views]), "->", np.mean(losses[-views:]))
 
 # ---- A view that it has never seen
-unseen = camera(30)
 guess, truth = (np.array(mi.render(s, sensor=unseen, spp=64)) for s in (field, balls))
-mi.ad.report.Report("build/ellipsoids", "A radiance field of ellipsoids").write(losses, [[first, last, targets[0]], [guess, truth]])
+mi.ad.report.Report("build/ellipsoids", "A radiance field of ellipsoids").write(
+    losses, [[first_looks[0], last, targets[0]], [first_looks[1], guess, truth]])
 error, black = np.square(guess - truth).mean(), np.square(truth).mean()
 print("error of a new view:", error, "of a black one:", black)
 assert np.mean(losses[-views:]) < .3 * np.mean(losses[:views]) and error < .4 * black

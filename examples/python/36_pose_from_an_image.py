@@ -9,11 +9,13 @@ import umbel.jit as dr
 
 mi.set_variant("llvm_ad_rgb")
 T = mi.ScalarTransform4f
+long = mi.ad.report.long_form()  # --long: a larger picture
+size, steps = (128, long) if long else (40, 100)
 
 scene = mi.load_dict({
     "type": "scene", "integrator": {"type": "prb_projective", "max_depth": 2},
     "sensor": {"type": "perspective", "fov": 40, "to_world": T().look_at([1, 3, 5], [0, 0, 0], [0, 1, 0]),
-               "film": {"type": "hdrfilm", "width": 40, "height": 40, "rfilter": {"type": "gaussian"}}},
+               "film": {"type": "hdrfilm", "width": size, "height": size, "rfilter": {"type": "gaussian"}}},
     "floor": {"type": "rectangle", "to_world": T().translate([0, -1, 0]).rotate([1, 0, 0], -90).scale(4),
               "bsdf": {"type": "diffuse", "reflectance": {"type": "rgb", "value": [0.6, 0.6, 0.5]}}},
     "light": {"type": "rectangle", "to_world": T().translate([2, 4, 1]).rotate([1, 0, 0], 90).scale(0.7),
@@ -40,7 +42,7 @@ opt = mi.ad.Adam(lr=0.03)
 opt["where"], opt["turns"] = mi.Vector3f(0), mi.Vector3f(0)
 place(opt["where"], opt["turns"])
 first = mi.render(scene, spp=64)
-steps, losses = 100, []
+losses = []
 with mi.ad.report.Watch() as watch:
     for i in range(steps):
         if i == 2 * steps // 3:
@@ -51,9 +53,8 @@ with mi.ad.report.Watch() as watch:
         dr.backward(loss)
         opt.step()
         losses.append(np.array(loss).item())
-        if i == 1:
-            watch.compiled()
-    assert watch.compiled() == 0, "iterations after the second compile nothing"
+        watch.iteration()
+    watch.check()
 place(opt["where"], opt["turns"])
 mi.ad.report.Report("build/pose", "Pose from an image").write(losses, [[first, mi.render(scene, spp=64), target]])
 print("loss:", losses[0], "->", np.mean(losses[-5:]))

@@ -2,7 +2,8 @@
 #
 #     ./umbel python python/tools/gallery.py FOLDER [REGEX]     # FOLDER/KIND_NAME.jpg; those that changed, or match
 #
-# Likewise of each scene in scenes/, as scenes_NAME.jpg.
+# Likewise of each scene in scenes/, as scenes_NAME.jpg, and of the inverse problems in examples/python, as inverse_NAME_views.png and
+# inverse_NAME_loss.png (gallery_examples.py).
 #
 # Examples are those of docs/plugins.md. A plugin enters by its kind: for each, there is a scene in which an example has
 # something to do. Files that examples name are made by gallery_files.py.
@@ -15,6 +16,7 @@ import tempfile
 import types
 from typing import Any, Callable, NamedTuple
 
+import gallery_examples
 import gallery_files
 import numpy as np
 import umbel as mi
@@ -319,6 +321,10 @@ def jobs():
         yield file_name(entry), lambda entry=entry: ingredients(entry), lambda path, entry=entry: take(entry, path)
     for source in scene_files():
         yield scene_picture(source), lambda source=source: content(source), lambda path, source=source: take_scene(source, path)
+    for script in gallery_examples.scripts():
+        for name in (gallery_examples.picture(r, f) for r in gallery_examples.reports(script) for f in gallery_examples.FILES):
+            yield (name, lambda script=script: gallery_examples.ingredients(script),
+                   lambda path, script=script: gallery_examples.take(script, path))
 
 
 def main(folder, pattern=None):

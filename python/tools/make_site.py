@@ -10,6 +10,7 @@ import re
 import shutil
 import sys
 
+import gallery_examples
 import reference
 
 ROOT = os.path.normpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
@@ -128,6 +129,18 @@ def scene_page(pictures):
     return "\n".join(out)
 
 
+def inverse_page(text, pictures):
+    """The page about inverse problems, with pictures and the curve of losses of each example."""
+    out = [text]
+    for script in gallery_examples.scripts():
+        name = script.removesuffix(".py")
+        out.append(f"### [{name}](repository/examples/python/{script}.md) {{ #{name} }}\n\n{gallery_examples.about(script)}\n")
+        for report in gallery_examples.reports(script):
+            files = [gallery_examples.picture(report, f) for f in gallery_examples.FILES]
+            out += [f"![{report}](pictures/{f}){{ .views loading=lazy }}\n" for f in files if f in pictures]
+    return "\n".join(out)
+
+
 def tabbed(text):
     """Code of several languages, one behind the other."""
     names = {"xml": "XML", "python": "Python"}
@@ -144,6 +157,7 @@ def pages(pictures=()):
     out = repository_pages()
     out |= plugin_pages(out["plugins.md"], set(pictures))
     out["scenes.md"] = scene_page(pictures)
+    out["inverse.md"] = inverse_page(out["inverse.md"], pictures)
     out |= {f"reference/{name}": text for name, text in reference.pages().items()}
     return out
 

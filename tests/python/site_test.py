@@ -11,6 +11,7 @@ import pytest
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.path.append(os.path.join(ROOT, "python", "tools"))
 import gallery
+import gallery_examples
 import make_site
 
 PICTURES = {name for name, _, _ in gallery.jobs()}
@@ -68,6 +69,18 @@ def test_every_scene_has_its_place_with_picture_and_source(pages):
         file = os.path.basename(source)
         assert f"pictures/{gallery.scene_picture(source)}" in pages["scenes.md"]
         assert f"](repository/scenes/{file}.md)" in pages["scenes.md"] and f"repository/scenes/{file}.md" in pages
+
+
+def test_every_inverse_problem_has_its_place_with_views_and_losses(pages):
+    page, scripts = pages["inverse.md"], gallery_examples.scripts()
+    assert len(scripts) >= 9
+    for script in scripts:
+        name = script.removesuffix(".py")
+        assert f"| [{name}](repository/examples/python/{script}.md)" in page, "the table has it"
+        part = page[page.index(f"{{ #{name} }}"):].split("\n### ")[0]
+        assert gallery_examples.about(script) in part and gallery_examples.reports(script)
+        for report in gallery_examples.reports(script):
+            assert all(f"pictures/inverse_{report}_{file}" in part for file in ("views.png", "loss.png"))
 
 
 def test_the_reference_has_functions_and_classes_with_their_signatures(pages):

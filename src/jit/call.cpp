@@ -3,6 +3,7 @@
 #include "jit/control.h"
 #include "jit/rebuild.h"
 #include <numeric>
+#include <tsl/robin_map.h>
 #include <unordered_map>
 #include <xxhash.h>
 
@@ -91,7 +92,7 @@ private:
     std::unordered_map<std::string, uint32_t> m_bodies;
     std::vector<std::pair<NodeId, NodeId>> m_pairs;
     std::vector<NodeId> m_found; // by match(): leaves, then uniforms
-    std::vector<std::optional<std::unordered_map<NodeId, uint32_t>>> m_uses; // of nodes, by body
+    std::vector<std::optional<tsl::robin_map<NodeId, uint32_t>>> m_uses; // of nodes, by body
     uint32_t m_size = 1;
 };
 
@@ -145,7 +146,7 @@ void CallTracer::check_outputs(uint32_t i, const std::vector<Value> &out) {
 
 // How often the body names each of its nodes; nothing where it holds what match() does not know.
 void CallTracer::count_uses(const CallRecord::Body &body) {
-    std::unordered_map<NodeId, uint32_t> &uses = m_uses.emplace_back().emplace();
+    tsl::robin_map<NodeId, uint32_t> &uses = m_uses.emplace_back().emplace();
     c.begin_walk();
     std::vector<NodeId> stack;
     auto meet = [&](NodeId id) {
@@ -177,7 +178,7 @@ bool CallTracer::match(const Traced &traced, uint32_t number) {
     const CallRecord::Body &body = m_record->bodies[number];
     if (!traced.effects.empty() || !body.effects.empty() || !m_uses[number])
         return false;
-    const std::unordered_map<NodeId, uint32_t> &uses = *m_uses[number];
+    const tsl::robin_map<NodeId, uint32_t> &uses = *m_uses[number];
     c.begin_walk();
     uint32_t epoch = c.epoch;
     std::vector<std::pair<NodeId, NodeId>> &pairs =

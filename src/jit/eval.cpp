@@ -282,10 +282,13 @@ static CallTables call_tables(Context &c, const CallLayout &layout, Task &task) 
     uint64_t end = 0;
     for (const auto &instance : r.instances) {
         bool none = instance.body == ~0u;
+        uint64_t size = none ? 0 : layout.data_bytes[instance.body];
+        uint64_t unit =
+            size <= 8 ? 8 : 16; // short ones of many instances are to stay in near caches
+        end = (end + unit - 1) / unit * unit;
         t.table.push_back(none ? ~0u : layout.callee[instance.body]);
         t.table.push_back(none ? 0 : uint32_t(end));
-        if (!none)
-            end += (layout.data_bytes[instance.body] + 15) / 16 * 16;
+        end += (size + 7) / 8 * 8;
     }
     // Lanes may read a record of any length anywhere, and a little more; see jit/llvm/data.cpp
     if (end >= 1u << 31)

@@ -163,9 +163,13 @@ NodeId Graph::make(const NodeKey &k) {
     }
     // As a rule, all operands lie in the kernel itself; node 0 does, too.
     RegionId region = 0;
-    for (NodeId d : k.dep)
-        region |= m_nodes[d].region;
-    if (region || k.op == Op::Active || k.op == Op::Phi || k.op == Op::Param) [[unlikely]]
+    bool is_simple = true; // operands lie in the kernel or in the very body that is being traced
+    for (NodeId d : k.dep) {
+        RegionId r = m_nodes[d].region;
+        region |= r;
+        is_simple &= r == 0 || r == function;
+    }
+    if (!is_simple || k.op == Op::Active || k.op == Op::Phi || k.op == Op::Param) [[unlikely]]
         region = region_of(k);
     NodeId id = allocate(); // may grow the table
     Node &n = m_nodes[id];
@@ -181,7 +185,7 @@ NodeId Graph::make(const NodeKey &k) {
           .length = k.length,
           .seq = m_seq++ };
     m_table[h & m_mask] = id;
-    if (function) [[unlikely]]
+    if (function && region != function)
         region = keep_inside(n);
     for (NodeId d : k.dep)
         if (d)
@@ -293,7 +297,7 @@ void Graph::unlink(NodeId id) {
     Node &n = m_nodes[id];
     if (!(n.flags & Hashed))
         return;
-    uint32_t *link = &m_table[hash(n) & m_mask];
+    uint32_t *link = &m_table[bucket(n.op, n.type, n.imm, n.length, n.size, n.dep) & m_mask];
     while (*link != id)
         link = &m_nodes[*link].next;
     *link = n.next;

@@ -62,47 +62,31 @@ template <class F> void with_width(uint64_t width, F f) {
     }
 }
 
-// Lanes [begin, end) of N columns of one width to their places in the order of regions, or back.
-template <bool Back, class T, size_t N>
-void move_lanes(const RegionScatter::Column *columns, const Order &order, uint64_t begin,
+// Lanes [begin, end) of a column to their places in the order of regions, or back. One column at a time: with two, the lines that
+// all regions are written to do not stay in the nearest cache.
+template <bool Back, class T>
+void move_lanes(const RegionScatter::Column &column, const Order &order, uint64_t begin,
                 uint64_t end) {
-    T *lanes[N], *ordered[N];
-    for (size_t k = 0; k < N; ++k) {
-        lanes[k] = static_cast<T *>(columns[k].lanes->data());
-        ordered[k] = static_cast<T *>(columns[k].ordered->data());
-    }
+    auto *lanes = static_cast<T *>(column.lanes->data()),
+         *ordered = static_cast<T *>(column.ordered->data());
     auto row = order.first.begin() + ptrdiff_t(begin / order.chunk * order.begin.size());
     std::array<uint32_t, 1 << MaxRegionsBits> place;
     std::copy_n(row, order.begin.size(), place.begin());
     for (uint64_t i = begin; i < end; ++i) {
-        uint32_t at = place[order.key[i]]++;
-        for (size_t k = 0; k < N; ++k)
-            if constexpr (Back)
-                lanes[k][i] = ordered[k][at];
-            else
-                ordered[k][at] = lanes[k][i];
+        T &there = ordered[place[order.key[i]]++];
+        if constexpr (Back)
+            lanes[i] = there;
+        else
+            there = lanes[i];
     }
 }
 
 template <bool Back>
 void move_columns(const std::vector<RegionScatter::Column> &columns, const Order &order,
                   uint64_t lanes) {
-    auto move = [&]<class T>(uint64_t first, size_t n, uint64_t begin, uint64_t end) {
-        if (n >= 2)
-            move_lanes<Back, T, 2>(&columns[first], order, begin, end);
-        else
-            move_lanes<Back, T, 1>(&columns[first], order, begin, end);
-    };
     parallel_blocks(lanes, order.chunk, [&](uint64_t begin, uint64_t end) {
-        for (size_t k = 0, n = 1; k < columns.size(); k += n) {
-            n = k + 1 < columns.size() && columns[k + 1].width == columns[k].width ? 2 : 1;
-            switch (columns[k].width) {
-            case 1: move.template operator()<uint8_t>(k, n, begin, end); break;
-            case 2: move.template operator()<uint16_t>(k, n, begin, end); break;
-            case 4: move.template operator()<uint32_t>(k, n, begin, end); break;
-            default: move.template operator()<uint64_t>(k, n, begin, end); break;
-            }
-        }
+        for (const RegionScatter::Column &c : columns)
+            with_width(c.width, [&]<class T> { move_lanes<Back, T>(c, order, begin, end); });
     });
 }
 

@@ -6,7 +6,9 @@
 
 namespace umbel::jit {
 
-bool accepts(Op op, Type t) {
+namespace {
+
+constexpr bool is_accepted(Op op, Type t) {
     switch (op) {
     case Op::Neg:
     case Op::Abs:
@@ -48,16 +50,27 @@ bool accepts(Op op, Type t) {
     }
 }
 
-namespace {
+// The same as a bit for each type, by operation: recording asks for every node.
+constexpr auto accepted_types = [] {
+    std::array<uint32_t, size_t(Op::Select) + 1> types = {};
+    for (size_t op = 0; op < types.size(); ++op)
+        for (uint32_t t = 0; t < TypeCount; ++t)
+            types[op] |= uint32_t(is_accepted(Op(op), Type(t))) << t;
+    return types;
+}();
 
-// Operand checks common to all operations: valid, of one context, readable now.
-void check_operand(Op op, int number, const Value &v, const Context &c) {
+[[noreturn, gnu::cold]] void report_operand(Op op, int number, const Value &v) {
     if (!v.valid())
         fail("{}: operand {} is an uninitialized value", name(op), number);
-    if (&v.context() != &c)
-        fail("{}: operand {} belongs to another context (thread); evaluate it there and copy its "
-             "data",
-             name(op), number);
+    fail("{}: operand {} belongs to another context (thread); evaluate it there and copy its data",
+         name(op), number);
+}
+
+// Operand checks common to all operations: valid, of one context, readable now.
+[[gnu::always_inline]] inline void check_operand(Op op, int number, const Value &v,
+                                                 const Context &c) {
+    if (!v.valid() || &v.context() != &c) [[unlikely]]
+        report_operand(op, number, v);
     if (v.node().flags & Dirty) [[unlikely]]
         v.context().settle(v.id(), name(op));
 }
@@ -84,6 +97,10 @@ NodeId finish(Context &c, Op op, Type t, NodeId a, NodeId b, NodeId d, uint32_t 
 }
 
 } // namespace
+
+bool accepts(Op op, Type t) {
+    return op <= Op::Select && (accepted_types[size_t(op)] >> uint32_t(t) & 1);
+}
 
 uint16_t float_to_half(float f) { return half_from_float(f).bits; }
 float half_to_float(uint16_t h) { return float_from_half(half{ h }); }

@@ -6,6 +6,7 @@
 #include "jit/lane_list.h"
 #include "support/backend_fixture.h"
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <functional>
 #include <numeric>
@@ -640,6 +641,49 @@ TEST_P(ArrayTest, PrefixSumsAreInclusiveOrExclusive) {
     EXPECT_EQ(cumsum(x).read(), list<uint32_t>({ 0, 1, 3, 6, 10, 15 }));
     EXPECT_EQ(prefix_sum(x).read(), list<uint32_t>({ 0, 0, 1, 3, 6, 10 }));
     EXPECT_EQ(UInt32(prefix_sum(x, false, 3)).read(), list<uint32_t>({ 0, 1, 3, 3, 7, 12 }));
+}
+
+// Backends may fetch elements that stand side by side together.
+TEST_P(ArrayTest, NeighboursAreGatheredOneByOneOrTogether) {
+    constexpr uint32_t n = 1000;
+    Float32 table = copy([] {
+        std::vector<float> v(n);
+        for (uint32_t i = 0; i < n; ++i)
+            v[i] = float(i * i % 977);
+        return v;
+    }());
+    UInt32 lane = arange<uint32_t>(333), i = (lane * 2654435761u) % (n - 65u);
+    Mask some = lane % 3u != 0u;
+    auto at = [&](uint32_t offset, const Mask &mask) { return gather(table, i + offset, mask); };
+    Float32 up = at(0, some) + 2.f * at(1, some), down = at(64, some) + 3.f * at(63, some);
+    Float32 others = at(32, true) + 5.f * at(33, some); // under different masks
+    Float32 three = at(9, some) + 7.f * at(10, some) + 11.f * at(11, some);
+    Int32 bits = gather(Int32(bitcast(Type::I32, table)), i + 1u, some);
+    auto u = up.read(), d = down.read(), o = others.read(), t = three.read();
+    auto b = bits.read();
+    for (uint32_t k = 0; k < 333; ++k) {
+        uint32_t first = k * 2654435761u % (n - 65);
+        auto v = [&](uint32_t offset) { return float((first + offset) * (first + offset) % 977); };
+        float m = k % 3 ? 1.f : 0.f;
+        EXPECT_EQ(u[k], m * (v(0) + 2 * v(1))) << k;
+        EXPECT_EQ(d[k], m * (v(64) + 3 * v(63))) << k;
+        EXPECT_EQ(o[k], v(32) + m * 5 * v(33)) << k;
+        EXPECT_EQ(t[k], m * (v(9) + 7 * v(10) + 11 * v(11))) << k;
+        EXPECT_EQ(b[k], k % 3 ? std::bit_cast<int32_t>(v(1)) : 0) << k;
+    }
+}
+
+// The last elements of an array, with nothing behind them; the whole range of indices.
+TEST_P(ArrayTest, NeighboursAreGatheredAtTheEndsOfAnArray) {
+    Float32 table = arange<float>(64) + 1.f;
+    eval(table);
+    UInt32 i = opaque(UInt32(62u)) + arange<uint32_t>(20) * 0u;
+    EXPECT_EQ((gather(table, i) + gather(table, i + 1u)).read(), std::vector<float>(20, 127));
+    EXPECT_EQ((gather(table, i + 1u) - gather(table, i)).read(), std::vector<float>(20, 1));
+    UInt32 below = i - 63u; // 2^32 - 1: its neighbour is element 0
+    Mask none = i == 0u;
+    EXPECT_EQ((gather(table, below, none) + gather(table, below + 1u, none)).read(),
+              std::vector<float>(20, 0));
 }
 
 TEST_P(ArrayTest, CompressListsTheTrueLanes) {

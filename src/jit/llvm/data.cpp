@@ -80,12 +80,25 @@ std::vector<Value *> Emitter::fields_of_many(const std::vector<Field> &fields, V
             packet_piece(record, Type::U32, first, last < 4 ? 4 : WordsOfPiece, word);
             continue;
         }
-        for (uint32_t k = first; k < first + WordsOfPiece; ++k)
-            if (used[k]) { // signed: then 32 bits of index will do for the gather
-                Value *p = m_b.CreateGEP(m_b.getInt8Ty(), offset(m_b, m_data, 4 * k),
-                                         m_b.CreateSExt(offsets, wide(Type::U64)));
-                word[k] = gather_at(p, m_active, Type::U32);
+        auto fetch = [&](uint32_t k,
+                         Type t) { // signed: then 32 bits of index will do for the gather
+            Value *p = m_b.CreateGEP(m_b.getInt8Ty(), offset(m_b, m_data, 4 * k),
+                                     m_b.CreateSExt(offsets, wide(Type::U64)));
+            return gather_at(p, m_active, t);
+        };
+        for (uint32_t k = first; k < first + WordsOfPiece; ++k) {
+            if (!used[k])
+                continue;
+            if (k % 2 == 1 || !used[k + 1]) {
+                word[k] = fetch(k, Type::U32);
+                continue;
             }
+            // Two side by side are one element: gathers take as long as they have elements
+            Value *both = fetch(k, Type::U64);
+            word[k] = m_b.CreateTrunc(both, wide(Type::U32));
+            both = m_b.CreateLShr(both, llvm::ConstantInt::get(both->getType(), 32));
+            word[++k] = m_b.CreateTrunc(both, wide(Type::U32));
+        }
     }
 
     std::vector<Value *> out;

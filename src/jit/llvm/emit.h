@@ -147,6 +147,7 @@ private:
     Value *gather_elements(Value *pointer, Value *index, Value *mask, Type t, bool small);
     Value *gather_at(Value *pointers, Value *mask, Type t);
     void emit_gather(uint32_t i);
+    uint32_t neighbour_of_gather(uint32_t i, int &side) const;
     void emit_uniform_gather(uint32_t i);
     void emit_packet(uint32_t i);
     void packet_piece(const std::function<Value *(uint32_t lane)> &record, Type t, uint32_t first,
@@ -285,6 +286,7 @@ private:
 
     uint32_t m_first, m_last;                    // instructions of the unit
     std::vector<Value *> m_values;               // of its own instructions
+    llvm::DenseMap<uint32_t, Value *> m_fetched; // gathers that another one has done already
     llvm::DenseMap<uint32_t, Value *> m_foreign; // of others', and scalars remade here
     std::vector<uint32_t> m_foreign_log;         // what was added inside regions, to be forgotten
     llvm::DenseMap<uint32_t, Value *> m_broadcasts; // of uniform values, in the prologue

@@ -186,11 +186,64 @@ void Emitter::prefetch_records(uint32_t i, uint64_t bytes) {
 
 void Emitter::emit_gather(uint32_t i) {
     const Inst &in = inst(i);
+    if (auto known = m_fetched.find(i); known != m_fetched.end())
+        return define(i, known->second);
     prefetch_records(i, bytes(in.type));
-    bool uniform = m_plan.uniform[in.arg[0]];
+    bool uniform = m_plan.uniform[in.arg[0]], small = small_pointer(in.arg[0]);
     Value *pointer = uniform ? scalar(in.arg[0]) : vec(in.arg[0]);
     Value *index = vec(in.arg[1]), *mask = vec(in.arg[2]);
-    define(i, gather_elements(pointer, index, mask, in.type, small_pointer(in.arg[0])));
+    int side;
+    uint32_t other = neighbour_of_gather(i, side);
+    if (other == NoValue)
+        return define(i, gather_elements(pointer, index, mask, in.type, small));
+
+    // Two side by side are one of twice the width: gathers take as long as they have elements
+    if (side < 0)
+        index = m_b.CreateSub(index, splat(m_b, i32(1)));
+    llvm::Type *both_type = wide(Type::U64), *word = wide(Type::U32);
+    Value *both =
+        m_b.CreateMaskedGather(both_type, addresses(pointer, index, 4, small), llvm::Align(4), mask,
+                               llvm::Constant::getNullValue(both_type));
+    Value *low = m_b.CreateTrunc(both, word),
+          *high =
+              m_b.CreateTrunc(m_b.CreateLShr(both, llvm::ConstantInt::get(both_type, 32)), word);
+    low = m_b.CreateBitCast(low, wide(in.type));
+    high = m_b.CreateBitCast(high, wide(in.type));
+    m_fetched[other] = side < 0 ? low : high;
+    define(i, side < 0 ? high : low);
+}
+
+/// A gather soon after this one, of the same array under the same mask, of the element before (side -1) or after it.
+uint32_t Emitter::neighbour_of_gather(uint32_t i, int &side) const {
+    constexpr uint32_t Window = 64; // values that are there early take registers
+    const Inst &in = inst(i);
+    if (bytes(in.type) != 4 || !m_plan.uniform[in.arg[0]])
+        return NoValue;
+    auto sum = [&](uint32_t index) { // of a value and a constant
+        const Inst &v = inst(index);
+        for (int k : { 0, 1 })
+            if (v.op == Op::Add && inst(v.arg[k]).op == Op::Literal)
+                return std::pair(v.arg[1 - k], uint32_t(inst(v.arg[k]).imm));
+        return std::pair(index, 0u);
+    };
+    auto [value, constant] = sum(in.arg[1]);
+    for (uint32_t k = i + 1; k < std::min(m_last, i + Window); ++k) {
+        const Inst &other = inst(k);
+        bool is_plain = other.op == Op::Literal || is_elementwise(other.op) ||
+                        other.op == Op::Gather || other.op == Op::Packet ||
+                        other.op == Op::PacketGet || other.op == Op::LoadLane ||
+                        other.op == Op::LoadScalar || other.op == Op::ArgPtr;
+        if (!is_plain || m_plan.unit[k] != m_unit) // another region, or memory that changes
+            return NoValue;
+        if (other.op != Op::Gather || other.type != in.type || other.arg[0] != in.arg[0] ||
+            other.arg[2] != in.arg[2] || m_plan.uniform[k] || m_fetched.contains(k))
+            continue;
+        auto [other_value, other_constant] = sum(other.arg[1]);
+        side = int(other_constant - constant);
+        if (other_value == value && (side == 1 || side == -1))
+            return k;
+    }
+    return NoValue;
 }
 
 void Emitter::emit_uniform_gather(uint32_t i) {

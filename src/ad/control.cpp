@@ -43,6 +43,9 @@ Inside::Inside(Context &c, Tape &tape, const std::vector<Value> &inputs,
 std::vector<Value> Inside::enter(Replay &replay, const std::vector<Value> *tangents,
                                  const std::vector<size_t> *which) {
     std::vector<Value> lanes(m_inputs.size());
+    for (const Input &in : m_inputs)
+        if (NodeId source = source_of_copy(c.graph, in.value.id()); source && !is_input(source))
+            replay.keep(source);
     for (size_t n = 0; n < (which ? which->size() : m_inputs.size()); ++n) {
         size_t i = which ? (*which)[n] : n;
         Input &in = m_inputs[i];
@@ -60,6 +63,11 @@ std::vector<Value> Inside::enter(Replay &replay, const std::vector<Value> *tange
         lanes[i] = std::move(lane);
     }
     return lanes;
+}
+
+bool Inside::is_input(NodeId id) const {
+    return std::any_of(m_inputs.begin(), m_inputs.end(),
+                       [&](const Input &i) { return i.value.id() == id; });
 }
 
 std::vector<Value> Inside::memory(const std::vector<size_t> *which) const {
@@ -319,7 +327,7 @@ std::vector<Value> AdTracker::differentiate(const char *name, std::vector<Value>
                                             Collector &collector, uint64_t since) {
     if (tracing_body()) { // an outer body: what we read, it reads
         for (const Value &v : collector.values)
-            collectors.back()->note(v);
+            collectors.back()->note(v, true);
         for (const Collector::Written &w : collector.written)
             collectors.back()->note_written(w);
         for (const std::shared_ptr<AppliedOp> &op : collector.applied)

@@ -18,6 +18,7 @@ public:
     /// or of those in `which`.
     std::vector<Value> enter(Replay &replay, const std::vector<Value> *tangents = nullptr,
                              const std::vector<size_t> *which = nullptr);
+    bool is_input(jit::NodeId id) const;
     void enable_inner(Value &v);
     /// Whether a gradient of input i belongs to a lane of the region around this one.
     bool inner(size_t i) const { return m_inputs[i].inner; }

@@ -43,6 +43,11 @@ public:
         m_values[id] = std::move(v);
         m_set.insert(id);
     }
+    /// Used as it is, whatever it depends on.
+    void keep(jit::NodeId id) {
+        m_values[id] = jit::Value::share(c, id);
+        m_depends[id] = false;
+    }
     /// Takes the place of the array `id` where it is gathered from.
     void set_memory(jit::NodeId id, jit::Value v) {
         m_memory[id] = std::move(v);

@@ -33,28 +33,46 @@ void Collector::note_written(const Written &w) {
     written.push_back(w);
 }
 
-Value Collector::note(const Value &v) {
+Value Collector::note(const Value &v, bool as_is) {
     Context &c = v.context();
+    as_is |= v.size() == 1; // instances are told apart by their data, which stay what they are
     bool ambiguous = false;
-    for (const Value &known : values) {
-        if (known.grad_id() == v.grad_id() && (known.id() == v.id() || v.is_literal()))
+    for (size_t k = 0; k < values.size(); ++k) {
+        const Value &known = values[k];
+        bool same = known.id() == v.id() || v.is_literal() || (!as_is && sources[k] == v.id());
+        if (known.grad_id() == v.grad_id() && same && (as_is || sources[k]))
             return known.detached();
         ambiguous |= known.id() == v.id() && !v.is_literal();
     }
-    Value noted = v.is_literal() ? opaque(v) : v; // keeps the gradient
-    if (ambiguous) { // equal to another input (x and x * 1), but not on the tape: give it a node of its own
-        OutsideScope scope(c, c.graph.region(v.node().region).function);
-        Value other = barrier(v);
-        for (const Value &known : values)
-            if (known.grad_id() == v.grad_id() && known.id() == other.id())
-                return known.detached();
-        tape.retain(v.grad_id());
-        noted = Value::attach(std::move(other), v.grad_id());
+    if (v.is_literal())
+        return take(opaque(v), 0); // keeps the gradient
+    if (as_is && !ambiguous)
+        return take(v, 0);
+    // A node that nothing else has or will find: what was computed before is not to be computed again by the derivative. One barrier
+    // alone is what bodies see of what they detach.
+    OutsideScope scope(c, c.graph.region(v.node().region).function);
+    bool before = std::exchange(c.graph.number_values, false);
+    Value copy = barrier(barrier(v));
+    c.graph.number_values = before;
+    tape.retain(v.grad_id());
+    return take(Value::attach(std::move(copy), v.grad_id()), v.id());
+}
+
+NodeId source_of_copy(const Graph &g, NodeId input) {
+    for (int bitcasts = 0; bitcasts < 4; ++bitcasts) { // two barriers
+        if (g[input].op != Op::Bitcast)
+            return 0;
+        input = g[input].dep[0];
     }
+    return input;
+}
+
+Value Collector::take(Value noted, NodeId source) {
     // Instances are told apart by evaluated data: a uniform value must be such
     if (noted.size() == 1 && noted.node().region == 0 && !noted.is_evaluated())
-        c.evaluate(std::array{ noted.id() });
+        noted.context().evaluate(std::array{ noted.id() });
     values.push_back(noted);
+    sources.push_back(source);
     return noted.detached();
 }
 
@@ -74,13 +92,20 @@ Value barrier(const Value &v) {
             { .op = Op::Bitcast, .type = v.type(), .size = v.size(), .dep = { b.id(), 0, 0, 0 } }));
 }
 
-Value AdTracker::primal(const Value &v) {
+Value AdTracker::primal(const Value &v, bool is_array) {
     GradId id = v.grad_id();
     if (collectors.empty() || !id)
         return v.detached();
     if (!tape.follows(id))
         return barrier(v);
-    return tape.node(id).mark ? v.detached() : collectors.back()->note(v);
+    if (tape.node(id).mark)
+        return v.detached();
+    Value seen = collectors.front()->note(v, is_array); // outside of all bodies: one copy for all
+    for (size_t k = 1; k < collectors.size(); ++k) {
+        tape.retain(id);
+        collectors[k]->note(Value::attach(Value(seen), id), true);
+    }
+    return seen;
 }
 
 void AdTracker::note_asked() {
@@ -280,7 +305,7 @@ Value without_zeros(const Value &v) {
 Value AdTracker::gather(const Value &source, const Value &index, const Value &mask) {
     if (tracing_body() && !attached(source))
         return barrier(jit::gather(source.detached(), index, mask));
-    Value result = jit::gather(primal(source), index, mask);
+    Value result = jit::gather(primal(source, true), index, mask);
     if (!follow(std::array{ &source }))
         return unfollowed(result, std::array{ &source });
     auto t = with<GatherTransfer>(index, mask);
@@ -296,7 +321,7 @@ std::vector<Value> AdTracker::gather_packet(const Value &source, const Value &in
                                             const Value &mask) {
     bool stop = tracing_body() && !attached(source);
     std::vector<Value> out =
-        jit::gather_packet(stop ? source.detached() : primal(source), index, n, mask);
+        jit::gather_packet(stop ? source.detached() : primal(source, true), index, n, mask);
     if (!follow(std::array{ &source })) {
         for (Value &v : out)
             v = stop ? barrier(v) : unfollowed(v, std::array{ &source });

@@ -21,7 +21,9 @@ struct Collector {
     Tape &tape;
     GradId mark;
     std::vector<Value> values; // with their gradient ids; one for each pair of node and id
-    bool asked = false;        // the body, or one inside, has acted on what carries a mark
+    std::vector<jit::NodeId>
+        sources;        // of each: the node that was noted, if the value is a copy of it
+    bool asked = false; // the body, or one inside, has acted on what carries a mark
     /// Arrays of the surroundings that the body adds to, with the nodes of what they are afterwards.
     struct Written {
         jit::NodeId buffer;
@@ -30,9 +32,16 @@ struct Collector {
     std::vector<Written> written;
     std::vector<std::shared_ptr<AppliedOp>> applied; // custom operations of the body
     void note_written(const Written &w);
-    /// Notes the value and returns what the body is to compute with, without gradient.
-    Value note(const Value &v);
+    /// Notes the value and returns what the body is to compute with, without gradient: a copy of it, for what is computed of the
+    /// same node elsewhere does not have the derivative. `as_is`: an array to be read anywhere, or a copy already.
+    Value note(const Value &v, bool as_is = false);
+
+private:
+    Value take(Value noted, jit::NodeId source);
 };
+
+/// The node that an input is a copy of, which bodies may use, too, without its derivative; 0: it is none.
+jit::NodeId source_of_copy(const jit::Graph &g, jit::NodeId input);
 
 class AdTracker final : public jit::Tracker {
 public:
@@ -75,7 +84,7 @@ public:
     std::vector<Collector *> collectors; // of bodies being traced, innermost last
 
     /// The operand as the primal computation sees it; a body's surroundings are noted on the way.
-    Value primal(const Value &v);
+    Value primal(const Value &v, bool is_array = false);
     bool tracing_body() const { return !collectors.empty(); }
     /// The body does something that depends on what is marked.
     void note_asked();

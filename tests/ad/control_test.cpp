@@ -708,6 +708,34 @@ TEST_P(Control, InputsOfOneValueAreToldApart) {
                     { lanes });
 }
 
+// What was computed of a value without its derivative, before a body uses both, has none in there either.
+TEST_P(Control, WhatWasDetachedOutsideStaysSo) {
+    Float64 x = copy(std::vector<double>{ 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 });
+    auto expect = [&](const char *what, auto &&body) {
+        Float64 leaf = x;
+        enable_grad(leaf);
+        Float64 square = leaf * leaf, thrice = Float64(detach(square)) * 3.0;
+        Float64 out = body(square, thrice);
+        backward(out);
+        std::vector<double> g = Float64(grad(leaf)).read();
+        for (size_t i = 0; i < g.size(); ++i) // of 3 x^2 times x^2, the first of them a constant
+            EXPECT_EQ(g[i], 6 * std::pow(i + 1.0, 3)) << what << ", " << i;
+    };
+    auto lane = arange<uint32_t>(10);
+    expect("if", [&](const Float64 &a, const Float64 &b) {
+        return if_(lane < 5u, [&] { return a * b; }, [&] { return b * a; });
+    });
+    expect("loop", [&](const Float64 &a, const Float64 &b) {
+        return repeat(UInt32(1u), 0.0, 0.0, [&](State &s) { s.a += a * b; }).a;
+    });
+    expect("inner loop", [&](const Float64 &a, const Float64 &b) {
+        return if_(
+            lane < 20u,
+            [&] { return repeat(UInt32(1u), 0.0, 0.0, [&](State &s) { s.a += a * b; }).a; },
+            [&] { return a; });
+    });
+}
+
 UMBEL_BACKENDS(Control)
 
 } // namespace

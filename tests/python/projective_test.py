@@ -432,6 +432,14 @@ def test_a_grid_and_its_shadow(key):
     Problem(scene, key, move, 256, 4096).check(step=.01 if grid else .02, forward=grid)
 
 
+def test_a_grid_that_casts_a_shadow_on_itself_as_it_changes():
+    """Both ends of the segments that touch its silhouettes move: the receiver along the ray of the camera."""
+    camera = _camera(rfilter="box")
+    camera["film"].update(width=64, height=64, crop_offset_x=35, crop_offset_y=31, crop_width=4, crop_height=3)
+    scene = _scene(_lit(_sdf(normals="analytic", size=.6)), camera=camera, max_depth=2, sppi=8192, sppp=2048, guiding="none")
+    Problem(scene, "thing.grid", _shift_numbers, 1024, 16384).check(step=.004, slack=.02)
+
+
 def test_a_grid_that_shines_on_itself_where_nothing_comes_into_sight():
     """From inside a closed surface all of it is seen: `prb` is complete there."""
     T = mi.ScalarTransform4f

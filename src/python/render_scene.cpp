@@ -240,7 +240,7 @@ nb::object render(const Ref<Scene> &scene, uintptr_t params, nb::object sensor,
     RenderOptions primal = o.primal, gradient = primal;
     primal.skip_invalid = skip_invalid;
     primal.tally = number_for_invalid_samples();
-    primal.launch_seconds = 0.15;   // between launches, signals and other threads are heard
+    primal.launch_seconds = 0.1;    // between launches, signals and other threads are heard
     gradient.seed_value = UInt32(); // the gradient's own
     set_seed(gradient, seed_grad);
     check_spp("spp_grad", spp_grad);

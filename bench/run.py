@@ -268,8 +268,8 @@ def main():
         name = bar["name"]
         if name not in needed:
             continue
-        # Images to compare are many, and how long they take says nothing
-        rounds, patience = (1, 10) if "images" in bar else (options.rounds, 1)
+        # Images to compare are many, and how long they take says nothing; others say for how many limits they may take
+        rounds, patience = (1, 10) if "images" in bar else (options.rounds, bar.get("patience", 1))
         measured = {} if "quotient" in bar or "mean" in bar else measure(name, sides, rounds, patience)
         rows[name] = make_row(bar, rows, measured)
         print_row(rows[name])

@@ -20,10 +20,9 @@ struct Collector {
 
     Tape &tape;
     GradId mark;
-    std::vector<Value> values; // with their gradient ids; one for each pair of node and id
-    std::vector<jit::NodeId>
-        sources;        // of each: the node that was noted, if the value is a copy of it
-    bool asked = false; // the body, or one inside, has acted on what carries a mark
+    std::vector<Value> values;        // with their gradient ids; one for each pair of node and id
+    std::vector<jit::NodeId> sources; // of each: what it is a copy of; 0: it is none
+    bool asked = false;               // the body, or one inside, has acted on what carries a mark
     /// Arrays of the surroundings that the body adds to, with the nodes of what they are afterwards.
     struct Written {
         jit::NodeId buffer;

@@ -137,15 +137,27 @@ void Arena::build(bool double_precision, bool robust) {
     m_accelerator = embree ? make_embree_accelerator(g) : make_bvh_accelerator(g);
 }
 
+// Whether normals differ within a triangle by more than rounding. Those of cubes and the like do not, though they have some.
+static bool is_smooth(const Mesh &mesh) {
+    const std::vector<double> &n = mesh.normals;
+    for (size_t t = 0; !n.empty() && t < mesh.triangle_count(); ++t)
+        for (size_t k = 0; k < 6; ++k)
+            if (std::abs(n[3 * mesh.corner(t, 0) + k % 3] -
+                         n[3 * mesh.corner(t, 1 + k / 3) + k % 3]) > 1e-5)
+                return true;
+    return false;
+}
+
 std::shared_ptr<PackedMeshes> Arena::make_room(bool double_precision) {
     auto room = std::make_shared<PackedMeshes>();
-    m_has_normals = m_has_facets = m_has_uvs = m_lacks_uvs = false;
+    m_has_normals = m_has_facets = m_has_uvs = m_lacks_uvs = m_has_smooth_meshes = false;
     for (const Shape *s : m_surfaces)
         if (auto *mesh = dynamic_cast<const Mesh *>(s)) {
             room->vertex_count += mesh->vertex_count();
             room->triangle_count += mesh->triangle_count();
             (mesh->normals.empty() ? m_has_facets : m_has_normals) = true;
             (mesh->uvs.empty() ? m_lacks_uvs : m_has_uvs) = true;
+            m_has_smooth_meshes = m_has_smooth_meshes || is_smooth(*mesh);
         }
     if (m_surfaces.size() >= PackedMeshes::ShapeMask || room->triangle_count >= (1u << 30) ||
         room->vertex_count >= (1u << 28))

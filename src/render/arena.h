@@ -63,6 +63,8 @@ public:
     /// Those that were taken up last.
     std::vector<Value> followed_shapes() const;
     bool follows_shapes() const { return m_followed.is_any(); }
+    /// Whether normals differ within some triangle.
+    bool has_smooth_meshes() const { return m_has_smooth_meshes; }
     /// Derivatives of the normal at a hit with respect to u and v: of the shading normal, or of the geometric one.
     std::pair<Vector3, Vector3> normal_partials(const Ray &ray, const Hit &hit,
                                                 const SurfaceInteraction &si, bool shading,
@@ -154,7 +156,7 @@ private:
     size_t m_stride = 0;                              // numbers a vertex
     bool m_has_normals = false, m_has_facets = false; // some mesh does
     bool m_has_uvs = false, m_lacks_uvs = false;      // likewise
-    bool m_has_triangles = false;
+    bool m_has_triangles = false, m_has_smooth_meshes = false;
     Followed m_followed;  // when it was last asked for: for recordings
     Float m_key_vertices; // 8 numbers each; only if meshes deform
     // By shape: its first key, how many steps come after it, how far apart they are, its first vertex

@@ -409,7 +409,7 @@ Spectrum PathTracer::attached_light(const Scene &scene, const SurfaceInteraction
     AttachedLight at(scene, fixed, ds, active);
     Float factor(1);
     if (m_warp.is_on())
-        factor = warped(scene, at.ray, si, at.hit, at.point.si, s, s.depth + UInt32(2u),
+        factor = warped(scene, at.ray, si, at.hit, at.point.si, false, s, s.depth + UInt32(2u),
                         at.sampled & !ds.delta);
     return at.arriving_at(scene, si, ds, light, factor);
 }
@@ -422,27 +422,28 @@ Spectrum PathTracer::attached_scattering(const Scene &scene, const SurfaceIntera
                 { s.ray, step.hit, bs.is_delta() } };
     if (!m_warp.is_on())
         return step.value;
-    return step.value * warped(scene, s.ray, si, step.hit, step.next.si, s, s.depth + UInt32(1u),
-                               s.active & !bs.is_delta());
+    return step.value * warped(scene, s.ray, si, step.hit, step.next.si, true, s,
+                               s.depth + UInt32(1u), s.active & !bs.is_delta());
 }
 
 // ---- what comes into sight
 
-// A segment of a path by its number, the first of which is 1.
+// A segment of a path by its number, the first of which is 1. Lights that were sampled shine by their geometric normals.
 Float PathTracer::warped(const Scene &scene, const Ray &ray, const SurfaceInteraction &from,
-                         const Hit &hit, const SurfaceInteraction &to, State &s,
+                         const Hit &hit, const SurfaceInteraction &to, bool has_rim, State &s,
                          const UInt32 &number, const Mask &active) const {
     Mask counts = active;
     if (m_warp.max_depth >= 0)
         counts = counts & (number <= UInt32(uint32_t(m_warp.max_depth)));
-    VisibilityWarp::Segment segment{ ray, from.p, from.n, hit, to.p, to.n, false };
+    VisibilityWarp::Segment segment{ ray,  from.p,        from.n, hit,    to.p,
+                                     to.n, to.sh_frame.n, false,  has_rim };
     return m_warp.factor(scene, segment, s.noise[0], counts);
 }
 
 namespace {
-struct BothSides { // of a silhouette
+struct BothSides { // of a silhouette, or of several
     UInt32 number;
-    Spectrum differ; // what they show, one less the other
+    std::vector<Spectrum> differ; // what they show, one less the other
     UMBEL_STRUCT(number, differ)
 };
 } // namespace
@@ -456,36 +457,60 @@ void PathTracer::differentiate_first_sight(const Scene &scene, State &s) const {
     const Vertex &first = s.trail[1];
     SurfaceInteraction si = scene.attached(first.ray, first.hit, Mask(false), s.active).si;
     Vector3 none(Float(0));
-    VisibilityWarp::Segment segment{ first.ray, first.ray.o, none, first.hit, si.p, si.n, true };
+    VisibilityWarp::Segment segment{ first.ray, first.ray.o,   none, first.hit, si.p,
+                                     si.n,      si.sh_frame.n, true, true };
     std::vector<Float> motions, gradients;
     std::vector<Spectrum> differ;
-    for (const auto &aside : m_warp.asides(scene, segment, s.noise[0], s.active)) {
-        ad::SuspendGrad suspended;
-        BothSides sides = jit::loop(
-            BothSides{ 0u, black() },
-            [&](const BothSides &sides) { return aside.jumps & (sides.number < UInt32(2u)); },
-            [&](BothSides &sides) {
-                Mask is_before = sides.number == UInt32(0u);
-                Ray ray = aside.before;
-                ray.d = select(is_before, aside.before.d, aside.beyond.d);
-                SampleStream sampler = s.sampler;
-                Spectrum L = sample(scene, sampler, ray, nullptr, aside.jumps).L;
-                sides.differ = select(is_before, L, sides.differ - L);
-                sides.number = sides.number + UInt32(1u);
-            },
-            "sides of a silhouette");
-        const Spectrum &d = sides.differ;
-        differ.push_back(select(aside.jumps, finite(d), Spectrum(0)));
-        Float by(0);
-        for (size_t c = 0; c < d.c.size(); ++c)
-            by += differ.back()[c] * s.gradient[c];
-        motions.push_back(aside.motion);
-        gradients.push_back(by);
+    auto asides = m_warp.asides(scene, segment, s.noise[0], s.active);
+    for (size_t i = 0, each = asides.size() / size_t(m_warp.rays); i < asides.size(); i += each) {
+        std::span<const VisibilityWarp::Aside> near(asides.data() + i, each);
+        std::vector<Spectrum> seen = seen_beside(scene, s, near);
+        for (size_t k = 0; k < each; ++k) {
+            differ.push_back(select(near[k].jumps, finite(seen[k]), Spectrum(0)));
+            Float by(0);
+            for (size_t c = 0; c < differ.back().c.size(); ++c)
+                by += differ.back()[c] * s.gradient[c];
+            motions.push_back(near[k].motion);
+            gradients.push_back(by);
+        }
     }
     // All at once: they share what their derivatives pass
     std::vector<Float> tangents = differentiate_values(*s.mode, motions, gradients);
     for (size_t i = 0; i < tangents.size(); ++i)
         s.tangent += differ[i] * tangents[i];
+}
+
+// How much brighter it is before a silhouette than beyond it.
+std::vector<Spectrum> PathTracer::seen_beside(const Scene &scene, const State &s,
+                                              std::span<const VisibilityWarp::Aside> asides) const {
+    ad::SuspendGrad suspended;
+    uint32_t count = uint32_t(asides.size());
+    auto first_from = [&](UInt32 number) { // past those that are none
+        for (uint32_t k = 0; k < count; ++k)
+            number =
+                select((number == UInt32(2 * k)) & !asides[k].jumps, UInt32(2 * k + 2), number);
+        return number;
+    };
+    BothSides sides = jit::loop(
+        BothSides{ first_from(UInt32(0u)), std::vector<Spectrum>(count, black()) },
+        [&](const BothSides &sides) { return sides.number < UInt32(2 * count); },
+        [&](BothSides &sides) {
+            Ray ray = asides[0].before;
+            for (uint32_t k = 0; k < 2 * count; ++k) {
+                const auto &a = asides[k / 2];
+                ray.d = select(sides.number == UInt32(k), k % 2 ? a.beyond.d : a.before.d, ray.d);
+            }
+            SampleStream sampler = s.sampler;
+            Spectrum L = sample(scene, sampler, ray, nullptr, Mask(true)).L;
+            for (uint32_t k = 0; k < count; ++k) {
+                Spectrum &d = sides.differ[k];
+                d = select(sides.number == UInt32(2 * k), L, d);
+                d = select(sides.number == UInt32(2 * k + 1), d - L, d);
+            }
+            sides.number = first_from(sides.number + UInt32(1u));
+        },
+        "sides of a silhouette");
+    return sides.differ;
 }
 
 } // namespace umbel

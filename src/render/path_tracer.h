@@ -18,6 +18,7 @@
 #include "render/followed_camera.h"
 #include "render/integrator.h"
 #include "render/visibility_warp.h"
+#include <span>
 
 namespace umbel {
 
@@ -69,8 +70,10 @@ private:
     Spectrum attached_scattering(const Scene &scene, const SurfaceInteraction &si, State &s,
                                  const Ray &arrived, const BSDFSample &bs) const;
     void differentiate_first_sight(const Scene &scene, State &s) const;
+    std::vector<Spectrum> seen_beside(const Scene &scene, const State &s,
+                                      std::span<const VisibilityWarp::Aside> asides) const;
     Float warped(const Scene &scene, const Ray &ray, const SurfaceInteraction &from, const Hit &hit,
-                 const SurfaceInteraction &to, State &s, const UInt32 &number,
+                 const SurfaceInteraction &to, bool has_rim, State &s, const UInt32 &number,
                  const Mask &active) const;
     Mask is_lit(const Scene &scene, const Ray &ray, const Mask &active, State &s) const;
     Spectrum incident(const Scene &scene, State &s) const;

@@ -20,6 +20,13 @@
 // kappa^(-1/4). Of one side of a ball's shadow it is 45 % at 100, 19 % at 1,000, 10 % at 10,000; of what a third segment adds to the
 // ball's outline 11 % at 100,000.
 //
+// Normals that are interpolated turn away from who looks before a mesh of few triangles ends: it ends in a rim, which is dark, or shows
+// the other side. Where that begins is a jump as well, and is searched for on its own. It does not stay on its surface: the change of
+// n_sh . w there, over its slope, is how fast it moves. On either side of it, what is met is the same surface, so that both count. In
+// later segments, so they do only if their ends were met by chance: points of lights that were sampled shine by geometric normals.
+// Derivatives of an icosphere of 80 triangles by its size: 28.8 by differences if it shines, 28.6 (28.2) at a kappa of 10,000
+// (100,000), and -9.5 (-9.7) without all that; under a sky -24.8, -25.3 (-24.9) and -55.8 (-55.4).
+//
 // Below the horizon of what a segment begins on, nothing is searched for: next to it, light arrives at no angle.
 //
 // Seen by the camera, both sides of a silhouette count: there, the difference of what is seen just before and just behind it takes the
@@ -44,14 +51,15 @@ struct VisibilityWarp {
         Vector3 n_from;    // ... and the surface's normal there; 0: none
         Hit hit;           // where it ends, infinity for what surrounds the scene ...
         Vector3 to;        // ... with derivatives, ...
-        Vector3 n;         // ... and the surface's normal there
+        Vector3 n, n_sh;   // ... and the surface's normals there
         bool is_of_camera; // then its direction stays, whatever is there
+        bool has_rim;      // whether there is light on one side of the line where n_sh turns away
     };
     /// A factor of what it carries: 1, with derivatives.
     Float factor(const Scene &scene, const Segment &segment, UInt32 &noise,
                  const Mask &active) const;
-    /// Rays just before and beyond a silhouette between the segment and each auxiliary ray, if there is one, and how it moves, times half
-    /// of that factor's weight: 0, with derivatives.
+    /// Rays just before and beyond a silhouette between the segment and each auxiliary ray, or the line where a rim begins, if there is one,
+    /// and how it moves, times half of that factor's weight: 0, with derivatives. As many for each auxiliary ray.
     struct Aside {
         Ray before, beyond;
         Float motion;

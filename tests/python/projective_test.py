@@ -131,20 +131,24 @@ def test_what_the_camera_sees_of_a_moving_shape(name):
     Problem(_scene(_things(name), max_depth=1), key, _move(0), 512, 4096).check(forward=name in ("cube", "sphere", "disk"))
 
 
-@pytest.mark.parametrize("faceted", [True, False])
-def test_a_fine_mesh_ends_where_it_is_bright(faceted, tmp_path):
-    """Facets near the horizon look narrower than what rays beside an edge keep away from it; on a smooth mesh interpolated
-    normals there are turned away."""
-    rows, columns = 96, 192
+def _ball(folder, rows, columns):
+    """A sphere of triangles, with normals of vertices."""
     t, p = np.meshgrid(np.linspace(0, np.pi, rows + 1), np.arange(columns) * 2 * np.pi / columns, indexing="ij")
     places = np.stack([np.sin(t) * np.cos(p), np.cos(t), np.sin(t) * np.sin(p)], -1).reshape(-1, 3)
     a = np.arange(rows * columns)
     b = a - a % columns + (a + 1) % columns
     faces = np.concatenate([np.stack([a, b, a + columns], 1)[columns:], np.stack([b, b + columns, a + columns], 1)[:-columns]])
-    mi.Mesh("ball", faces=faces, positions=places).write_ply(str(tmp_path / "ball.ply"))
+    mi.Mesh("ball", faces=faces, positions=places).write_ply(str(folder / "ball.ply"))
+    return {"type": "ply", "filename": str(folder / "ball.ply")}
+
+
+@pytest.mark.parametrize("faceted", [True, False])
+def test_a_fine_mesh_ends_where_it_is_bright(faceted, tmp_path):
+    """Facets near the horizon look narrower than what rays beside an edge keep away from it; on a smooth mesh interpolated
+    normals there are turned away."""
+    ball = _ball(tmp_path, 96, 192)
     camera = _camera(to_world=mi.ScalarTransform4f().look_at([0, 0, 5], [0, 0, 0], [0, 1, 0]), rfilter="box")
-    scene = _scene({"ball": {"type": "ply", "filename": str(tmp_path / "ball.ply"), "face_normals": faceted, "emitter": _glow()}},
-                   camera=camera, max_depth=1)
+    scene = _scene({"ball": {**ball, "face_normals": faceted, "emitter": _glow()}}, camera=camera, max_depth=1)
     params = mi.traverse(scene)
     before, x = mi.Float(params["ball.vertex_positions"]), mi.Float(1)
     dr.enable_grad(x)

@@ -5,7 +5,8 @@ import numpy as np
 import pytest
 
 import umbel as mi
-from projective_test import SHAPES, Problem, _camera, _glow, _key, _lit, _move, _rgb, _scene, _things
+import umbel.jit as dr
+from projective_test import SHAPES, Problem, _ball, _camera, _glow, _key, _lit, _move, _rgb, _scene, _things
 
 
 @pytest.fixture(autouse=True)
@@ -99,6 +100,46 @@ def test_what_is_reflected():
     without, _ = added("prb", "backward", 4)
     room = 3 * np.hypot(noise, error) + .15 * abs(expected)
     assert abs(found - expected) < room < abs(without - expected), f"{found} +- {error}, differences {expected} +- {noise}, prb {without}"
+
+
+def _grow(centre):
+    def place(before, x):
+        lane = dr.arange(mi.UInt32, dr.width(before)) % 3
+        middle = dr.select(lane == 0, centre[0], dr.select(lane == 1, centre[1], centre[2]))
+        return middle + (before - middle) * (1 + x)
+    return place
+
+
+@pytest.mark.parametrize("light, key", [("own", "thing.vertex_positions"), ("own", "camera.to_world"), ("sky", "thing.vertex_positions")])
+def test_smooth_meshes_end_in_a_rim(light, key, tmp_path):
+    """Interpolated normals turn away from the camera before a mesh of few triangles does, and it is black from there on. What its
+    growth changes had the wrong sign where it shines, and was 60 % too large under a sky."""
+    ball = {**_ball(tmp_path, 6, 9), "to_world": mi.ScalarTransform4f().rotate([1, 0, .3], 50).scale(.8)}
+    things = {"wall": _things("sphere")["wall"], "thing": {**ball, "emitter": _glow()}}
+    if light == "sky":
+        things = {"sky": {"type": "constant", "radiance": _rgb(1, .7, .5)}, "thing": ball}
+    _compare(things, key, _move(0) if "camera" in key else _grow((0, 0, 0)), 1 if light == "own" else 2, step=.01, spp=1024)
+
+
+def test_the_rim_of_a_smooth_mesh_lights_nothing(tmp_path):
+    """Light that reaches a floor by way of a mesh only, out of sight, which turns as it grows."""
+    T = mi.ScalarTransform4f
+    things = {"floor": _lit(SHAPES["sphere"]())["floor"],
+              "sun": {"type": "directional", "direction": [0, 0, -1], "irradiance": _rgb(30, 20, 10)},
+              "thing": {**_ball(tmp_path, 4, 5), "to_world": T().translate([.3, .3, -.6]).rotate([1, 0, .3], 50).scale(.8)}}
+    camera = {**_camera(to_world=T().look_at([0, 1, 4], [0, -.8, 1.2], [0, 1, 0])), "fov": 25}
+    def problem(kind, **kwargs):
+        return Problem(_scene(things, kind, camera, max_depth=3, **kwargs), "thing.vertex_positions", _grow((.3, .3, -.6)), 1024, 8192)
+    without = problem("prb")
+    expected = np.array([without.difference(i, .01) for i in range(16)])
+    without = np.array([without.backward(i) for i in range(24)])
+    missing = expected.mean() - without.mean()
+    noise = np.sqrt(expected.var(ddof=1) / len(expected) + without.var(ddof=1) / len(without))
+    found, error = _share(problem("prb_reparam", reparam_kappa=1e4), problem("prb"), 8)
+    message = f"{found} +- {error}, differences less prb {missing} +- {noise}"
+    print(message)
+    assert noise < .15 * abs(missing), "says nothing: " + message
+    assert abs(found - missing) < 3 * np.hypot(noise, error) + .15 * abs(missing), message
 
 
 def test_segments_without_auxiliary_rays_are_those_of_prb():

@@ -109,7 +109,7 @@ std::vector<size_t> CallOp::reached_by(const std::vector<NodeId> &roots,
     auto note = [&](NodeId id, bool lane) {
         for (auto [it, end] = m_index.equal_range(id); it != end; ++it) {
             found.push_back(it->second);
-            if (lane)
+            if (lane && !is_array(values[it->second]))
                 by_lane[it->second] = 1;
         }
     };

@@ -53,7 +53,7 @@ std::vector<Value> Inside::enter(Replay &replay, const std::vector<Value> *tange
         enable_inner(lane);
         if (tangents && (*tangents)[i].valid())
             tape.set_grad(lane.grad_id(), (*tangents)[i]);
-        if (!shadowed(i))
+        if (!shadowed(i) && !(in.memory.valid() && is_array(in.value)))
             replay.set(in.value.id(), lane);
         if (in.memory.valid()) {
             if (tangents && (*tangents)[i].valid())
@@ -64,6 +64,8 @@ std::vector<Value> Inside::enter(Replay &replay, const std::vector<Value> *tange
     }
     return lanes;
 }
+
+bool is_array(const Value &input) { return input.is_evaluated() && input.size() != 1; }
 
 bool Inside::is_input(NodeId id) const {
     return std::any_of(m_inputs.begin(), m_inputs.end(),

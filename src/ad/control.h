@@ -135,6 +135,8 @@ struct Fresh {
     ~Fresh() { t.collectors = saved; }
 };
 
+/// Whether bodies gather from the input, and do nothing else: what they compute with is a copy.
+bool is_array(const Value &input);
 /// A literal 0, or a local array of zeros.
 Value zero_like(const Value &v);
 /// The gradient of a value of the region being traced; zero where none has arrived.

@@ -736,6 +736,75 @@ TEST_P(Control, WhatWasDetachedOutsideStaysSo) {
     });
 }
 
+// The same of one number for all lanes, which bodies read as data of their instance.
+TEST_P(Control, WhatWasDetachedOutsideStaysSoForOneNumber) {
+    auto lane = arange<uint32_t>(10);
+    Float64 x = Float64(lane) + 1.0;
+    // Bodies add `times` products a * b: of a number, and of three times that number, which is a constant
+    auto expect = [&](const char *what, double times, auto &&body) {
+        for (bool is_computed : { false, true })
+            for (bool in_lanes : { false, true }) {
+                Float64 leaf = opaque(Float64(1.5));
+                enable_grad(leaf);
+                Float64 a = is_computed ? leaf * 2.0 : leaf, b = Float64(detach(a)) * 3.0;
+                Float64 out = in_lanes ? body(a, b * x) / x : body(a, b) + x * 0.0;
+                backward(out);
+                double expected = times * 10 * 3 * 1.5 * (is_computed ? 4 : 1);
+                EXPECT_NEAR(Float64(grad(leaf)).read()[0], expected, 1e-9)
+                    << what << ", " << is_computed << in_lanes;
+            }
+    };
+    auto once = [&](auto &&body) { return repeat(lane * 0u + 1u, 0.0, 0.0, body).a; };
+    expect("if", 1, [&](const Float64 &a, const Float64 &b) {
+        return if_(lane < 5u, [&] { return a * b; }, [&] { return b * a; });
+    });
+    expect("loop", 1, [&](const Float64 &a, const Float64 &b) {
+        return once([&](State &s) { s.a += a * b; });
+    });
+    expect("loop that adds to it first", 1, [&](const Float64 &a, const Float64 &b) {
+        return once([&](State &s) { s.a += a * (b + s.b); });
+    });
+    expect("call", 1, [&](const Float64 &a, const Float64 &b) {
+        std::vector<std::function<Float64(const Float64 &)>> f = {
+            [&](const Float64 &v) { return a * (b + v); },
+            [&](const Float64 &v) { return (b - v) * a; }
+        };
+        return switch_(lane % 2u, f, x * 0.0);
+    });
+    // Of arrays that the body gathers from
+    auto expect_gathered = [&](const char *what, auto &&body) {
+        Float64 a = copy(x.read());
+        enable_grad(a);
+        Float64 out = body(a, Float64(detach(a)), Float64(detach(a)) * 3.0);
+        backward(out);
+        std::vector<double> g = Float64(grad(a)).read();
+        for (size_t i = 0; i < g.size(); ++i)
+            EXPECT_EQ(g[i], 4 * (i + 1.0)) << what << ", " << i;
+    };
+    expect_gathered("loop", [&](const Float64 &a, const Float64 &same, const Float64 &thrice) {
+        return once([&](State &s) { s.a += gather(a, lane) * same + a * thrice; });
+    });
+    expect_gathered("call", [&](const Float64 &a, const Float64 &same, const Float64 &thrice) {
+        std::vector<std::function<Float64(const Float64 &)>> f = {
+            [&](const Float64 &v) { return gather(a, lane) * (same + thrice + v); },
+            [&](const Float64 &v) { return (v + same + thrice) * gather(a, lane); }
+        };
+        return switch_(lane % 2u, f, x * 0.0);
+    });
+    // The body computes the same number itself, with its derivative
+    auto expect_both = [&](const char *what, auto &&body) {
+        Float64 a = opaque(Float64(1.5));
+        enable_grad(a);
+        Float64 b = Float64(detach(a)) * 3.0;
+        Float64 out = body(a, b);
+        backward(out);
+        EXPECT_NEAR(Float64(grad(a)).read()[0], 10 * 9 * 1.5, 1e-9) << what;
+    };
+    expect_both("loop", [&](const Float64 &a, const Float64 &b) {
+        return once([&](State &s) { s.a += a * (a * 3.0) + b * b / 3.0 + a * b; });
+    });
+}
+
 UMBEL_BACKENDS(Control)
 
 } // namespace

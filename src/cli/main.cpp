@@ -5,6 +5,7 @@
 #include "core/properties.h"
 #include "core/variant.h"
 #include "core/warning.h"
+#include "jit/available_memory.h"
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
@@ -16,7 +17,7 @@
 
 namespace umbel {
 
-int reporting_errors(const std::function<int()> &command) {
+static int report_errors(const std::function<int()> &command) {
     try {
         return command();
     } catch (const UserError &e) {
@@ -31,12 +32,24 @@ int reporting_errors(const std::function<int()> &command) {
         say(fmt::format("umbel: {}", e.what()));
         return 2;
     } catch (const std::bad_alloc &) {
-        say("umbel: out of memory; a smaller image, fewer threads (-p) or a simpler scene needs "
-            "less");
+        say(fmt::format("umbel: out of memory; {}; a smaller image, fewer threads (-p) or a "
+                        "simpler scene needs less",
+                        jit::memory_left()));
         return 2;
     } catch (const std::exception &e) {
         say(fmt::format("umbel: a bug in Umbel, please report it: {}", e.what()));
         return 3;
+    }
+}
+
+int reporting_errors(const std::function<int()> &command) {
+    try {
+        return report_errors(command);
+    } catch (const std::bad_alloc &) { // none for a message either
+        constexpr std::string_view Message = "\numbel: out of memory, of which less than 1 MiB is "
+                                             "left; raise the process's limits of it\n";
+        (void)!write(STDERR_FILENO, Message.data(), Message.size());
+        return 2;
     }
 }
 

@@ -2,6 +2,7 @@
 #include "core/image.h"
 #include "core/colour.h"
 #include "core/large_pages.h"
+#include "core/limits.h"
 #include "jit/parallel.h"
 #include "jit/value.h"
 #include <algorithm>
@@ -102,9 +103,19 @@ Image::Image(size_t width, size_t height, std::vector<std::string> channels, Com
     for (size_t i = 0; i < m_channels.size(); ++i)
         if (find_channel(m_channels[i]) != int(i))
             fail("an image cannot have two channels called \"{}\"", m_channels[i]);
-    // Not by all cores, as resize_large() does: whoever reads files may hold locks that other tasks wait for
-    reserve_large(m_data, row_bytes() * m_height);
-    m_data.resize(row_bytes() * m_height);
+    double needed = double(width) * double(height) * double(m_channels.size()) *
+                    double(umbel::bytes(component));
+    std::string what = fmt::format("an image of {} x {} pixels with {} channels", width, height,
+                                   m_channels.size());
+    ask_for_memory(needed, what);
+    try {
+        // Not by all cores, as resize_large() does: whoever reads files may hold locks that other tasks wait for
+        reserve_large(m_data, row_bytes() * m_height);
+        m_data.resize(row_bytes() * m_height);
+    } catch (const std::bad_alloc &) { // in pieces, or for other threads meanwhile
+        throw DeviceError(fmt::format("{}: {} of memory are needed, and cannot be had", what,
+                                      format_bytes(needed)));
+    }
 }
 
 int Image::find_channel(std::string_view name) const {

@@ -1,5 +1,6 @@
 // core/image_resample.cpp: resampling along one axis after the other, and cropping.
 #include "core/image_ops.h"
+#include "core/limits.h"
 #include "jit/error.h"
 #include <algorithm>
 #include <cmath>
@@ -84,9 +85,14 @@ Image resample(const Image &image, size_t width, size_t height, const FilterFunc
              image.height(), width, height);
     if (!(filter.radius > 0) || !filter.eval)
         fail("resample: a filter of radius {}; it must be positive", filter.radius);
+    size_t n = image.channel_count();
+    // First of all, as it knows whether there is as much memory
+    Image result(width, height, image.channels(), image.component(), image.srgb());
+    result.metadata = image.metadata;
+    ask_for_memory(double(image.height()) * double(width) * double(n) * sizeof(double),
+                   fmt::format("resample: to {} x {} pixels with {} channels", width, height, n));
     ResamplingTaps across = resampling_taps(image.width(), width, filter, horizontal),
                    down = resampling_taps(image.height(), height, filter, vertical);
-    size_t n = image.channel_count();
 
     // Rows first: each source row is read once
     std::vector<double> row(image.width() * n), narrow(image.height() * width * n);
@@ -100,8 +106,6 @@ Image resample(const Image &image, size_t width, size_t height, const FilterFunc
                     out[c] += across.weight[k] * row[across.source[k] * n + c];
         }
     }
-    Image result(width, height, image.channels(), image.component(), image.srgb());
-    result.metadata = image.metadata;
     std::vector<double> sum(width * n);
     for (size_t y = 0; y < height; ++y) {
         std::fill(sum.begin(), sum.end(), down.rest[y]);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <string_view>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -150,6 +151,10 @@ uint64_t available_memory(const std::string &root) {
              space = number(contents(root + "/proc/self/statm"), "", 0) * page,
              data = number(contents(root + "/proc/self/status"), "VmData:", 0) << 10;
     return std::min({ memory, left_of_limit(RLIMIT_AS, space), left_of_limit(RLIMIT_DATA, data) });
+}
+
+std::string memory_left() {
+    return fmt::format("{:.1f} MiB of memory are left", double(available_memory()) / 0x1p20);
 }
 
 } // namespace umbel::jit

@@ -1,5 +1,6 @@
 // jit/graph.cpp: storage of nodes and regions, value numbering.
 #include "jit/graph.h"
+#include "jit/available_memory.h"
 #include <cstring>
 #include <sys/mman.h>
 
@@ -55,6 +56,12 @@ void Graph::grow() {
         rehash(m_buckets ? m_buckets * 4 : capacity);
 }
 
+static DeviceError no_memory(size_t bytes, uint32_t nodes) {
+    return DeviceError(fmt::format("out of memory: cannot allocate {} bytes ({:.1f} MiB) to record "
+                                   "{} operations; {}",
+                                   bytes, double(bytes) / 0x1p20, nodes, memory_left()));
+}
+
 // Address space costs nothing until it is touched: as a rule, nodes never move.
 void Graph::reserve(uint32_t least) {
     uint32_t count = std::max(least, 1u << 26);
@@ -64,7 +71,7 @@ void Graph::reserve(uint32_t least) {
         nodes = static_cast<Node *>(map_memory(size_t(count) * sizeof(Node)));
     }
     if (!nodes)
-        throw DeviceError(fmt::format("out of memory at {} nodes", m_capacity));
+        throw no_memory(size_t(count) * sizeof(Node), least);
     if (m_nodes) {
         std::memcpy(static_cast<void *>(nodes), m_nodes, size_t(m_used) * sizeof(Node));
         munmap(m_nodes, size_t(m_reserved) * sizeof(Node));
@@ -76,7 +83,7 @@ void Graph::reserve(uint32_t least) {
 void Graph::rehash(uint32_t buckets) {
     auto *table = static_cast<uint32_t *>(map_memory(size_t(buckets) * sizeof(uint32_t)));
     if (!table)
-        throw DeviceError(fmt::format("out of memory at {} nodes", m_used));
+        throw no_memory(size_t(buckets) * sizeof(uint32_t), buckets);
     if (m_table)
         munmap(m_table, size_t(m_buckets) * sizeof(uint32_t));
     m_table = table;

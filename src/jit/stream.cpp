@@ -1,6 +1,7 @@
 // jit/stream.cpp: the queue of a stream, the arena that all streams share, parallel loops.
 #include "jit/stream.h"
 #include "jit/all_streams.h"
+#include "jit/available_memory.h"
 #include "jit/error.h"
 #include "jit/finish_later.h"
 #include "jit/parallel.h"
@@ -100,7 +101,7 @@ std::exception_ptr named_error(const std::string &job) noexcept {
         } catch (const InternalError &e) {
             throw InternalError(job + ": " + e.what());
         } catch (const std::bad_alloc &) {
-            throw DeviceError(job + ": out of memory");
+            throw DeviceError(fmt::format("{}: out of memory; {}", job, memory_left()));
         } catch (const std::exception &e) {
             throw DeviceError(job + ": " + e.what());
         } catch (...) {
@@ -245,7 +246,14 @@ Stream::Stream() : m_state(std::make_unique<State>()) {
     std::lock_guard guard(registry().mutex);
     // What may fail comes before the thread, which nobody would end
     registry().streams.reserve(registry().streams.size() + 1);
-    m_state->dispatcher = std::thread([state = m_state.get()] { state->dispatch(); });
+    try {
+        m_state->dispatcher = std::thread([state = m_state.get()] { state->dispatch(); });
+    } catch (const std::system_error &e) {
+        throw DeviceError(fmt::format(
+            "the thread that starts kernels cannot be made: {}; {}; raise the process's limits of "
+            "threads and memory (ulimit), or compute less at a time",
+            e.what(), memory_left()));
+    }
     registry().streams.push_back(this);
 }
 

@@ -11,18 +11,29 @@ constexpr size_t MostUnderWay = 2; // launches of a device, and results that nob
 DeviceTeam::DeviceTeam(std::vector<int> devices, std::function<Member()> make)
     : m_devices(std::move(devices)), m_make(std::move(make)) {
     m_workers.resize(m_devices.size() - 1);
-    for (size_t k = 1; k < m_devices.size(); ++k)
-        m_workers[k - 1].thread = std::thread([this, k] { work(k); });
+    try {
+        for (size_t k = 1; k < m_devices.size(); ++k)
+            m_workers[k - 1].thread = std::thread([this, k] { work(k); });
+    } catch (const std::system_error &e) {
+        stop();
+        throw DeviceError(fmt::format("a thread for a device cannot be made: {}; raise the "
+                                      "process's limits of threads and memory (ulimit), or name "
+                                      "fewer devices",
+                                      e.what()));
+    }
 }
 
-DeviceTeam::~DeviceTeam() {
+DeviceTeam::~DeviceTeam() { stop(); }
+
+void DeviceTeam::stop() {
     {
         std::lock_guard lock(m_mutex);
         m_stops = true;
     }
     m_changed.notify_all();
     for (Worker &w : m_workers)
-        w.thread.join();
+        if (w.thread.joinable())
+            w.thread.join();
 }
 
 void DeviceTeam::share(Render &render) {

@@ -35,6 +35,7 @@ private:
         std::deque<Render::Numbers> results; // the first launches first
         std::exception_ptr error;
     };
+    void stop();
     void work(size_t number) noexcept;
     void run(size_t number, const Member &member);
     bool deliver(size_t number, const std::vector<Float> &results);

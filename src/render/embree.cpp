@@ -4,6 +4,7 @@
 // with the scene, and one with spatial splits, which a render of many samples builds first. Which one a ray is traced in
 // depends on the render's size alone, not on what was rendered before: where edges are hit to the last bit, trees differ.
 #include "core/before_changes.h"
+#include "jit/available_memory.h"
 #include "jit/host_pointer.h"
 #include "jit/parallel.h"
 #include "render/accelerator.h"
@@ -19,7 +20,8 @@ namespace {
 
 void report(void *, RTCError code, const char *text) {
     if (code == RTC_ERROR_OUT_OF_MEMORY)
-        throw DeviceError("Embree ran out of memory; reduce the scene");
+        throw DeviceError(
+            fmt::format("Embree ran out of memory; {}; reduce the scene", jit::memory_left()));
     if (code ==
         RTC_ERROR_UNKNOWN) // an exception of a library below it: threads that the system refuses, for instance
         throw DeviceError(
@@ -34,7 +36,9 @@ RTCDevice device() {
         if (!dev) {
             RTCError error = rtcGetDeviceError(nullptr);
             if (error == RTC_ERROR_OUT_OF_MEMORY)
-                throw DeviceError("Embree cannot start: out of memory");
+                throw DeviceError(fmt::format("Embree cannot start: out of memory; {}; raise the "
+                                              "process's limit of it (ulimit, --max-memory)",
+                                              jit::memory_left()));
             throw DeviceError(fmt::format(
                 "Embree cannot start (error {}){}", int(error),
                 error == RTC_ERROR_UNSUPPORTED_CPU ? "; this machine lacks SSE4.2" : ""));

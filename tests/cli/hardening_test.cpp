@@ -2,6 +2,7 @@
 #include "program.h"
 #include <cmath>
 #include <cstring>
+#include <regex>
 
 namespace umbel::test {
 namespace {
@@ -49,11 +50,25 @@ TEST_F(Hardening, LackOfMemoryIsNoBug) {
     GTEST_SKIP() << "address space is the sanitizer's";
 #endif
     std::string xml = scene("0,0,4", Lit);
-    for (int megabytes : { 300, 400, 600 }) {
-        Ran r = render(xml, "", fmt::format("ulimit -v {};", megabytes * 1000));
-        EXPECT_TRUE(r.code == 0 || r.code == 2) << megabytes << " MB: " << r.output;
-        EXPECT_TRUE(r.code == 0 || r.output.find("out of memory") != r.output.npos) << r.output;
-    }
+    int failed = 0;
+    auto expect_amount = [&](const std::string &options, const std::string &setting) {
+        Ran r = render(xml, options, setting);
+        EXPECT_TRUE(r.code == 0 || r.code == 2) << options << setting << r.output;
+        failed += r.code != 0;
+        std::smatch found;
+        EXPECT_TRUE(r.code == 0 || std::regex_search(r.output, found,
+                                                     std::regex("[0-9] (bytes|[KMGT]iB).*"
+                                                                "memory|memory.*[0-9] "
+                                                                "(bytes|[KMGT]iB)")))
+            << options << setting << r.output;
+    };
+    for (int megabytes : { 300, 400, 500, 600, 800, 1000 })
+        expect_amount("", fmt::format("ulimit -v {};", megabytes * 1000));
+    EXPECT_GT(failed, 0);
+    failed = 0;
+    for (int megabytes : { 1, 10, 30, 100 })
+        expect_amount(fmt::format("--max-memory {}M", megabytes), "");
+    EXPECT_GT(failed, 0);
 }
 
 // A grid of 1.3 GB, nearly all of which is a hole on the disk, is rendered with 500 MB of memory for data.

@@ -51,6 +51,26 @@ TEST(Image, HalvesBecomeTheFloatsThatKernelsMakeOfThem) {
             << i;
 }
 
+TEST(Image, LackOfMemoryIsToldWithTheSize) {
+    auto complaint = [](auto &&make) -> std::string {
+        try {
+            make();
+        } catch (const DeviceError &e) {
+            return e.what();
+        }
+        return "nothing";
+    };
+    std::string said = complaint([] { Image(size_t(1) << 22, 1 << 22, { "R", "G", "B" }); });
+    EXPECT_EQ(said.find("an image of 4194304 x 4194304 pixels with 3 channels"), 0u) << said;
+    EXPECT_NE(said.find("192.0 TiB"), std::string::npos) << said;
+    // Its number of bytes is none of 64 bits
+    said = complaint([] { Image(size_t(1) << 40, size_t(1) << 40, { "Y" }); });
+    EXPECT_EQ(said.find("an image of "), 0u) << said;
+    Image small(2, 2, { "Y" });
+    said = complaint([&] { resample(small, 1 << 20, 1 << 20, tent_filter()); });
+    EXPECT_NE(said.find("an image of 1048576 x 1048576 pixels"), std::string::npos) << said;
+}
+
 TEST(Image, AlphaIsNeverEncoded) {
     Image a(1, 1, { "R", "G", "B", "A" }, Component::F32);
     for (size_t c = 0; c < 4; ++c)

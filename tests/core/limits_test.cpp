@@ -3,6 +3,7 @@
 #include "core/limits.h"
 #include "core/printable.h"
 #include "core/warning.h"
+#include "jit/available_memory.h"
 #include "jit/error.h"
 #include "jit/warning.h"
 #include <gtest/gtest.h>
@@ -28,6 +29,7 @@ TEST(Limits, MemoryIsAskedFor) {
     EXPECT_LT(there_is, size_t(1) << 56);
     ask_for_memory(1000, "x");
     EXPECT_THROW(ask_for_memory(1e18, "x"), DeviceError);
+    EXPECT_TRUE(jit::memory_left().ends_with(" MiB of memory are left")) << jit::memory_left();
 }
 
 TEST(Limits, AnEmptyFolderIsNoFence) {

@@ -14,7 +14,7 @@ public:
         m_components.clear();
         m_first.clear();
         for (const Ref<BSDF> &b : m_parts)
-            m_first.push_back(append_components(m_components, b->components()));
+            m_first.push_back(append_components(m_components, b->components(), *this));
     }
 
     std::pair<Spectrum, Float> eval_pdf(const BSDFContext &ctx, const SurfaceInteraction &si,

@@ -1,13 +1,21 @@
 // render/part_choice.h: one of several BSDFs or phase functions that are mixed.
 #pragma once
 #include "core/float.h"
+#include "core/object.h"
 #include "core/variant.h"
 #include <vector>
 
 namespace umbel {
 
-/// Appends the components of one more object, and returns the number of its first one.
-inline uint32_t append_components(std::vector<uint32_t> &all, const std::vector<uint32_t> &more) {
+/// Appends the components of one more object inside `whole`, and returns the number of its first one. UserError about `whole` where
+/// there are too many: mixtures of mixtures, each inside the next one twice, have twice as many at each level.
+inline uint32_t append_components(std::vector<uint32_t> &all, const std::vector<uint32_t> &more,
+                                  const Object &whole) {
+    constexpr size_t Most = 4096;
+    if (all.size() + more.size() > Most)
+        whole.complain("has more than {} components, with all that is inside of what it mixes; mix "
+                       "fewer, or at fewer levels",
+                       Most);
     auto first = uint32_t(all.size());
     all.insert(all.end(), more.begin(), more.end());
     return first;

@@ -15,7 +15,7 @@ public:
         m_components.clear();
         m_first.clear();
         for (const Ref<PhaseFunction> &f : m_parts)
-            m_first.push_back(append_components(m_components, f->components()));
+            m_first.push_back(append_components(m_components, f->components(), *this));
     }
 
     std::pair<Spectrum, Float> eval_pdf(const PhaseFunctionContext &ctx,

@@ -136,6 +136,36 @@ TEST_F(CliUntrusted, MemoryIsAskedForBeforeImagesAreDecoded) {
     expect_output(umbel("info --untrusted " + s), 1, "take 858.3 MiB; up to 256.0 MiB are allowed");
 }
 
+// Each level has all components of the one below, twice: 5 KB of XML took 12 GB.
+TEST_F(CliUntrusted, MixturesOfMixturesStaySmall) {
+    auto levels = [](const char *type, const char *leaf, int count) {
+        std::string kind = std::string_view(type) == "blendbsdf" ? "bsdf" : "phase",
+                    out = fmt::format("<{} type='{}' id='t0'/>", kind, leaf);
+        for (int i = 1; i <= count; ++i)
+            out += fmt::format("<{0} type='{1}' id='t{2}'><float name='weight' value='.5'/>"
+                               "<ref id='t{3}'/><ref id='t{3}'/></{0}>",
+                               kind, type, i, i - 1);
+        return out;
+    };
+    auto info = [&](const std::string &more) {
+        return umbel("info --max-memory 2G " + scene_with(more));
+    };
+    for (int n : { 39, 28, 13 }) {
+        std::string surface = fmt::format("<shape type='sphere'><ref id='t{}'/></shape>", n),
+                    inside = fmt::format("<shape type='sphere'><bsdf type='null'/><medium "
+                                         "type='homogeneous' name='interior'><ref id='t{}'/>"
+                                         "</medium></shape>",
+                                         n);
+        expect_output(info(levels("blendbsdf", "diffuse", n) + surface), 1,
+                      "(blendbsdf): has more than 4096 components");
+        expect_output(info(levels("blendphase", "hg", n) + inside), 1,
+                      "(blendphase): has more than 4096 components");
+    }
+    expect_output(
+        info(levels("blendbsdf", "diffuse", 12) + "<shape type='sphere'><ref id='t12'/></shape>"),
+        0, "shapes      1");
+}
+
 TEST_F(CliUntrusted, PixelsAreLimited) {
     std::string s = scene_with("<shape type='sphere'/>");
     std::string command =

@@ -1,5 +1,6 @@
 // core/file_resolver.cpp: search folders, and the fence around them.
 #include "core/file_resolver.h"
+#include "core/printable.h"
 #include "jit/error.h"
 #include <algorithm>
 #include <fstream>
@@ -81,6 +82,8 @@ FileResolver::Path FileResolver::find(std::string_view name, const std::string &
     const char *what = folder ? "folder" : "file";
     if (name.empty())
         fail("{}: the {} name is empty; name one", where, what);
+    if (name.find('\0') != name.npos) // where the system would take it to end
+        fail("{}: the {} name \"{}\" has a NUL in it; leave it out", where, what, printable(name));
 
     std::vector<Path> candidates;
     if (Path path(name); path.is_absolute())

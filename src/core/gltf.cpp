@@ -233,6 +233,8 @@ struct GltfFile::Data {
 
     std::filesystem::path resolve(const std::string &uri) const {
         std::string name = decode_uri(uri);
+        if (name.find('\0') != name.npos) // where the system would take it to end
+            bad("names {}, and names of files have no NUL", quote(name));
         if (name.find("://") != name.npos)
             bad("names {}, which is not a file", quote(name));
         std::filesystem::path p = path.parent_path() / name;

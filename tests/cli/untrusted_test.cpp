@@ -166,6 +166,18 @@ TEST_F(CliUntrusted, MixturesOfMixturesStaySmall) {
         0, "shapes      1");
 }
 
+// The name ended there, and the message with it.
+TEST_F(CliUntrusted, NamesOfFilesHaveNoNul) {
+    std::string gltf = gltf_triangle(), from = "data:application";
+    for (const char *name : { "a\\u0000b", "a%00b" }) {
+        std::string text = gltf;
+        size_t at = text.find(from);
+        text.replace(at, text.find('"', at) - at, name);
+        expect_output(umbel("info " + file("n.gltf", text)), 1,
+                      R"(names "a\x00b", and names of files have no NUL)");
+    }
+}
+
 TEST_F(CliUntrusted, PixelsAreLimited) {
     std::string s = scene_with("<shape type='sphere'/>");
     std::string command =

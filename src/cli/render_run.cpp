@@ -44,7 +44,10 @@ void write_checkpoint(const std::string &file, const Render &render) {
     // Whoever kills us finds the old one or the new one; where the disk is full, the old ones stay
     fs::path target = followed(file), next = temporary_name(target);
     try {
-        write_file(next, render.save());
+        std::string state = render.save();
+        write_file(next, ""); // nobody is to read it who may not read the old one
+        keep_mode(target, next);
+        write_file(next, state);
         if (fs::exists(target))
             keep_previous(target);
         fs::rename(next, target);

@@ -93,8 +93,13 @@ FileBytes::~FileBytes() {
 }
 
 std::filesystem::path followed(std::filesystem::path path) {
+    constexpr int Most = 40; // as systems do
+    std::filesystem::path given = path;
     std::error_code error;
-    for (int links = 0; links < 40 && std::filesystem::is_symlink(path, error); ++links) {
+    for (int links = 0; std::filesystem::is_symlink(path, error); ++links) {
+        if (links == Most)
+            fail("{}: links lead in a circle, or are more than {}; name the file that is meant",
+                 given.string(), Most);
         std::filesystem::path target = std::filesystem::read_symlink(path, error);
         if (error)
             break;
@@ -107,6 +112,13 @@ std::filesystem::path followed(std::filesystem::path path) {
 std::filesystem::path temporary_name(const std::filesystem::path &path) {
     static std::atomic<unsigned> counter{ 0 };
     return fmt::format("{}.{}-{}.part", path.string(), getpid(), counter++);
+}
+
+void keep_mode(const std::filesystem::path &path, const std::filesystem::path &temporary) {
+    std::error_code error;
+    std::filesystem::file_status old = std::filesystem::status(path, error);
+    if (std::filesystem::is_regular_file(old))
+        std::filesystem::permissions(temporary, old.permissions(), error);
 }
 
 namespace {
@@ -124,6 +136,8 @@ struct NewFile {
         f = std::fopen(temporary.c_str(), "wb");
         if (!f)
             give_up("cannot be written");
+        if (is_new)
+            keep_mode(target, temporary);
     }
     [[noreturn]] void give_up(const char *what) {
         std::string reason = std::strerror(errno);

@@ -558,7 +558,9 @@ class ExrStrips final : public ImageStrips {
 public:
     ExrStrips(const std::filesystem::path &path, const Imf::Header &header, Component component)
         : m_path(followed(path)), m_temporary(temporary_name(m_path)), m_component(component),
-          m_file(std::in_place, m_temporary.c_str(), header, 0) {}
+          m_file(std::in_place, m_temporary.c_str(), header, 0) {
+        keep_mode(m_path, m_temporary);
+    }
     ~ExrStrips() override {
         m_file.reset();
         std::error_code ignored;

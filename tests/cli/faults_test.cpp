@@ -162,6 +162,43 @@ TEST_F(CliFaults, LinksAreFollowedAndStay) {
         EXPECT_EQ(entry.path().string().find(".part"), std::string::npos) << entry.path();
 }
 
+// The last link of a circle was replaced by the image.
+TEST_F(CliFaults, LinksInACircleAreRefused) {
+    namespace fs = std::filesystem;
+    fs::create_symlink("b.pfm", folder / "a.pfm");
+    fs::create_symlink("a.pfm", folder / "b.pfm");
+    expect_output(shell(render("a.pfm") + " -q 2>&1"), 1, "a.pfm: links lead in a circle");
+    expect_output(shell(render("c.pfm") + " -q --checkpoint " + path("b.pfm") + " 2>&1"), 1,
+                  "b.pfm: links lead in a circle");
+    EXPECT_TRUE(fs::is_symlink(folder / "a.pfm") && fs::is_symlink(folder / "b.pfm"));
+    EXPECT_FALSE(fs::exists(folder / "c.pfm"));
+}
+
+// Files that others may not read became such that they may.
+TEST_F(CliFaults, FilesThatAreReplacedKeepTheirModes) {
+    namespace fs = std::filesystem;
+    std::string tiled = contents(scene), film = "'hdrfilm'";
+    tiled.replace(tiled.find(film), film.size(), "'tiledhdrfilm'");
+    file("t.xml", tiled);
+    for (const char *name : { "i.pfm", "t.exr", "c" }) {
+        file(name, "");
+        fs::permissions(path(name), fs::perms(0600));
+    }
+    auto mode = [&](const char *name) { return fs::status(path(name)).permissions(); };
+    expect_output(shell(render("i.pfm") + " -q 2>&1"), 0, "");
+    EXPECT_EQ(mode("i.pfm"), fs::perms(0600));
+    expect_output(
+        umbel(fmt::format("render {} -q -m interp_rgb -o {}", path("t.xml"), path("t.exr"))), 0,
+        "");
+    EXPECT_EQ(mode("t.exr"), fs::perms(0600));
+    fs::remove(path("c"));
+    std::string stopped = render("i.pfm") + " -q -b 4 --time 1e-9 --checkpoint " + path("c");
+    expect_output(shell(stopped + " 2>&1"), 0, "stopped");
+    fs::permissions(path("c"), fs::perms(0600));
+    expect_output(shell(stopped + " 2>&1"), 0, "stopped");
+    EXPECT_EQ(mode("c"), fs::perms(0600));
+}
+
 TEST_F(CliFaults, ARelativeHomeIsNone) {
     Ran r =
         shell(fmt::format("cd {} && env -u UMBEL_CACHE -u XDG_CACHE_HOME HOME=rel '{}' render {} "

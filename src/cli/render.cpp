@@ -260,6 +260,8 @@ void render_one(const Options &o, const std::string &path) {
     const Film &film = sensor.film();
     const Integrator &integrator = *scene->integrator();
     check_output(film, film.image_names(film.channel_names(integrator.aov_names())), out);
+    if (!o.run.checkpoint.empty())
+        check_checkpoint(o.run.checkpoint, film.file_name(out), path, files.get());
     auto [part, parts] = part_of(o);
     using Show = Progress::Show;
     Progress progress(title, o.run.quiet         ? Show::Nothing

@@ -279,6 +279,33 @@ void check_output(const Film &film, const std::vector<std::string> &channels, co
     }
 }
 
+/// What a name means, whether or not there is such a file.
+static fs::path real_path(const fs::path &path) {
+    std::error_code error;
+    fs::path absolute = fs::absolute(followed(path), error),
+             real = fs::weakly_canonical(absolute, error);
+    return error ? absolute.lexically_normal()
+                 : real; // what cannot be looked at complains where it is used
+}
+
+void check_checkpoint(const std::string &checkpoint, const fs::path &image, const fs::path &scene,
+                      const FileResolver *files) {
+    fs::path file = real_path(checkpoint), previous = previous_checkpoint(file);
+    auto keep = [&](const fs::path &used, const char *as) {
+        fs::path real = real_path(used);
+        if (real == file)
+            fail("--checkpoint {}: this is {}; name another file", checkpoint, as);
+        if (real == previous)
+            fail("--checkpoint {}: the one before it is kept as {}, which is {}; name another file",
+                 checkpoint, previous.string(), as);
+    };
+    keep(image, "the image");
+    keep(scene, "the scene");
+    if (files)
+        for (const fs::path &read : files->found())
+            keep(read, "a file that the scene reads");
+}
+
 fs::path write_result(const Film &film, const fs::path &out, const Image &image) {
     try {
         return film.write(out, image);

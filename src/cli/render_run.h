@@ -1,6 +1,7 @@
 // cli/render_run.h: one image from its first launch to its file: progress, limits, checkpoints, signals.
 #pragma once
 #include "cli/progress.h"
+#include "core/file_resolver.h"
 #include "render/driver.h"
 
 namespace umbel {
@@ -42,6 +43,9 @@ void end_if_stopped();
 /// UserError where the film could not write an image of these channels there. To be asked before the first sample.
 void check_output(const Film &film, const std::vector<std::string> &channels,
                   const std::filesystem::path &out);
+/// UserError where saving states in the file `checkpoint` would replace, or remove, the image, the scene or a file that it has read.
+void check_checkpoint(const std::string &checkpoint, const std::filesystem::path &image,
+                      const std::filesystem::path &scene, const FileResolver *files);
 /// Film::write(); where that fails, the image is saved in the folder for temporary files, and the error says so.
 std::filesystem::path write_result(const Film &film, const std::filesystem::path &out,
                                    const Image &image);

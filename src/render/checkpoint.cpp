@@ -13,11 +13,11 @@ namespace umbel {
 std::string Render::signature() const {
     const Film::Crop &c = crop();
     return fmt::format(
-        "umbel render 8: {}, variant {}, {} x {} pixels, crop {} x {} at ({}, {}), seed {}, {} "
-        "error, channels {}",
+        "umbel render 9: {}, variant {}, {} x {} pixels, crop {} x {} at ({}, {}), seed {}, {} "
+        "error, {} invalid samples, channels {}",
         m_options.label, m_scene.scene_variant().name, film().width(), film().height(), c.width,
         c.height, c.x, c.y, m_seed, m_options.estimate_error ? "with" : "without",
-        fmt::join(channel_names(), " "));
+        m_options.skip_invalid ? "without" : "with", fmt::join(channel_names(), " "));
 }
 
 // Every change of up to 32 bits in a row gives another one.

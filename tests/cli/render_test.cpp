@@ -7,6 +7,7 @@
 #include <chrono>
 #include <csignal>
 #include <pty.h>
+#include <set>
 #include <thread>
 
 namespace umbel::test {
@@ -381,6 +382,51 @@ TEST_F(CliRender, ACheckpointThatCannotBeWrittenCostsNoImage) {
     expect_output(r, 0, "no checkpoint can be saved");
     expect_output(r, 0, "the checkpoint is not saved: ");
     EXPECT_EQ(contents(path("j.pfm")), whole);
+}
+
+// The image was written, and then removed as a checkpoint that is not needed any more.
+TEST_F(CliRender, ACheckpointIsNeitherTheImageNorReadByTheScene) {
+    namespace fs = std::filesystem;
+    std::string xml = Scene;
+    xml.insert(xml.rfind("</scene>"),
+               "<shape type='obj'><string name='filename' value='t.previous'/></shape>");
+    std::string named = file("mesh.xml", xml),
+                mesh = file("t.previous", "v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n");
+    fs::create_directory(folder / "d");
+    fs::create_symlink("../i.pfm", folder / "d" / "link");
+    std::set<fs::path> before;
+    for (const auto &entry : fs::directory_iterator(folder))
+        before.insert(entry.path());
+    auto refused = [&](const std::string &checkpoint, const std::string &why) {
+        Ran r = shell(fmt::format("cd {} && '{}' render mesh.xml -m interp_rgb -o i.pfm "
+                                  "--checkpoint {} 2>&1",
+                                  folder.string(), program().string(), checkpoint));
+        expect_output(r, 1, why);
+        expect_output(r, 1, "; name another file");
+        for (const auto &entry : fs::directory_iterator(folder))
+            EXPECT_TRUE(before.contains(entry.path())) << checkpoint << ": " << entry.path();
+        EXPECT_EQ(contents(named), xml) << checkpoint;
+        EXPECT_NE(contents(mesh), "") << checkpoint;
+    };
+    for (const std::string &image :
+         { std::string("i.pfm"), std::string("d/../i.pfm"), std::string("d/link"), path("i.pfm") })
+        refused(image, fmt::format("--checkpoint {}: this is the image", image));
+    refused("mesh.xml", "--checkpoint mesh.xml: this is the scene");
+    refused("t.previous", "--checkpoint t.previous: this is a file that the scene reads");
+    refused("t", "--checkpoint t: the one before it is kept as");
+    expect_output(umbel(fmt::format("render {} -q -m interp_rgb -o {} --checkpoint {}", named,
+                                    path("i.pfm"), path("d/state"))),
+                  0, "");
+}
+
+// What had been sampled without --skip-invalid stayed in the image, and was said to be left out.
+TEST_F(CliRender, ACheckpointWithInvalidSamplesIsRefusedWhereTheseAreSkipped) {
+    std::string options = fmt::format("render {} -q -m interp_rgb -b 8 --time 1e-9 -o {} "
+                                      "--checkpoint {}",
+                                      scene, path("i.pfm"), path("c"));
+    expect_output(umbel(options), 0, "stopped");
+    expect_output(umbel(options + " --skip-invalid"), 1, "belongs to another render");
+    expect_output(umbel(options), 0, "stopped");
 }
 
 TEST_F(CliRender, ACheckpointOfAnotherSceneIsRefused) {

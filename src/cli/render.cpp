@@ -170,12 +170,14 @@ std::pair<int, int> part_of(const Options &o) {
 void merge_parts(const Options &o, Render &render, const Film &film,
                  const std::filesystem::path &out) {
     int wanted = render.spp();
-    for (const std::string &file : o.merged)
+    for (const std::string &file : o.merged) {
+        FileBytes state(file);
         try {
-            render.merge(FileBytes(file).view());
+            render.merge(state.view());
         } catch (const UserError &e) {
             fail("{}: {}", file, e.what());
         }
+    }
     std::filesystem::path image = write_result(film, out, render.image());
     if (render.spp() != wanted)
         say(fmt::format("umbel: these parts have {} of {} samples a pixel", render.spp(), wanted));
@@ -326,12 +328,19 @@ int render_all(const Options &o) {
             end_if_stopped();
         }
     };
-    std::vector<std::thread> others;
-    for (int i = 1; i < std::min(o.jobs, int(o.scenes.size())); ++i)
-        others.emplace_back(work);
+    std::vector<std::jthread> others;
+    int jobs = std::min(o.jobs, int(o.scenes.size()));
+    try {
+        for (int i = 1; i < jobs; ++i)
+            others.emplace_back(work);
+    } catch (const std::system_error &e) { // those that there are will do
+        if (!o.run.quiet)
+            say(fmt::format("umbel: {} of {} jobs run at a time: a thread cannot be started: {}; "
+                            "raise the process's limits of threads and memory, or lower -j",
+                            others.size() + 1, jobs, e.what()));
+    }
     work();
-    for (std::thread &t : others)
-        t.join();
+    others.clear(); // waits for them
 
     std::string failed;
     for (size_t i = 0; i < codes.size(); ++i)

@@ -258,11 +258,20 @@ void end_if_stopped() {
         std::_Exit(130);
 }
 
+/// The folder for temporary files; the current one where there is none.
+static fs::path temporary_folder() {
+    std::error_code error;
+    fs::path folder = fs::temp_directory_path(error);
+    return error ? fs::path(".") : folder;
+}
+
 // A picture of one pixel goes all the way, elsewhere: channels that a format has no place for are found, too.
 void check_output(const Film &film, const std::vector<std::string> &channels, const fs::path &out) {
+    if (fs::path name = out.filename(); name.empty() || name == "." || name == "..")
+        fail("{}: this is a folder; name a file in it", out.string());
     fs::path file = film.file_name(out);
     check_writable(file);
-    std::string name = (fs::temp_directory_path() / "umbel-XXXXXX").string();
+    std::string name = (temporary_folder() / "umbel-XXXXXX").string();
     if (!mkdtemp(name.data()))
         return; // it was only a trial
     struct Folder {
@@ -311,7 +320,7 @@ fs::path write_result(const Film &film, const fs::path &out, const Image &image)
         return film.write(out, image);
     } catch (const std::exception &e) {
         std::string stem = film.file_name(out).stem().string();
-        fs::path other = fs::temp_directory_path() / fmt::format("umbel-{}-{}.exr", getpid(), stem);
+        fs::path other = temporary_folder() / fmt::format("umbel-{}-{}.exr", getpid(), stem);
         try {
             write_image(other, image);
         } catch (const std::exception &second) {

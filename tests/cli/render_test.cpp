@@ -429,6 +429,45 @@ TEST_F(CliRender, ACheckpointWithInvalidSamplesIsRefusedWhereTheseAreSkipped) {
     expect_output(umbel(options), 0, "stopped");
 }
 
+TEST_F(CliRender, APartThatIsNotThereIsNamedOnce) {
+    Ran r = umbel(fmt::format("render {} -m interp_rgb -o {} --merge {}", scene, path("i.pfm"),
+                              path("nope")));
+    expect_output(r, 1, fmt::format("umbel: {}: cannot be read", path("nope")));
+}
+
+// The trial before the first sample, and the place for images that cannot be written elsewhere.
+TEST_F(CliRender, WithoutAFolderForTemporaryFilesThereIsAnImage) {
+    Ran r = umbel(fmt::format("render {} -q -m interp_rgb -o {}", scene, path("i.pfm")),
+                  "TMPDIR=" + path("none"));
+    expect_output(r, 0, "");
+    EXPECT_EQ(read_image(path("i.pfm")).width(), 24u);
+}
+
+TEST_F(CliRender, AnImageNeedsAName) {
+    for (const std::string &name : { path("none/"), folder.string() + "/", path("."), path(".."),
+                                     std::string("/"), std::string("."), std::string("..") })
+        expect_output(umbel(fmt::format("render {} -m interp_rgb --checkpoint {} -o {}", scene,
+                                        path("c"), name)),
+                      1, fmt::format("umbel: {}: this is a folder; name a file in it", name));
+    EXPECT_FALSE(std::filesystem::exists(path("c"))); // the first sample was never taken
+    for (const char *hidden : { "..exr", "...exr" })
+        EXPECT_FALSE(std::filesystem::exists(hidden)) << hidden;
+}
+
+// A thread that the system refused ended the process, with all that the others had done.
+TEST_F(CliRender, JobsGoOnWithTheThreadsThatThereAre) {
+#ifdef UMBEL_SANITIZED
+    GTEST_SKIP() << "address space is the sanitizer's";
+#endif
+    std::string scenes;
+    for (int i = 0; i < 40; ++i)
+        scenes += " " + file(fmt::format("q{}.xml", i), Scene);
+    Ran r = umbel(fmt::format("render {} -z -m interp_rgb -j 40 --spp 64", scenes),
+                  "ulimit -v 3000000; ulimit -s 200000;");
+    EXPECT_TRUE(r.code == 0 || r.code == 2) << r.output;
+    expect_output(r, r.code, " of 40 jobs run at a time: ");
+}
+
 TEST_F(CliRender, ACheckpointOfAnotherSceneIsRefused) {
     std::string options = " -q -m interp_rgb --time 1e-9 --checkpoint " + path("c");
     expect_output(umbel("render " + scene + options), 0, "stopped");
@@ -662,28 +701,33 @@ TEST_F(SlowCliRender, SeveralScenesShareALine) {
 }
 
 TEST_F(SlowCliRender, AnImageWhoseFolderIsGoneIsSavedElsewhere) {
-    std::filesystem::create_directories(folder / "out");
     std::filesystem::create_directories(folder / "temporary");
-    setenv("TMPDIR", path("temporary").c_str(), 1);
-    pid_t pid =
-        start({ "render", scene, "-m", "llvm_rgb", "--spp", "100000000", "-o", path("out/i.png"),
-                "--checkpoint", path("c"), "--checkpoint-every", "0.01" },
-              path("log"));
-    unsetenv("TMPDIR");
-    ASSERT_TRUE(appears(path("c"))); // it is under way
-    std::filesystem::remove_all(folder / "out");
-    kill(pid, SIGINT);
-    int status = end(pid);
-    EXPECT_TRUE(WIFEXITED(status));
-    EXPECT_NE(WEXITSTATUS(status), 0);
-    std::string log = contents(path("log")), mark = "the image is saved as ";
-    size_t at = log.find(mark);
-    ASSERT_NE(at, std::string::npos) << log;
-    std::string saved = log.substr(at + mark.size());
-    saved.resize(saved.find('\n'));
-    EXPECT_EQ(saved.find(path("temporary")), 0u) << saved;
-    EXPECT_EQ(read_image(saved).width(), 24u);
-    EXPECT_TRUE(std::filesystem::exists(path("c"))) << "the same command goes on from it";
+    // In the current folder where there is none for temporary files
+    for (const std::string &temporary : { path("temporary"), path("none") }) {
+        std::filesystem::create_directories(folder / "out");
+        setenv("TMPDIR", temporary.c_str(), 1);
+        pid_t pid =
+            start({ "render", scene, "-m", "llvm_rgb", "--spp", "100000000", "-o",
+                    path("out/i.png"), "--checkpoint", path("c"), "--checkpoint-every", "0.01" },
+                  path("log"));
+        unsetenv("TMPDIR");
+        ASSERT_TRUE(appears(path("c"))); // it is under way
+        std::filesystem::remove_all(folder / "out");
+        kill(pid, SIGINT);
+        int status = end(pid);
+        EXPECT_TRUE(WIFEXITED(status));
+        EXPECT_NE(WEXITSTATUS(status), 0);
+        std::string log = contents(path("log")), mark = "the image is saved as ";
+        size_t at = log.find(mark);
+        ASSERT_NE(at, std::string::npos) << log;
+        std::string saved = log.substr(at + mark.size());
+        saved.resize(saved.find('\n'));
+        EXPECT_EQ(saved.find(temporary == path("none") ? "./umbel-" : temporary), 0u) << saved;
+        EXPECT_EQ(read_image(saved).width(), 24u);
+        EXPECT_TRUE(std::filesystem::exists(path("c"))) << "the same command goes on from it";
+        std::filesystem::remove(saved);
+        std::filesystem::remove(path("c"));
+    }
 }
 
 } // namespace umbel::test

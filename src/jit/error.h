@@ -3,12 +3,20 @@
 #include <fmt/format.h>
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 namespace umbel {
 
+/// What an exception says ends at a NUL: those of quoted input are written as `\x00`.
+inline std::string without_nul(std::string text) {
+    for (size_t at = 0; (at = text.find('\0', at)) != text.npos;)
+        text.replace(at, 1, "\\x00");
+    return text;
+}
+
 /// The input or the call is wrong; the message says where, what and what to do.
 struct UserError : std::runtime_error {
-    using std::runtime_error::runtime_error;
+    explicit UserError(std::string text) : std::runtime_error(without_nul(std::move(text))) {}
 };
 
 /// The machine failed us: no memory, no disk, no GPU.

@@ -55,6 +55,15 @@ TEST(Printable, ShowsWhatCommandsTerminalsAndLeavesTextAlone) {
     EXPECT_EQ(printable("\xe2\x82"), "\\xe2\\x82");                              // cut
 }
 
+// The rest of what there was to say was lost.
+TEST(UserErrors, GoOnBehindANul) {
+    try {
+        fail("{}: unknown parameter \"{}\"; leave it out", "a.xml:3", std::string("x\0y\0", 4));
+    } catch (const UserError &e) {
+        EXPECT_STREQ(e.what(), "a.xml:3: unknown parameter \"x\\x00y\\x00\"; leave it out");
+    }
+}
+
 // All layers warn in one place, and names of files in what they say do not command a terminal.
 TEST(Warnings, HaveOneSink) {
     std::string text;

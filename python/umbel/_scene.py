@@ -176,9 +176,15 @@ def _plain(v):
 
 # ---- loading
 
+def _is_of_type(d, name):
+    """Whether it is a dictionary of this type; what compares itself in a way of its own is none."""
+    kind = d.get("type") if hasattr(d, "get") else None
+    return isinstance(kind, str) and kind == name
+
+
 def split_resources(d):
     """A scene's dictionary without its entries {"type": "resources", "path": ...}, and the folders that those name."""
-    resources = [k for k, v in d.items() if hasattr(v, "get") and v.get("type") == "resources"]
+    resources = [k for k, v in d.items() if _is_of_type(v, "resources")]
     folders = []
     for key in resources:
         if "path" not in d[key]:
@@ -208,10 +214,13 @@ def load_dict(dict, parallel=True, optimize=False):
     """Loads a scene, or one object, from nested dictionaries. Entries {"type": "resources", "path": ...} name folders in which
     its files are. `optimize`: equal materials and textures become one. `parallel` allows for several threads; the scene is the
     same, and one will do."""
+    if not hasattr(dict, "items"):
+        raise dr._hooks.ArgumentError(f"load_dict(): a dictionary is needed, such as {{\"type\": \"scene\"}}, not "
+                                      f"{repr(dict)[:100]}; load_file() and load_string() read XML")
     if optimize:
         return _optimized("parse_dict", dict)
     dict, folders = split_resources(dict)
-    parts = dict if dict.get("type") == "scene" else {}
+    parts = dict if _is_of_type(dict, "scene") else {}
     for key, value in parts.items():
         if isinstance(value, _core.Object):  # what was loaded before is called here as the scene calls it
             value.set_id(key)

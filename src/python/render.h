@@ -35,6 +35,8 @@ void forget_state(const SceneObject &object, const char *entry);
 /// A scene from Python's dictionary, or what is the parameter `name` of a plugin `parent`; see render_loading.cpp.
 PropertiesPtr from_dict(nb::dict d, std::string id, const Plugin *parent = nullptr,
                         std::string_view name = {});
+/// What a string of Python's says; UserError that begins with `where` if that is no Unicode.
+std::string utf8(nb::handle h, std::string_view where);
 /// A value of a dictionary; `owner` is the plugin whose parameter it is.
 PropertyValue value_from(nb::handle h, const std::string &key, const Plugin &owner);
 /// The object of properties that come from no file: references are resolved, and files looked for in the folders of

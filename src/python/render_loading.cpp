@@ -6,12 +6,24 @@
 #include "python/render_plugins.h"
 #include "render/scene.h"
 #include <algorithm>
+#include <map>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 #include <set>
 
 namespace umbel::python {
+
+std::string utf8(nb::handle h, std::string_view where) {
+    Py_ssize_t n = 0;
+    if (const char *text = PyUnicode_AsUTF8AndSize(h.ptr(), &n))
+        return { text, size_t(n) };
+    PyErr_Clear();
+    nb::object escaped = steal(PyObject_ASCII(h.ptr()));
+    fail("{}: the text {} is no Unicode, as it has half of a pair of surrogates; write whole "
+         "characters",
+         where, nb::cast<std::string>(escaped).substr(0, 100));
+}
 
 namespace {
 
@@ -45,13 +57,26 @@ std::vector<std::weak_ptr<Scene>> &live_scenes() {
     return list;
 }
 
+/// The beginning of what Python writes for an object, for messages.
+std::string shown(nb::handle h) {
+    nb::object text = nb::repr(h);
+    if (!PyUnicode_AsUTF8AndSize(text.ptr(), nullptr)) { // no Unicode
+        PyErr_Clear();
+        text = steal(PyObject_ASCII(h.ptr()));
+    }
+    text = steal(PyUnicode_Substring(text.ptr(), 0, 100));
+    return nb::cast<std::string>(text);
+}
+
 /// What must be text; `what` says in which place.
 std::string text_of(nb::handle h, std::string_view what) {
     if (!PyUnicode_Check(h.ptr()))
-        fail("{} is to be a string, not {}", what,
-             nb::cast<std::string>(nb::repr(h)).substr(0, 100));
-    return nb::cast<std::string>(h);
+        fail("{} is to be a string, not {}", what, shown(h));
+    return utf8(h, what);
 }
+
+/// Whether objects of its class have this attribute. Some, such as mocks, themselves claim to have any.
+bool has(nb::handle h, const char *attribute) { return nb::hasattr(h.type(), attribute); }
 
 /// The dictionaries that are being read, each inside of the one before.
 class Nesting {
@@ -72,6 +97,29 @@ private:
     static inline thread_local std::vector<PyObject *> s_open;
 };
 
+/// How many objects a dictionary becomes: one that is in several places does so in each. `known` are those of others;
+/// circles, and what is too deep, are found when it is read.
+double count_objects(nb::dict d, std::map<PyObject *, double> &known, int depth = 0) {
+    auto [it, is_new] = known.try_emplace(d.ptr(), 1);
+    if (!is_new || depth > 100)
+        return it->second;
+    double n = 1;
+    for (auto [key, value] : d)
+        if (nb::isinstance<nb::dict>(value))
+            n += count_objects(nb::cast<nb::dict>(value), known, depth + 1);
+    return known[d.ptr()] = n;
+}
+
+void check_copies(nb::dict d) {
+    constexpr double Most = 1e6;
+    std::map<PyObject *, double> known;
+    double n = count_objects(d, known);
+    if (n - double(known.size()) > Most)
+        fail("the dictionary has {} others, which are in it so often that it describes {:.3g} "
+             "objects; load what is shared once, or give it an \"id\" and refer to that",
+             known.size() - 1, n);
+}
+
 std::vector<double> numbers(nb::handle h) {
     nb::object flat = nb::module_::import_("numpy").attr("ravel")(h).attr("tolist")();
     std::vector<double> out;
@@ -90,7 +138,7 @@ SpectrumData numbers_of_colour(nb::dict d, const std::string &type) {
     SpectrumData s;
     if (d.contains("filename")) {
         s.kind = SpectrumData::Kind::Tabulated;
-        s.filename = nb::cast<std::string>(nb::str(d["filename"]));
+        s.filename = utf8(nb::str(d["filename"]), "the \"filename\" of a spectrum");
         nb::object table = from_package("spectrum_from_file")(s.filename);
         s.wavelengths = numbers(table[0]);
         s.values = numbers(table[1]);
@@ -128,7 +176,7 @@ SpectrumData colour_from(nb::dict d, const std::string &type) {
         nb::object value = d.contains("value") ? nb::object(d["value"]) : nb::none();
         fail("the value of a colour or spectrum is a number, three of them, or pairs of wavelength "
              "and value, not {}",
-             nb::cast<std::string>(nb::repr(value)).substr(0, 100));
+             shown(value));
     };
     try {
         return numbers_of_colour(d, type);
@@ -181,7 +229,7 @@ static std::shared_ptr<const Image> volume_from(nb::handle array, nb::handle box
 
 // Whether it is an array of one or two dimensions, and neither a vector nor a matrix of four by four.
 static bool is_table(nb::handle h) {
-    if (!nb::hasattr(h, "shape"))
+    if (!has(h, "shape"))
         return false;
     auto shape = nb::cast<std::vector<size_t>>(h.attr("shape"));
     return shape.size() == 2 ? shape[0] != 4 || shape[1] != 4 : shape.size() == 1 && shape[0] > 16;
@@ -199,7 +247,7 @@ static std::shared_ptr<const Image> table_from(nb::handle array) {
 static bool is_tensor_like(nb::handle h) {
     if (is_array(h.ptr()))
         return is_tensor(as_array(h.ptr()));
-    if (!nb::hasattr(h, "dtype") || !nb::hasattr(h, "shape"))
+    if (!has(h, "dtype") || !has(h, "shape"))
         return false;
     auto shape = nb::cast<std::vector<size_t>>(h.attr("shape"));
     return shape.size() > 2 || (shape.size() == 1 && shape[0] > 3) ||
@@ -215,14 +263,15 @@ PropertyValue value_from(nb::handle h, const std::string &key, const Plugin &own
         if (number == -1 && PyErr_Occurred()) {
             PyErr_Clear();
             fail("parameter {}: the integer {} has more than 64 bits; write it as a float",
-                 quote(key), nb::cast<std::string>(nb::repr(h)).substr(0, 100));
+                 quote(key), shown(h));
         }
         return number;
     }
     if (PyFloat_Check(o))
         return nb::cast<double>(h);
+    auto text = [&](nb::handle s) { return utf8(s, fmt::format("parameter {}", quote(key))); };
     if (PyUnicode_Check(o))
-        return nb::cast<std::string>(h);
+        return text(h);
     if (nb::isinstance<nb::dict>(h)) {
         nb::dict d = nb::cast<nb::dict>(h);
         auto part = [&](const char *name) {
@@ -241,35 +290,44 @@ PropertyValue value_from(nb::handle h, const std::string &key, const Plugin &own
         return nb::cast<AnimationData>(h);
     if (nb::isinstance<SceneObject>(h)) {
         auto p = std::make_shared<Properties>();
-        p->instance = nb::cast<Ref<SceneObject>>(h);
+        // A sampler as loops have it is another place in the numbers of one
+        nb::object own =
+            nb::inst_ready(h) ? nb::borrow(h) : nb::getattr(h, "_source", nb::borrow(h));
+        if (!nb::try_cast(own, p->instance))
+            fail("parameter {}: the {} has not been loaded; load it first, as by load_dict()",
+                 quote(key), Py_TYPE(o)->tp_name);
         p->kind = p->instance->kind();
         p->type = p->instance->plugin();
         p->id = p->instance->id();
         return p;
     }
-    if (nb::hasattr(h, "_source")) // a sampler, as scripts hold it
-        return value_from(h.attr("_source"), key, owner);
     if (is_transform(h))
         return to_transform(h);
-    if (nb::hasattr(h, "__fspath__"))
-        return nb::cast<std::string>(nb::str(h));
+    if (has(h, "__fspath__"))
+        return text(nb::str(h));
     if (nb::isinstance<Image>(h)) // a Bitmap; scripts may change theirs
         return std::make_shared<const Image>(nb::cast<const Image &>(h));
-    if (!is_array(o) && nb::hasattr(h, "dtype") && nb::len(nb::object(h.attr("shape"))) == 0)
-        return value_from(h.attr("item")(), key, owner); // a number of NumPy's
+    auto complain = [&] {
+        fail("parameter {} has a value that scenes have no place for: {}", quote(key), shown(h));
+    };
+    if (!is_array(o) && has(h, "dtype") && nb::len(nb::object(h.attr("shape"))) == 0) {
+        nb::object item = h.attr("item")(); // a number of NumPy's
+        if (!is_number(item.ptr()) && !PyUnicode_Check(item.ptr()))
+            complain();
+        return value_from(item, key, owner);
+    }
     if (is_written_in_python(owner) && is_tensor_like(h)) {
         auto p = std::make_shared<Properties>("value", "tensor");
         p->instance = std::make_shared<PyValue>(
             is_array(o) ? nb::borrow(h) : nb::object(from_package("TensorXf")(h)));
         return p;
     }
-    if (nb::hasattr(h, "shape") &&
-        nb::len(nb::object(h.attr("shape"))) == 3) // rows, columns and channels
+    if (has(h, "shape") && nb::len(nb::object(h.attr("shape"))) == 3) // rows, columns and channels
         return std::make_shared<const Image>(
             nb::cast<const Image &>(nb::object(from_package("Bitmap")(h))));
-    if (nb::hasattr(h, "_box") && nb::hasattr(h, "_data")) // a VolumeGrid
+    if (nb::isinstance(h, from_package("VolumeGrid")))
         return volume_from(h.attr("_data"), h.attr("_box"));
-    if (nb::hasattr(h, "shape") && nb::len(nb::object(h.attr("shape"))) == 4)
+    if (has(h, "shape") && nb::len(nb::object(h.attr("shape"))) == 4)
         return volume_from(h, nb::none());
     if (is_table(h))
         return table_from(h);
@@ -277,7 +335,7 @@ PropertyValue value_from(nb::handle h, const std::string &key, const Plugin &own
         std::vector<double> v = numbers(h);
         if (v.size() == 1)
             return v[0];
-        if (v.size() == 16 && nb::hasattr(h, "shape"))
+        if (v.size() == 16 && has(h, "shape"))
             return to_transform(h);
         if (v.size() == 3 || (v.size() == 2 && is_written_in_python(owner)))
             return VectorData{ v[0], v[1], v.size() == 3 ? v[2] : 0 };
@@ -288,8 +346,8 @@ PropertyValue value_from(nb::handle h, const std::string &key, const Plugin &own
         if (!e.matches(PyExc_ValueError) && !e.matches(PyExc_TypeError))
             throw;
     }
-    fail("parameter {} has a value that scenes have no place for: {}", quote(key),
-         nb::cast<std::string>(nb::repr(h)));
+    complain();
+    return {};
 }
 
 void check_allowed(const std::filesystem::path &path) {
@@ -310,7 +368,8 @@ SceneFileOptions options_from(nb::dict definitions) {
     o.allowed_folders = allowed_folders();
     o.search_folders = search_folders();
     for (auto [key, value] : definitions)
-        o.definitions[nb::cast<std::string>(key)] = nb::cast<std::string>(nb::str(value));
+        o.definitions[utf8(key, "the name of a definition")] =
+            utf8(nb::str(value), "the value of a definition");
     return o;
 }
 
@@ -393,11 +452,12 @@ static std::string told_by_parameters(std::string type, nb::dict d) {
 }
 
 PropertiesPtr from_dict(nb::dict d, std::string id, const Plugin *parent, std::string_view name) {
+    if (!parent)
+        check_copies(d);
     Nesting nesting(d, name);
     if (!d.contains("type"))
         fail("{}a dictionary of a scene has no \"type\": {}",
-             name.empty() ? "" : fmt::format("{}: ", name),
-             nb::cast<std::string>(nb::repr(d)).substr(0, 100));
+             name.empty() ? "" : fmt::format("{}: ", name), shown(d));
     PluginRegistry &registry = PluginRegistry::instance();
     registry.load_libraries();
     std::string type =
@@ -453,10 +513,11 @@ void bind_loading(nb::module_ &m) {
     });
     m.def("load_file", [](nb::object path, nb::kwargs definitions) {
         return load_text(definitions, [&](const SceneFileOptions &options) {
-            return parse_scene_file(nb::cast<std::string>(nb::str(path)), options);
+            return parse_scene_file(utf8(nb::str(path), "load_file()"), options);
         });
     });
-    m.def("load_string", [](const std::string &text, nb::kwargs definitions) {
+    m.def("load_string", [](nb::str scene, nb::kwargs definitions) {
+        std::string text = utf8(scene, "load_string()");
         return load_text(definitions, [&](const SceneFileOptions &options) {
             return parse_scene_string(text, options);
         });

@@ -376,7 +376,9 @@ void bind_objects(nb::module_ &m) {
     nb::class_<SceneObject>(m, "Object", "A part of a scene.", nb::is_weak_referenceable())
         .def(nb::init<>())
         .def("id", &SceneObject::id)
-        .def("set_id", &SceneObject::set_id, nb::arg("id"))
+        .def(
+            "set_id", [](SceneObject &o, nb::str id) { o.set_id(utf8(id, "the id of an object")); },
+            nb::arg("id"))
         .def("plugin_name", &SceneObject::plugin)
         .def("_kind", &SceneObject::kind)
         .def("_where", &SceneObject::where)

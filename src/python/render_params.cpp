@@ -11,7 +11,7 @@
 namespace umbel::python {
 
 bool is_transform(nb::handle h) {
-    return nb::hasattr(h, "_umbel_transform") || nb::hasattr(h, "inverse_transpose");
+    return nb::hasattr(h.type(), "inverse_transpose"); // not its own, as mocks claim to have any
 }
 
 // Where a transform of texture coordinates, of 3 x 3 numbers, lies in one of space.

@@ -17,6 +17,8 @@ import subprocess
 import sys
 import tempfile
 import time
+import types
+import unittest.mock
 
 SECONDS, GROWTH = 10, 512 << 20  # of computing for one of them; bytes that a hundred of them may leave behind
 BATCH = 200
@@ -47,7 +49,8 @@ VALUES = [0, -1, 1, 2**31, 2**32, 2**63, 2**70, -2**70, 0.5, 1e308, -1e308, 5e-3
           "abc", "a.b", "\x1b[31m", "\0", "$x", "../../etc", "é", "sphere", "path", [], [1], [1, 2], [1, 2, 3], [[1, 2], [3, 4]],
           (1, 2, 3, 4), {}, {"type": "diffuse"}, {"type": "scene"}, {"type": "ref", "id": "paint"}, {"type": "ref", "id": "ball"},
           {"type": "rgb", "value": [1, 2]}, {"type": "spectrum", "value": [(400, 1), (300, 2)]}, b"bytes", "@object", "@root",
-          "@array", "@empty", "@nan", "@bitmap", "@tensor", "@transform", "@deep", "@long", "@image0"]
+          "@self", "@mock", "@object0d", "\ud800", "@array", "@empty", "@nan", "@bitmap", "@tensor", "@transform", "@deep", "@long",
+          "@image0"]
 
 PLUGINS = """diffuse twosided conductor roughconductor dielectric roughdielectric plastic roughplastic principled mask blendbsdf bumpmap
 normalmap null mixturebsdf coating phong ward hk hair measured irawan sphere rectangle cube disk cylinder obj ply serialized instance
@@ -75,7 +78,10 @@ def realize(value, root=None):
     if value == "@deep":
         for _ in range(90):
             deep = {"type": "twosided", "inner": deep}
-    return {"@object": object(), "@root": root, "@deep": deep, "@long": "x" * 100_000,
+    loop, nested = types.SimpleNamespace(), np.empty((), object)
+    loop._source, nested[()] = loop, nested
+    return {"@self": loop, "@mock": unittest.mock.Mock(), "@object0d": nested, "@object": object(), "@root": root, "@deep": deep,
+            "@long": "x" * 100_000,
             "@array": np.linspace(0, 1, 12, dtype=np.float32).reshape(2, 2, 3), "@empty": np.zeros((0, 3), np.float32),
             "@nan": np.full(3, np.nan), "@bitmap": mi.Bitmap(np.full((4, 4, 3), .5, np.float32)),
             "@image0": np.zeros((4, 0, 3), np.float32), "@tensor": mi.TensorXf(np.linspace(-1, 1, 27, dtype=np.float32), (3, 3, 3, 1)),

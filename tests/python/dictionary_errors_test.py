@@ -1,4 +1,8 @@
 # tests/python/dictionary_errors_test.py: what is wrong with a dictionary or an argument is said with its name.
+import time
+from unittest import mock
+
+import numpy as np
 import pytest
 
 import umbel as mi
@@ -45,11 +49,52 @@ def test_dictionaries_inside_themselves_are_refused():
     ({"type": "diffuse", "reflectance": {"type": "rgb", "value": None}}, ["colour or spectrum", "None"]),
     ({"type": "diffuse", "reflectance": {"type": "spectrum", "value": [1, 2]}}, ["colour or spectrum", "[1, 2]"]),
     ({"type": "sphere", "bsdf": {"type": "ref", "id": 4}}, ['"bsdf"', '"id"', "4"]),
+    ({"type": "sphere", "radius": "\ud800"}, ['"radius"', r"'\ud800'", "Unicode"]),
+    ({"type": "sphere", "\ud800": 1}, ["the name of a parameter of sphere", r"'\ud800'"]),
+    ({"type": "\ud800"}, ['"type"', r"'\ud800'"]),
+    ({"type": "sphere", "bsdf": {"type": "\ud800"}}, ['"bsdf"', '"type"', r"'\ud800'"]),
+    ({"type": "sphere", "id": "\ud800"}, ['"id"', r"'\ud800'"]),
+    ({"type": "diffuse", "reflectance": {"type": "spectrum", "filename": "\ud800"}}, ['"filename"', r"'\ud800'"]),
+    (None, ["load_dict()", "dictionary", "None"]),
 ])
 def test_messages_name_the_key(d, parts):
     text = message(d)
     for part in parts:
         assert part in text, text
+
+
+class Circle:
+    def __init__(self): self._source = self
+
+
+def array_of_itself():
+    a = np.empty((), object)
+    a[()] = a
+    return a
+
+
+@pytest.mark.parametrize("make", [Circle, mock.Mock, mock.MagicMock, array_of_itself], ids=lambda f: f.__name__)
+def test_objects_that_claim_to_be_anything_are_refused(make):
+    for name in ("radius", "center", "to_world"):
+        assert f'"{name}"' in message({"type": "sphere", name: make()})
+    assert '"type"' in message({"type": make()}) and '"bsdf"' in message({"type": "sphere", "bsdf": {"type": make()}})
+    assert '"bitmap"' in message({"type": "bitmap", "bitmap": make()})
+
+
+def test_samplers_as_loops_have_them_are_those_that_they_stand_for():
+    sampler = mi.load_dict({"type": "independent", "sample_count": 7})
+    assert mi.load_dict({"type": "perspective", "sampler": sampler._umbel_copy()}).sampler().sample_count() == 7
+
+
+def test_dictionaries_are_shared_as_often_as_there_is_room():
+    d = {"type": "diffuse"}
+    for _ in range(40):
+        d = {"type": "blendbsdf", "a": d, "b": d}
+    began = time.monotonic()
+    assert "2.2e+12 objects" in message(d) and time.monotonic() - began < 5
+    bsdf = {"type": "diffuse"}  # each place has an object of its own
+    scene = mi.load_dict({"type": "scene", **{f"ball{i}": {"type": "sphere", "bsdf": bsdf} for i in range(3)}})
+    assert all(f"ball{i}.bsdf.reflectance.value" in mi.traverse(scene) for i in range(3))
 
 
 def test_lists_inside_themselves_are_refused():

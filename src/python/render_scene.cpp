@@ -132,10 +132,13 @@ void set_seed(RenderOptions &o, nb::handle h) { // a number, or data of the prog
     else if (!nb::try_cast(h, o.seed))
         fail("seed={}: it is an integer from 0 to 2**32 - 1", nb::cast<std::string>(nb::repr(h)));
 }
-void check_spp(const char *name, int spp) {
-    if (spp < 0)
-        fail("{}={}: samples a pixel are a positive number, or 0 for what the scene says", name,
-             spp);
+int samples(const char *name, nb::handle h) {
+    int spp = -1;
+    if (!nb::try_cast(h, spp) || spp < 0)
+        fail("{}={}: samples a pixel are a positive number below 2**31, or 0 for what the scene "
+             "says",
+             name, nb::cast<std::string>(nb::repr(h)));
+    return spp;
 }
 /// Raises what signals do, and ends threads at the end of the process.
 void hear_signals() {
@@ -161,7 +164,7 @@ std::function<bool()> waiting_inside(const Scene &scene) {
 }
 
 Options options_of(const Ref<Scene> &scene, nb::handle sensor, nb::handle integrator,
-                   nb::handle seed, int spp) {
+                   nb::handle seed, nb::handle spp) {
     Options o;
     auto wrong = [](const char *name, nb::handle h, const char *what) {
         fail("{}={}: it is {}", name, nb::cast<std::string>(nb::repr(h)).substr(0, 100), what);
@@ -175,12 +178,11 @@ Options options_of(const Ref<Scene> &scene, nb::handle sensor, nb::handle integr
         wrong("integrator", integrator, "an integrator, or None for the scene's");
     o.primal.from = from;
     o.primal.integrator = by;
-    check_spp("spp", spp);
+    o.primal.spp = samples("spp", spp);
     if (!o.primal.from && size_t(o.primal.sensor) >= scene->sensors().size())
         fail("the scene has {} sensors; there is no number {}", scene->sensors().size(),
              o.primal.sensor);
     set_seed(o.primal, seed);
-    o.primal.spp = spp;
     o.primal.go_on = waiting_inside(*scene);
     o.film =
         (o.primal.from ? *o.primal.from : *scene->sensors()[size_t(o.primal.sensor)]).film_ref();
@@ -211,7 +213,7 @@ void pass_derivatives(const Ref<Scene> &scene, const Sensor *another, bool is_fo
 }
 
 nb::object render_forward(const Ref<Scene> &scene, nb::object sensor, nb::object integrator,
-                          nb::object seed, int spp) {
+                          nb::object seed, nb::object spp) {
     enter();
     Options o = options_of(scene, sensor, integrator, seed, spp);
     pass_derivatives(scene, o.primal.from.get(), true);
@@ -222,7 +224,7 @@ nb::object render_forward(const Ref<Scene> &scene, nb::object sensor, nb::object
 }
 
 void render_backward(const Ref<Scene> &scene, const Float &gradient, nb::object sensor,
-                     nb::object integrator, nb::object seed, int spp) {
+                     nb::object integrator, nb::object seed, nb::object spp) {
     enter();
     Options o = options_of(scene, sensor, integrator, seed, spp);
     scene->follow_shapes(o.primal.from.get());
@@ -231,8 +233,8 @@ void render_backward(const Ref<Scene> &scene, const Float &gradient, nb::object 
 }
 
 nb::object render(const Ref<Scene> &scene, uintptr_t params, nb::object sensor,
-                  nb::object integrator, nb::object seed, nb::object seed_grad, int spp,
-                  int spp_grad, bool skip_invalid) {
+                  nb::object integrator, nb::object seed, nb::object seed_grad, nb::object spp,
+                  nb::object spp_grad, bool skip_invalid) {
     enter();
     Options o = options_of(scene, sensor, integrator, seed, spp);
     if (is_python_render(o))
@@ -243,8 +245,8 @@ nb::object render(const Ref<Scene> &scene, uintptr_t params, nb::object sensor,
     primal.launch_seconds = 0.1;    // between launches, signals and other threads are heard
     gradient.seed_value = UInt32(); // the gradient's own
     set_seed(gradient, seed_grad);
-    check_spp("spp_grad", spp_grad);
-    gradient.spp = spp_grad ? spp_grad : spp;
+    if (int own = samples("spp_grad", spp_grad))
+        gradient.spp = own;
     nb::object preparing = from_package("_integrators.Progress")("preparing");
     nb::object progress = from_package("_integrators.Progress")("rendering");
     primal.progress = [&](double done) {

@@ -108,7 +108,8 @@ def test_arguments_of_render_are_checked():
                           "sensor": {"type": "perspective", "film": {"type": "hdrfilm", "width": 4, "height": 4}}})
     for arguments, part in [({"spp": -1}, "spp=-1"), ({"spp_grad": -2}, "spp_grad=-2"), ({"sensor": 1}, "no number 1"),
                             ({"sensor": -1}, "no number -1"), ({"sensor": "front"}, "sensor='front'"),
-                            ({"integrator": 3}, "integrator=3")]:
+                            ({"spp": 2**31}, f"spp={2**31}"), ({"spp": 2**70}, f"spp={2**70}"),
+                            ({"spp_grad": 2**31}, f"spp_grad={2**31}"), ({"integrator": 3}, "integrator=3")]:
         with pytest.raises(dr.UserError, match="^[^\n]*" + part):
             mi.render(scene, **arguments)
     assert mi.render(scene, spp=1).shape == (4, 4, 3)

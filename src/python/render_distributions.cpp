@@ -256,6 +256,10 @@ TexelDistribution texels(nb::handle data) {
     if (shape.size() != 2 && !(shape.size() == 3 && shape[2] == 1))
         fail("DiscreteDistribution2D: an array of {} dimensions; it must be one of rows",
              shape.size());
+    if (shape[0] == 0 || shape[1] == 0)
+        fail("DiscreteDistribution2D: a table of {} rows and {} columns has no cells to choose "
+             "from; give it at least one",
+             shape[0], shape[1]);
     return TexelDistribution(read_floats(Float(t->v[0].detached())), shape[1], shape[0]);
 }
 

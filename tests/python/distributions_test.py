@@ -35,6 +35,12 @@ def test_inverting_a_table_undoes_sampling(name, normalize):
     assert np.allclose(back, u, atol=2e-4) and np.allclose(pdf, again, rtol=1e-3) and np.allclose(pdf, d.eval(p, param), rtol=1e-3)
 
 
+@pytest.mark.parametrize("shape", [(0, 3), (3, 0), (0, 0), (0, 3, 1)])
+def test_tables_without_cells_are_refused(shape):
+    with pytest.raises(dr.UserError, match=f"{shape[0]} rows and {shape[1]} columns"):
+        mi.DiscreteDistribution2D(mi.TensorXf(np.zeros(shape, np.float32)))
+
+
 @pytest.mark.parametrize("name, option", [("MarginalContinuous2D1", "enable_sampling"), ("MarginalDiscrete2D0", "enable_sampling"),
                                           ("Hierarchical2D2", "build_hierarchy")])
 def test_tables_that_are_not_to_be_sampled_say_so(name, option):

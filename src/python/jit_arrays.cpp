@@ -168,8 +168,19 @@ nb::dlpack::dtype dlpack_type(Type t) {
     return dtype;
 }
 
+// NumPy's arrays, and those of most others, have no more. Beyond 127, nanobind's end the process.
+void check_dimensions(const std::vector<size_t> &shape) {
+    constexpr size_t Most = 64;
+    if (shape.size() > Most)
+        throw nb::value_error(fmt::format("a tensor of {} dimensions is too much for other "
+                                          "libraries, which have {} at most; reshape it",
+                                          shape.size(), Most)
+                                  .c_str());
+}
+
 // The memory behind a value, evaluated. Others may write to it: that is seen here.
 nb::object memory(nb::handle h, std::vector<size_t> shape, bool numpy) {
+    check_dimensions(shape);
     Object *o = array_of(h);
     Value v = o->v[0];
     size_t n = 1;
@@ -207,6 +218,7 @@ struct Lent {
 // it is used again after what they have queued.
 nb::object device_memory(nb::handle h, std::vector<size_t> shape, bool on_default_stream,
                          bool copy) {
+    check_dimensions(shape);
     Object *o = array_of(h);
     Value v = o->v[0];
     if (v.is_literal()) {

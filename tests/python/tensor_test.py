@@ -50,6 +50,17 @@ def test_errors():
         t["a"]
 
 
+def test_tensors_of_more_dimensions_than_numpy_has():
+    t = dr.full(TensorXf, 5, [1] * 200)
+    for text in (str(t), repr(t)):
+        assert text == "[5] in 200 dimensions"
+    for f in (lambda: t.numpy(), lambda: np.array(t), lambda: t.__dlpack__(), lambda: dr.zeros(TensorXf, [1] * 65).numpy()):
+        with pytest.raises(ValueError, match="dimensions.*64"):
+            f()
+    assert dr.zeros(TensorXf, [1] * 64).numpy().shape == (1,) * 64
+    assert str(dr.zeros(TensorXf, [1] * 3)) == "[[[0]]]" and dr.sum(t) == 5 and t[0].shape == (1,) * 199
+
+
 @pytest.mark.parametrize("a,b", [((2, 3, 4), (3, 4)), ((2, 3, 4), (4,)), ((2, 1, 4), (3, 1)), ((2, 3, 4), ()),
                                  ((1,), (2, 3)), ((2, 3, 4), (2, 3, 4))])
 def test_broadcasting(a, b):

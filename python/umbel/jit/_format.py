@@ -4,6 +4,7 @@ from ._types import ArrayBase, Complex, Matrix, Quaternion, describe, is_tensor_
 
 _limit = 20  # elements of the lanes' dimension beyond which the middle is left out
 _edge = 3
+_most_dimensions = 64  # of tensors that are shown with a bracket for each; NumPy's have no more
 
 
 def _number(x):
@@ -64,7 +65,10 @@ def _nest(flat, dims, limit=None):
 
 def _tensor(a, limit):
     shape = tuple(a.shape)
-    values = a.numpy().reshape(-1) if a.shape != () else a.numpy().reshape(1)
+    values = _core.tensor_array(a).numpy()
+    if len(shape) > _most_dimensions:
+        listed = [_skip(len(values) - 2 * _edge) if i is None else _number(values[i].item()) for i in _sample(len(values), limit)]
+        return f"{_block(listed, 0)} in {len(shape)} dimensions"
 
     def part(level, first, step):
         if level == len(shape):

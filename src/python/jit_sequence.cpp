@@ -74,7 +74,15 @@ bool as_index(PyObject *key, size_t length, const Object *o, size_t &index,
               bool broadcasts = false) {
     if (is_array(key) || PyBool_Check(key) || !PyIndex_Check(key))
         return false;
-    Py_ssize_t i = PyNumber_AsSsize_t(key, PyExc_IndexError);
+    PyObject *number = PyNumber_Index(key);
+    if (!number) { // an array of NumPy's, of several
+        if (!PyErr_ExceptionMatches(PyExc_TypeError))
+            throw PythonError();
+        PyErr_Clear();
+        return false;
+    }
+    Py_ssize_t i = PyNumber_AsSsize_t(number, PyExc_IndexError);
+    Py_DECREF(number);
     if (i == -1 && PyErr_Occurred())
         throw PythonError();
     Py_ssize_t k = i < 0 ? i + Py_ssize_t(length) : i;

@@ -50,6 +50,50 @@ def test_errors():
         t["a"]
 
 
+@pytest.mark.parametrize("key", [
+    [0, -1], range(1, -3, -1), np.array([-2, 1, 0]), np.array([True, False]), [False, True], (slice(None), [2, -3]),
+    (slice(None), slice(None), np.array([True, False, True, True])), ([[0, 1], [-1, -2]], 1), [], np.array([1], np.uint64)])
+def test_indices_of_the_host_are_those_of_numpy(key):
+    r, expected = TensorXf(n)[key], n[list(key) if isinstance(key, range) else key]
+    assert r.shape == expected.shape and np.array_equal(r.numpy(), expected)
+    a, b = TensorXf(n.copy()), n.copy()
+    a[key] = 7.
+    b[list(key) if isinstance(key, range) else key] = 7
+    assert np.array_equal(a.numpy(), b)
+
+
+@pytest.mark.parametrize("key, said", [
+    ([0, 2], "index 2 .*size 2"), (np.array([0, 55]), "index 55 .*size 2"), ([-3], "index -3 .*size 2"), (range(3), "index 2 .*size 2"),
+    ((slice(None), [0, 9]), "axis 1: index 9 .*size 3"), (np.array([2**63], np.uint64), f"index {2**63} "),
+    (np.array([True, False, True]), r"mask of shape \(3,\) .*2 elements"), ([.5], "float64")])
+def test_indices_of_the_host_stay_inside(key, said):
+    t = TensorXf(n.copy())
+    with pytest.raises(IndexError, match=said):
+        t[key]
+    with pytest.raises(IndexError, match=said):
+        t[key] = 1.
+    assert np.array_equal(t.numpy(), n)
+
+
+def test_indices_of_flat_arrays_do_so_too():
+    a, b = Float(1, 2, 3), np.array([1, 2, 3], np.float32)
+    for key in ([0, -1], range(2), np.array([True, False, True]), np.array([2, 0]), [True, False, False]):
+        assert np.array_equal(a[key].numpy(), b[list(key) if isinstance(key, range) else key])
+        c, d = Float(a), b.copy()
+        c[key] = 7.
+        d[list(key) if isinstance(key, range) else key] = 7
+        assert np.array_equal(c.numpy(), d)
+    for key in ([0, 5], [-4], np.array([3]), [True], [[0, 1]], [.5]):
+        with pytest.raises(IndexError):
+            a[key]
+        with pytest.raises(IndexError):
+            a[key] = 1.
+    with pytest.raises(IndexError, match="index 9 .*size 3"):
+        dr.slice(a, [0, 9])
+    with pytest.raises(IndexError, match="index 3 .*size 2"):
+        dr.slice_index(UInt, (2, 3), ([0, 3], 1))
+
+
 def test_tensors_of_more_dimensions_than_numpy_has():
     t = dr.full(TensorXf, 5, [1] * 200)
     for text in (str(t), repr(t)):

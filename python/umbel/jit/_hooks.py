@@ -327,6 +327,38 @@ def _from_end(key, n):
     return _core.select(key < 0, key + n, key) if describe(type(key))[0] in (2, 4, 6, 8) else key
 
 
+def host_index(key, n, what):
+    """The numbers of elements that a list, a range or an array of another library names, as an array of NumPy's: the places of
+    true ones, of numbers those from the beginning. None of what is no such key."""
+    listed = isinstance(key, (list, range))
+    if isinstance(key, ArrayBase) or not listed and not (hasattr(key, "__array__") and getattr(key, "ndim", 0)):
+        return None
+    import numpy
+    if listed and any(isinstance(k, ArrayBase) for k in key):
+        return None  # their numbers may not be known yet
+    a = numpy.asarray(key) if listed else foreign_array(key)
+    if a.dtype == bool:
+        if a.shape != (n,):
+            raise PlaceError(f"{what}: a mask of shape {a.shape} does not fit {n} elements")
+        return numpy.nonzero(a)[0]
+    if a.dtype.kind not in "iu" and a.size:
+        raise PlaceError(f"{what}: indices are integers or a mask, not {a.dtype}")
+    bad = a[(a >= n) | (a < -n) if a.dtype.kind == "i" else a >= n]
+    if bad.size:
+        raise PlaceError(f"{what}: index {bad.flat[0]} is out of bounds (size {n})")
+    return a.astype(numpy.int64) % max(n, 1)
+
+
+def _listed(self, key):
+    """The same for arrays of one dimension."""
+    a = host_index(key, len(self), type(self).__name__)
+    if a is None:
+        return None
+    if a.ndim != 1:
+        raise PlaceError(f"{type(self).__name__}: indices of {a.ndim} dimensions; an array of one has others only as a tensor")
+    return _core.classes["UInt"](a.astype("uint32"))
+
+
 def get_item(self, key):
     """self[key] of arrays, where the key is no integer."""
     dims = describe(type(self))[3]
@@ -371,8 +403,10 @@ def get_item(self, key):
                                 self, key, None)
     elif isinstance(key, bool):
         return self
-    elif isinstance(key, (list,)) or hasattr(key, "__array__"):
-        return get_item(self, _core.classes["UInt"](key))
+    elif not dims:
+        listed = _listed(self, key)
+        if listed is not None or isinstance(key, list):
+            return get_item(self, _core.classes["UInt"](key) if listed is None else listed)
     raise TypeError(f"{type(self).__name__}: an entry is chosen by an integer, a slice or an array of "
                     f"integers, not by '{type(key).__name__}'")
 
@@ -410,6 +444,9 @@ def set_item(self, key, value):
             i = _core.cast(_core.lane_index(n), 6) * step + start
             _core.scatter(self, value, i, None, 0)
         return
+    listed = None if dims else _listed(self, key)
+    if listed is not None:
+        key = listed
     if not dims and (isinstance(key, int) or isinstance(key, ArrayBase) or hasattr(key, "__index__")):
         if not isinstance(key, ArrayBase):
             n = len(self)

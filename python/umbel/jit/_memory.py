@@ -5,7 +5,7 @@ from .. import _core
 from ._create import full, zeros
 from ._enum import NamedInt
 from ._eval import JitFlag, _own as _flags
-from ._hooks import ArgumentError, PlaceError, ShapeError
+from ._hooks import ArgumentError, PlaceError, ShapeError, host_index
 from ._tensor import _count, _strides
 from ._tree import children, leaves, map_leaves, rebuild
 from ._types import (ArrayBase, Array, Tensor, array_t, describe, is_array_v, is_host_v, is_mask_v, is_struct_v,
@@ -247,7 +247,8 @@ def slice(value, index=None):
             return value
         several = index is not None and not isinstance(index, int)
         if several:
-            pick = UInt(index)
+            known = host_index(index, _core.width(value), "slice()")
+            pick = UInt(index if known is None else known.astype("uint32"))
             return _core.from_entries(type(value), [e if len(e) == 1 else _core.gather(type(e), e, pick, None)
                                                     for e in _core.entries(value)])
         lanes = _core.width(value)

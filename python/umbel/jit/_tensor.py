@@ -2,7 +2,7 @@
 import builtins
 
 from .. import _core
-from ._hooks import ArgumentError, PlaceError, ShapeError
+from ._hooks import ArgumentError, PlaceError, ShapeError, host_index
 from ._types import (ArrayBase, Array, Tensor, describe, expr_t, is_array_v, is_host_v, is_mask_v, is_tensor_v,
                      leaf_t, replace_type_t, tensor_t, vectors)
 
@@ -200,8 +200,11 @@ def _resolve(shape, key):
             length = len(range(start, stop, step))
             parts.append((len(out_shape), start, step, stride))
             out_shape.append(length)
-        elif isinstance(k, ArrayBase) or isinstance(k, list) or (hasattr(k, "__array__") and getattr(k, "ndim", 0)):
-            if is_tensor_v(k):
+        elif isinstance(k, (ArrayBase, list, range)) or (hasattr(k, "__array__") and getattr(k, "ndim", 0)):
+            listed = host_index(k, n, f"axis {d}")
+            if listed is not None:
+                k, kshape = UInt(listed.astype("uint32").reshape(-1)), listed.shape
+            elif is_tensor_v(k):
                 kshape = tuple(k.shape)
                 k = _core.tensor_array(k)
             else:
@@ -284,7 +287,7 @@ def slice_index(dtype, shape, indices):
     if not is_array_v(dtype) or describe(dtype)[0] != 7 or describe(dtype)[3] and not host or is_tensor_v(dtype):
         raise TypeError("slice_index(): the type must be an array of unsigned integers of 32 bits")
     if host:
-        plain = lambda k: UInt(list(k)) if isinstance(k, ArrayBase) and is_host_v(k) else k
+        plain = lambda k: list(k) if isinstance(k, ArrayBase) and is_host_v(k) else k
         indices = tuple(plain(k) for k in (indices if isinstance(indices, tuple) else (indices,)))
     out, index = _resolve(tuple(shape), indices)
     if host:

@@ -147,15 +147,15 @@ class SceneParameters:
             for k in keys:
                 self._core.describe(k)
             self._keys = [k for k in self._keys if k in keys]
-        self._values = {k: v for k, v in self._values.items() if k in self._keys}
+        self._values = {k: v for k, v in list(self._values.items()) if k in self._keys}
 
-    # ---- changes
+    # ---- changes. Other threads may ask for further parameters meanwhile: what is walked through is a list.
     def _sync(self):
-        for key, (table, _, before) in self._tables.items():  # changed in place, as by enable_grad()
+        for key, (table, _, before) in list(self._tables.items()):  # changed in place, as by enable_grad()
             if _identity(table.array) != before:
                 self[key] = table
-        changed = [k for k, v in self._values.items() if not self._is_as_given(k, v) and self._core.set(k, v)]
-        for k, v in self._values.items():
+        changed = [k for k, v in list(self._values.items()) if not self._is_as_given(k, v) and self._core.set(k, v)]
+        for k, v in list(self._values.items()):
             dr._grad.unfollowed.discard(k)
             if self.flags(k) & 1 and dr.grad_enabled(v):
                 dr._grad.unfollowed.add(k)
@@ -174,12 +174,12 @@ class SceneParameters:
 
     def _is_as_given(self, key, value):
         """Whether the script has left alone what it has been given: then it is no change, whatever the object has now."""
-        return key in self._given and _is_same(value, self._given[key])
+        return _is_same(value, self._given.get(key))
 
     def _take_up(self, changed):
         """What has followed from changes: a film's crop_size from its size, the normals of a mesh from its positions."""
         owners, values = {k.rpartition(".")[0] for k in changed}, {}
-        for key, value in self._values.items():
+        for key, value in list(self._values.items()):
             if self._is_number(key, value):
                 continue  # read anew when it is asked for
             if key.rpartition(".")[0] in owners and isinstance(value, dr.ArrayBase) and key not in changed:
@@ -198,7 +198,7 @@ class SceneParameters:
 
     def _pass_on(self, owner):
         """Changes of one object, which is asked for them before update(); that will tell of them all the same."""
-        changed = [k for k, v in self._values.items()
+        changed = [k for k, v in list(self._values.items())
                    if self._core.owner(k).ptr == owner.ptr and not self._is_as_given(k, v) and self._core.set(k, v)]
         if changed:
             self._core.update(changed)

@@ -114,3 +114,17 @@ def test_looking_at_a_scene_of_another_variant_leaves_it_as_it_is():
         assert "ball.bsdf.reflectance.value" in mi.traverse(scene)
     with mi.set_variant("interp_rgb"):
         assert np.array_equal(np.array(mi.render(scene, spp=2, seed=3)), want)
+
+
+def test_eight_threads_change_parameters_of_one_scene():
+    balls = {f"ball{i}": {"type": "sphere", "radius": .1, "bsdf": {"type": "diffuse"}} for i in range(40)}
+    scene = mi.load_dict({"type": "scene", **balls})
+    for _ in range(3):
+        params = mi.traverse(scene)
+
+        def work(i):
+            for k in params.keys()[i::COUNT]:  # each makes itself known when it is asked for
+                params[k] = params[k]
+                params.update()
+            return True
+        assert all(in_threads(work)) and len(params.values()) == len(params)

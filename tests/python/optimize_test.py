@@ -68,6 +68,13 @@ def test_devices_are_for_jobs_in_variants_that_have_some(folder):
     assert code == 1 and "-2 is not the number of a device" in said
 
 
+def test_jobs_that_are_nested_too_deep_are_refused_by_name(tmp_path):
+    from umbel.ad import jobs
+    (tmp_path / "deep.toml").write_text("x = " + "[" * 50_000)
+    with pytest.raises(mi.UserError, match="deep.toml: .*nested"):
+        jobs.from_toml(str(tmp_path / "deep.toml"))
+
+
 def test_a_job_finds_its_parameters_and_shows_them(folder):
     code, said = run(folder / "job.toml")
     assert code == 0 and re.search(r"40/40, loss", said) and "index.html" in said, said

@@ -237,6 +237,8 @@ def from_toml(path):
             data = tomllib.load(file)
     except tomllib.TOMLDecodeError as error:
         raise dr.UserError(f"{path}: {error}") from None
+    except RecursionError:
+        raise dr.UserError(f"{path}: lists or tables are nested too deep; flatten them") from None
     _known(str(path), data, _ENTRIES)
     for needed in ("scene", "view", "parameters"):
         if needed not in data:

@@ -1,6 +1,7 @@
 """Umbel, a retargetable differentiable renderer: the names are those of Mitsuba 3."""
 from . import _core
 from . import jit
+from . import _empty
 from .jit import DeviceError, InternalError, UserError
 from ._logging import *
 from ._transform import *

@@ -32,7 +32,7 @@ nb::object gather(nb::handle type, nb::handle source, nb::handle index, nb::hand
     Object *s = array_of(source);
     if (cls->kind == Kind::Tensor)
         fail("gather: a tensor is no result; gather an array and reshape it");
-    if (is_empty(index)) // reads nothing
+    if (is_empty(index) || is_empty(active)) // reads nothing
         return steal(make_object(cls, nullptr, s->cls->depth ? s->n : count ? count : 1));
     Value mask = mask_value(active);
     if (s->n && !s->v[0].valid() && active.is_none() && s->cls->depth == 0)
@@ -74,6 +74,8 @@ nb::object gather(nb::handle type, nb::handle source, nb::handle index, nb::hand
 void scatter(nb::handle target, nb::handle value, nb::handle index, nb::handle active, int op) {
     Object *t = array_of(target);
     const Class *cls = t->cls;
+    if (is_empty(index) || is_empty(active) || (is_empty(target) && !active.is_none()))
+        return; // no lane has a place to write to
     Value mask = mask_value(active);
     bool indexed = is_array(index.ptr()) && as_array(index.ptr())->cls->depth;
     const Class *value_class = cls;
@@ -146,6 +148,8 @@ void bind_memory(nb::module_ &m) {
         "scatter_inc",
         [](nb::handle target, nb::handle index, nb::handle active) {
             Object *t = array_of(target);
+            if (is_empty(index) || is_empty(active))
+                return steal(wrap(t->cls, Value()));
             return steal(wrap(jit::scatter_inc(t->v[0], index_value(index), mask_value(active))));
         },
         nb::arg(), nb::arg(), nb::arg().none());
@@ -153,6 +157,8 @@ void bind_memory(nb::module_ &m) {
         "scatter_exch",
         [](nb::handle target, nb::handle value, nb::handle index, nb::handle active) {
             Object *t = array_of(target);
+            if (is_empty(value) || is_empty(index) || is_empty(active))
+                return steal(wrap(t->cls, Value()));
             Value v = lane_value(value, t->cls->type, 0);
             return steal(
                 wrap(jit::scatter_exchange(t->v[0], v, index_value(index), mask_value(active))));
@@ -164,6 +170,9 @@ void bind_memory(nb::module_ &m) {
            nb::handle active) {
             Object *t = array_of(target);
             Type type = t->cls->type;
+            if (is_empty(compare) || is_empty(value) || is_empty(index) || is_empty(active))
+                return nb::make_tuple(steal(wrap(t->cls, Value())),
+                                      steal(wrap(scalar_class(Type::Bool), Value())));
             Value c = lane_value(compare, type, 0), v = lane_value(value, type, 0);
             jit::Swapped r = jit::scatter_compare_exchange(t->v[0], c, v, index_value(index),
                                                            mask_value(active));

@@ -3,7 +3,7 @@ import builtins
 import functools
 
 from .. import _core
-from ._create import width
+from ._create import is_empty, width, with_lanes
 from ._control import check_mode, guarded, mode_scope, with_derivatives_inside
 from ._eval import JitFlag, flag, scoped_set_flag
 from ._hooks import UserError
@@ -74,12 +74,24 @@ def as_wide_as(tree, *args):
     return widened(tree, width(*args))
 
 
+def call_of_nothing(where, name, count, function, args, kwargs, mode):
+    """What functions return if there is no lane: arrays of size zero, as a call shows that no lane makes."""
+    number, mask = _core.classes["UInt"](1), _core.classes["Bool"](False)
+    _core.opaque(number)
+    _core.opaque(mask)
+    tree = args, kwargs
+    tree = Copies(tree, [with_lanes(a, 1) if is_empty(a) else _core.copy(a) for a in arrays(tree)]).tree
+    return with_lanes(_call(where, name, number, mask, count, function, *tree, mode), 0)
+
+
 def _call(where, name, number, mask, count, function, args, kwargs, mode):
     """function(i)(*args, **kwargs) where `number` is i + 1; zeros elsewhere."""
     tree = (args, kwargs)
     flat = arrays(tree)
     sizes = {n for a in (number, *flat, *([mask] if isinstance(mask, ArrayBase) else []))
              if type(a) not in empty and (n := _core.width(a)) != 1}
+    if sizes == {0}:
+        return call_of_nothing(where, name, count, function, args, kwargs, mode)
     if len(sizes) > 1:
         first = _core.width(number)
         other = next(n for n in sizes if n != first)
@@ -193,7 +205,7 @@ def func(f=None, *, backend=None):
     @functools.wraps(f)
     def wrapper(*args, **kwargs):
         flat = arrays((args, kwargs))
-        if not flat:
+        if not flat or any(is_empty(a) for a in flat):
             return f(*args, **kwargs)
         number = _core.classes["UInt"](1)
         _core.opaque(number)  # or the one function would become part of the caller

@@ -2,6 +2,7 @@
 import contextlib
 
 from .. import _core
+from ._create import is_empty
 from ._eval import JitFlag, flag, scoped_set_flag
 from ._hooks import InsideBody, StateAccess, UserError
 from ._state import Copies, arrays, check_initialized, child_name, fit, introduce, labelled, meanings, parts, put_back, type_name
@@ -234,8 +235,14 @@ def while_loop(state, cond, body, labels=(), label=None, mode=None, strict=True,
                 first = guarded(where, "the condition", cond, *state)
             return state
         first = as_condition(where, first, "the loop condition")
+        if _core.width(first) == 0:
+            return state  # there is no lane
         if flag(JitFlag.OptimizeLoops) and _core.state(first) == 1 and not first[0]:
             return state  # no lane enters
+    elif any(is_empty(a) for a in arrays(state)):
+        first = as_condition(where, guarded(where, "the condition", cond, *state), "the loop condition")
+        if _core.width(first) == 0:
+            return state
     loop = _Loop(where, state, cond, body, labels, strict)
     for n, v in loop.named:
         check_initialized(where, n, v)
@@ -256,12 +263,13 @@ def if_stmt(args, cond, true_fn, false_fn, arg_labels=(), rv_labels=(), label=No
     if mode == "scalar" or isinstance(cond, bool):
         return guarded(where, "the branch", true_fn if cond else false_fn, *args)
     cond = as_condition(where, cond, "'cond'")
-    if not _core.valid(cond):
-        raise UserError(f"{where}: 'cond' cannot be empty")
     args = tuple(args)
     if arg_labels and len(arg_labels) != len(args):
         raise UserError(f"{where}: the 'args' and 'arg_labels' arguments have inconsistent sizes ({len(args)} vs "
                         f"{len(arg_labels)})")
+    if _core.width(cond) == 0:
+        from ._calls import call_of_nothing
+        return call_of_nothing(where, label or "if_stmt", 2, (true_fn, false_fn).__getitem__, args, {}, mode)
     for n, v in labelled(args, arg_labels):
         check_initialized(where, n, v)
     with mode_scope(where, JitFlag.SymbolicConditionals, mode, "a conditional"):

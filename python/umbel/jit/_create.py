@@ -6,7 +6,7 @@ from .. import _core
 from ._hooks import ShapeError
 from ._types import (ArrayBase, Matrix, Tensor, array_t, describe, is_array_v, is_float_v, is_host_v, is_mask_v,
                      is_struct_v, is_tensor_v, leaf_t, tensor_t, value_t)
-from ._tree import _fields, leaves, map_leaves
+from ._tree import _fields, empty as no_entries, leaves, map_leaves
 
 
 def _count(shape):
@@ -202,6 +202,8 @@ def meshgrid(*args, indexing="xy"):
             raise TypeError(f"meshgrid(): arrays of one dimension are needed, not {type(a).__name__}")
     if len(args) == 1:
         return args[0]
+    if builtins.any(len(a) == 0 for a in args):
+        return tuple(type(a)() for a in args)
     order = list(range(len(args)))
     if indexing == "xy":
         order[0], order[1] = 1, 0
@@ -237,6 +239,20 @@ def width(*args):
     if w is None:  # nothing has lanes: numbers have one, an array without entries none
         return 0 if len(args) == 1 and isinstance(args[0], ArrayBase) else 1
     return w
+
+
+def with_lanes(tree, n):
+    """The structure with zeros of so many lanes in the places of its arrays."""
+    def one(a):
+        if is_tensor_v(a):
+            return zeros(type(a), (n,) * len(a.shape))
+        return _core.from_entries(type(a), [zeros(type(e), n) for e in _core.entries(a)])
+    return map_leaves(one, tree)
+
+
+def is_empty(a):
+    """Whether an array has size zero, though its type has entries."""
+    return _core.width(a) == 0 and type(a) not in no_entries
 
 
 def opaque_width(arg):

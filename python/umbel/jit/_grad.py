@@ -30,11 +30,23 @@ def _floats(args):
         raise RuntimeError("the structure contains itself") from e
 
 
+_nothing = []  # arrays of size zero that were followed, if any: they have no node of the graph
+
+
 def enable_grad(*args):
     """Follows the floats in the arguments from now on."""
     for a in leaves(args, None, "_umbel_no_leaf"):
         if is_float_v(a):
             _core.enable_grad(a)
+            if not _nothing and _core.width(a) == 0:
+                _nothing.append(True)
+
+
+def of_nothing(a):
+    """What was reduced from an array of size zero: followed, as it may have been."""
+    if _nothing and is_float_v(a) and not _core.is_recording():
+        _core.enable_grad(a)
+    return a
 
 
 def disable_grad(*args):

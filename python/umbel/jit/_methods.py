@@ -1,4 +1,5 @@
 # jit/_methods.py: attributes and methods of all arrays.
+import math
 
 from .. import _core
 from ._enum import NamedInt
@@ -196,7 +197,8 @@ def _restore(cls, tensor, data):
         return cls(data)
     if describe(cls)[1] == Complex:
         return cls(data.real.copy(), data.imag.copy())
-    flat = data.reshape(-1, data.shape[-1])
+    shape = (*data.shape, 1) if _core.is_host(cls) else data.shape
+    flat = data.reshape(math.prod(shape[:-1]), shape[-1])
     return _core.from_entries(cls, [leaf_t(cls)(row) for row in flat])
 
 

@@ -4,6 +4,7 @@ import functools
 import math
 
 from .. import _core
+from ._grad import of_nothing
 from ._hooks import ArgumentError, ShapeError
 from ._memory import ReduceMode, ReduceOp
 from ._tensor import _axis, _count, transpose
@@ -42,7 +43,7 @@ def _lanes(op, a):
     """Over the lanes of each entry; an empty array gives the neutral element."""
     tp = type(a)
     if _core.width(a) == 0:
-        return tp(_neutral(op, tp)) if _core.sizes(a) else a  # no entries, so no lanes of them
+        return of_nothing(tp(_neutral(op, tp))) if _core.sizes(a) else a  # no entries, so no lanes of them
     return _core.reduce(int(op), a)
 
 
@@ -67,7 +68,7 @@ def _tensor(op, a, axis):
     if not keep:
         return _core.tensor(tp, _lanes(op, _core.tensor_array(a)), ())
     if _count(shape) == 0:
-        return _core.tensor(tp, _core.full(leaf, _neutral(op, tp), _count(out)), out)
+        return of_nothing(_core.tensor(tp, _core.full(leaf, _neutral(op, tp), _count(out)), out))
     if axes != list(range(len(keep), n)):
         a = transpose(a, keep + axes)
     block = _count(shape[i] for i in axes)

@@ -133,11 +133,11 @@ void set_seed(RenderOptions &o, nb::handle h) { // a number, or data of the prog
         fail("seed={}: it is an integer from 0 to 2**32 - 1", nb::cast<std::string>(nb::repr(h)));
 }
 int samples(const char *name, nb::handle h) {
+    constexpr int Most = 1 << 30; // as the command line has it
     int spp = -1;
-    if (!nb::try_cast(h, spp) || spp < 0)
-        fail("{}={}: samples a pixel are a positive number below 2**31, or 0 for what the scene "
-             "says",
-             name, nb::cast<std::string>(nb::repr(h)));
+    if (!nb::try_cast(h, spp) || spp < 0 || spp > Most)
+        fail("{}={}: samples a pixel are a number from 1 to {}, or 0 for what the scene says", name,
+             nb::cast<std::string>(nb::repr(h)), Most);
     return spp;
 }
 /// Raises what signals do, and ends threads at the end of the process.

@@ -129,7 +129,7 @@ static bool is_sequence(const Sampler &sampler, int a, int b) {
 
 void Render::check_extension(const State &s) const {
     constexpr const char *Remedy = "take as many as it has, or delete it to begin anew";
-    int groups = (s.spp + s.group_size - 1) / s.group_size;
+    int64_t groups = (int64_t(s.spp) + s.group_size - 1) / s.group_size;
     if (s.first != 0 || s.last != groups || m_options.parts > 1)
         fail("a checkpoint of {} samples a pixel is of a part of them, which cannot be made one of "
              "{}; {}",

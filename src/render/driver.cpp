@@ -58,7 +58,7 @@ void Render::begin() {
     m_group_size = std::min(m_spp, GroupSize);
     if (int most = integrator().samples_per_pass(); most > 0)
         m_group_size = std::min(m_group_size, most);
-    int64_t groups = (m_spp + m_group_size - 1) / m_group_size;
+    int64_t groups = (int64_t(m_spp) + m_group_size - 1) / m_group_size;
     if (groups < m_options.parts)
         fail("{} samples a pixel are {} groups, which make no {} parts", m_spp, groups,
              m_options.parts);

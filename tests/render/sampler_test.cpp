@@ -30,4 +30,31 @@ TEST_P(BackendSamplers, EachPointIsUniformOverSeeds) {
     }
 }
 
+// Rounded up, they are still a number; more are refused, wherever they are asked for.
+TEST_P(BackendSamplers, CountsAreSaneUpToTheMost) {
+    constexpr int64_t Most = 1 << 30;
+    for (const Plugin *plugin : PluginRegistry::instance().all("sampler")) {
+        auto loaded = [&](int64_t count) {
+            return make_object<Sampler>(
+                Properties("sampler", plugin->name).set("sample_count", count));
+        };
+        Ref<Sampler> s = loaded(Most), other = loaded(1);
+        EXPECT_GE(s->sample_count(), Most) << plugin->name;
+        other->set_sample_count(int(Most));
+        EXPECT_EQ(other->sample_count(), s->sample_count()) << plugin->name;
+        for (int64_t count : { int64_t(0), Most + 1, int64_t(std::numeric_limits<int>::max()) }) {
+            std::string range = std::to_string(Most);
+            EXPECT_NE(user_error([&] { loaded(count); }).find(range), std::string::npos)
+                << plugin->name << " " << count;
+            EXPECT_NE(user_error([&] { other->set_sample_count(int(count)); }).find(range),
+                      std::string::npos)
+                << plugin->name << " " << count;
+            EXPECT_EQ(other->sample_count(), s->sample_count()) << plugin->name; // as it was
+        }
+        std::string xml = scene_xml("<emitter type='constant'/>", 2, int(Most));
+        xml.replace(xml.find("independent"), 11, plugin->name);
+        EXPECT_EQ(Render(*scene_from(xml)).spp(), s->sample_count()) << plugin->name;
+    }
+}
+
 } // namespace umbel

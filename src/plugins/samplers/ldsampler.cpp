@@ -33,11 +33,7 @@ public:
         copy->configure();
         return copy;
     }
-    int round_sample_count(int n) const override {
-        if (n > 1 << 30)
-            complain("{} samples a pixel are too many; the most are {}", n, 1 << 30);
-        return int(std::bit_ceil(uint32_t(n)));
-    }
+    int round_sample_count(int n) const override { return int(std::bit_ceil(uint32_t(n))); }
 
     // Requests so far: of one number in the lower half of `dimension`, of two in the upper half.
     Float next_1d(SamplerState &s) const override {

@@ -7,10 +7,12 @@
 namespace umbel {
 
 static constexpr size_t VoxelsPerCell = 4, MaxCells = 64;
-// An optical depth: nothing that a number in single precision could tell gets through.
-static constexpr double Opaque = 110;
 
 MajorantGrid::MajorantGrid(const Volume &volume, double scale, double least_scale) {
+    BoundingBox box = volume.bounds();
+    double diagonal =
+        std::hypot(box.max[0] - box.min[0], box.max[1] - box.min[1], box.max[2] - box.min[2]);
+    m_most = opaque_float(MostDepth / diagonal);
     std::array<size_t, 3> n, voxels = volume.resolution();
     for (size_t a = 0; a < 3; ++a)
         n[a] = std::clamp<size_t>((voxels[a] + VoxelsPerCell - 1) / VoxelsPerCell, 1, MaxCells);
@@ -22,12 +24,10 @@ MajorantGrid::MajorantGrid(const Volume &volume, double scale, double least_scal
         auto inner = [&](size_t i, size_t a) { return std::clamp<size_t>(i, 1, n[a]) - 1; };
         for (size_t z = 0; z < n[2] + 2; ++z)
             for (size_t y = 0; y < n[1] + 2; ++y)
-                for (size_t x = 0; x < n[0] + 2; ++x)
-                    out.push_back(
-                        scale *
-                        std::max(
-                            0.0,
-                            of_cells[(inner(z, 2) * n[1] + inner(y, 1)) * n[0] + inner(x, 0)]));
+                for (size_t x = 0; x < n[0] + 2; ++x) {
+                    double v = of_cells[(inner(z, 2) * n[1] + inner(y, 1)) * n[0] + inner(x, 0)];
+                    out.push_back(std::min(scale * std::max(0.0, v), MostDepth / diagonal));
+                }
         return float_array(out);
     };
     m_bounds = padded(bounds.most, scale);
@@ -40,9 +40,7 @@ MajorantGrid::MajorantGrid(const Volume &volume, double scale, double least_scal
                 opaque_float(double(n[2])) };
     TransformData cells =
         TransformData::scale({ 1.0 / double(n[0]), 1.0 / double(n[1]), 1.0 / double(n[2]) });
-    BoundingBox box = volume.bounds();
-    m_least = opaque_float(
-        1 / std::hypot(box.max[0] - box.min[0], box.max[1] - box.min[1], box.max[2] - box.min[2]));
+    m_least = opaque_float(1 / diagonal);
     m_to_cells = Transform(volume.placement() * cells).inverse();
 }
 

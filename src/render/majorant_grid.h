@@ -4,6 +4,9 @@
 // volume makes a thin plume as dear as its densest place. Here each cell of a coarse grid has its own: a ray goes from cell to
 // cell [Amanatides 1987], and empty ones cost next to nothing. What a cell has at least, takes from light that passes what it takes
 // for certain: only the rest need be tracked.
+//
+// Null collisions are as many as the bound is great, and where a mean free path is less than the spacing of numbers a ray would not
+// get on at all. So what is denser than could be told apart from a surface counts as being just so dense.
 #pragma once
 #include "render/interaction.h"
 #include "render/volume.h"
@@ -18,6 +21,8 @@ public:
     MajorantGrid(const Volume &volume, double scale, double least_scale);
 
     bool is_built() const { return m_bounds.valid(); }
+    /// A greater extinction counts as this one.
+    const Float &most() const { return m_most; }
 
     /// What does not change while a ray is followed.
     struct Path {
@@ -48,6 +53,9 @@ public:
     };
     Rest follow_rest(const Path &path, Walk &walk, const Float &depth, const Mask &active) const;
     static constexpr double Raised = 1.2;
+    /// Optical depths: nothing that a number in single precision could tell gets through; and the greatest one of a whole volume,
+    /// whose mean free path is then far less than a voxel.
+    static constexpr double Opaque = 110, MostDepth = 1 << 20;
 
 private:
     Float walk_on(const Path &path, Walk &walk, const Float &depth, bool raised, const Mask &active,
@@ -58,6 +66,7 @@ private:
     UInt32 m_stride_y, m_stride_z; // in m_bounds
     UInt32 m_last;                 // no cell is after this one
     Float m_least;                 // of raised bounds
+    Float m_most;                  // of those that are not
     Value m_bounds; // with one more cell at each end, for rays that leave by a rounding error
     Value m_lower;  // likewise
 };

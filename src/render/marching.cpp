@@ -7,7 +7,8 @@ namespace umbel {
 
 namespace {
 
-constexpr double Opaque = 80; // an optical depth: no single-precision number is left of light
+constexpr double Opaque = 80;      // an optical depth: no single-precision number is left of light
+constexpr double LeastStep = 1e-6; // for each unit of distance from the ray's origin
 
 /// A ray on its way from step to step.
 class March {
@@ -24,7 +25,9 @@ public:
     March(const Medium &medium, const Ray &ray, const Medium::Extent &e,
           const MediumInteraction &begin, const Float &step, const Mask &active)
         : m_medium(medium), m_ray(ray), m_begin(begin), m_end(e.maxt) {
-        Float length = max(e.maxt - e.mint, 0), count = max(ceil(length / step), 1);
+        // Shorter ones would come to millions, or not get on at all
+        Float least = max(step, m_end * LeastStep), length = max(e.maxt - e.mint, 0),
+              count = max(ceil(length / least), 1);
         width = Float(ad::detach(length / count));
         Mask enters = active & e.is_met & (length > 0);
         state = { e.mint, Spectrum(0), extinction(e.mint, enters), Spectrum(0), Spectrum(0),

@@ -215,24 +215,33 @@ public:
         return mei;
     }
     const MediumInteraction &begin_of_medium() const { return m_begin; }
+    /// What an extinction counts as.
+    Spectrum capped(const Spectrum &sigma_t, size_t part) const {
+        return map(sigma_t, [&](const Float &c) { return min(c, m_ways[part].most); });
+    }
 
 private:
     struct Way {
         const Medium *medium;
         const MajorantGrid *grid;
         MajorantGrid::Path path;
+        Float most;  // a greater extinction counts as this one: see MajorantGrid
         Float bound; // where there is no grid
     };
     Way way_of(const Medium &medium, const Mask &active) const {
-        Way way{ &medium, medium.bounds_by_cell(), {}, {} };
+        Way way{ &medium, medium.bounds_by_cell(), {}, {}, {} };
         if (way.grid) {
             way.path = way.grid->path_of(m_ray);
+            way.most = way.grid->most();
             return way;
         }
         Extent e = medium.extent_within(m_ray);
         way.path.mint = e.mint;
         way.path.length = e.maxt - e.mint;
-        way.bound = Float(ad::detach(max_component(medium.enter(m_ray, e, active).majorant)));
+        const Float &length = way.path.length;
+        way.most = select(length < Infinity, MajorantGrid::MostDepth / length, Float(Infinity));
+        way.bound = min(Float(ad::detach(max_component(medium.enter(m_ray, e, active).majorant))),
+                        way.most);
         if (m_what == Of::Raised)
             way.bound = way.bound * MajorantGrid::Raised;
         return way;
@@ -253,12 +262,17 @@ private:
         if (way.grid)
             return way.grid->follow(way.path, walk, depth, m_what == Of::Raised, active);
         Float t = walk.t + depth / way.bound; // infinite where that is 0
-        Mask ends = !(t < way.path.length);
+        // So far in an endless medium that no mean free path gets on
+        Mask is_far = !(walk.t + 1 / way.bound > walk.t);
+        Mask ends = is_far | !(t < way.path.length);
         walk.t = select(ends, way.path.length, t);
         return select(ends, Float(0), way.bound);
     }
     Spectrum rest_of(const State &s, size_t part, const Mask &active) const {
-        Spectrum sigma_t = m_ways[part].medium->extinction(at(s), active);
+        const Way &way = m_ways[part];
+        Spectrum sigma_t = way.medium->extinction(at(s), active);
+        if (m_what == Of::Raised)
+            return capped(sigma_t, part);
         if (m_what != Of::Rest)
             return sigma_t;
         return map(sigma_t, [&](const Float &c) { return max(c - s.leasts[part], 0); });
@@ -417,8 +431,8 @@ MediumSample Medium::sample(const Ray &ray, SampleStream sampler, const Mask &ac
     Spectrum rates; // of collisions there, by channel, and ...
     Float rate;     // ... as they were sampled
     if (!uniform && parts_of(*this).size() == 1) {
-        mei.sigma_s = scattering(mei, s.at.sigma_t, found);
-        mei.sigma_t = s.at.sigma_t;
+        mei.sigma_t = way.capped(s.at.sigma_t, 0);
+        mei.sigma_s = scattering(mei, mei.sigma_t, found);
         mei.majorant = Spectrum(s.at.bound);
         mei.sigma_n = mei.majorant - mei.sigma_t;
         rates = detached(s.at.real());
@@ -499,6 +513,8 @@ Spectrum Medium::transmittance(const Ray &ray, SampleStream &sampler, const Mask
             }
             s.weight = select(collides, s.weight * null, s.weight);
             s.active = collides & any_nonzero(s.weight);
+            if (!s.at.certain.empty())
+                s.active = s.active & (s.at.certain[0] < MajorantGrid::Opaque);
         },
         "transmittance");
     sampler = s.at.sampler;

@@ -145,4 +145,55 @@ TEST_P(BackendMajorantGrid, NothingOfAThinPlumeIsMissed) {
     }
 }
 
+// Where a mean free path is less than the spacing of numbers along the ray, or collisions are null ones for a long way: rays get
+// through nevertheless, and see what they see of a little less density.
+TEST_P(BackendMajorantGrid, AnyDensityEnds) {
+    VolumeFile uneven{ { 2, 2, 2 }, 1, { .13f, .85f, .76f, .26f, .5f, .45f, .65f, .79f } };
+    VolumeFile empty = uneven; // but for one corner
+    std::fill(empty.values.begin() + 1, empty.values.end(), 0.f);
+    VolumeFile coloured{ { 2, 2, 2 }, 3 };
+    for (float v : uneven.values) // nothing of blue
+        coloured.values.insert(coloured.values.end(), { v, v * v, 0 });
+    auto grid = [&](const VolumeFile &file, const char *filter) {
+        write_file(m_file, file.bytes());
+        return fmt::format("<volume type='gridvolume' name='sigma_t'><string name='filename' "
+                           "value='{}'/><string name='filter_type' value='{}'/><transform "
+                           "name='to_world'><scale value='2'/><translate x='-1' y='-1' z='-1'/>"
+                           "</transform></volume>",
+                           m_file, filter);
+    };
+    auto filled = [](const std::string &sigma_t, const char *scale, const char *more = "") {
+        return fmt::format("<shape type='cube'><bsdf type='null'/><medium type='heterogeneous' "
+                           "name='interior'><float name='albedo' value='0.9'/><float name='scale' "
+                           "value='{}'/>{}{}</medium></shape>",
+                           scale, sigma_t, more);
+    };
+    auto mean_of = [&](const std::string &body, const char *integrator) {
+        std::string xml = scene_xml(body + "<emitter type='constant'/>", 2, 1, integrator);
+        std::string type = fmt::format("<integrator type='{}'", integrator);
+        xml.replace(xml.find(type + "/>"), type.size() + 2,
+                    type + "><integer name='max_depth' value='3'/></integrator>");
+        Image image = render_image(*scene_from(xml));
+        double sum = 0;
+        for (size_t c = 0; c < 3; ++c)
+            sum += channel_mean(image, c).mean;
+        EXPECT_TRUE(sum >= 0 && sum < 10) << sum << " " << integrator << " " << body;
+    };
+    const char *steps = "<string name='method' value='simpson'/><float name='step_size' "
+                        "value='1e-9'/>";
+    if (variant().name.starts_with("llvm")) { // a million steps
+        mean_of(filled(grid(uneven, "trilinear"), "0.1", steps), "volpath");
+        mean_of(filled(grid(coloured, "trilinear"), "1e8"), "volpath");
+    }
+    const char *glow = "<rgb name='emission' value='0.5,0.5,0.5'/>";
+    std::string constant = "<rgb name='sigma_t' value='1,0.5,0'/>";
+    for (const char *integrator : { "volpath", "volpathmis", "prbvolpath" }) {
+        mean_of(filled(grid(uneven, "trilinear"), "1e8"), integrator);
+        mean_of(filled(grid(uneven, "trilinear"), "1e20", glow), integrator);
+    }
+    mean_of(filled(grid(empty, "nearest"), "1e8"), "volpath");
+    mean_of(filled(constant, "1e8"), "volpath");
+    mean_of(filled(grid(uneven, "trilinear"), "1e8") + filled(constant, "1"), "volpath");
+}
+
 } // namespace umbel

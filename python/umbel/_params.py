@@ -154,7 +154,15 @@ class SceneParameters:
         for key, (table, _, before) in list(self._tables.items()):  # changed in place, as by enable_grad()
             if _identity(table.array) != before:
                 self[key] = table
-        changed = [k for k, v in list(self._values.items()) if not self._is_as_given(k, v) and self._core.set(k, v)]
+        changed = []
+        for k, v in list(self._values.items()):
+            try:
+                if not self._is_as_given(k, v) and self._core.set(k, v):
+                    changed.append(k)
+            except Exception:  # what cannot be set is as it was, and the rest is for the next update()
+                self._values.pop(k, None)
+                self._dirty = getattr(self, "_dirty", set()).union(changed)
+                raise
         for k, v in list(self._values.items()):
             dr._grad.unfollowed.discard(k)
             if self.flags(k) & 1 and dr.grad_enabled(v):

@@ -79,7 +79,9 @@ TransformData TransformParts::compose() const {
 }
 
 TransformParts decompose(const TransformData &m) {
-    if (!m.is_finite() || m(3, 0) != 0 || m(3, 1) != 0 || m(3, 2) != 0 || m(3, 3) != 1)
+    if (!m.is_finite())
+        fail("the matrix of a transform has numbers that are not finite");
+    if (m(3, 0) != 0 || m(3, 1) != 0 || m(3, 2) != 0 || m(3, 3) != 1)
         fail("a transform that moves must be affine: the last row of its matrix is {} {} {} {} "
              "instead of 0 0 0 1",
              m(3, 0), m(3, 1), m(3, 2), m(3, 3));

@@ -4,6 +4,7 @@
 #include "core/object.h"
 #include <algorithm>
 #include <cctype>
+#include <cmath>
 
 namespace umbel {
 
@@ -24,7 +25,8 @@ void Params::reject(const char *name, std::string_view what) const {
 
 void Params::check_range(const char *name, double v, double least, double most) const {
     if (!(v >= least && v <= most))
-        reject(name, most == Infinite ? fmt::format("is {}; it must be at least {}", v, least)
+        reject(name, most - least == Infinite && std::isnan(v) ? "is not a number"
+                     : most == Infinite ? fmt::format("is {}; it must be at least {}", v, least)
                      : least == -Infinite
                          ? fmt::format("is {}; it must be at most {}", v, most)
                          : fmt::format("is {}; it must lie between {} and {}", v, least, most));
@@ -145,10 +147,11 @@ Param &Params::spectrum(const char *name, SpectrumData &v, SpectrumData otherwis
 // ---- traced values
 
 Param &Params::scalar(const char *name, Float &v, double otherwise, double least, double most) {
-    if (loading()) {
+    if (fills(name)) {
         double d = m_properties->get<double>(name, otherwise);
         check_range(name, d, least, most);
-        v = opaque_float(d);
+        if (loading()) // others are assigned by SceneParameters
+            v = opaque_float(d);
     }
     Param &p = add(name, "float", fmt::format("{}", otherwise));
     p.slot = &v;

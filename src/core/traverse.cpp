@@ -171,6 +171,9 @@ void SceneParameters::assign(std::string_view key, std::span<const Value> values
     if (slots.size() != values.size())
         fail("parameter {} consists of {} values, not of {}", quote(key), slots.size(),
              values.size());
+    for (const Value &v : values)
+        if (!v.valid())
+            fail("parameter {}: the array is empty; give it numbers", quote(key));
     for (size_t i = 0; i < slots.size(); ++i) {
         Value v = jit::cast(slots[i]->type(), values[i]);
         if (v.size() != slots[i]->size() && !any_size) {
@@ -182,6 +185,24 @@ void SceneParameters::assign(std::string_view key, std::span<const Value> values
         *slots[i] = v.is_literal() ? jit::opaque(v) : v;
         jit::schedule(*slots[i]);
     }
+}
+
+void SceneParameters::check_range(std::string_view key, double number) const {
+    const SceneParameter &p = at(key);
+    auto *slot = std::get_if<double *>(&p.param.slot);
+    double before = slot ? **slot : 0;
+    Properties assigned(p.owner->kind(), p.owner->plugin(), p.owner->id());
+    assigned.set(p.param.name, number);
+    Params params(assigned);
+    try {
+        p.owner->declare(params);
+    } catch (const UserError &e) {
+        if (slot)
+            **slot = before;
+        fail("parameter {}: {}", quote(key), e.what());
+    }
+    if (slot)
+        **slot = before;
 }
 
 void SceneParameters::update(const std::vector<std::string> &keys) {

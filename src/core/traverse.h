@@ -39,6 +39,8 @@ public:
     const SceneParameter &at(std::string_view key) const;
     /// Replaces a traced parameter (three values for a colour); data of the program from now on. Takes effect with update().
     void assign(std::string_view key, std::span<const Value> values) const;
+    /// UserError where a number is not in the range that the parameter was declared with.
+    void check_range(std::string_view key, double number) const;
     /// Tells the objects that own these keys, and those around them, of the change.
     void update(const std::vector<std::string> &keys);
     /// All values of the program that may carry derivatives: traced parameters and what was computed of them.

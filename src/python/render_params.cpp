@@ -152,12 +152,14 @@ public:
         if (auto *b = std::get_if<BufferSlot>(&slot))
             return set_buffer(key, *b, h);
         if (auto *t = std::get_if<TransformData *>(&slot))
-            return replace(**t, to_transform(h));
+            return replace(**t, finite_transform(key, h));
         if (auto *t = std::get_if<TransformSlot>(&slot))
             return set_transform(key, *t, h);
         if (auto *v = std::get_if<double *>(&slot)) {
             std::vector<double> n = numbers(h);
             need(key, n.size(), 1);
+            if (**v != n[0])
+                check_range(p, n[0]);
             return replace(**v, n[0]);
         }
         std::vector<double> n = numbers(h);
@@ -220,6 +222,16 @@ private:
         slot = std::move(value);
         return true;
     }
+    void check_range(const SceneParameter &p, double number) const {
+        if (!dynamic_cast<const PySide *>(p.owner)) // which has checks of its own
+            params.check_range(p.key, number);
+    }
+    static TransformData finite_transform(const std::string &key, nb::handle h) {
+        TransformData t = to_transform(h);
+        if (!t.is_finite())
+            fail("parameter {}: its matrix has numbers that are not finite", quote(key));
+        return t;
+    }
     static void need(const std::string &key, size_t got, size_t want) {
         if (got != want)
             fail("parameter {} consists of {} numbers, not of {}", quote(key), want, got);
@@ -257,6 +269,9 @@ private:
             equal = equal && same_value(o->v[i], *slots[i]);
         if (equal)
             return false;
+        // Numbers of the script, not those that kernels compute: these would have to be waited for
+        if (slots.size() == 1 && o->v[0].valid() && o->v[0].is_literal())
+            check_range(params.at(key), read_floats(Float(o->v[0]))[0]);
         params.assign(key, std::span<const Value>(o->v, slots.size()));
         if (is_array(h.ptr()) && as_array(h.ptr())->n == slots.size() &&
             as_array(h.ptr())->cls->type == slots[0]->type())
@@ -278,7 +293,7 @@ private:
                     followed[i] = v;
             }
         }
-        TransformData host = to_transform(h);
+        TransformData host = finite_transform(key, h);
         bool was_followed = slot.data->valid();
         if (followed.empty()) {
             *slot.data = Value();
@@ -299,8 +314,8 @@ private:
         TensorObject *o = as_tensor(as_array(array.ptr()));
         if (same_value(o->value, *t.data) && o->shape == *t.shape)
             return false;
-        *t.shape = o->shape;
         params.assign(key, std::array<Value, 1>{ o->value });
+        *t.shape = o->shape;
         if (array.is(h))
             o->value = *t.data;
         return true;

@@ -62,6 +62,8 @@ void FovCamera::declare(Params &p) {
     p.number("principal_point_offset_y", m_offset_y, 0).doc("Shift of the image, in heights");
     if (p.traversing())
         p.exposed("x_fov", &m_x_fov);
+    else if (p.assigning())
+        p.number("x_fov", m_x_fov, 0, 1e-6, FieldOfView::Most);
 }
 
 void FovCamera::changed(std::span<const std::string> names) {

@@ -8,8 +8,10 @@ namespace umbel {
 
 class FieldOfView {
 public:
+    static constexpr double Most = 179.999; // degrees
+
     void declare(Params &p) {
-        p.number("fov", fov, 0, 0, 179.999).doc("Field of view in degrees, along `fov_axis`");
+        p.number("fov", fov, 0, 0, Most).doc("Field of view in degrees, along `fov_axis`");
         p.string("focal_length", focal_length, "50mm")
             .doc("In place of `fov`: focal length on 35 mm film, such as 50mm");
         p.choice("fov_axis", axis, "x", { "x", "y", "diagonal", "smaller", "larger" })

@@ -193,3 +193,76 @@ def test_damaged_gltf_files(complaint):
                          (good[:12], "offset 12: the file has no JSON; get a complete copy"),
                          (good[:-200], "does not fit the file; get a complete copy")):
         assert words in complaint("gltf", "a.glb", bytes)
+
+
+# ---- parameters that are set after loading
+
+@pytest.fixture
+def room():
+    """(scene, its parameters)"""
+    scene = mi.load_dict({
+        "type": "scene", "sensor": {"type": "perspective", "fov": 40., "film": {"type": "hdrfilm", "width": 4, "height": 4}},
+        "ball": {"type": "sphere"}, "light": {"type": "point", "intensity": 2.}, "spot": {"type": "spot", "cutoff_angle": 30.},
+        "box": {"type": "cube"}, "integrator": {"type": "path"}})
+    return scene, mi.traverse(scene)
+
+
+def _refused(params, key, value, *words):
+    """Whose old value stays, and which keeps nobody from further changes."""
+    def host(v): return v.numpy() if hasattr(v, "numpy") else np.array(v)
+    before = host(params[key]).copy()
+    params["light.position"] = [0, 0, 7]
+    params[key] = value
+    with pytest.raises(mi.UserError) as e:
+        params.update()
+    assert f'"{key}"' in str(e.value) and all(w in str(e.value) for w in words), str(e.value)
+    assert np.array_equal(host(params[key]), before)
+    params["spot.intensity.value"] = params["spot.intensity.value"] + 1
+    params.update()
+    assert np.array_equal(host(params[key]), before)
+
+
+@pytest.mark.parametrize("value", [NAN, 0., -1., 180., 1e38])
+def test_numbers_out_of_their_range_are_refused_later_too(room, value):
+    scene, params = room
+    _refused(params, "sensor.x_fov", value, "between 1e-06 and 179.999")
+    params["sensor.x_fov"] = 60.
+    params.update()
+    assert abs(mi.traverse(scene)["sensor.x_fov"] - 60) < 1e-6
+
+
+def test_traced_numbers_have_their_ranges_too(room):
+    scene, params = room
+    for value in (NAN, -1., 90.):
+        _refused(params, "spot.cutoff_angle", value, "between 0 and 89.9")
+    params["spot.cutoff_angle"] = 45.
+    params.update()
+    assert mi.traverse(scene)["spot.cutoff_angle"] == 45
+
+
+def test_transforms_that_are_not_finite_are_refused(room):
+    _, params = room
+    for bad in (NAN, float("inf")):
+        for key in ("sensor.to_world", "ball.to_world"):
+            _refused(params, key, mi.ScalarTransform4f(np.full((4, 4), bad)), "not finite")
+
+
+def test_parameters_do_not_become_empty(room):
+    scene, params = room
+    for key, value in (("box.vertex_positions", mi.Float([])), ("box.faces", []), ("light.intensity.value", mi.Float([]))):
+        _refused(params, key, value, "empty")
+    image = mi.render(scene, spp=1)
+    assert np.isfinite(image.numpy()).all()
+
+
+def test_sample_counts_that_are_too_many(room):
+    scene, _ = room
+    for spp in (2**30 + 1, 2**31 - 1):
+        with pytest.raises(mi.UserError, match=f"spp={spp}: .* from 1 to {2**30}"):
+            mi.render(scene, spp=spp)
+    for plugin in ("independent", "stratified", "multijitter", "ldsampler", "orthogonal", "sobol", "halton", "hammersley"):
+        sampler = mi.load_dict({"type": plugin, "sample_count": 4})
+        for count in (0, 2**30 + 1, 2**31 - 1):
+            with pytest.raises(mi.UserError, match=f"{count} samples a pixel are not possible; take between 1 and {2**30}"):
+                sampler.set_sample_count(count)
+        assert sampler.sample_count() == 4 or plugin == "orthogonal"

@@ -214,7 +214,8 @@ TEST(StreamFaults, AQueueThatCannotBeMadeLeavesNothing) {
     EXPECT_EXIT(tries(), testing::ExitedWithCode(0), "");
 }
 
-INSTANTIATE_TEST_SUITE_P(Variants, Faults, testing::Values("interp_rgb", "interp_rgb_double"),
+INSTANTIATE_TEST_SUITE_P(Variants, Faults,
+                         testing::Values("interp_rgb", "interp_rgb_double", "llvm_rgb"),
                          [](auto &info) { return std::string(info.param); });
 
 } // namespace

@@ -34,6 +34,14 @@ void expect_near(const Image &a, const Image &b, double tolerance) {
 class BackendFilm : public VariantTest {};
 UMBEL_VARIANTS(BackendFilm, "interp_rgb", "llvm_rgb", "llvm_rgb_double", "llvm_mono")
 
+TEST_P(BackendFilm, WhatIsTooLargeIsRefusedBeforeMemoryIsTaken) {
+    for (uint32_t side : { 1u << 20, 1u << 15 })
+        EXPECT_NE(user_error([&] { FilmBuffer(side, side, 4); }).find("too large"),
+                  std::string::npos)
+            << side;
+    EXPECT_EQ(FilmBuffer((1u << 15) - 4, 1u << 15, 3).slots(), ((1u << 15) - 4) << 15);
+}
+
 // Around the pixels at the border as elsewhere, samples are drawn from what there is of the filter.
 TEST_P(BackendFilm, AConstantImageIsConstant) {
     for (const char *filter : { "box", "tent", "gaussian" })

@@ -1,6 +1,8 @@
 // tests/render/load_test.cpp: bad scenes are refused with what, where and a remedy.
 #include "support/scenes.h"
+#include <fstream>
 #include <malloc.h>
+#include <unistd.h>
 
 namespace umbel {
 using namespace test;
@@ -75,6 +77,35 @@ TEST_F(Loading, ReadingAShapeTakesLittleMemory) {
     EXPECT_LE((mallinfo2().uordblks - before) / Count,
               740u); // 1,072 with transforms in their place
     EXPECT_EQ(root.all().size(), Count + 1);
+}
+
+// Of the machine's memory, by a scene that has been rendered; without what every scene takes.
+TEST_F(Loading, ShapesOfARenderedSceneTakeLittleMemory) {
+    VariantScope fast(find_variant("llvm_rgb"));
+    auto resident = [] {
+        malloc_trim(0);
+        uint64_t size = 0, pages = 0;
+        std::ifstream("/proc/self/statm") >> size >> pages;
+        return double(pages * uint64_t(sysconf(_SC_PAGESIZE)));
+    };
+    const char *group = "<shape type='shapegroup' id='g'><shape type='sphere'/></shape>";
+    for (const char *shape : { "<shape type='sphere'><float name='radius' value='0.01'/>",
+                               "<shape type='instance'><ref id='g'/>" }) {
+        auto taken = [&](int count) {
+            std::string shapes = group;
+            for (int i = 0; i < count; ++i)
+                shapes += fmt::format("{}<transform name='to_world'><translate x='{}' y='{}'/>"
+                                      "</transform></shape>",
+                                      shape, i % 100 * 0.02 - 1, i / 100 * 0.02 - 1);
+            std::string xml = scene_xml(shapes, 4, 1);
+            double before = resident();
+            Ref<Scene> scene = scene_from(xml);
+            render_image(*scene);
+            return resident() - before;
+        };
+        taken(2000); // kernels, and what is kept for later scenes
+        EXPECT_LE((taken(12000) - taken(2000)) / 10000, 1024) << shape;
+    }
 }
 #endif
 

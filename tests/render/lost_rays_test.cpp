@@ -86,4 +86,12 @@ TEST_P(BackendLostRays, ShapesFarAwayAreNamed) {
     }
 }
 
+TEST_P(BackendLostRays, LightsFarAwayAreNamed) {
+    Warnings warnings;
+    render_image(*scene_from(scene_xml("<shape type='sphere'/><emitter type='point' id='lamp'>"
+                                       "<point name='position' x='1e25' y='0' z='0'/></emitter>",
+                                       4, 1)));
+    EXPECT_TRUE(warnings.tell("emitter \"lamp\"")) << warnings.text;
+}
+
 } // namespace umbel

@@ -58,7 +58,6 @@ static Value copy_of(const Value &v) {
 }
 
 Value Collector::note(const Value &v, bool as_is) {
-    Context &c = v.context();
     bool ambiguous = false;
     for (size_t k = 0; k < values.size(); ++k) {
         const Value &known = values[k];

@@ -76,9 +76,27 @@ Viewpoint viewpoint(const Sensor &sensor, const Scene &scene, const Float &time,
              .is_camera = true };
 }
 
+// The same, carried along with the camera.
+Viewpoint carried(Viewpoint from, const Mask &active) {
+    if (FollowedCamera::is_any()) {
+        InstanceTransform motion = FollowedCamera::motion(active);
+        from.p = select(from.w > 0, motion.point(from.p), motion.vector(from.p));
+    }
+    return from;
+}
+
 // Whether that is the same for all samples.
 bool has_one_viewpoint(const Sensor &sensor) {
     return sensor.has(EndpointFlags::Delta) && !sensor.needs_time_sample() && !sensor.is_several();
+}
+
+// Whether both rays see one surface, of which normals of shading face one of them only: so much is between a line along which they
+// turn away and the surface's end. Else they turn away nearer to that, or behind it, and the end makes up for both.
+Mask see_both_sides(const Scene &scene, const Ray &a, const Ray &b, const Mask &active) {
+    SurfaceInteraction here = scene.ray_intersect(a, active),
+                       there = scene.ray_intersect(b, active);
+    return here.is_valid() & there.is_valid() & (here.shape_number == there.shape_number) &
+           (here.instance == there.instance) & (here.wi.z * there.wi.z < 0);
 }
 
 struct Start { // of a lane
@@ -89,9 +107,9 @@ struct Start { // of a lane
     Vector2 aperture, in_filter;
 };
 
-Start start(const BoundaryPass &pass, const UInt32 &number) {
+Start start(const BoundaryPass &pass, const UInt32 &number, uint32_t series = 0) {
     Start s{
-        pass.stream(number, UInt32(0u)), Float(0), {}, Spectrum(1), { 0.5, 0.5 }, { 0.5, 0.5 }
+        pass.stream(number, UInt32(series)), Float(0), {}, Spectrum(1), { 0.5, 0.5 }, { 0.5, 0.5 }
     };
     const Sensor &sensor = pass.sensor;
     s.time = sensor.sample_time(sensor.needs_time_sample() ? s.sampler.next_1d() : Float(0));
@@ -249,6 +267,10 @@ void ProjectiveTracer::primary_launch(const BoundaryPass &pass, const Silhouette
     Ray test = beside_by(Float(1));
     test.maxt = (ds.dist - reach.near) * (1 - 1e-3);
     active = active & any_nonzero(sight(pass.scene, test, active).weight);
+    Mask is_dark = edges.is_dark(piece, active);
+    if (edges.has_dark())
+        active = active & (!is_dark | see_both_sides(pass.scene, beside_by(Float(1)),
+                                                     beside_by(Float(-1)), is_dark));
 
     // What is seen on this side of it
     const Integrator &whole = pass.whole ? *pass.whole : *this;
@@ -262,6 +284,12 @@ void ProjectiveTracer::primary_launch(const BoundaryPass &pass, const Silhouette
     {
         ad::ResumeGrad all;
         Vector3 p = edges.attached(at, s.time, active);
+        if (edges.has_dark()) {
+            Mask dark = active & is_dark;
+            Viewpoint eye = carried(from, dark);
+            eye.only = LineKind::Dark;
+            p = select(dark, edges.moved(at, piece, eye, s.time, dark), p);
+        }
         if (FollowedCamera::is_any())
             p = p - FollowedCamera::motion(active).point(at.p);
         motion = dot(edge, p);
@@ -273,11 +301,12 @@ void ProjectiveTracer::primary_launch(const BoundaryPass &pass, const Silhouette
                active);
 }
 
-// ---- silhouettes between surfaces
+// ---- silhouettes between surfaces, and other lines along which light jumps
 
-/// A ray that touches a silhouette.
+/// A ray that touches one.
 struct ProjectiveTracer::Seed {
     Silhouettes::Point at;
+    Viewpoint from; // as which it is one
     UInt32 piece;
     Vector3 w;    // towards the light
     Float weight; // one over its density
@@ -293,8 +322,9 @@ struct ProjectiveTracer::Seed {
 };
 
 ProjectiveTracer::Seed ProjectiveTracer::seed(const BoundaryPass &pass, const Silhouettes &edges,
-                                              const DiscreteDistribution &pieces, bool to_light,
-                                              const Float &u0, const Vector2 &u, const Float &time,
+                                              const DiscreteDistribution &pieces, LineKind kind,
+                                              bool to_light, const Float &u0, const Vector2 &u,
+                                              const Float &time,
                                               const Wavelengths &wavelengths) const {
     const Scene &scene = pass.scene;
     auto [piece, t, pmf] = pieces.sample_reuse(u0);
@@ -311,7 +341,8 @@ ProjectiveTracer::Seed ProjectiveTracer::seed(const BoundaryPass &pass, const Si
     s.emitter = UInt32(0u);
     if (!to_light) {
         s.w = uniform.w;
-        s.at = edges.point(piece, t, { -s.w, Float(0) }, Mask(true));
+        s.from = { .p = -s.w, .w = Float(0), .only = kind };
+        s.at = edges.point(piece, t, s.from, Mask(true));
         s.reference = select(is_edge, s.at.p, s.reference);
         s.weight = rcp(probability * uniform.pdf);
         s.valid = s.at.valid;
@@ -338,9 +369,12 @@ ProjectiveTracer::Seed ProjectiveTracer::seed(const BoundaryPass &pass, const Si
     s.is_far = flags.far;
     s.is_point = flags.point;
     s.emitter = ds.emitter;
-    Viewpoint light{ select(s.is_far, ds.d, ds.p), select(s.is_far, Float(0), Float(1)), true };
-    s.at = edges.point(piece, t, light, active);
-    s.w = unit(light.from(s.at.p));
+    s.from = { .p = select(s.is_far, ds.d, ds.p),
+               .w = select(s.is_far, Float(0), Float(1)),
+               .is_end = true,
+               .only = kind };
+    s.at = edges.point(piece, t, s.from, active);
+    s.w = unit(s.from.from(s.at.p));
     DirectionSample here = ds;
     here.d = s.w;
     Vector3 way = ds.p - s.at.p;
@@ -356,6 +390,63 @@ ProjectiveTracer::Seed ProjectiveTracer::seed(const BoundaryPass &pass, const Si
     s.weight = rcp(probability);
     s.valid = active & any_nonzero(s.light);
     return s;
+}
+
+/// Of a path: from the side of the camera to that of the light, past the line or with one end on it.
+struct ProjectiveTracer::Segment {
+    Ray to_camera, to_light;
+    Hit near, far;
+    Vector3 across; // the line's length, at a right angle to it: light is lost where it moves there
+    Float sign;     // of the light here
+    Float cosine;   // at the near end, if it is on the line: which side of the surface it is
+    Mask active;
+};
+
+ProjectiveTracer::Segment ProjectiveTracer::segment(const Scene &scene, const Silhouettes &edges,
+                                                    const Seed &s, LineKind kind,
+                                                    SampleStream &sampler, const Float &time,
+                                                    const Wavelengths &wavelengths) const {
+    Segment out;
+    Vector3 edge = outwards(s.at, s.w), n = unit(edge);
+    Float off = opaque_float(Beside * std::max(scene.bounds().radius(), 1e-30)),
+          infinity(std::numeric_limits<double>::infinity());
+    out.active = s.valid & (squared_norm(edge) > 0);
+    out.across = edge;
+    out.sign = out.cosine = Float(1);
+    Vector3 o = fma(n, off, s.at.p);
+    out.to_light = { o, s.w, infinity, time, wavelengths };
+    out.to_camera = { o, -s.w, infinity, time, wavelengths };
+    if (kind == LineKind::End) { // outside, where what comes into sight goes: the shape covers it
+        out.near = scene.trace(out.to_camera, out.active);
+        out.far = scene.trace(out.to_light, out.active);
+        out.sign = Float(-1);
+    } else {
+        Ray on = out.to_camera;
+        on.o = s.at.p;
+        Vector3 normal = scene.interaction(on, s.at.hit, out.active).n;
+        if (kind == LineKind::Dark) { // to one side of it, from where both are seen
+            out.to_camera.o = fma(normal, select(dot(normal, s.w) > 0, -off, off), s.at.p);
+            out.near = scene.trace(out.to_camera, out.active);
+            out.sign = select(sampler.next_1d() < 0.5, Float(2), Float(-2));
+            Mask seen = out.active & out.near.is_valid();
+            Ray other = out.to_light;
+            Vector3 back = fma(s.w, select(seen, out.near.t * -0.5, Float(0)), s.at.p);
+            Float by = select(out.sign > 0, -off, off);
+            out.to_light.o = fma(n, by, back);
+            other.o = fma(n, -by, back);
+            out.active = seen & see_both_sides(scene, out.to_light, other, seen);
+            out.far = scene.trace(out.to_light, out.active);
+        } else { // from it, on the side that is lit
+            out.to_camera = on;
+            out.near = s.at.hit;
+            out.far = scene.trace(out.to_light, out.active);
+            out.cosine = select(dot(normal, n) < 0, Float(-1), Float(1));
+            Vector3 along = select(dot(cross(s.at.edge, s.w), edge) < 0, -s.at.edge, s.at.edge);
+            out.across = cross(along, normal * out.cosine); // as `edge` is to `w`
+        }
+    }
+    out.active = out.active & out.near.is_valid();
+    return out;
 }
 
 /// From a silhouette to the camera, against the light's direction of travel reversed twice: as light goes.
@@ -376,9 +467,9 @@ static Float adjoint(const SurfaceInteraction &si, const Float &in, const Vector
 }
 
 Float ProjectiveTracer::indirect_launch(const BoundaryPass &pass, const Silhouettes &edges,
-                                        const DiscreteDistribution &pieces, bool to_light,
-                                        const SampleGuide &guide, uint32_t first, uint32_t lanes,
-                                        double scale, Target *target,
+                                        const DiscreteDistribution &pieces, LineKind kind,
+                                        bool to_light, const SampleGuide &guide, uint32_t first,
+                                        uint32_t lanes, double scale, Target *target,
                                         std::vector<Float> *places) const {
     const Scene &scene = pass.scene;
     const Sensor &sensor = pass.sensor;
@@ -388,13 +479,13 @@ Float ProjectiveTracer::indirect_launch(const BoundaryPass &pass, const Silhouet
     UInt32 number =
         UInt32(jit::lane_index(lanes)) +
         jit::opaque(first ^ OwnBit ^ (to_light ? LightBit : 0u) ^ (target ? 0u : GuideBit));
-    Start start = umbel::start(pass, number);
+    Start start = umbel::start(pass, number, uint32_t(kind));
     SampleStream &sampler = start.sampler;
     Float x = sampler.next_1d();
     Vector2 yz = sampler.next_2d();
     SampleGuide::Sample place_in_cube = guide.sample(x, yz, sampler.next_1d());
-    Seed s = seed(pass, edges, pieces, to_light, place_in_cube.x, place_in_cube.yz, start.time,
-                  start.wavelengths);
+    Seed s = seed(pass, edges, pieces, kind, to_light, place_in_cube.x, place_in_cube.yz,
+                  start.time, start.wavelengths);
     s.weight = s.weight / place_in_cube.pdf;
 
     // How many segments lie between the camera and the silhouette's own: one half have one, a quarter two, ...
@@ -408,16 +499,29 @@ Float ProjectiveTracer::indirect_launch(const BoundaryPass &pass, const Silhouet
         chance = select(segments == UInt32(most), chance * 2, chance);
     }
 
-    // The ends of the segment, past the silhouette on the outside
-    Vector3 edge = outwards(s.at, s.w), n = unit(edge);
-    Float off = opaque_float(Beside * std::max(scene.bounds().radius(), 1e-30));
-    Mask active = s.valid & (squared_norm(edge) > 0);
+    Segment ends = segment(scene, edges, s, kind, sampler, start.time, start.wavelengths);
+    const Ray &to_camera = ends.to_camera, &to_light_ray = ends.to_light;
+    const Hit &near = ends.near, &far = ends.far;
+    Mask active = ends.active;
     Float infinity(std::numeric_limits<double>::infinity());
-    Vector3 o = fma(n, off, s.at.p);
-    Ray to_light_ray{ o, s.w, infinity, start.time, start.wavelengths },
-        to_camera{ o, -s.w, infinity, start.time, start.wavelengths };
-    Hit near = scene.trace(to_camera, active), far = scene.trace(to_light_ray, active);
-    active = active & near.is_valid();
+    bool begins_here = kind == LineKind::OwnShadow;
+    // What a ray meets, and how much of it the surface there shows to who sent it
+    auto meet = [&](const Walk &w) {
+        if (!begins_here) {
+            SurfaceInteraction si = scene.ray_intersect(w.ray, w.active);
+            return std::pair{ si, dot(si.n, -w.ray.d) };
+        }
+        Mask first = w.left == segments;
+        Hit next = scene.trace(w.ray, w.active & !first);
+        auto either = [&](const auto &a, const auto &b) { return select(first, a, b); };
+        SurfaceInteraction si = scene.interaction(
+            w.ray,
+            { either(near.t, next.t), either(near.u, next.u), either(near.v, next.v),
+              either(near.prim, next.prim), either(near.geometry, next.geometry),
+              either(near.instance, next.instance) },
+            w.active);
+        return std::pair{ si, either(ends.cosine, dot(si.n, -w.ray.d)) };
+    };
 
     // To the camera
     Walk walk{ sampler, to_camera, Spectrum(1).dense(), segments, active };
@@ -425,8 +529,7 @@ Float ProjectiveTracer::indirect_launch(const BoundaryPass &pass, const Silhouet
         walk = jit::loop(
             walk, [](const Walk &w) { return w.active & (w.left > UInt32(1u)); },
             [&](Walk &w) {
-                SurfaceInteraction si = scene.ray_intersect(w.ray, w.active);
-                Float in = dot(si.n, -w.ray.d);
+                auto [si, in] = meet(w);
                 Mask hit = w.active & si.is_valid() & (in * si.wi.z > 0);
                 Float u1 = w.sampler.next_1d();
                 auto bsdf = scene.eval_and_sample_bsdf(ctx, si, Vector3(0, 0, 1), u1,
@@ -441,8 +544,7 @@ Float ProjectiveTracer::indirect_launch(const BoundaryPass &pass, const Silhouet
                 w.active = hit & (bsdf.sample.pdf > 0) & any_nonzero(w.throughput);
             },
             "walk to the camera");
-    SurfaceInteraction si = scene.ray_intersect(walk.ray, walk.active);
-    Float in = dot(si.n, -walk.ray.d);
+    auto [si, in] = meet(walk);
     active = walk.active & si.is_valid() & (in * si.wi.z > 0);
     auto [ds, importance] = sensor.sample_direction(si, start.aperture, active);
     active = active & (ds.pdf > 0);
@@ -475,7 +577,8 @@ Float ProjectiveTracer::indirect_launch(const BoundaryPass &pass, const Silhouet
         L = s.light;
     } else {
         L = sample_up_to(scene, walk.sampler, to_light_ray, budget, active).L;
-        if (share_of(1, true)) { // the rest of what a light emits itself comes from samples of it
+        // The rest of what a light emits itself comes from samples of it
+        if (kind != LineKind::Dark && share_of(1, true)) {
             auto [emitted, pdf] = scene.eval_emitter_pdf(
                 place(s.reference, start.time, start.wavelengths), end, active);
             Mask on_surface = end.is_valid() & !edges.is_edge(s.piece);
@@ -488,7 +591,7 @@ Float ProjectiveTracer::indirect_launch(const BoundaryPass &pass, const Silhouet
 
     if (!target) { // as bright as it may become if things move by as much as they are wide
         *places = { place_in_cube.x, place_in_cube.yz.x, place_in_cube.yz.y };
-        Float bright = max_component(value) * norm(edge);
+        Float bright = max_component(value) * norm(ends.across);
         return select(active & (bright < 1e20), bright, Float(0));
     }
     Float motion;
@@ -509,12 +612,27 @@ Float ProjectiveTracer::indirect_launch(const BoundaryPass &pass, const Silhouet
         Float part =
             select(s.is_far | !(far.is_valid() | s.is_point), Float(0), near.t / (near.t + beyond));
         Vector3 p = edges.attached(s.at, start.time, active);
-        motion = dot(edge, p) - dot(edge, begin) * (1 - part) -
-                 select(meets, dot(edge, stop) * part, Float(0));
+        const Vector3 &across = ends.across;
+        if (kind == LineKind::End)
+            motion = dot(across, p) - dot(across, begin) * (1 - part) -
+                     select(meets, dot(across, stop) * part, Float(0));
+        else { // relative to the point of the surface, from where the other end is seen
+            const Vector3 &here = begins_here ? begin : p, &there = begins_here ? stop : begin;
+            Mask known = begins_here ? meets : active;
+            auto change = [](const Float &v) { return v - Float(ad::detach(v)); };
+            auto changes = [&](const Vector3 &v) {
+                return select(known, { change(v.x), change(v.y), change(v.z) }, zero());
+            };
+            Float sign = begins_here ? -1 : 1;
+            Vector3 turn =
+                (changes(there) - changes(here)) * (sign / (begins_here ? far.t : near.t));
+            Viewpoint from = s.from;
+            from.p = from.p + select(from.w > 0, changes(there), select(known, turn, zero()));
+            motion = dot(across, edges.moved(s.at, s.piece, from, start.time, active) - here);
+        }
     }
-    // What comes into sight outside goes: the shape covers it
-    target->add({ ds.uv, start.in_filter, -value, Float(0), start.wavelengths }, motion, scale,
-                active);
+    target->add({ ds.uv, start.in_filter, value * ends.sign, Float(0), start.wavelengths }, motion,
+                scale, active);
     return {};
 }
 
@@ -532,34 +650,41 @@ void ProjectiveTracer::indirect(const BoundaryPass &pass, const Silhouettes &edg
     int spp = samples(m_sppi, pass);
     if (spp <= 0 || (max_depth() >= 0 && max_depth() < 2))
         return;
-    auto pieces = edges.by_measure();
-    if (!pieces || pass.scene.emitters().empty())
+    if (pass.scene.emitters().empty())
         return;
-    auto kind = m_guiding == "none"   ? SampleGuide::Kind::None
-                : m_guiding == "grid" ? SampleGuide::Kind::Grid
-                                      : SampleGuide::Kind::Octree;
+    auto guiding = m_guiding == "none"   ? SampleGuide::Kind::None
+                   : m_guiding == "grid" ? SampleGuide::Kind::Grid
+                                         : SampleGuide::Kind::Octree;
     uint64_t total = uint64_t(spp) * pass.shape[0] * pass.shape[1];
-    for (bool to_light : { false, true }) {
-        uint64_t part = share_of(total, to_light);
-        if (part == 0)
-            continue;
-        pass.between(); // else where the first guide is read, which waits for all that was started
-        SampleGuide guide;
-        for (int round = 0; round < m_guiding_rounds && kind != SampleGuide::Kind::None; ++round) {
-            std::vector<Float> places;
-            Float bright =
-                indirect_launch(pass, edges, *pieces, to_light, guide, uint32_t(round) * GuideLanes,
-                                GuideLanes, 1, nullptr, &places);
-            jit::eval(bright, places[0], places[1], places[2]);
-            const std::vector<double> points[3] = { read_floats(places[0]), read_floats(places[1]),
-                                                    read_floats(places[2]) };
-            guide = SampleGuide(kind, points, read_floats(bright));
+    for (LineKind kind : { LineKind::End, LineKind::Dark, LineKind::OwnShadow }) {
+        auto pieces = edges.by_measure(kind);
+        for (bool to_light : { false, true }) {
+            uint64_t part = share_of(total, to_light);
+            if (kind ==
+                LineKind::Dark) // light that a surface reflects, which is drawn towards no light
+                part = to_light || max_depth() == 2 ? 0 : total;
+            if (!pieces || part == 0)
+                continue;
+            pass.between(); // else where the first guide is read, which waits for all that was started
+            SampleGuide guide;
+            for (int round = 0; round < m_guiding_rounds && guiding != SampleGuide::Kind::None;
+                 ++round) {
+                std::vector<Float> places;
+                Float bright =
+                    indirect_launch(pass, edges, *pieces, kind, to_light, guide,
+                                    uint32_t(round) * GuideLanes, GuideLanes, 1, nullptr, &places);
+                jit::eval(bright, places[0], places[1], places[2]);
+                const std::vector<double> points[3] = { read_floats(places[0]),
+                                                        read_floats(places[1]),
+                                                        read_floats(places[2]) };
+                guide = SampleGuide(guiding, points, read_floats(bright));
+            }
+            double scale = double(pass.shape[0] * pass.shape[1]) / double(part);
+            for (uint64_t first = 0; first < part; first += LanesALaunch)
+                indirect_launch(pass, edges, *pieces, kind, to_light, guide, uint32_t(first),
+                                uint32_t(std::min<uint64_t>(LanesALaunch, part - first)), scale,
+                                &target, nullptr);
         }
-        double scale = double(pass.shape[0] * pass.shape[1]) / double(part);
-        for (uint64_t first = 0; first < part; first += LanesALaunch)
-            indirect_launch(pass, edges, *pieces, to_light, guide, uint32_t(first),
-                            uint32_t(std::min<uint64_t>(LanesALaunch, part - first)), scale,
-                            &target, nullptr);
     }
 }
 

@@ -11,6 +11,11 @@
 // of later ones stay on their surfaces. There a surface's own points move as its silhouette does, so that only what lies
 // behind it counts.
 //
+// Where normals of shading are not those of the surface, light also jumps along lines that are no silhouettes (LineKind): beside them
+// is the same surface, of which `v_rel` is relative to the point there. Where a surface turns dark, a segment of a path ends; where it
+// turns away from light, one begins, at a right angle to its normal n: there (edge x n) . v_rel takes the place of the product above,
+// and no cosine is part of W.
+//
 // Silhouettes seen by the camera are drawn by their length in the image. Those of later segments are drawn by a point on a
 // silhouette and a direction, uniform or towards a light, both ways combined; from there one walk leads to the camera, the
 // other collects light. `guiding` learns where that is worth while.
@@ -35,6 +40,7 @@ protected:
 private:
     struct Target;
     struct Seed;
+    struct Segment;
     struct Walk;
     /// How much gets through between the camera and what a ray leads to, or comes from.
     Scene::Passage sight(const Scene &scene, const Ray &ray, const Mask &active) const;
@@ -46,12 +52,14 @@ private:
                         uint32_t lanes, double scale, Target &target) const;
     /// Brightness of what samples of the boundary bring, by their place in the unit cube: for guiding.
     Float indirect_launch(const BoundaryPass &pass, const Silhouettes &edges,
-                          const DiscreteDistribution &pieces, bool to_light,
+                          const DiscreteDistribution &pieces, LineKind kind, bool to_light,
                           const SampleGuide &guide, uint32_t first, uint32_t lanes, double scale,
                           Target *target, std::vector<Float> *places) const;
     Seed seed(const BoundaryPass &pass, const Silhouettes &edges,
-              const DiscreteDistribution &pieces, bool to_light, const Float &u0, const Vector2 &u,
-              const Float &time, const Wavelengths &wavelengths) const;
+              const DiscreteDistribution &pieces, LineKind kind, bool to_light, const Float &u0,
+              const Vector2 &u, const Float &time, const Wavelengths &wavelengths) const;
+    Segment segment(const Scene &scene, const Silhouettes &edges, const Seed &s, LineKind kind,
+                    SampleStream &sampler, const Float &time, const Wavelengths &wavelengths) const;
 
     int m_sppc = -1, m_sppp = -1, m_sppi = -1;
     std::string m_guiding = "octree";

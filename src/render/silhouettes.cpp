@@ -104,8 +104,9 @@ void Silhouettes::add_surface(size_t i, const Begin &begin, uint32_t instance) {
             scale = before > 0 ? b.radius() / before : 1;
         }
         m_shapes.push_back({ begin.row, begin.primitive + p.primitive, instance,
-                             4 * p.primitive + p.part, b.centre(), b.radius(), p.length * scale,
-                             weight, followed, outlined });
+                             MostParts * p.primitive + p.part, b.centre(), b.radius(),
+                             p.length * scale, weight, followed, outlined });
+        m_has_dark |= m_shapes.back().is_dark();
     };
     std::vector<HasOutline::Piece> pieces = outlined->outline_pieces();
     for (const HasOutline::Piece &p : pieces) {
@@ -266,7 +267,7 @@ Silhouettes::Point Silhouettes::point(const UInt32 &piece, const Float &t, const
         Ray seen = placed.to_local({ from.p, from.p, Float(0), Float(0), {} });
         local.p = select(from.w > 0, seen.o, seen.d);
     }
-    UInt32 own = place >> 2u, part = place & UInt32(3u);
+    UInt32 own = place / UInt32(MostParts), part = place & UInt32(MostParts - 1);
     HasOutline::Outline nothing{ none, none, none, Mask(false) };
     HasOutline::Outline o = m_arena.m_analytic.call(
         "shape.outline", row, on_outline, nothing, [&](const AnalyticShape &s) {
@@ -295,6 +296,42 @@ Vector3 Silhouettes::attached(const Point &at, const Float &time, const Mask &ac
     Ray ray{ at.p, { Float(0), Float(0), Float(1) }, Float(1), time, {} };
     ray.wavelengths = Wavelengths();
     return m_arena.attached(ray, at.hit, Mask(false), active).si.p;
+}
+
+Vector3 Silhouettes::moved(const Point &at, const UInt32 &piece, const Viewpoint &from,
+                           const Float &time, const Mask &active) const {
+    auto [row, primitive, instance, place] =
+        jit::gather_packet<uint32_t, 4>(m_rows, piece - m_edge_count, active);
+    UInt32 own = place / UInt32(MostParts), part = place & UInt32(MostParts - 1);
+    FollowsData::Following following(true, Mask(false));
+    std::vector<InstanceTransform> places =
+        m_arena.places_of(m_arena.followed().transforms, at.hit, time, active, Mask(false));
+    Ray seen{ from.p, from.p, Float(0), Float(0), {} }, on{ at.p, at.p, Float(0), Float(0), {} };
+    for (size_t i = places.size(); i-- > 0;) {
+        seen = places[i].to_local(seen);
+        on = places[i].to_local(on);
+    }
+    Viewpoint local = from;
+    local.p = select(from.w > 0, seen.o, seen.d);
+    Vector3 still(Float(ad::detach(on.o.x)), Float(ad::detach(on.o.y)), Float(ad::detach(on.o.z)));
+    Vector3 p =
+        m_arena.m_analytic.call("shape.moved", row, active, still, [&](const AnalyticShape &s) {
+            auto *outlined = dynamic_cast<const HasOutline *>(&s);
+            return outlined ? outlined->moved(local, still, own, part, active) : still;
+        });
+    for (const InstanceTransform &place : places)
+        p = place.point(p);
+    return p;
+}
+
+Mask Silhouettes::is_dark(const UInt32 &piece, const Mask &active) const {
+    if (!m_has_dark)
+        return Mask(false);
+    Mask on_outline = active & !is_edge(piece);
+    UInt32 place =
+        UInt32(jit::gather(m_rows, (piece - m_edge_count) * UInt32(4u) + UInt32(3u), on_outline));
+    return on_outline &
+           ((place & UInt32(MostParts - 1)) >= UInt32(uint32_t{ HasOutline::FirstDark }));
 }
 
 Vector3 Silhouettes::middle(const UInt32 &piece, const Mask &active) const {
@@ -478,7 +515,7 @@ std::optional<DiscreteDistribution> Silhouettes::seen_from(const Viewpoint &from
             const OutlinedShape &s = m_shapes[i];
             const auto &c = s.centre;
             if (is_certain && !s.instance &&
-                !s.shape->may_be_seen(s.place >> 2, s.place & 3, { p[0], q[0], r[0], w[0] }))
+                !s.shape->may_be_seen(s.number(), s.part(), { p[0], q[0], r[0], w[0] }))
                 outlines[i] = 0;
             double d = std::hypot(p[0] - c[0], q[0] - c[1], r[0] - c[2]);
             if (w[0] > 0)
@@ -488,19 +525,27 @@ std::optional<DiscreteDistribution> Silhouettes::seen_from(const Viewpoint &from
     return distribution(edges, outlines);
 }
 
-std::optional<DiscreteDistribution> Silhouettes::by_measure() const {
+std::optional<DiscreteDistribution> Silhouettes::by_measure(LineKind kind) const {
     constexpr double Still = 0.25; // what stands still matters less, if it matters at all
+    bool is_end = kind == LineKind::End, any = is_end && m_edges_host;
+    std::vector<double> outlines;
+    for (const OutlinedShape &s : m_shapes) {
+        bool counts = s.is_dark() == (kind == LineKind::Dark) &&
+                      (kind != LineKind::OwnShadow || s.shape->has_own_shadow());
+        outlines.push_back(counts ? 4 * Pi * s.length * (s.followed ? 1 : Still) : 0);
+        any |= counts;
+    }
+    if (!any)
+        return {};
     Float edges;
-    if (m_edges_host) {
+    if (m_edges_host && is_end) {
         Edge e = edge(UInt32(jit::lane_index(m_edges_host)), Mask(true));
         Mask moves = (e.flags & UInt32(uint32_t{ Followed })) != UInt32(0u);
         Float width = wedge(e).width;
         width = select(width > 1e-4, width, Float(0)); // flat: no ray touches it
         edges = norm(e.b - e.a) * 4 * width * select(moves, Float(1), Float(Still));
-    }
-    std::vector<double> outlines;
-    for (const OutlinedShape &s : m_shapes)
-        outlines.push_back(4 * Pi * s.length * (s.followed ? 1 : Still));
+    } else if (m_edges_host)
+        edges = Float(jit::full(variant().float_type(), 0, m_edges_host));
     return distribution(edges, outlines);
 }
 

@@ -37,6 +37,13 @@ public:
     /// The point with derivatives of whatever scripts follow: it stays where it is on the surface.
     Vector3 attached(const Point &at, const Float &time, const Mask &active) const;
 
+    /// Likewise of a line along which shading jumps (see HasOutline::moved), or of an outline: it stays on its line, as it is seen from
+    /// somewhere that is followed, too.
+    Vector3 moved(const Point &at, const UInt32 &piece, const Viewpoint &from, const Float &time,
+                  const Mask &active) const;
+    /// Whether it is one along which shading jumps.
+    Mask is_dark(const UInt32 &piece, const Mask &active) const;
+
     /// Directions in which a piece is a silhouette, and their density by solid angle.
     struct Direction {
         Vector3 w;
@@ -53,8 +60,9 @@ public:
     /// shading jumps. `all`: also those that do not move. Nothing if there is none.
     std::optional<DiscreteDistribution> seen_from(const Viewpoint &from, bool is_certain,
                                                   bool all) const;
-    /// Pieces by the measure of rays that touch them.
-    std::optional<DiscreteDistribution> by_measure() const;
+    /// Pieces of a kind by the measure of rays that touch them. Nothing if there is none.
+    std::optional<DiscreteDistribution> by_measure(LineKind kind) const;
+    bool has_dark() const { return m_has_dark; }
 
 private:
     enum : uint32_t { Open = 1, Crease = 2, Followed = 4, None = ~0u };
@@ -64,6 +72,7 @@ private:
         Mask is_open() const { return (flags & UInt32(uint32_t{ Open })) != UInt32(0u); }
     };
     static constexpr size_t MostEdges = 1u << 22;
+    static constexpr uint32_t MostParts = 16;
     /// Where a surface's vertices, triangles, rows and primitives begin among those of the arena.
     struct Begin {
         uint32_t vertex = 0, triangle = 0, row = 0, primitive = 0;
@@ -93,6 +102,7 @@ private:
     const Scene &m_scene;
     const Arena &m_arena;
     uint32_t m_edges_host = 0, m_count = 0;
+    bool m_has_dark = false;
     UInt32 m_edge_count; // as data
     std::vector<uint32_t> m_host_corners, m_host_places;
     std::vector<double> m_edge_weights;                  // empty: all are 1
@@ -106,10 +116,14 @@ private:
         double weight; // see silhouette_sampling_weight()
         bool followed;
         const HasOutline *shape;
+
+        uint32_t number() const { return place / MostParts; }
+        uint32_t part() const { return place % MostParts; }
+        bool is_dark() const { return part() >= HasOutline::FirstDark; }
     };
     std::vector<OutlinedShape> m_shapes;
-    // By shape: its row in the arena's table, its primitive there, its instance; four times its own number of that, and the
-    // part of the outline
+    // By shape: its row in the arena's table, its primitive there, its instance; sixteen times its own number of that, and
+    // the part of the outline
     UInt32 m_rows;
     Float m_centres; // x, y, z and radius
 };

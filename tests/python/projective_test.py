@@ -457,6 +457,41 @@ def test_a_grid_that_shines_on_itself_where_nothing_comes_into_sight():
     Problem(scene, "thing.grid", lambda before, v: mi.TensorXf(before.array - v * change, before.shape), 128, 2048).check(step=.01)
 
 
+# Normals are blended over eight voxels unless told otherwise: they turn away before the surface does, or after it.
+
+
+@pytest.mark.parametrize("key", ["thing.grid", "thing.to_world"])
+@pytest.mark.parametrize("first, count", [(9, 7), (0, 9)])
+def test_blended_normals_turn_away_from_the_camera_and_from_a_light(first, count, key):
+    """From the camera on the right, which is lit: a black rim. On the left from the light, where the surface hides it from itself."""
+    camera = _camera(rfilter="box")
+    camera["film"].update(crop_offset_x=first, crop_offset_y=0, crop_width=count, crop_height=SIZE)
+    scene = _scene({"lamp": {"type": "point", "position": [5, 2, 3], "intensity": _rgb(40, 40, 40)},
+                    "thing": _sdf(bsdf={"type": "diffuse", "reflectance": _rgb(.4, .5, .6)})}, camera=camera, max_depth=2, sppi=2048)
+    grid = key == "thing.grid"
+    Problem(scene, key, _shift_numbers if grid else _move(0), 512, 32768).check(step=.002 if grid else .01, forward=True)
+
+
+@pytest.mark.parametrize("key", ["thing.grid", "thing.to_world"])
+@pytest.mark.parametrize("depth", [2, 3])
+def test_a_grid_of_blended_normals_above_a_floor(depth, key):
+    scene = _scene(_lit(_sdf(size=.6)), max_depth=depth, sppi=2048, guiding="none")
+    grid = key == "thing.grid"
+    Problem(scene, key, _shift_numbers if grid else _move(0), 1024, 16384).check(step=.004 if grid else .01, seeds=6)
+
+
+def test_a_floor_that_moves_below_what_blended_normals_reflect():
+    """The sun is below the horizon of the floor, which sees what it lights of the grid, up to where normals turn away."""
+    T, grey = mi.ScalarTransform4f, {"type": "diffuse", "reflectance": _rgb(.8, .8, .8)}
+    camera = _camera(to_world=T().look_at([0, 1.2, 3.5], [0, -.8, .9], [0, 1, 0]), fov=14, rfilter="box")
+    camera["film"].update(width=8, height=8)
+    floor = {"type": "rectangle", "to_world": T().translate([0, -.8, 0]).rotate([1, 0, 0], -90).scale(2), "bsdf": grey}
+    scene = _scene({"floor": floor, "thing": _sdf(size=.8, bsdf=grey),
+                    "sun": {"type": "directional", "direction": [0, .05, -1], "irradiance": _rgb(20, 20, 20)}},
+                   camera=camera, max_depth=3, sppi=8192, guiding="none")
+    Problem(scene, "floor.to_world", _move(1), 4096, 65536).check(seeds=12, slack=0)
+
+
 def test_integrators_that_cannot_follow_the_camera_say_so():
     scene = _scene(_lit(SHAPES["sphere"]()), "prbvolpath")
     with pytest.raises(Exception, match="where the camera is"):

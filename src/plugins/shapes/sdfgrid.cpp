@@ -6,8 +6,9 @@
 //
 // Files are those of `gridvolume`, of one channel. Each voxel that has a part of the surface is a primitive, in the tightest box
 // around that part. Derivatives by `grid` are those of what is seen and, with `prb_projective`, of silhouettes: where the surface turns
-// away, where it bends between voxels, and where the grid ends. That parts of the surface may appear or vanish is not among them, nor
-// are lines along which `smooth` normals turn away from the viewer before the surface does.
+// away, where it bends between voxels, and where the grid ends. `smooth` normals turn away before the surface does, or after it: then it
+// has a black rim as seen from the camera or from other surfaces, and is lit up to where it hides light from itself. Both edges count,
+// too, which takes up to twice as long. That parts of the surface may appear or vanish is not among what counts.
 #include "ad/ad.h"
 #include "core/host_array.h"
 #include "core/image.h"
@@ -16,7 +17,7 @@
 #include "render/follows_data.h"
 #include "render/outline.h"
 #include "render/shape.h"
-#include "render/voxel_outline.h"
+#include "render/voxel_shading.h"
 #include <algorithm>
 #include <cmath>
 
@@ -162,8 +163,10 @@ public:
         auto to_normal = [&](const Vector3 &v) { return normalize(grid.normal(v)) * m_sign; };
         si.n = to_normal({ slope[0], slope[1], slope[2] });
         si.sh_frame.n = si.n;
-        if (m_normals == "smooth")
-            si.sh_frame.n = to_normal(smooth_slope(lane, p, active));
+        if (is_smooth())
+            si.sh_frame.n = to_normal(
+                around(numbers(), lane, { { p[0] >= 0.5, p[1] >= 0.5, p[2] >= 0.5 } }, active)
+                    .slope({ p[0], p[1], p[2] }));
         si.uv = { Float(0), Float(0) };
         si.dp_du = si.dp_dv = Vector3(Float(0));
     }
@@ -182,7 +185,8 @@ public:
                voxels::Flow(now).area_change(df, dg, now.g * inv, grid.inverse().vector(n * inv));
     }
 
-    // ---- silhouettes: by axes of the planes that they are looked for in, and bends
+    // ---- silhouettes: by axes of the planes that they are looked for in, and bends; and where smooth normals turn away, by
+    // eighths of voxels
     enum : uint32_t { Bends = 3 };
     std::vector<Piece> outline_pieces() const override {
         std::vector<Piece> out;
@@ -195,17 +199,23 @@ public:
             cell = transform_bounds({ from_grid }, cell);
             for (uint32_t part = 0; part < 4; ++part)
                 out.push_back({ uint32_t(i), part, cell.centre(), cell.radius(), cell.radius() });
+            for (uint32_t eighth = 0; eighth < 8 && is_smooth(); ++eighth)
+                if (is_in_eighth(corners_host(at), eighth))
+                    out.push_back({ uint32_t(i), FirstDark + eighth, cell.centre(), cell.radius(),
+                                    cell.radius() / 2 });
         }
         return out;
     }
     // Numbers' slopes along lines of sight are trilinear, too: at their extremes in the corners.
     bool may_be_seen(uint32_t voxel, uint32_t part,
                      const std::array<double, 4> &from) const override {
-        if (part == Bends && m_normals != "smooth")
+        if (part == Bends && !is_smooth())
             return true;
         const uint32_t *at = &m_voxels_host[4 * voxel];
         auto to_grid = from[3] > 0 ? m_to_grid.apply_point({ from[0], from[1], from[2] })
                                    : m_to_grid.apply_vector({ from[0], from[1], from[2] });
+        if (part >= FirstDark)
+            return may_turn_dark(at, part - FirstDark, to_grid, from[3]);
         bool above = false, below = false;
         auto look = [&](const voxels::Corners<double> &c, const uint32_t *cell) {
             for (size_t k = 0; k < 8; ++k) {
@@ -232,35 +242,38 @@ public:
     Outline piece_outline(const Viewpoint &from, const Float &u, const UInt32 &voxel,
                           const UInt32 &part, const Mask &active) const override {
         Lane lane = lane_at(m_still, voxel, active);
-        Transform grid = m_place, to_grid = grid.inverse();
-        Vector3 corner(lane.at[0], lane.at[1], lane.at[2]);
-        Vector3 eye = select(from.w > 0, to_grid.point(from.p) - corner, to_grid.vector(from.p));
-        // Of bends: twelve parts of u, by axis, side and the axis that they run along
-        constexpr double Parts[2] = { 2, 12 };
-        Mask bends = part == UInt32(uint32_t{ Bends });
-        Float count = select(bends, Float(Parts[1]), Float(Parts[0])), scaled = u * count,
-              number = floor(scaled), s = scaled - number;
-        UInt32 which = to_uint(number), axis = select(bends, which >> 2u, part);
-        voxels::Corners<Float> c = voxels::turned(lane.corners, axis);
-        eye = voxels::turned(eye, axis);
-        voxels::End smooth =
-            voxels::smooth_end(c, eye, from.w, s, (which & UInt32(1u)) != UInt32(0u));
+        if (!is_smooth() || (from.only && from.only != LineKind::Dark))
+            return surface_outline(from, u, lane, part, active);
+        Mask is_dark = active & (part >= UInt32(uint32_t{ FirstDark }));
+        Outline dark = dark_outline(from, u, lane, part, is_dark);
+        if (from.only)
+            return dark;
+        Outline end = surface_outline(from, u, lane, part, active & !is_dark);
+        return { select(is_dark, dark.p, end.p), select(is_dark, dark.tangent, end.tangent),
+                 select(is_dark, dark.inside, end.inside), dark.valid | end.valid };
+    }
 
-        Mask is_upper = (which & UInt32(1u)) != UInt32(0u),
-             by_z = (which & UInt32(2u)) != UInt32(0u);
-        Float beyond[4];
-        Mask is_border = beyond_face(lane, axis, is_upper, bends, beyond);
-        voxels::End bend = voxels::crease_end(c, beyond, is_border, is_upper, eye, from.w, s, by_z,
-                                              from.is_camera && m_normals != "smooth");
-        bend.valid = bend.valid & (is_border | !is_upper); // else it is the next voxel's
-
-        auto turn = [&](const Vector3 &v) { return voxels::turned_back(v, axis); };
-        Vector3 p = turn(select(bends, bend.p, smooth.p)) + corner,
-                tangent = turn(select(bends, bend.tangent, smooth.tangent));
-        Vector3 inside =
-            select(bends, grid.vector(turn(bend.inside)), grid.normal(turn(smooth.inside)));
-        return { grid.point(p), grid.vector(tangent) * count, inside,
-                 active & select(bends, bend.valid, smooth.valid) };
+    // ---- light and shadow that normals of shading bring about
+    bool has_own_shadow() const override { return is_smooth(); }
+    Vector3 moved(const Viewpoint &from, const Vector3 &p, const UInt32 &voxel, const UInt32 &part,
+                  const Mask &active) const override {
+        Lane lane = lane_at(numbers(), voxel, active), still = lane_at(m_still, voxel, active);
+        Transform grid = m_place;
+        Vector3 corner(lane.at[0], lane.at[1], lane.at[2]),
+            at = grid.inverse().point(p) - corner, eye = seen_from(from) - corner * from.w,
+            way = fma(at, -from.w, eye),
+            still_eye(Float(ad::detach(eye.x)), Float(ad::detach(eye.y)), Float(ad::detach(eye.z)));
+        voxels::Slopes own(lane.corners, at);
+        auto change = [](const Float &v) { return v - Float(ad::detach(v)); };
+        auto moved = [&](const voxels::TurningLine &line, const Vector3 &slope) {
+            return p + grid.vector(line.way(change(own.f), change(dot(slope, way))));
+        };
+        if (from.only == LineKind::Dark)
+            return moved({ around(m_still, still, eighth(part), active), still_eye, from.w, at },
+                         around(numbers(), lane, eighth(part), active).slope(at));
+        // Bends are always the same points
+        return select(part == UInt32(uint32_t{ Bends }), carried(lane, p),
+                      moved({ still.corners, still_eye, from.w, at }, own.g));
     }
 
 protected:
@@ -270,6 +283,12 @@ protected:
     }
 
 private:
+    bool is_smooth() const { return m_normals == "smooth"; }
+    // In units of voxels.
+    Vector3 seen_from(const Viewpoint &from) const {
+        Transform to_grid = Transform(m_place).inverse();
+        return select(from.w > 0, to_grid.point(from.p), to_grid.vector(from.p));
+    }
     // What a lane knows of its voxel: its least corner, in units of voxels, and the numbers around.
     struct Lane {
         UInt32 x, y, z;
@@ -368,6 +387,59 @@ private:
         }
         return b;
     }
+    // Numbers are trilinear in an eighth of the voxel, too: between those at its corners.
+    static bool is_in_eighth(const voxels::Corners<double> &c, uint32_t eighth) {
+        bool above = false, below = false;
+        for (uint32_t k = 0; k < 8; ++k) {
+            double p[3];
+            for (uint32_t i = 0; i < 3; ++i)
+                p[i] = 0.5 * ((eighth >> i & 1) + (k >> i & 1));
+            double f = voxels::value(c, p);
+            (f > 0 ? above : below) = true;
+            above |= f == 0;
+        }
+        return above && below;
+    }
+    // Whether one of the eight slopes that are blended there may face the viewer, and one may not: by bounds of each factor.
+    bool may_turn_dark(const uint32_t *at, uint32_t eighth, const std::array<double, 3> &from,
+                       double w) const {
+        double least = 0, most = 0; // of the sum over all axes
+        for (size_t a = 0; a < 3; ++a) {
+            size_t b = (a + 1) % 3, c = (a + 2) % 3;
+            bool upper = eighth >> a & 1;
+            double low = Infinity, high = -Infinity; // slopes
+            auto look = [&](size_t cell) {
+                for (size_t k = 0; k < 4; ++k) { // where they are at their extremes, in the eighth
+                    double to[2] = { 0.5 * double((eighth >> b & 1) + (k & 1)),
+                                     0.5 * double((eighth >> c & 1) + (k >> 1)) },
+                           f[4];
+                    for (size_t j = 0; j < 4; ++j) {
+                        size_t q[3];
+                        q[b] = at[b] + (j & 1);
+                        q[c] = at[c] + (j >> 1);
+                        q[a] = cell + 1;
+                        f[j] = m_values[index(q[0], q[1], q[2])];
+                        q[a] = cell;
+                        f[j] -= m_values[index(q[0], q[1], q[2])];
+                    }
+                    double slope = voxels::bilinear(f[0], f[1], f[2], f[3], to[0], to[1]);
+                    low = std::min(low, slope);
+                    high = std::max(high, slope);
+                }
+            };
+            look(at[a]);
+            if (upper && at[a] + 2 < m_shape[2 - a])
+                look(at[a] + 1);
+            if (!upper && at[a] > 0)
+                look(at[a] - 1);
+            double begin = double(at[a]) + 0.5 * upper,
+                   v[2] = { from[a] - w * begin, from[a] - w * (begin + 0.5) };
+            double products[4] = { low * v[0], low * v[1], high * v[0], high * v[1] };
+            least += *std::min_element(products, products + 4);
+            most += *std::max_element(products, products + 4);
+        }
+        return least <= 0 && most >= 0;
+    }
     size_t index(size_t x, size_t y, size_t z) const {
         return (z * m_shape[1] + y) * m_shape[2] + x;
     }
@@ -418,6 +490,50 @@ private:
         return border;
     }
 
+    // ---- lines
+    Outline surface_outline(const Viewpoint &from, const Float &u, const Lane &lane,
+                            const UInt32 &part, const Mask &active) const {
+        Transform grid = m_place;
+        Vector3 corner(lane.at[0], lane.at[1], lane.at[2]), eye = seen_from(from) - corner * from.w;
+        // Of bends: twelve parts of u, by axis, side and the axis that they run along
+        constexpr double Parts[2] = { 2, 12 };
+        Mask bends = part == UInt32(uint32_t{ Bends });
+        Float count = select(bends, Float(Parts[1]), Float(Parts[0])), scaled = u * count,
+              number = floor(scaled), s = scaled - number;
+        UInt32 which = to_uint(number), axis = select(bends, which >> 2u, part);
+        voxels::Corners<Float> c = voxels::turned(lane.corners, axis);
+        eye = voxels::turned(eye, axis);
+        voxels::End smooth =
+            voxels::smooth_end(c, eye, from.w, s, (which & UInt32(1u)) != UInt32(0u));
+
+        Mask is_upper = (which & UInt32(1u)) != UInt32(0u),
+             by_z = (which & UInt32(2u)) != UInt32(0u);
+        Float beyond[4];
+        Mask is_border = beyond_face(lane, axis, is_upper, bends, beyond);
+        voxels::End bend = voxels::crease_end(c, beyond, is_border, is_upper, eye, from.w, s, by_z,
+                                              from.is_camera && !is_smooth());
+        bend.valid = bend.valid & (is_border | !is_upper); // else it is the next voxel's
+        if (from.only == LineKind::OwnShadow)
+            bend.valid = bend.valid & !is_border;
+
+        auto turn = [&](const Vector3 &v) { return voxels::turned_back(v, axis); };
+        Vector3 p = turn(select(bends, bend.p, smooth.p)) + corner,
+                tangent = turn(select(bends, bend.tangent, smooth.tangent));
+        Vector3 inside =
+            select(bends, grid.vector(turn(bend.inside)), grid.normal(turn(smooth.inside)));
+        return { grid.point(p), grid.vector(tangent) * count, inside,
+                 active & select(bends, bend.valid, smooth.valid) };
+    }
+    Outline dark_outline(const Viewpoint &from, const Float &u, const Lane &lane,
+                         const UInt32 &part, const Mask &active) const {
+        Transform grid = m_place;
+        Vector3 corner(lane.at[0], lane.at[1], lane.at[2]);
+        voxels::End e = voxels::dark_end(around(m_still, lane, eighth(part), active),
+                                         seen_from(from) - corner * from.w, from.w, u, active);
+        return { grid.point(e.p + corner), grid.vector(e.tangent), grid.vector(e.inside),
+                 active & e.valid };
+    }
+
     // ---- points that stay on the surface
     voxels::Slopes slopes(const Lane &lane, const Vector3 &p) const {
         Vector3 at = Transform(m_place).inverse().point(p);
@@ -448,54 +564,43 @@ private:
         o[0] = p.x, o[1] = p.y, o[2] = p.z;
         d[0] = v.x, d[1] = v.y, d[2] = v.z;
     }
-    // Slopes of the eight voxels around the nearest grid point, each of unit length in the shape's space, blended. Along an axis the
-    // slope of a voxel is the difference of numbers on two of its faces, opposite to the place.
-    Vector3 smooth_slope(const Lane &lane, const Float (&p)[3], const Mask &active) const {
+    // Of the eighth that a part is.
+    struct Eighth {
+        Mask upper[3];
+    };
+    static Eighth eighth(const UInt32 &part) {
+        UInt32 number = part - UInt32(uint32_t{ FirstDark });
+        Eighth e;
+        for (uint32_t i = 0; i < 3; ++i)
+            e.upper[i] = ((number >> i) & UInt32(1u)) != UInt32(0u);
+        return e;
+    }
+    voxels::Around around(const Value &grid, const Lane &lane, const Eighth &e,
+                          const Mask &active) const {
         const UInt32 *cell[3] = { &lane.x, &lane.y, &lane.z };
+        const Mask(&upper)[3] = e.upper;
         const uint32_t one = 1;
-        Float low[3], high[3], weight[3]; // of the voxels on both sides of the nearest grid point
+        voxels::Around out;
+        out.corners = lane.corners;
         for (size_t a = 0; a < 3; ++a) {
             size_t b = (a + 1) % 3, c = (a + 2) % 3;
             auto most = uint32_t(m_shape[2 - a] - 1);
-            Mask upper = p[a] >= 0.5; // the nearest point is the voxel's upper one
-            Mask lacks = (upper & (*cell[a] + UInt32(one) == UInt32(most))) |
-                         ((!upper) & (*cell[a] == UInt32(0u)));
+            out.upper[a] = upper[a];
+            out.lacks[a] = (upper[a] & (*cell[a] + UInt32(one) == UInt32(most))) |
+                           ((!upper[a]) & (*cell[a] == UInt32(0u)));
+            out.size[a] = double(most);
             // The next face on that side, opposite to the place
-            UInt32 beyond = select(upper, *cell[a] + UInt32(2u), *cell[a] - UInt32(one));
-            beyond = select(lacks, *cell[a], beyond);
-            auto face = [&](const UInt32 &at) {
-                Float f[4];
-                for (uint32_t k = 0; k < 4; ++k) {
-                    UInt32 q[3];
-                    q[a] = at;
-                    q[b] = *cell[b] + UInt32(k & 1);
-                    q[c] = *cell[c] + UInt32(k >> 1);
-                    f[k] = number(numbers(), q[0], q[1], q[2], active);
-                }
-                return voxels::bilinear(f[0], f[1], f[2], f[3], p[b], p[c]);
-            };
-            Float f0 = face(*cell[a]), f1 = face(*cell[a] + UInt32(one)), next = face(beyond);
-            // At the grid's end there is no other, with a weight of 0
-            Float own = f1 - f0, other = select(upper, next - f1, f0 - next);
-            other = select(lacks, own, other);
-            double size = double(most); // to the shape's space
-            low[a] = select(upper, own, other) * size;
-            high[a] = select(upper, other, own) * size;
-            weight[a] = select(upper, p[a] - 0.5, p[a] + 0.5);
-            weight[a] = select(lacks, select(upper, Float(0), Float(1)), weight[a]);
+            UInt32 beyond = select(upper[a], *cell[a] + UInt32(2u), *cell[a] - UInt32(one));
+            beyond = select(out.lacks[a], *cell[a], beyond);
+            for (uint32_t k = 0; k < 4; ++k) {
+                UInt32 q[3];
+                q[a] = beyond;
+                q[b] = *cell[b] + UInt32(k & 1);
+                q[c] = *cell[c] + UInt32(k >> 1);
+                out.beyond[a][k] = number(grid, q[0], q[1], q[2], active);
+            }
         }
-        Vector3 n[8];
-        for (size_t k = 0; k < 8; ++k)
-            n[k] = normalize(
-                { k & 1 ? high[0] : low[0], k & 2 ? high[1] : low[1], k & 4 ? high[2] : low[2] });
-        auto mix = [](const Vector3 &a, const Vector3 &b, const Float &t) {
-            return a * (1 - t) + b * t;
-        };
-        Vector3 sum =
-            mix(mix(mix(n[0], n[1], weight[0]), mix(n[2], n[3], weight[0]), weight[1]),
-                mix(mix(n[4], n[5], weight[0]), mix(n[6], n[7], weight[0]), weight[1]), weight[2]);
-        return { sum.x / double(m_shape[2] - 1), sum.y / double(m_shape[1] - 1),
-                 sum.z / double(m_shape[0] - 1) };
+        return out;
     }
 
     static constexpr int MostSteps = 60;

@@ -8,6 +8,7 @@
 #include "render/followed_once.h"
 #include "render/follows_data.h"
 #include "render/lost_rays.h"
+#include "render/mesh_rim.h"
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
@@ -137,14 +138,10 @@ void Arena::build(bool double_precision, bool robust) {
     m_accelerator = embree ? make_embree_accelerator(g) : make_bvh_accelerator(g);
 }
 
-// Whether normals differ within a triangle by more than rounding. Those of cubes and the like do not, though they have some.
 static bool is_smooth(const Mesh &mesh) {
-    const std::vector<double> &n = mesh.normals;
-    for (size_t t = 0; !n.empty() && t < mesh.triangle_count(); ++t)
-        for (size_t k = 0; k < 6; ++k)
-            if (std::abs(n[3 * mesh.corner(t, 0) + k % 3] -
-                         n[3 * mesh.corner(t, 1 + k / 3) + k % 3]) > 1e-5)
-                return true;
+    for (size_t t = 0; !mesh.normals.empty() && t < mesh.triangle_count(); ++t)
+        if (normals_differ(mesh, t))
+            return true;
     return false;
 }
 

@@ -343,6 +343,15 @@ ProjectiveTracer::Seed ProjectiveTracer::seed(const BoundaryPass &pass, const Si
         s.w = uniform.w;
         s.from = { .p = -s.w, .w = Float(0), .only = kind };
         s.at = edges.point(piece, t, s.from, Mask(true));
+        if (edges.has_rims() && kind == LineKind::Dark) {
+            Mask is_rim = edges.is_rim(piece);
+            Silhouettes::RimRay r = edges.sample_rim(piece, t, u, is_rim);
+            s.w = select(is_rim, r.direction.w, s.w);
+            s.direction_pdf = select(is_rim, r.direction.pdf, s.direction_pdf);
+            uniform.pdf = s.direction_pdf;
+            s.from.p = -s.w;
+            s.at = Silhouettes::Point::either(is_rim, r.at, s.at);
+        }
         s.reference = select(is_edge, s.at.p, s.reference);
         s.weight = rcp(probability * uniform.pdf);
         s.valid = s.at.valid;

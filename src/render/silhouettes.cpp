@@ -9,6 +9,7 @@
 #include "render/follows_data.h"
 #include "render/packed_meshes.h"
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -43,8 +44,15 @@ Silhouettes::Silhouettes(const Scene &scene) : m_scene(scene), m_arena(scene.are
             add_surface(i, begins[i], uint32_t(k + 1));
 
     m_edges_host = uint32_t(m_host_corners.size() / 4);
-    m_count = m_edges_host + uint32_t(m_shapes.size());
+    m_rims_host = m_edges_host ? uint32_t(m_host_rims.size() / 4) : 0;
+    m_count = m_edges_host + uint32_t(m_shapes.size()) + m_rims_host;
     m_edge_count = jit::opaque(m_edges_host);
+    m_outline_count = jit::opaque(uint32_t(m_shapes.size()));
+    if (m_rims_host) {
+        m_rims = jit::copy(m_host_rims);
+        m_host_rims = {};
+        m_has_dark = true;
+    }
     if (m_edges_host) {
         m_corners = jit::copy(m_host_corners);
         m_places = jit::copy(m_host_places);
@@ -92,6 +100,11 @@ void Silhouettes::add_surface(size_t i, const Begin &begin, uint32_t instance) {
             return refuse(s, followed, "the scene has too many edges to look for silhouettes");
         size_t first = m_host_places.size() / 4;
         add_mesh(i, *mesh, begin, instance, followed);
+        for (uint32_t t = 0; t < mesh->triangle_count(); ++t)
+            if (normals_differ(*mesh, t))
+                m_host_rims.insert(m_host_rims.end(),
+                                   { begin.triangle + t, followed ? uint32_t{ Followed } : 0u,
+                                     instance, std::bit_cast<uint32_t>(float(weight)) });
         return weigh_edges(first, weight);
     }
     auto *outlined = dynamic_cast<const HasOutline *>(&s);
@@ -232,6 +245,19 @@ Silhouettes::Edge Silhouettes::edge(const UInt32 &piece, const Mask &active) con
     return e;
 }
 
+Silhouettes::Point Silhouettes::Point::either(const Mask &m, const Point &a, const Point &b) {
+    auto pick = [&](const auto &x, const auto &y) { return select(m, x, y); };
+    return { pick(a.p, b.p),
+             pick(a.edge, b.edge),
+             pick(a.inside, b.inside),
+             { pick(a.hit.t, b.hit.t), pick(a.hit.u, b.hit.u), pick(a.hit.v, b.hit.v),
+               pick(a.hit.prim, b.hit.prim), pick(a.hit.geometry, b.hit.geometry),
+               pick(a.hit.instance, b.hit.instance) },
+             pick(a.valid, b.valid),
+             pick(a.depth, b.depth),
+             pick(a.width, b.width) };
+}
+
 Silhouettes::Point Silhouettes::point(const UInt32 &piece, const Float &t, const Viewpoint &from,
                                       const Mask &active) const {
     Vector3 none(Float(0));
@@ -253,11 +279,19 @@ Silhouettes::Point Silhouettes::point(const UInt32 &piece, const Float &t, const
         out.valid = on_edge;
         Vector3 way = from.from(out.p);
         out.width = width(e, t, way);
-        out.depth = rim(piece, e, t, out.p, way, on_edge);
+    }
+    if (m_rims_host) {
+        Mask on_rim = active & is_rim(piece);
+        Rim triangle = rim(piece - m_edge_count - m_outline_count, on_rim);
+        MeshRim lines = this->lines(triangle, from);
+        MeshRim::Place place = lines.place(t);
+        Hit hit = hit_at(place.b, triangle);
+        Point on_line{ place.p, place.tangent, lines.slope(place.b), hit, on_rim & place.valid };
+        out = Point::either(on_rim, on_line, out);
     }
     if (m_shapes.empty())
         return out;
-    Mask on_outline = active & !on_edge;
+    Mask on_outline = active & !on_edge & !is_rim(piece);
     auto [row, primitive, instance, place] =
         jit::gather_packet<uint32_t, 4>(m_rows, piece - m_edge_count, on_outline);
     InstanceTransform placed;
@@ -300,12 +334,18 @@ Vector3 Silhouettes::attached(const Point &at, const Float &time, const Mask &ac
 
 Vector3 Silhouettes::moved(const Point &at, const UInt32 &piece, const Viewpoint &from,
                            const Float &time, const Mask &active) const {
+    Mask on_outline = active & !is_rim(piece);
+    Vector3 of_rim(Float(0));
+    if (m_rims_host)
+        of_rim = moved_rim(at, piece, from, time, active & is_rim(piece));
+    if (m_shapes.empty())
+        return of_rim;
     auto [row, primitive, instance, place] =
-        jit::gather_packet<uint32_t, 4>(m_rows, piece - m_edge_count, active);
+        jit::gather_packet<uint32_t, 4>(m_rows, piece - m_edge_count, on_outline);
     UInt32 own = place / UInt32(MostParts), part = place & UInt32(MostParts - 1);
     FollowsData::Following following(true, Mask(false));
     std::vector<InstanceTransform> places =
-        m_arena.places_of(m_arena.followed().transforms, at.hit, time, active, Mask(false));
+        m_arena.places_of(m_arena.followed().transforms, at.hit, time, on_outline, Mask(false));
     Ray seen{ from.p, from.p, Float(0), Float(0), {} }, on{ at.p, at.p, Float(0), Float(0), {} };
     for (size_t i = places.size(); i-- > 0;) {
         seen = places[i].to_local(seen);
@@ -315,29 +355,33 @@ Vector3 Silhouettes::moved(const Point &at, const UInt32 &piece, const Viewpoint
     local.p = select(from.w > 0, seen.o, seen.d);
     Vector3 still(Float(ad::detach(on.o.x)), Float(ad::detach(on.o.y)), Float(ad::detach(on.o.z)));
     Vector3 p =
-        m_arena.m_analytic.call("shape.moved", row, active, still, [&](const AnalyticShape &s) {
+        m_arena.m_analytic.call("shape.moved", row, on_outline, still, [&](const AnalyticShape &s) {
             auto *outlined = dynamic_cast<const HasOutline *>(&s);
-            return outlined ? outlined->moved(local, still, own, part, active) : still;
+            return outlined ? outlined->moved(local, still, own, part, on_outline) : still;
         });
     for (const InstanceTransform &place : places)
         p = place.point(p);
-    return p;
+    return select(on_outline, p, of_rim);
 }
 
 Mask Silhouettes::is_dark(const UInt32 &piece, const Mask &active) const {
     if (!m_has_dark)
         return Mask(false);
-    Mask on_outline = active & !is_edge(piece);
+    Mask on_rim = active & is_rim(piece);
+    if (m_shapes.empty())
+        return on_rim;
+    Mask on_outline = active & !is_edge(piece) & !on_rim;
     UInt32 place =
         UInt32(jit::gather(m_rows, (piece - m_edge_count) * UInt32(4u) + UInt32(3u), on_outline));
-    return on_outline &
-           ((place & UInt32(MostParts - 1)) >= UInt32(uint32_t{ HasOutline::FirstDark }));
+    return on_rim | (on_outline & ((place & UInt32(MostParts - 1)) >=
+                                   UInt32(uint32_t{ HasOutline::FirstDark })));
 }
 
 Vector3 Silhouettes::middle(const UInt32 &piece, const Mask &active) const {
     if (m_shapes.empty())
         return Vector3(Float(0));
-    auto r = jit::gather_packet(m_centres, piece - m_edge_count, 4, active & !is_edge(piece));
+    auto r = jit::gather_packet(m_centres, piece - m_edge_count, 4,
+                                active & !is_edge(piece) & !is_rim(piece));
     return { Float(r[0]), Float(r[1]), Float(r[2]) };
 }
 
@@ -360,41 +404,108 @@ Float Silhouettes::width(const Edge &e, const Float &t, const Vector3 &way) {
                   Float(std::numeric_limits<double>::infinity()));
 }
 
-// Normals of a smooth mesh, which are interpolated, turn away from the viewer before the mesh does: it is black there, or shows
-// its other side. How deep that rim is behind a point of the edge.
-Float Silhouettes::rim(const UInt32 &piece, const Edge &e, const Float &t, const Vector3 &p,
-                       const Vector3 &way, const Mask &active) const {
-    if (m_arena.m_stride != PackedMeshes::Full)
-        return Float(0);
-    // The triangle in front
-    Vector3 v = e.b - e.a, n = cross(v, way);
-    Float left_height = abs(dot(n, e.left - e.a)), right_height = abs(dot(n, e.right - e.a));
-    Mask is_left = dot(e.left - p, way) * right_height >= dot(e.right - p, way) * left_height;
-    Vector3 apex = select(is_left, e.left, e.right);
-    Float way2 = squared_norm(way), n2 = squared_norm(n);
-    Float height = select(is_left, left_height, right_height) * rsqrt(n2);
-    Float foot = dot(apex - e.a, fma(way, -dot(v, way) / way2, v)) * (way2 / n2);
+// ---- where interpolated normals turn away
 
-    // Where its normals are perpendicular to the way
-    Vector3 seen = way;
+Silhouettes::Rim Silhouettes::rim(const UInt32 &number, const Mask &active) const {
+    auto [triangle, flags, instance, weight] =
+        jit::gather_packet<uint32_t, 4>(m_rims, number, active);
+    auto [v0, v1, v2, bits] =
+        jit::gather_packet<uint32_t, 4>(m_arena.m_triangles, triangle, active);
+    const UInt32 *vertices[3] = { &v0, &v1, &v2 };
+    Rim out{ .triangle = triangle,
+             .instance = instance,
+             .is_followed = (flags & UInt32(uint32_t{ Followed })) != UInt32(0u),
+             .weight = Float(bitcast(jit::Type::F32, weight)) };
     if (has_instances())
-        seen = m_arena.m_instances.at(e.instance, Float(0), active)
-                   .to_local({ p, way, Float(0), Float(0), {} })
-                   .d;
-    auto facing = [&](const UInt32 &corner) {
-        auto r = jit::gather_packet(m_arena.m_vertices, corner, uint32_t(m_arena.m_stride), active);
-        Vector3 normal{ Float(r[PackedMeshes::Normal]), Float(r[PackedMeshes::Normal + 1]),
-                        Float(r[PackedMeshes::Normal + 2]) };
-        return dot(normal, seen);
-    };
-    auto [a, b, left, right] = jit::gather_packet<uint32_t, 4>(m_corners, piece, active);
-    Float inner = facing(select(is_left, left, right));
-    Float side = select(inner < 0, Float(-1), Float(1));
-    Float at_a = facing(a) * side, change = facing(b) * side - at_a;
-    Float there = fma(t, change, at_a), slope = inner * side - fma(foot, change, at_a);
-    Mask smooth = (e.flags & UInt32(uint32_t{ Crease })) == UInt32(0u);
-    Mask is_dark = active & smooth & (there < 0) & (slope > 0) & (n2 > 0);
-    return select(is_dark, min(-there / slope, Float(1)) * height * 1.5, Float(0));
+        out.placed = m_arena.m_instances.at(instance, Float(0), active);
+    for (size_t k = 0; k < 3; ++k) {
+        auto r = jit::gather_packet(m_arena.m_vertices, *vertices[k], uint32_t(m_arena.m_stride),
+                                    active);
+        auto vector = [&](size_t first) {
+            return Vector3(Float(r[first]), Float(r[first + 1]), Float(r[first + 2]));
+        };
+        MeshRim::Corner &c = out.corners[k];
+        c.own = vector(PackedMeshes::Position);
+        c.facing = vector(PackedMeshes::Normal);
+        c.p = has_instances() ? out.placed.point(c.own) : c.own;
+    }
+    return out;
+}
+
+Float Silhouettes::Rim::size() const {
+    auto edge2 = [&](size_t i, size_t j) { return squared_norm(corners[i].p - corners[j].p); };
+    return sqrt(max(edge2(0, 1), max(edge2(1, 2), edge2(2, 0))));
+}
+
+MeshRim Silhouettes::lines(const Rim &rim, const Viewpoint &from) const {
+    Viewpoint local = from;
+    if (has_instances()) {
+        Ray seen = rim.placed.to_local({ from.p, from.p, Float(0), Float(0), {} });
+        local.p = select(from.w > 0, seen.o, seen.d);
+    }
+    return MeshRim(rim.corners, local);
+}
+
+Hit Silhouettes::hit_at(const Float (&b)[3], const Rim &rim) {
+    return { Float(0), b[1], b[2], rim.triangle, UInt32(uint32_t(TriangleGeometry)), rim.instance };
+}
+
+// What follows the mesh and the viewpoint is n . way, for the normal n of unit length. The line goes where that stays 0.
+Vector3 Silhouettes::moved_rim(const Point &at, const UInt32 &piece, const Viewpoint &from,
+                               const Float &time, const Mask &active) const {
+    Ray ray{ at.p, { Float(0), Float(0), Float(1) }, Float(1), time, {} };
+    ray.wavelengths = Wavelengths();
+    SurfaceInteraction si = m_arena.attached(ray, at.hit, Mask(false), active).si;
+    Float facing = dot(si.sh_frame.n, from.from(si.p)), change = facing - Float(ad::detach(facing));
+
+    ad::SuspendGrad still;
+    Rim triangle = rim(piece - m_edge_count - m_outline_count, active);
+    Viewpoint seen = from;
+    seen.p = { Float(ad::detach(from.p.x)), Float(ad::detach(from.p.y)),
+               Float(ad::detach(from.p.z)) };
+    const Float b[3] = { 1 - at.hit.u - at.hit.v, at.hit.u, at.hit.v };
+    Vector3 slope = lines(triangle, seen).slope(b), own(Float(0)), n = si.sh_frame.n;
+    for (size_t k = 0; k < 3; ++k)
+        own = fma(triangle.corners[k].facing, b[k], own);
+    if (has_instances()) // lengths there, as normals are transformed
+        n = triangle.placed.to_local({ n, n, Float(0), Float(0), {} }).d;
+    Float length = dot(
+              own, Vector3(Float(ad::detach(n.x)), Float(ad::detach(n.y)), Float(ad::detach(n.z)))),
+          slope2 = squared_norm(slope);
+    Float factor = select(slope2 > 0, length / slope2, Float(0));
+    Vector3 way = slope * factor;
+    ad::ResumeGrad all;
+    return si.p - way * change;
+}
+
+Silhouettes::RimRay Silhouettes::sample_rim(const UInt32 &piece, const Float &t, const Vector2 &u,
+                                            const Mask &active) const {
+    Rim triangle = rim(piece - m_edge_count - m_outline_count, active);
+    // Uniform on the triangle, and on all directions at a right angle to the normal there
+    Float root = safe_sqrt(t);
+    const Float b[3] = { 1 - root, root * (1 - u.x), root * u.x };
+    Vector3 n(Float(0));
+    for (size_t k = 0; k < 3; ++k)
+        n = fma(triangle.corners[k].facing, b[k], n);
+    Float n2 = squared_norm(n), length = sqrt(n2);
+    Mask valid = active & (n2 > 1e-12);
+    Vector3 unit = select(valid, n / length, Vector3(0, 0, 1));
+    if (has_instances())
+        unit = triangle.placed.normal(unit);
+    Frame frame(unit);
+    Float phi = u.y * (2 * Pi);
+    Vector3 w = fma(frame.s, cos(phi), frame.t * sin(phi));
+
+    Viewpoint from{ .p = -w, .w = Float(0) };
+    MeshRim lines = this->lines(triangle, from);
+    Vector3 slope = lines.slope(b), normal = lines.area2();
+    if (has_instances()) // of normals of unit length in the scene
+        length = dot(n, triangle.placed.to_local({ unit, unit, Float(0), Float(0), {} }).d);
+    Vector3 line = cross(normal, slope); // as long as twice the area times the slope
+    RimRay out{ { lines.point(b), line * select(valid, 0.5 / length, Float(0)), slope,
+                  hit_at(b, triangle), valid & (squared_norm(line) > 0) },
+                { w, Float(0.5 * InvPi) } };
+    return out;
 }
 
 // Both triangles lie on the same side of the plane through the edge.
@@ -456,7 +567,8 @@ void Silhouettes::weigh_edges(size_t first, double weight) {
 }
 
 std::optional<DiscreteDistribution> Silhouettes::distribution(const Float &lengths,
-                                                              std::vector<double> outlines) const {
+                                                              std::vector<double> outlines,
+                                                              const Float &rims) const {
     Float weights, edges = lengths;
     if (!m_edge_weights.empty())
         edges *= float_array(m_edge_weights);
@@ -465,8 +577,12 @@ std::optional<DiscreteDistribution> Silhouettes::distribution(const Float &lengt
     if (m_edges_host) {
         Value all = jit::full(variant().float_type(), 0, m_count);
         UInt32 lane(jit::lane_index(m_edges_host));
-        Float good = select((edges > 0) & (edges < 1e30), edges, Float(0));
-        jit::scatter(all, good, lane, Mask(true));
+        auto good = [](const Float &v) { return select((v > 0) & (v < 1e30), v, Float(0)); };
+        jit::scatter(all, good(edges), lane, Mask(true));
+        if (m_rims_host) {
+            UInt32 at(jit::lane_index(m_rims_host));
+            jit::scatter(all, good(rims), at + m_edge_count + m_outline_count, Mask(true));
+        }
         if (!outlines.empty()) {
             UInt32 at(jit::lane_index(outlines.size()));
             jit::scatter(all, Float(jit::gather(float_array(outlines), at, Mask(true))),
@@ -522,7 +638,16 @@ std::optional<DiscreteDistribution> Silhouettes::seen_from(const Viewpoint &from
                 outlines[i] /= std::max(d, s.radius);
         }
     }
-    return distribution(edges, outlines);
+    Float rims;
+    if (m_rims_host) {
+        Rim r = rim(UInt32(jit::lane_index(m_rims_host)), Mask(true));
+        Mask seen = is_certain ? lines(r, from).may_be_seen() : Mask(true);
+        if (!all)
+            seen = seen & r.is_followed;
+        Float far2 = select(from.w > 0, squared_norm(from.from(r.corners[0].p)), Float(1));
+        rims = select(seen, r.weight * r.size() * rsqrt(far2), Float(0));
+    }
+    return distribution(edges, outlines, rims);
 }
 
 std::optional<DiscreteDistribution> Silhouettes::by_measure(LineKind kind) const {
@@ -535,7 +660,8 @@ std::optional<DiscreteDistribution> Silhouettes::by_measure(LineKind kind) const
         outlines.push_back(counts ? 4 * Pi * s.length * (s.followed ? 1 : Still) : 0);
         any |= counts;
     }
-    if (!any)
+    bool has_rims = m_rims_host && kind == LineKind::Dark;
+    if (!any && !has_rims)
         return {};
     Float edges;
     if (m_edges_host && is_end) {
@@ -546,7 +672,18 @@ std::optional<DiscreteDistribution> Silhouettes::by_measure(LineKind kind) const
         edges = norm(e.b - e.a) * 4 * width * select(moves, Float(1), Float(Still));
     } else if (m_edges_host)
         edges = Float(jit::full(variant().float_type(), 0, m_edges_host));
-    return distribution(edges, outlines);
+    Float rims;
+    if (has_rims) { // uniform on a triangle, by how fast normals turn there
+        Rim r = rim(UInt32(jit::lane_index(m_rims_host)), Mask(true));
+        const MeshRim::Corner(&c)[3] = r.corners;
+        auto turn2 = [&](size_t a, size_t b) { return squared_norm(c[a].facing - c[b].facing); };
+        Float turn = sqrt(max(turn2(0, 1), max(turn2(1, 2), turn2(2, 0))));
+        Float area = norm(cross(c[1].p - c[0].p, c[2].p - c[0].p)) * 0.5;
+        rims = 2 * Pi * r.weight * area * turn / r.size() *
+               select(r.is_followed, Float(1), Float(Still));
+    } else if (m_rims_host)
+        rims = Float(jit::full(variant().float_type(), 0, m_rims_host));
+    return distribution(edges, outlines, rims);
 }
 
 } // namespace umbel

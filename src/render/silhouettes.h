@@ -1,10 +1,11 @@
 // render/silhouettes.h: the curves along which surfaces may end, as somebody sees them: edges of meshes, and outlines of
 // analytic shapes.
 //
-// They are pieces with numbers; a point is a piece and a number t in [0, 1). Rays that touch a piece have the measure
+// They are pieces with numbers: edges, outlines and their parts, then triangles along which interpolated normals may turn away. A point is a piece and a number t in [0, 1). Rays that touch a piece have the measure
 // |edge x w| dt dw: length along it, as seen in the direction w, times solid angle.
 #pragma once
 #include "core/distribution.h"
+#include "render/mesh_rim.h"
 #include "render/outline.h"
 #include "render/scene.h"
 #include <limits>
@@ -25,9 +26,11 @@ public:
         Vector3 inside; // of the surface that ends here, as seen by whoever asked
         Hit hit;        // as if a ray had met the point: see attached()
         Mask valid;
-        Float depth = Float(0); // see HasOutline::Outline; of edges see rim()
+        Float depth = Float(0); // see HasOutline::Outline
         // Where no surface ends, but shading jumps: what lies beside by less is on the triangles that meet there
         Float width = Float(std::numeric_limits<double>::infinity());
+
+        static Point either(const Mask &m, const Point &a, const Point &b);
     };
     /// As seen from somewhere; edges are where they are.
     Point point(const UInt32 &piece, const Float &t, const Viewpoint &from,
@@ -50,6 +53,17 @@ public:
         Float pdf;
     };
     Direction sample_direction(const UInt32 &piece, const Vector2 &u, const Mask &active) const;
+    /// A ray that touches a line along which normals of a mesh turn away: `at.edge` has its length by three random numbers.
+    struct RimRay {
+        Point at;
+        Direction direction;
+    };
+    RimRay sample_rim(const UInt32 &piece, const Float &t, const Vector2 &u,
+                      const Mask &active) const;
+    bool has_rims() const { return m_rims_host != 0; }
+    Mask is_rim(const UInt32 &piece) const {
+        return m_rims_host ? piece >= m_edge_count + m_outline_count : Mask(false);
+    }
     /// The middle of an analytic shape.
     Vector3 middle(const UInt32 &piece, const Mask &active) const;
     Mask is_edge(const UInt32 &piece) const { return piece < m_edge_count; }
@@ -93,22 +107,37 @@ private:
     static Wedge wedge(const Edge &e);
     static Mask same_side(const Edge &e, const Vector3 &normal);
     static Float width(const Edge &e, const Float &t, const Vector3 &way);
-    Float rim(const UInt32 &piece, const Edge &e, const Float &t, const Vector3 &p,
-              const Vector3 &way, const Mask &active) const;
-    /// By the lengths of edges and outlines, and the weights of their shapes.
-    std::optional<DiscreteDistribution> distribution(const Float &lengths,
-                                                     std::vector<double> outlines) const;
+    /// A triangle with interpolated normals.
+    struct Rim {
+        MeshRim::Corner corners[3];
+        UInt32 triangle, instance;
+        Mask is_followed;
+        Float weight;             // see silhouette_sampling_weight()
+        InstanceTransform placed; // if anything is
+
+        Float size() const; // its longest edge
+    };
+    /// By its number from 0 on.
+    Rim rim(const UInt32 &number, const Mask &active) const;
+    MeshRim lines(const Rim &rim, const Viewpoint &from) const;
+    static Hit hit_at(const Float (&b)[3], const Rim &rim);
+    Vector3 moved_rim(const Point &at, const UInt32 &piece, const Viewpoint &from,
+                      const Float &time, const Mask &active) const;
+    /// By the lengths of edges, of outlines, and of lines of triangles, and the weights of their shapes.
+    std::optional<DiscreteDistribution>
+    distribution(const Float &lengths, std::vector<double> outlines, const Float &rims) const;
 
     const Scene &m_scene;
     const Arena &m_arena;
-    uint32_t m_edges_host = 0, m_count = 0;
+    uint32_t m_edges_host = 0, m_rims_host = 0, m_count = 0;
     bool m_has_dark = false;
-    UInt32 m_edge_count; // as data
-    std::vector<uint32_t> m_host_corners, m_host_places;
+    UInt32 m_edge_count, m_outline_count; // as data
+    std::vector<uint32_t> m_host_corners, m_host_places, m_host_rims;
     std::vector<double> m_edge_weights;                  // empty: all are 1
     std::map<size_t, std::pair<size_t, size_t>> m_known; // by surface: edges of its first instance
     UInt32 m_corners;      // of edges: both ends, and the corners opposite to it
     UInt32 m_places;       // triangle, corner, flags, instance
+    UInt32 m_rims;         // triangle, flags, instance, bits of the shape's weight
     struct OutlinedShape { // or a piece of one
         uint32_t row, primitive, instance, place;
         std::array<double, 3> centre;

@@ -100,6 +100,14 @@ def _move(axis):
     return place
 
 
+def _grow(centre):
+    def place(before, x):
+        lane = dr.arange(mi.UInt32, dr.width(before)) % 3
+        middle = dr.select(lane == 0, centre[0], dr.select(lane == 1, centre[1], centre[2]))
+        return middle + (before - middle) * (1 + x)
+    return place
+
+
 def _glow(value=1.0):
     return {"type": "area", "radiance": _rgb(value, 0.5 * value, 0.2)}
 
@@ -455,6 +463,41 @@ def test_a_grid_that_shines_on_itself_where_nothing_comes_into_sight():
                               "bsdf": {"type": "twosided", "inner": {"type": "diffuse", "reflectance": _rgb(.6, .5, .4)}}},
                     "lamp": {"type": "point", "position": [.3, .4, .1], "intensity": _rgb(3, 2, 1)}}, "prb", camera, max_depth=4)
     Problem(scene, "thing.grid", lambda before, v: mi.TensorXf(before.array - v * change, before.shape), 128, 2048).check(step=.01)
+
+
+# Interpolated normals of few triangles turn away from the camera before the mesh does: it is black from there on.
+
+
+@pytest.mark.parametrize("light, key", [("own", "thing.vertex_positions"), ("own", "camera.to_world"), ("far", "thing.vertex_positions"),
+                                        ("sky", "thing.vertex_positions"), ("group", "thing.to_world")])
+def test_smooth_meshes_of_few_triangles_end_in_a_rim(light, key, tmp_path):
+    T = mi.ScalarTransform4f
+    place, ball = T().rotate([1, 0, .3], 50).scale(.8), _ball(tmp_path, 6, 9)
+    things = {"wall": _things("sphere")["wall"], "thing": {**ball, "to_world": place, "emitter": _glow()}}
+    camera = None
+    if light == "sky":
+        things = {"sky": {"type": "constant", "radiance": _rgb(1, .7, .5)}, "thing": {**ball, "to_world": place}}
+    elif light == "far":
+        camera = {**_camera(), "type": "orthographic", "to_world": T().look_at([0, 0, 4], [0, 0, 0], [0, 1, 0]).scale(1.4)}
+        camera.pop("fov")
+    elif light == "group":
+        things = {"group": {"type": "shapegroup", "part": {**ball, "to_world": place}}, "sky": {"type": "constant"},
+                  "thing": {"type": "instance", "g": {"type": "ref", "id": "group"}, "to_world": T().scale([1, .7, .9])}}
+    depth = 1 if light in ("own", "far") else 2
+    change = _grow((0, 0, 0)) if light == "own" and "vertex" in key else _move(0)
+    Problem(_scene(things, camera=camera, max_depth=depth, sppi=0 if depth == 2 else -1), key, change, 1024, 16384).check(
+        step=.01, seeds=8, forward=True)
+
+
+def test_the_rim_of_a_smooth_mesh_lights_nothing(tmp_path):
+    """Light that reaches a floor by way of a mesh only, out of sight, which turns as it grows."""
+    T = mi.ScalarTransform4f
+    things = {"floor": _lit({"type": "sphere"})["floor"],
+              "sun": {"type": "directional", "direction": [0, 0, -1], "irradiance": _rgb(30, 20, 10)},
+              "thing": {**_ball(tmp_path, 4, 5), "to_world": T().translate([.3, .3, -.6]).rotate([1, 0, .3], 50).scale(.8)}}
+    camera = {**_camera(to_world=T().look_at([0, 1, 4], [0, -.8, 1.2], [0, 1, 0])), "fov": 25}
+    Problem(_scene(things, camera=camera, max_depth=3, guiding="none"), "thing.vertex_positions", _grow((.3, .3, -.6)), 2048,
+            16384).check(step=.01, seeds=12, slack=0)
 
 
 # Normals are blended over eight voxels unless told otherwise: they turn away before the surface does, or after it.

@@ -5,8 +5,7 @@ import numpy as np
 import pytest
 
 import umbel as mi
-import umbel.jit as dr
-from projective_test import SHAPES, Problem, _ball, _camera, _glow, _key, _lit, _move, _rgb, _scene, _things
+from projective_test import SHAPES, Problem, _ball, _camera, _glow, _grow, _key, _lit, _move, _rgb, _scene, _things
 
 
 @pytest.fixture(autouse=True)
@@ -100,14 +99,6 @@ def test_what_is_reflected():
     without, _ = added("prb", "backward", 4)
     room = 3 * np.hypot(noise, error) + .15 * abs(expected)
     assert abs(found - expected) < room < abs(without - expected), f"{found} +- {error}, differences {expected} +- {noise}, prb {without}"
-
-
-def _grow(centre):
-    def place(before, x):
-        lane = dr.arange(mi.UInt32, dr.width(before)) % 3
-        middle = dr.select(lane == 0, centre[0], dr.select(lane == 1, centre[1], centre[2]))
-        return middle + (before - middle) * (1 + x)
-    return place
 
 
 @pytest.mark.parametrize("light, key", [("own", "thing.vertex_positions"), ("own", "camera.to_world"), ("sky", "thing.vertex_positions")])

@@ -8,8 +8,7 @@
 // details of that size, corners, places where things touch; shadows of lights at points or in single directions are lost altogether,
 // and so is what is seen in mirrors. Larger `reparam_kappa` have less bias, as 1 / sqrt(`reparam_kappa`), and more noise, as its fourth
 // root; more rays have less noise and the same bias. `prb_projective` has no such bias, and less noise, for shapes whose
-// silhouettes are known; but it takes smooth meshes to be as bright at their edges as inside of them. Those of few triangles end in a
-// dark rim, where interpolated normals are turned away already, and the line where it begins moves, too: here, it counts.
+// silhouettes are known.
 #include "render/followed_camera.h"
 #include "render/path_tracer.h"
 

@@ -176,7 +176,11 @@ class SceneParameters:
         self._dirty = set()
         changed += [k for k in dirty if k not in changed]
         if changed:
-            self._core.update(changed)
+            try:
+                self._core.update(changed)
+            except Exception:  # an object refuses what it has: all are told again when that is repaired
+                self._dirty = set(changed)
+                raise
             self._take_up(changed)
         return changed
 

@@ -76,7 +76,10 @@ std::string text_of(nb::handle h, std::string_view what) {
 }
 
 /// Whether objects of its class have this attribute. Some, such as mocks, themselves claim to have any.
-bool has(nb::handle h, const char *attribute) { return nb::hasattr(h.type(), attribute); }
+bool has(nb::handle h, const char *attribute) {
+    return nb::hasattr(h.type(), attribute) ||
+           (nb::hasattr(h.type(), "__array__") && nb::hasattr(h, attribute));
+}
 
 /// The dictionaries that are being read, each inside of the one before.
 class Nesting {

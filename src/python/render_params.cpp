@@ -242,7 +242,7 @@ private:
         if (!is_array(h.ptr()) || as_array(h.ptr())->cls != cls)
             array = steal(convert(cls, h.ptr()));
         Object *o = as_array(array.ptr());
-        if (same_value(o->v[0], *slot.data))
+        if (same_value(o->v[0], *slot.data) || (!o->v[0].valid() && slot.read().size() == 0))
             return false;
         params.assign(key, std::span<const Value>(o->v, 1));
         o->v[0] = *slot.data; // the script's object stays in step
@@ -270,8 +270,9 @@ private:
         if (equal)
             return false;
         // Numbers of the script, not those that kernels compute: these would have to be waited for
-        if (slots.size() == 1 && o->v[0].valid() && o->v[0].is_literal())
-            check_range(params.at(key), read_floats(Float(o->v[0]))[0]);
+        const SceneParameter &p = params.at(key);
+        if (slots.size() == 1 && p.param.type == "float" && o->v[0].valid() && o->v[0].is_literal())
+            check_range(p, read_floats(Float(o->v[0]))[0]);
         params.assign(key, std::span<const Value>(o->v, slots.size()));
         if (is_array(h.ptr()) && as_array(h.ptr())->n == slots.size() &&
             as_array(h.ptr())->cls->type == slots[0]->type())

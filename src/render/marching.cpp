@@ -8,7 +8,7 @@ namespace umbel {
 namespace {
 
 constexpr double Opaque = 80;      // an optical depth: no single-precision number is left of light
-constexpr double LeastStep = 1e-6; // for each unit of distance from the ray's origin
+constexpr double LeastStep = 1e-6; // of the way through the medium
 
 /// A ray on its way from step to step.
 class March {
@@ -25,8 +25,10 @@ public:
     March(const Medium &medium, const Ray &ray, const Medium::Extent &e,
           const MediumInteraction &begin, const Float &step, const Mask &active)
         : m_medium(medium), m_ray(ray), m_begin(begin), m_end(e.maxt) {
-        // Shorter ones would come to millions, or not get on at all
-        Float least = max(step, m_end * LeastStep), length = max(e.maxt - e.mint, 0),
+        // Shorter ones would come to millions, or not get on at all so far away
+        Float length = max(e.maxt - e.mint, 0),
+              precision = m_end * (variant().double_precision ? 0x1p-50 : 0x1p-21),
+              least = max(max(step, length * LeastStep), precision),
               count = max(ceil(length / least), 1);
         width = Float(ad::detach(length / count));
         Mask enters = active & e.is_met & (length > 0);

@@ -238,10 +238,8 @@ private:
         Extent e = medium.extent_within(m_ray);
         way.path.mint = e.mint;
         way.path.length = e.maxt - e.mint;
-        const Float &length = way.path.length;
-        way.most = select(length < Infinity, MajorantGrid::MostDepth / length, Float(Infinity));
-        way.bound = min(Float(ad::detach(max_component(medium.enter(m_ray, e, active).majorant))),
-                        way.most);
+        way.most = Float(Infinity);
+        way.bound = Float(ad::detach(max_component(medium.enter(m_ray, e, active).majorant)));
         if (m_what == Of::Raised)
             way.bound = way.bound * MajorantGrid::Raised;
         return way;
@@ -262,8 +260,8 @@ private:
         if (way.grid)
             return way.grid->follow(way.path, walk, depth, m_what == Of::Raised, active);
         Float t = walk.t + depth / way.bound; // infinite where that is 0
-        // So far in an endless medium that no mean free path gets on
-        Mask is_far = !(walk.t + 1 / way.bound > walk.t);
+        // Nothing gets so far but through what is empty, and there no mean free path may get on
+        Mask is_far = !(walk.t * way.bound <= MajorantGrid::MostDepth);
         Mask ends = is_far | !(t < way.path.length);
         walk.t = select(ends, way.path.length, t);
         return select(ends, Float(0), way.bound);

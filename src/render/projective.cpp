@@ -674,7 +674,8 @@ void ProjectiveTracer::indirect(const BoundaryPass &pass, const Silhouettes &edg
                 part = to_light || max_depth() == 2 ? 0 : total;
             if (!pieces || part == 0)
                 continue;
-            pass.between(); // else where the first guide is read, which waits for all that was started
+            // Else where the first guide is read, which waits for all that was started
+            pass.between();
             SampleGuide guide;
             for (int round = 0; round < m_guiding_rounds && guiding != SampleGuide::Kind::None;
                  ++round) {

@@ -266,3 +266,25 @@ def test_sample_counts_that_are_too_many(room):
             with pytest.raises(mi.UserError, match=f"{count} samples a pixel are not possible; take between 1 and {2**30}"):
                 sampler.set_sample_count(count)
         assert sampler.sample_count() == 4 or plugin == "orthogonal"
+
+
+def test_an_index_by_number_takes_the_place_of_a_name():
+    """It is declared in two ways: by the name of a material, and as a number."""
+    params = mi.traverse(mi.load_dict({"type": "conductor", "eta": 1.5, "k": 2., "ext_eta": 1.2}))
+    params["ext_eta"] = 1.4
+    assert "ext_eta" in params.update()
+
+
+def test_what_an_object_refuses_is_told_again_with_the_rest():
+    scene = mi.load_dict({
+        "type": "scene", "integrator": {"type": "path", "max_depth": 1}, "ball": {"type": "sphere", "emitter": {"type": "area"}},
+        "sensor": {"type": "thinlens", "aperture_radius": .1, "to_world": mi.ScalarTransform4f().look_at([0, 0, 5], [0, 0, 0], [0, 1, 0]),
+                   "film": {"type": "hdrfilm", "width": 8, "height": 8}}})
+    params = mi.traverse(scene)
+    params["sensor.aperture_radius"] = 0
+    params["ball.to_world"] = mi.ScalarTransform4f().translate([100, 0, 0])
+    with pytest.raises(mi.UserError):
+        params.update()
+    params["sensor.aperture_radius"] = .2
+    params.update()
+    assert np.all(np.array(mi.render(scene, spp=4)) == 0)

@@ -203,3 +203,10 @@ def test_rays_samples_and_mappings():
     assert dr.all(block.tensor() == 0, axis=None)
     with pytest.raises(TypeError, match="incompatible function arguments"):
         mi.warp.square_to_cosine_hemisphere("x")
+
+
+def test_tensors_keep_their_other_dimensions():
+    t, cond = dr.zeros(TensorXf, (0, 3)), Bool()
+    assert dr.if_stmt((t,), cond, lambda t: t + 1, lambda t: t).shape == (0, 3)
+    with pytest.raises(Exception, match="'cond' is empty"):
+        dr.if_stmt((Float(1, 2, 3),), cond, lambda x: x, lambda x: x)

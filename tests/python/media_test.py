@@ -184,3 +184,22 @@ def test_integrators_have_names():
     assert mi.load_dict({"type": "prbvolpath"}).class_name() == "PRBVolpathIntegrator"
     with pytest.raises(mi.UserError, match="prbvolpat"):
         mi.render(s, integrator="prbvolpat")
+
+
+@pytest.mark.parametrize("density", [3., 1e3, 1e6, 1e8])
+@pytest.mark.parametrize("varies", [False, True])
+def test_opaque_media_glow_as_their_surface_would(density, varies):
+    """What leaves an opaque medium that glows, and scatters nothing, is its emission over its extinction."""
+    grid = np.ones((2, 2, 2, 1), np.float32)
+    grid[0, 0, 0, 0] = .9999 if varies else 1.
+    T = mi.ScalarTransform4f
+    sigma_t = {"type": "gridvolume", "grid": mi.VolumeGrid(grid), "to_world": T().scale(2).translate([-.5, -.5, -.5])} if varies else 1.
+    medium = {"type": "heterogeneous", "sigma_t": sigma_t, "albedo": 0., "scale": density, "emission": {"type": "constvolume", "value": 2.}}
+    scene = mi.load_dict({
+        "type": "scene", "integrator": {"type": "volpath", "max_depth": 4},
+        "box": {"type": "cube", "bsdf": {"type": "null"}, "interior": medium},
+        "sensor": {"type": "orthographic", "to_world": T().look_at([0, 0, 4], [0, 0, 0], [0, 1, 0]).scale(.5),
+                   "film": {"type": "hdrfilm", "width": 4, "height": 4, "rfilter": {"type": "box"}}}})
+    seen = np.mean(np.array(mi.render(scene, spp=512))) * density / 2
+    through = 1 - np.exp(-2 * density)
+    assert seen == pytest.approx(through, rel=2e-2)

@@ -268,6 +268,8 @@ def if_stmt(args, cond, true_fn, false_fn, arg_labels=(), rv_labels=(), label=No
         raise UserError(f"{where}: the 'args' and 'arg_labels' arguments have inconsistent sizes ({len(args)} vs "
                         f"{len(arg_labels)})")
     if _core.width(cond) == 0:
+        if any(_core.width(a) > 1 for a in arrays(args)):
+            raise UserError(f"{where}: 'cond' is empty, and arguments are not; only a size of 1 fits all")
         from ._calls import call_of_nothing
         return call_of_nothing(where, label or "if_stmt", 2, (true_fn, false_fn).__getitem__, args, {}, mode)
     for n, v in labelled(args, arg_labels):

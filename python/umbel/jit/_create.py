@@ -245,7 +245,7 @@ def with_lanes(tree, n):
     """The structure with zeros of so many lanes in the places of its arrays."""
     def one(a):
         if is_tensor_v(a):
-            return zeros(type(a), (n,) * len(a.shape))
+            return zeros(type(a), (n, *(k if n == 0 else k or n for k in a.shape[1:])) if a.shape else ())
         return _core.from_entries(type(a), [zeros(type(e), n) for e in _core.entries(a)])
     return map_leaves(one, tree)
 

@@ -3,7 +3,8 @@
 //     extinction = scale sigma_t(p),  scattering = albedo(p) extinction,  emission(p) per unit of length
 //
 // It fills the box of `sigma_t`. Distances are sampled by delta tracking, transmittance by ratio tracking (render/medium.h), with
-// bounds of the extinction cell by cell (render/majorant_grid.h): without bias. The method `simpson` marches along rays in steps of
+// bounds of the extinction cell by cell (render/majorant_grid.h): without bias, but that more than 2^20 over the diagonal of its grid counts
+// as so much. The method `simpson` marches along rays in steps of
 // `step_size` instead (render/marching.h): transmittance has no noise, and distances follow good samplers, but what is smaller than a
 // step may be missed, and dear it is.
 #include "core/host_array.h"
@@ -92,8 +93,13 @@ public:
         if (!m_emission)
             return Spectrum(0);
         Spectrum glow = m_emission->eval(mei, active), sigma_t = m_sigma_t->eval(mei, active);
-        return map(glow, sigma_t,
-                   [](const Float &g, const Float &s) { return select(s > 0, g, Float(0)); });
+        // What is denser counts as just so dense, and glows by so much less
+        Float most(std::numeric_limits<double>::infinity());
+        if (const MajorantGrid *grid = bounds_by_cell())
+            most = grid->most();
+        return map(glow, sigma_t, [&](const Float &g, const Float &s) {
+            return select(s > 0, g * min(most / (s * m_scale), Float(1)), Float(0));
+        });
     }
     bool is_emissive() const override { return m_emission != nullptr; }
 

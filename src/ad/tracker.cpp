@@ -2,7 +2,6 @@
 #include "ad/tracker.h"
 #include "ad/derivatives.h"
 #include "jit/rebuild.h"
-#include "jit/recording.h"
 #include <algorithm>
 
 namespace umbel::ad {
@@ -34,30 +33,9 @@ void Collector::note_written(const Written &w) {
     written.push_back(w);
 }
 
-// One number for all lanes, from outside of all bodies.
-static bool is_uniform(const Value &v) { return v.size() == 1 && v.node().region == 0; }
-
-// A node that nothing else has or will find: what was computed before is not to be computed again by the derivative.
-static Value copy_of(const Value &v) {
-    Context &c = v.context();
-    if (is_uniform(v) && !v.node().length) {
-        if (!v.is_evaluated())
-            c.evaluate(std::array{ v.id() }); // once for all copies
-        if (c.graph.is_single(v.id())) {
-            if (Recorder *recorder = Recorder::of(c); recorder && !c.graph.is_fixed(v.id()))
-                recorder->used(v.id());
-            return Value::adopt(c, c.graph.single(v.type(), v.node().imm));
-        }
-    }
-    // One barrier alone is what bodies see of what they detach
-    OutsideScope scope(c, c.graph.region(v.node().region).function);
-    bool before = std::exchange(c.graph.number_values, false);
-    Value copy = barrier(barrier(v));
-    c.graph.number_values = before;
-    return copy;
-}
-
 Value Collector::note(const Value &v, bool as_is) {
+    Context &c = v.context();
+    as_is |= v.size() == 1; // instances are told apart by their data, which stay what they are
     bool ambiguous = false;
     for (size_t k = 0; k < values.size(); ++k) {
         const Value &known = values[k];
@@ -70,7 +48,12 @@ Value Collector::note(const Value &v, bool as_is) {
         return take(opaque(v), 0); // keeps the gradient
     if (as_is && !ambiguous)
         return take(v, 0);
-    Value copy = copy_of(v);
+    // A node that nothing else has or will find: what was computed before is not to be computed again by the derivative. One barrier
+    // alone is what bodies see of what they detach.
+    OutsideScope scope(c, c.graph.region(v.node().region).function);
+    bool before = std::exchange(c.graph.number_values, false);
+    Value copy = barrier(barrier(v));
+    c.graph.number_values = before;
     tape.retain(v.grad_id());
     return take(Value::attach(std::move(copy), v.grad_id()), v.id());
 }
@@ -86,7 +69,7 @@ NodeId source_of_copy(const Graph &g, NodeId input) {
 
 Value Collector::take(Value noted, NodeId source) {
     // Instances are told apart by evaluated data: a uniform value must be such
-    if (is_uniform(noted) && !noted.is_evaluated())
+    if (noted.size() == 1 && noted.node().region == 0 && !noted.is_evaluated())
         noted.context().evaluate(std::array{ noted.id() });
     values.push_back(noted);
     sources.push_back(source);

@@ -18,7 +18,7 @@ def _filled(a):
 
 def _of_nothing_too(f):
     """The function, which then returns arrays of size zero for those."""
-    does_something = f.__nb_signature__[0][0].endswith("-> None")
+    returns_none = f.__nb_signature__[0][0].endswith("-> None")
 
     @functools.wraps(f)
     def call(*args, **kwargs):
@@ -28,7 +28,7 @@ def _of_nothing_too(f):
             given = [a for a in (*args, *kwargs.values()) if not isinstance(a, _core.Object)]
             if not any(_create.is_empty(a) for a in leaves(given)):
                 raise
-        if does_something:
+        if returns_none:
             return None  # for each lane
         return _create.with_lanes(f(*map(_filled, args), **{k: _filled(a) for k, a in kwargs.items()}), 0)
     call.__nb_signature__ = f.__nb_signature__  # for stubs

@@ -5,6 +5,7 @@
 #include "core/device_choice.h"
 #include "core/file_resolver.h"
 #include "core/file_text.h"
+#include "core/limits.h"
 #include "core/load_warnings.h"
 #include "core/scene_file.h"
 #include "core/warning.h"
@@ -411,7 +412,7 @@ void add_render_command(CLI::App &app, std::function<int()> &run) {
         ->delimiter(',')
         ->check(CLI::Range(0, 1024));
     c->add_option("--spp", o->spp, "Samples a pixel, in place of the scene's")
-        ->check(CLI::Range(1, 1 << 30));
+        ->check(CLI::Range(1, MostSamplesAPixel));
     c->add_option("--size", o->size, "WIDTHxHEIGHT, in place of the scene's")->check(NotEmpty);
     c->add_option("--crop", o->crop, "X,Y,WIDTH,HEIGHT: render that part of the image only")
         ->check(NotEmpty);

@@ -33,6 +33,9 @@ struct ReadOptions {
     void apply();
 };
 
+/// Rounded up, as samplers do, they are still a number.
+constexpr int MostSamplesAPixel = 1 << 30;
+
 /// Of text such as `500M` or `2.5GiB`: K, M, G and T are powers of 1024. UserError that begins with `where`.
 size_t parse_bytes(std::string_view text, const std::string &where);
 /// `512 B`, `1.5 GiB`

@@ -1,5 +1,6 @@
 // python/render_scene.cpp: what scripts ask of a scene, and images of it.
 #include "ad/ad.h"
+#include "core/limits.h"
 #include "python/freeze_inputs.h"
 #include "python/helpers.h"
 #include "python/render_plugins.h"
@@ -133,11 +134,10 @@ void set_seed(RenderOptions &o, nb::handle h) { // a number, or data of the prog
         fail("seed={}: it is an integer from 0 to 2**32 - 1", nb::cast<std::string>(nb::repr(h)));
 }
 int samples(const char *name, nb::handle h) {
-    constexpr int Most = 1 << 30; // as the command line has it
     int spp = -1;
-    if (!nb::try_cast(h, spp) || spp < 0 || spp > Most)
+    if (!nb::try_cast(h, spp) || spp < 0 || spp > MostSamplesAPixel)
         fail("{}={}: samples a pixel are a number from 1 to {}, or 0 for what the scene says", name,
-             nb::cast<std::string>(nb::repr(h)), Most);
+             nb::cast<std::string>(nb::repr(h)), MostSamplesAPixel);
     return spp;
 }
 /// Raises what signals do, and ends threads at the end of the process.

@@ -1,12 +1,11 @@
 // render/sampler.cpp: what all samplers share.
 #include "render/sampler.h"
+#include "core/limits.h"
 
 namespace umbel {
 
-static constexpr int MostSamples = 1 << 30; // a pixel; rounded up, they are still a number
-
 void Sampler::declare(Params &p) {
-    p.integer("sample_count", m_sample_count, 4, 1, MostSamples).doc("Samples a pixel");
+    p.integer("sample_count", m_sample_count, 4, 1, MostSamplesAPixel).doc("Samples a pixel");
     p.integer("seed", m_seed, 0).doc("Another seed gives another, equally good, set of samples");
 }
 
@@ -14,11 +13,11 @@ void Sampler::set_sample_count(int n) {
     auto need = [&](int count, int most) {
         if (count < 1 || count > most)
             complain("{} samples a pixel are not possible; take between 1 and {}", count,
-                     MostSamples);
+                     MostSamplesAPixel);
         return count;
     };
     m_sample_count =
-        need(round_sample_count(need(n, MostSamples)), std::numeric_limits<int>::max());
+        need(round_sample_count(need(n, MostSamplesAPixel)), std::numeric_limits<int>::max());
     configure();
 }
 

@@ -195,45 +195,37 @@ struct Refinement {
     UMBEL_STRUCT(b, v, step, side, ends)
 };
 
-} // namespace
+/// The plane x = s of one eighth, with its curve.
+struct Plane {
+    const Around &around;
+    const Vector3 &eye;
+    const Float &w;
+    UInt32 axis;
+    Float x;
+    Arcs arcs;
 
-End dark_end(const Around &around, const Vector3 &eye, const Float &w, const Float &u,
-             const Mask &active) {
-    // The plane; far digits of the random number choose among several places there
-    Float scaled = u * 3, number = min(floor(scaled), Float(2)), s = scaled - number;
-    UInt32 axis = to_uint(number);
-    Float digits = s * 1024, choice = digits - floor(digits);
-    auto half = [](const Mask &upper) { return select(upper, Float(0.5), Float(0)); };
-    Vector3 corner(half(around.upper[0]), half(around.upper[1]), half(around.upper[2])),
-        least = turned(corner, axis);
-    Float x = fma(s, Float(0.5), least.x);
-    Corners<Float> c = turned(around.corners, axis);
-    Float f[4];
-    for (size_t k = 0; k < 4; ++k)
-        f[k] = blend(c.f[2 * k], c.f[2 * k + 1], x);
-    Arcs arcs{ { f[0], f[1] - f[0], f[2] - f[0], f[3] - f[2] - f[1] + f[0] }, least.y, least.z };
-
-    auto place = [&](const Arcs::Arc &arc, const Float &v) {
+    Vector3 place(const Arcs::Arc &arc, const Float &v) const {
         Float o = arc.other(v);
         return turned_back({ x, select(arc.over_y, v, o), select(arc.over_y, o, v) }, axis);
-    };
-    auto sight = [&](const Vector3 &p) { return fma(p, -w, eye); };
-    auto facing = [&](const Arcs::Arc &arc, const Float &v) {
+    }
+    Float facing(const Arcs::Arc &arc, const Float &v) const {
         Vector3 p = place(arc, v);
-        return dot(around.slope(p), sight(p));
-    };
+        return dot(around.slope(p), fma(p, -w, eye));
+    }
+};
 
-    // One of the places between which normals turn away, all of them alike
+// One of the places between which normals turn away, all of them alike.
+Search find(const Plane &plane, const Float &choice, const Mask &active) {
     UInt32 none(0u);
     Float zero(0);
     Search search{ none, zero, { none, zero, zero, zero, zero }, choice, zero };
-    search = jit::loop(
+    return jit::loop(
         search, [&](const Search &s) { return active & (s.step < UInt32(4 * (Parts + 1))); },
         [&](Search &s) {
             UInt32 which = s.step / UInt32(Parts + 1), part = s.step - which * UInt32(Parts + 1);
-            Arcs::Arc arc = arcs.arc(which);
+            Arcs::Arc arc = plane.arcs.arc(which);
             Float width = (arc.high - arc.low) * (1.0 / Parts),
-                  v = fma(width, Float(part), arc.low), now = facing(arc, v);
+                  v = fma(width, Float(part), arc.low), now = plane.facing(arc, v);
             Mask crosses = arc.exists & (part > UInt32(0u)) & (now * s.before <= 0) &
                            ((now < 0) != (s.before < 0));
             Float found = s.found + 1, scaled = s.choice * found;
@@ -252,19 +244,21 @@ End dark_end(const Around &around, const Vector3 &eye, const Float &w, const Flo
                 select(arc.exists, s.step, which * UInt32(Parts + 1) + UInt32(Parts)) + UInt32(1u);
         },
         "line of turned normals");
+}
 
-    // Where exactly: by secants, of which the end that stays counts half [Dowell 1971]
+// Where exactly: by secants, of which the end that stays counts half [Dowell 1971].
+Float refine(const Plane &plane, const Arcs::Arc &arc, const Interval &between,
+             const Mask &active) {
     constexpr uint32_t MostSteps = 30;
     double tolerance = variant().double_precision ? 1e-14 : 1e-7;
-    Mask is_any = active & (search.found > 0);
-    Arcs::Arc arc = arcs.arc(search.chosen.arc);
-    Refinement r{ search.chosen, search.chosen.low, none, none, !is_any };
+    UInt32 none(0u);
+    Refinement r{ between, between.low, none, none, !active };
     r = jit::loop(
         r, [](const Refinement &r) { return !r.ends; },
         [&](Refinement &r) {
             Interval &b = r.b;
             Float v = (b.low * b.at_high - b.high * b.at_low) / (b.at_high - b.at_low),
-                  now = facing(arc, v);
+                  now = plane.facing(arc, v);
             Mask at_low = (now < 0) == (b.at_low < 0);
             UInt32 side = select(at_low, UInt32(1u), UInt32(2u));
             Float stays = select(side == r.side, Float(0.5), Float(1));
@@ -278,9 +272,34 @@ End dark_end(const Around &around, const Vector3 &eye, const Float &w, const Flo
             r.side = side;
         },
         "where normals turn away");
+    return r.v;
+}
+
+} // namespace
+
+End dark_end(const Around &around, const Vector3 &eye, const Float &w, const Float &u,
+             const Mask &active) {
+    // The plane; far digits of the random number choose among several places there
+    Float scaled = u * 3, number = min(floor(scaled), Float(2)), s = scaled - number;
+    UInt32 axis = to_uint(number);
+    Float digits = s * 1024, choice = digits - floor(digits);
+    auto half = [](const Mask &upper) { return select(upper, Float(0.5), Float(0)); };
+    Vector3 corner(half(around.upper[0]), half(around.upper[1]), half(around.upper[2])),
+        least = turned(corner, axis);
+    Float x = fma(s, Float(0.5), least.x);
+    Corners<Float> c = turned(around.corners, axis);
+    Float f[4];
+    for (size_t k = 0; k < 4; ++k)
+        f[k] = blend(c.f[2 * k], c.f[2 * k + 1], x);
+    Arcs arcs{ { f[0], f[1] - f[0], f[2] - f[0], f[3] - f[2] - f[1] + f[0] }, least.y, least.z };
+
+    Plane plane{ around, eye, w, axis, x, arcs };
+    Search search = find(plane, choice, active);
+    Mask is_any = active & (search.found > 0);
+    Arcs::Arc arc = arcs.arc(search.chosen.arc);
 
     End e;
-    e.p = place(arc, r.v);
+    e.p = plane.place(arc, refine(plane, arc, search.chosen, is_any));
     TurningLine line(around, eye, w, e.p);
     Vector3 t = cross(line.g, line.by), turned_t = turned(t, axis);
     Float length2 = squared_norm(t);
